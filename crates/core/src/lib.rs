@@ -1,0 +1,16 @@
+//! The pure ground of perbuck: no file, no clock, no network, no unseeded randomness.
+//!
+//! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
+//! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet).
+
+pub mod bill;
+pub mod compare;
+pub mod histogram;
+pub mod plan;
+pub mod problem;
+pub mod rng;
+pub mod run_record;
+pub mod stats;
+pub mod study;
+pub mod toml_reader;
+pub mod units;

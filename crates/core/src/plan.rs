@@ -1,0 +1,92 @@
+//! Which trials a study needs and in which order: randomised complete blocks, a function of the study alone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::rng::OpRng;
+use crate::units::Seed;
+
+/// The names that identify one trial; also its path below the results folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub struct TrialKey {
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// Connections (closed loop).
+    pub connections: u32,
+    /// The block, from 1; each block holds every cell of the study once.
+    pub trial: u32,
+}
+
+impl TrialKey {
+    /// `<contender>/<workload>/c<connections>/<trial>.json`, with digits padded so that names sort like numbers.
+    pub fn path(&self) -> String {
+        format!("{}/{}/c{:05}/{:03}.json", self.contender, self.workload, self.connections, self.trial)
+    }
+
+    /// For people: `arm · small · 300 connections · trial 2`.
+    pub fn title(&self) -> String {
+        let plural = if self.connections == 1 { "" } else { "s" };
+        format!("{} · {} · {} connection{plural} · trial {}", self.contender, self.workload, self.connections, self.trial)
+    }
+}
+
+/// All trials in the order in which they are run: within a block the order is shuffled by the seed, so that drift of
+/// the machine falls on all contenders alike (reference: randomised complete block design).
+pub fn plan(seed: Seed, contenders: &[String], workloads: &[String], connections: &[u32], trials: u32) -> Vec<TrialKey> {
+    let mut order = Vec::new();
+    for trial in 1..=trials {
+        let mut block: Vec<TrialKey> = Vec::new();
+        for workload in workloads {
+            for connections in connections {
+                for contender in contenders {
+                    let (contender, workload) = (contender.clone(), workload.clone());
+                    block.push(TrialKey { contender, workload, connections: *connections, trial });
+                }
+            }
+        }
+        OpRng::new(seed.derive(&format!("plan block {trial}"))).shuffle(&mut block);
+        order.extend(block);
+    }
+    order
+}
+
+/// The seed of a trial's operations. The contender is not part of it: both see the same work (common random numbers).
+pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
+    seed.derive(&format!("operations {} {} {}", key.workload, key.connections, key.trial))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(list: &[&str]) -> Vec<String> {
+        list.iter().map(|s| (*s).to_owned()).collect()
+    }
+
+    #[test]
+    fn every_block_holds_every_cell_once_and_the_order_is_the_seeds() {
+        let make = |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[1, 8, 64], 3);
+        let order = make(1);
+        assert_eq!(order.len(), 36);
+        for (i, block) in order.chunks(12).enumerate() {
+            let mut cells = block.to_vec();
+            cells.sort();
+            cells.dedup();
+            assert_eq!(cells.len(), 12);
+            assert!(block.iter().all(|k| k.trial == i as u32 + 1));
+        }
+        assert_eq!(order, make(1));
+        assert_ne!(order, make(2));
+        assert_ne!(order[..12].iter().map(|k| k.path().replace("001", "")).collect::<Vec<_>>(),
+            order[12..24].iter().map(|k| k.path().replace("002", "")).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn contenders_share_their_operations_and_trials_do_not() {
+        let key = |contender: &str, trial| TrialKey { contender: contender.into(), workload: "w".into(), connections: 4, trial };
+        assert_eq!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("b", 1)));
+        assert_ne!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("a", 2)));
+    }
+}

@@ -1,0 +1,438 @@
+//! Everything about one trial, written once: what was asked, what ran, on what, and what was seen.
+//!
+//! Counters are exact; rates are never stored, only computed from counters and measured time, so that a record cannot
+//! contradict itself. No type here can hold a credential.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::Histogram;
+use crate::plan::TrialKey;
+use crate::study::Metric;
+use crate::units::Seed;
+
+/// The schema number of the records that this version writes and reads.
+pub const RECORD_SCHEMA: u32 = 1;
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunRecord {
+    /// Always [`RECORD_SCHEMA`].
+    pub schema: u32,
+    /// Version of perbuck that wrote it.
+    pub perbuck: String,
+    /// Name of the study.
+    pub study: String,
+    /// Fingerprint of everything in the study that decides what is measured.
+    pub study_fingerprint: String,
+    /// Which trial.
+    pub key: TrialKey,
+    /// Position in the order of execution, from 0.
+    pub position: u32,
+    /// The study's seed.
+    pub seed: Seed,
+    /// The seed of this trial's operations, derived from the study's.
+    pub trial_seed: Seed,
+    /// When it started, milliseconds since 1970 UTC.
+    pub started_unix_ms: u64,
+    /// How load was applied.
+    pub load: LoadRecord,
+    /// What was run.
+    pub workload: WorkloadRecord,
+    /// What it was run on.
+    pub target: TargetRecord,
+    /// The machine that ran perbuck.
+    pub host: HostRecord,
+    /// The measured window.
+    pub measured: Measured,
+    /// Statements from the first connection to the last, warm-up and drain included: what the server counted.
+    pub statements_whole_run: StatementCounts,
+    /// Errors of the whole run by code, such as `mysql 1213`.
+    pub errors: BTreeMap<String, ErrorRecord>,
+    /// One entry a second, warm-up included.
+    pub intervals: Vec<Interval>,
+    /// The client's own state.
+    pub health: Health,
+    /// Remarks that a reader of the result must see.
+    pub flags: Vec<Flag>,
+}
+
+/// How load was applied.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadRecord {
+    /// `closed`: each connection sends its next transaction when the last one ended.
+    pub model: String,
+    /// Connections.
+    pub connections: u32,
+    /// Threads that owned them.
+    pub workers: u32,
+    /// Warm-up as asked, nanoseconds.
+    pub warmup_ns: u64,
+    /// Measured window as asked, nanoseconds.
+    pub duration_ns: u64,
+    /// Attempts per transaction, at most.
+    pub max_attempts: u32,
+}
+
+/// What was run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadRecord {
+    /// sysbench, tpcc, …
+    pub kind: String,
+    /// Every parameter with its effective value.
+    pub parameters: BTreeMap<String, String>,
+    /// Fingerprint of the data (workload, parameters, seed, version), as stored in the target.
+    pub data_fingerprint: String,
+    /// What happened to the data before this trial: `kept` or `reloaded`.
+    pub data: String,
+    /// Rows per table before the trial.
+    pub rows_before: BTreeMap<String, u64>,
+    /// Rows per table after the trial.
+    pub rows_after: BTreeMap<String, u64>,
+    /// The figure that is compared.
+    pub metric: Metric,
+}
+
+/// What it was run on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetRecord {
+    /// The address without any credential.
+    pub address: String,
+    /// mysql, sqlite, …
+    pub driver: String,
+    /// Version string of the server.
+    pub version: String,
+    /// Settings of the server that bear on performance, by name.
+    pub variables: BTreeMap<String, String>,
+    /// Differences of the server's own counters over the run (for instance `Com_select`); empty where it has none.
+    pub server_counters: BTreeMap<String, i64>,
+    /// CPU time of a server on this machine during the measured window; `None` where it cannot be told.
+    pub server_cpu_ns: Option<u64>,
+}
+
+/// The machine that ran perbuck.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRecord {
+    /// Architecture that the program was built for (`x86_64`, `aarch64`).
+    pub arch: String,
+    /// The emulator under which it ran, if any (`qemu-user`).
+    pub emulator: Option<String>,
+    /// Operating system and kernel.
+    pub os: String,
+    /// Processor model as the system names it.
+    pub cpu_model: String,
+    /// Processors that the program may use.
+    pub cpus: u32,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+    /// Whether the server shares this machine (embedded, or reached by loopback or socket).
+    pub shared_with_server: bool,
+}
+
+/// The measured window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measured {
+    /// Its true length in nanoseconds.
+    pub window_ns: u64,
+    /// By kind of transaction.
+    pub transactions: BTreeMap<String, TransactionRecord>,
+    /// Statements whose transaction ended in the window.
+    pub statements: StatementCounts,
+    /// Attempts beyond the first.
+    pub retries: u64,
+}
+
+/// Transactions of one kind that ended in the measured window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TransactionRecord {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back because the workload says so (1 % of new orders).
+    pub rolled_back: u64,
+    /// Given up after the last attempt, or refused without a retry.
+    pub failed: u64,
+    /// Service time of completed transactions, all attempts included.
+    pub service: HistogramRecord,
+}
+
+/// A histogram as stored.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistogramRecord {
+    /// HDR V2 deflated, base64; values in nanoseconds. Empty text is an empty histogram.
+    pub hdr: String,
+    /// How many values.
+    pub count: u64,
+    /// Exact sum in nanoseconds.
+    pub sum_ns: u64,
+    /// Exact maximum in nanoseconds.
+    pub max_ns: u64,
+}
+
+/// Statements by what they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StatementCounts {
+    /// Statements that returned a result set.
+    pub read: u64,
+    /// Statements that changed at least one row.
+    pub write: u64,
+    /// All others: begin, commit, rollback, and changes that matched nothing (as sysbench counts).
+    pub other: u64,
+    /// SELECT sent.
+    pub select: u64,
+    /// INSERT sent.
+    pub insert: u64,
+    /// UPDATE sent.
+    pub update: u64,
+    /// DELETE sent.
+    pub delete: u64,
+    /// BEGIN sent.
+    pub begin: u64,
+    /// COMMIT sent.
+    pub commit: u64,
+    /// ROLLBACK sent.
+    pub rollback: u64,
+}
+
+/// Errors of one code.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRecord {
+    /// How often.
+    pub count: u64,
+    /// retry, failed, lost.
+    pub class: String,
+    /// The first message seen.
+    pub example: String,
+}
+
+/// One second of the run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// Start relative to the measured window, in milliseconds; negative in the warm-up.
+    pub start_ms: i64,
+    /// Length in milliseconds; the last one may be shorter.
+    pub length_ms: u64,
+    /// Transactions completed (committed, or rolled back by design).
+    pub transactions: u64,
+    /// Statements of those transactions.
+    pub statements: u64,
+    /// Errors of any kind.
+    pub errors: u64,
+    /// Median service time in nanoseconds; 0 where nothing completed.
+    pub p50_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Maximum.
+    pub max_ns: u64,
+}
+
+/// The client's own state.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Health {
+    /// CPU time of the whole process in user mode during the measured window (an embedded database included).
+    pub client_user_ns: u64,
+    /// The same in the kernel.
+    pub client_system_ns: u64,
+    /// Connections lost.
+    pub connections_lost: u64,
+    /// Connections opened again after a loss.
+    pub reconnects: u64,
+    /// Longest time without any completed transaction inside the measured window, in nanoseconds.
+    pub longest_gap_ns: u64,
+    /// Times of at least one second without any completed transaction.
+    pub gaps: Vec<Gap>,
+    /// Transactions still in flight at the end, ended in the drain and counted in no window.
+    pub drained: u64,
+    /// Transactions still in flight when the drain limit came; they were aborted.
+    pub aborted: u64,
+}
+
+/// A time in which nothing completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gap {
+    /// Start relative to the measured window, in milliseconds.
+    pub start_ms: i64,
+    /// Length in milliseconds.
+    pub length_ms: u64,
+}
+
+/// A remark that a reader of the result must see.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "flag", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Flag {
+    /// The program ran under an emulator: its times say nothing about the machine.
+    Emulated {
+        /// Which one.
+        emulator: String,
+    },
+    /// The client was the limit.
+    ClientLimited {
+        /// What was full.
+        why: String,
+    },
+    /// More than one in a hundred transactions failed.
+    ManyErrors {
+        /// Transactions given up in the measured window.
+        failed: u64,
+        /// Transactions completed in it.
+        completed: u64,
+    },
+    /// The service was away for at least a second.
+    Gap {
+        /// Total length in milliseconds.
+        total_ms: u64,
+    },
+    /// Transactions did not end within the drain limit.
+    Aborted {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl Flag {
+    /// One sentence for people.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Emulated { emulator } => format!("ran under {emulator}: its times say nothing about the hardware"),
+            Self::ClientLimited { why } => format!("limited by the client: {why}"),
+            Self::ManyErrors { failed, completed } => format!("{failed} transactions failed beside {completed} completed"),
+            Self::Gap { total_ms } => format!("nothing completed for {:.1} s", *total_ms as f64 / 1000.0),
+            Self::Aborted { count } => format!("{count} transactions did not end within the drain limit"),
+        }
+    }
+
+    /// Whether `compare` refuses a trial with this flag unless told otherwise, and the word that tells it.
+    pub fn refused_unless(&self) -> Option<&'static str> {
+        match self {
+            Self::Emulated { .. } => Some("emulated"),
+            Self::ClientLimited { .. } => Some("client-limited"),
+            Self::ManyErrors { .. } => Some("errors"),
+            Self::Gap { .. } | Self::Aborted { .. } => None,
+        }
+    }
+}
+
+impl StatementCounts {
+    /// All statements.
+    pub fn total(&self) -> u64 {
+        self.read + self.write + self.other
+    }
+
+    /// Adds another count.
+    pub fn add(&mut self, o: &Self) {
+        self.read += o.read;
+        self.write += o.write;
+        self.other += o.other;
+        self.select += o.select;
+        self.insert += o.insert;
+        self.update += o.update;
+        self.delete += o.delete;
+        self.begin += o.begin;
+        self.commit += o.commit;
+        self.rollback += o.rollback;
+    }
+}
+
+impl HistogramRecord {
+    /// Encodes a histogram.
+    pub fn from_histogram(h: &Histogram) -> Self {
+        if h.count() == 0 {
+            return Self::default();
+        }
+        let sum_ns = u64::try_from(h.sum_ns()).unwrap_or(u64::MAX);
+        Self { hdr: h.to_base64(), count: h.count(), sum_ns, max_ns: h.max_ns() }
+    }
+
+    /// Decodes it.
+    ///
+    /// # Errors
+    /// Says what is wrong with the stored text, or that its count is not the stored one.
+    pub fn to_histogram(&self) -> Result<Histogram, String> {
+        if self.hdr.is_empty() {
+            return Ok(Histogram::new());
+        }
+        let h = Histogram::from_base64(&self.hdr, u128::from(self.sum_ns), self.max_ns)?;
+        if h.count() != self.count {
+            return Err(format!("histogram holds {} values, but the record says {}", h.count(), self.count));
+        }
+        Ok(h)
+    }
+}
+
+impl TransactionRecord {
+    /// Completed: committed, or rolled back by design.
+    pub fn completed(&self) -> u64 {
+        self.committed + self.rolled_back
+    }
+}
+
+/// The kind of transaction that tpmC counts.
+pub const NEW_ORDER: &str = "new_order";
+
+impl RunRecord {
+    /// The value of a metric from counters and measured time; 0 where nothing was measured.
+    pub fn metric(&self, metric: Metric) -> f64 {
+        let seconds = self.measured.window_ns as f64 / 1e9;
+        if seconds == 0.0 {
+            return 0.0;
+        }
+        let completed = |kind: &TransactionRecord| kind.completed() as f64;
+        match metric {
+            Metric::Tps => self.measured.transactions.values().map(completed).sum::<f64>() / seconds,
+            Metric::Qps => self.measured.statements.total() as f64 / seconds,
+            Metric::Tpmc => self.measured.transactions.get(NEW_ORDER).map_or(0.0, completed) * 60.0 / seconds,
+        }
+    }
+
+    /// The merged service-time histogram of all kinds.
+    ///
+    /// # Errors
+    /// Says which histogram cannot be decoded.
+    pub fn service(&self) -> Result<Histogram, String> {
+        let mut all = Histogram::new();
+        for (kind, t) in &self.measured.transactions {
+            all.merge(&t.service.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
+        }
+        Ok(all)
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// Says why the text is no record of this schema, with the place in the text.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Numbered {
+            schema: u32,
+        }
+        let numbered: Numbered = serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))?;
+        if numbered.schema != RECORD_SCHEMA {
+            return Err(format!("has schema {}, and this perbuck reads schema {RECORD_SCHEMA}", numbered.schema));
+        }
+        serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))
+    }
+
+    /// Writes it, pretty-printed with a final newline; the same record gives the same bytes.
+    ///
+    /// # Errors
+    /// When a number is not finite, which JSON cannot hold.
+    pub fn to_json(&self) -> Result<String, String> {
+        serde_json::to_string_pretty(self).map(|s| s + "\n").map_err(|e| e.to_string())
+    }
+}

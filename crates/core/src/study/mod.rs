@@ -1,0 +1,284 @@
+//! A study: the question, the contenders, the workloads, the sweep, the price basis and the rule of decision.
+//!
+//! [`Study::read`] turns a TOML file into a checked [`Study`] or into all of its problems. What only other crates can
+//! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
+//! report it with the same precision.
+
+mod read;
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use crate::toml_reader::{Located, Scalar};
+use crate::units::{MicroUsd, Seed};
+
+/// The schema number that this version reads.
+pub const STUDY_SCHEMA: i64 = 1;
+
+/// A checked study.
+#[derive(Debug, Clone)]
+pub struct Study {
+    /// Path-safe name; also the folder of its results.
+    pub name: String,
+    /// The question in the reader's words.
+    pub question: String,
+    /// Index into `contenders`: the one that others are compared with.
+    pub baseline: usize,
+    /// Every random stream of the study comes from it.
+    pub seed: Seed,
+    /// How a contender becomes money.
+    pub price: PriceBasis,
+    /// The systems under test, at least one.
+    pub contenders: Vec<Contender>,
+    /// The workloads, at least one.
+    pub workloads: Vec<WorkloadSpec>,
+    /// Which points are measured and how long.
+    pub sweep: Sweep,
+    /// How the points of a workload become one figure.
+    pub summary: Summary,
+    /// When a difference counts.
+    pub decision: Decision,
+}
+
+/// How a contender becomes money.
+#[derive(Debug, Clone)]
+pub struct PriceBasis {
+    /// Name of a price snapshot; `None` prices nothing.
+    pub snapshot: Option<Located<String>>,
+    /// Regions to price in; the first is the headline.
+    pub regions: Vec<Located<String>>,
+    /// Hours that a month is billed.
+    pub hours_per_month: u32,
+    /// Months of the total system cost.
+    pub horizon_months: u32,
+    /// How snapshots of volumes are billed.
+    pub volume_snapshots: SnapshotRule,
+    /// When money is rounded.
+    pub round: Rounding,
+    /// A remark printed with every bill, such as that it is notional.
+    pub note: String,
+}
+
+/// How snapshots of volumes are billed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SnapshotRule {
+    /// The AWS Pricing Calculator's daily rule: one full copy, and 30 increments of 3 GB at half a month each.
+    AwsCalculator,
+}
+
+/// When money is rounded to cents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// Only when printed.
+    None,
+    /// The monthly total is rounded to cents before it is multiplied by the horizon, as the 2021 article did.
+    Monthly,
+}
+
+/// One system under test.
+#[derive(Debug, Clone)]
+pub struct Contender {
+    /// Path-safe name.
+    pub name: String,
+    /// What reports call it; the name where not given.
+    pub label: String,
+    /// Architecture of the priced machines, as declared (`aarch64`, `x86_64`).
+    pub arch: Option<String>,
+    /// Where load goes; `None` for a contender that is only priced.
+    pub target: Option<Located<String>>,
+    /// A file that holds the password; read only when connecting.
+    pub password_file: Option<Located<String>>,
+    /// Copies of the data, as declared.
+    pub replication_factor: Option<u32>,
+    /// The priced machines.
+    pub nodes: Vec<Node>,
+    /// Fixed fees.
+    pub fees: Vec<Fee>,
+    /// Line of its header.
+    pub line: usize,
+}
+
+/// Machines of one role.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// tidb, tikv, pd, mysql, bench, …
+    pub role: String,
+    /// Instance type, as the snapshot spells it.
+    pub instance: String,
+    /// How many of them.
+    pub count: u32,
+    /// False for machines that are shown but not billed (the load client).
+    pub priced: bool,
+    /// A volume on each of them.
+    pub volume: Option<Volume>,
+    /// Line in the study.
+    pub line: usize,
+}
+
+/// A block volume.
+#[derive(Debug, Clone)]
+pub struct Volume {
+    /// gp2, gp3, pd-ssd, …
+    pub kind: String,
+    /// Size in GB as billed.
+    pub size_gb: u32,
+    /// Provisioned operations per second; `None` is what the size includes.
+    pub iops: Option<u32>,
+    /// Provisioned throughput in MiB/s; `None` is what the size includes.
+    pub throughput_mib_s: Option<u32>,
+    /// Whether daily snapshots are kept.
+    pub daily_snapshots: bool,
+    /// Line in the study.
+    pub line: usize,
+}
+
+/// A fixed fee of a contender.
+#[derive(Debug, Clone)]
+pub struct Fee {
+    /// What it is for.
+    pub name: String,
+    /// The price of one period.
+    pub price: MicroUsd,
+    /// The period.
+    pub per: FeePeriod,
+    /// Line in the study.
+    pub line: usize,
+}
+
+/// What a fee is charged for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FeePeriod {
+    /// Each hour of the month.
+    Hour,
+    /// Each month.
+    Month,
+}
+
+/// A workload as declared; what the parameters mean is known to the workloads crate.
+#[derive(Debug, Clone)]
+pub struct WorkloadSpec {
+    /// Path-safe name.
+    pub name: String,
+    /// sysbench, tpcc, …
+    pub kind: Located<String>,
+    /// The database (or SQLite file suffix) that holds its tables; `None` is the one of the target.
+    pub database: Option<String>,
+    /// What happens to the data between trials; `None` is the workload's own default.
+    pub reset: Option<Reset>,
+    /// The figure that is compared; `None` is the workload's own.
+    pub metric: Option<Metric>,
+    /// Everything else of its table.
+    pub parameters: BTreeMap<String, Located<Scalar>>,
+    /// Line of its header.
+    pub line: usize,
+}
+
+/// When the data of a workload are loaded anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reset {
+    /// Once, before the first trial.
+    Never,
+    /// Before the first trial of each block.
+    PerBlock,
+    /// Before every trial.
+    PerTrial,
+}
+
+/// Which points are measured and how long.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// Connections of each point, ascending, no doubles.
+    pub connections: Vec<u32>,
+    /// Time before the measured window, in nanoseconds.
+    pub warmup_ns: u64,
+    /// The measured window, in nanoseconds.
+    pub duration_ns: u64,
+    /// Blocks: how often each point is measured on each contender.
+    pub trials: u32,
+    /// Load threads; `None` is what the machine has.
+    pub workers: Option<u32>,
+    /// How often one transaction is tried before it is given up, at least 1.
+    pub max_attempts: u32,
+}
+
+/// The figure that is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// Transactions per second.
+    Tps,
+    /// Queries per second.
+    Qps,
+    /// New-order transactions per minute, those rolled back by design included (TPC-C 5.4.2).
+    Tpmc,
+}
+
+impl Metric {
+    /// The name in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Tps => "TPS",
+            Self::Qps => "QPS",
+            Self::Tpmc => "tpmC",
+        }
+    }
+}
+
+/// How the points of a workload become one figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summary {
+    /// The arithmetic mean over these connection counts.
+    MeanOver(Vec<u32>),
+    /// The highest mean over all points.
+    Peak,
+}
+
+/// When a difference counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// Confidence of the intervals, such as 0.95.
+    pub confidence: f64,
+    /// Relative differences below this are "equivalent", such as 0.03.
+    pub margin: f64,
+    /// A latency objective.
+    pub slo: Option<Slo>,
+}
+
+/// A latency objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slo {
+    /// Which percentile, 0 to 100.
+    pub percentile: f64,
+    /// Its highest admissible value in nanoseconds.
+    pub at_most_ns: u64,
+}
+
+impl Study {
+    /// The contender that others are compared with.
+    pub fn baseline(&self) -> &Contender {
+        &self.contenders[self.baseline]
+    }
+
+    /// The contender of that name.
+    pub fn contender(&self, name: &str) -> Option<&Contender> {
+        self.contenders.iter().find(|c| c.name == name)
+    }
+
+    /// The workload of that name.
+    pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
+        self.workloads.iter().find(|w| w.name == name)
+    }
+
+    /// All trials in the order in which they are run.
+    pub fn plan(&self) -> Vec<crate::plan::TrialKey> {
+        let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
+        let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
+        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.connections, self.sweep.trials)
+    }
+}

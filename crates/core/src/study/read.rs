@@ -1,0 +1,400 @@
+//! From TOML to a checked study, or to all problems at once.
+
+use crate::problem::{Problem, nearest};
+use crate::toml_reader::{Located, Section, TomlFile};
+use crate::units::Seed;
+
+use super::{
+    Contender, Decision, Fee, FeePeriod, Metric, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study,
+    Summary, Sweep, Volume, WorkloadSpec,
+};
+
+/// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
+const MANY: i64 = 1_000_000;
+
+impl Study {
+    /// Reads a study; `name` is how messages call the file.
+    ///
+    /// # Errors
+    /// Every problem of the file, in the order of its lines.
+    pub fn read(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
+        let file = TomlFile::parse(name, text.to_owned()).map_err(|p| vec![p])?;
+        let study = read_root(&file.root());
+        let problems = file.into_problems();
+        match study {
+            Some(study) if problems.is_empty() => Ok(study),
+            _ => Err(problems),
+        }
+    }
+}
+
+fn read_root(root: &Section<'_>) -> Option<Study> {
+    let schema = root.required_int("schema", 1..=STUDY_SCHEMA, "1");
+    let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
+    let question = root.text("question").map(|q| q.value).unwrap_or_default();
+    let seed = root.int("seed", 0..=i64::MAX).map_or(42, |s| s.value);
+    let baseline_name = root.text("baseline");
+    let price = read_price(root.table("price").as_ref());
+    let contenders: Vec<Option<Contender>> = root.tables("contender").iter().map(read_contender).collect();
+    let workloads: Vec<Option<WorkloadSpec>> = root.tables("workload").iter().map(read_workload).collect();
+    let sweep = root.table("sweep").map_or_else(|| Some(default_sweep()), |s| read_sweep(&s));
+    let summary = read_summary(root, sweep.as_ref());
+    let decision = root.table("decision").map_or_else(|| Some(default_decision()), |s| read_decision(&s));
+    root.finish();
+    for (list, table) in [(contenders.len(), "contender"), (workloads.len(), "workload")] {
+        if list == 0 {
+            let message = format!("the study has no `[[{table}]]`");
+            root.file().report(root.line(), message, format!("add at least one `[[{table}]]` table"));
+        }
+    }
+    let contenders: Vec<Contender> = contenders.into_iter().collect::<Option<_>>()?;
+    let mut workloads: Vec<WorkloadSpec> = workloads.into_iter().collect::<Option<_>>()?;
+    let metric = root.table("summary").and_then(|s| word(&s, "metric", METRICS));
+    workloads.iter_mut().for_each(|w| w.metric = w.metric.or(metric));
+    unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
+    unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
+    one_kind_per_database(root, &workloads);
+    let baseline = find_baseline(root, baseline_name, &contenders)?;
+    schema?;
+    let seed = Seed(seed as u64);
+    let (price, sweep, summary, decision) = (price?, sweep?, summary?, decision?);
+    Some(Study { name: name?, question, baseline, seed, price, contenders, workloads, sweep, summary, decision })
+}
+
+/// Names become folders and files, so they hold only characters that are safe there.
+fn path_safe(section: &Section<'_>, key: &str, name: Located<String>) -> Option<String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !name.value.is_empty() && name.value.len() <= 64 && name.value.chars().all(good) && !name.value.starts_with('.') {
+        return Some(name.value);
+    }
+    let help = "use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with a dot; free text goes into `label` or `question`";
+    section.report(key, format!("`{key}` cannot be the name of a folder"), help);
+    None
+}
+
+fn unique<'n>(root: &Section<'_>, what: &str, names: impl Iterator<Item = (&'n str, usize)>) {
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, line) in names {
+        if seen.contains(&name) {
+            root.file().report(line, format!("two `[[{what}]]` are named `{name}`"), "give each its own name");
+        }
+        seen.push(name);
+    }
+}
+
+/// Two workloads of one kind would fight over the same tables.
+fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
+    for (i, w) in workloads.iter().enumerate() {
+        let twin = |o: &&WorkloadSpec| o.kind.value == w.kind.value && o.database == w.database && o.parameters_data() != w.parameters_data();
+        if let Some(other) = workloads[..i].iter().find(twin) {
+            let message = format!("workloads `{}` and `{}` would use the same {} tables", other.name, w.name, w.kind.value);
+            root.file().report(w.line, message, "give one of them its own `database = \"…\"`");
+        }
+    }
+}
+
+impl WorkloadSpec {
+    /// The parameters without their lines, for equality.
+    fn parameters_data(&self) -> Vec<(&String, String)> {
+        let shared = |key: &str| key != "script";
+        self.parameters.iter().filter(|(k, _)| shared(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
+    }
+}
+
+fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: &[Contender]) -> Option<usize> {
+    let Some(name) = name else { return (!contenders.is_empty()).then_some(0) };
+    let found = contenders.iter().position(|c| c.name == name.value);
+    if found.is_none() {
+        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+        let help = match nearest(&name.value, names.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the contenders are: {}", names.join(", ")),
+        };
+        root.report("baseline", format!("`baseline` names no contender: `{}`", name.value), help);
+    }
+    found
+}
+
+/// One of a closed set of words.
+fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
+    let typed = section.text(key)?;
+    let found = words.iter().find(|(w, _)| *w == typed.value).map(|(_, t)| *t);
+    if found.is_none() {
+        let list: Vec<String> = words.iter().map(|(w, _)| format!("\"{w}\"")).collect();
+        section.report(key, format!("`{key}` is \"{}\"", typed.value), format!("use one of {}", list.join(", ")));
+    }
+    found
+}
+
+fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
+    let mut basis = PriceBasis {
+        snapshot: None,
+        regions: Vec::new(),
+        hours_per_month: 730,
+        horizon_months: 36,
+        volume_snapshots: SnapshotRule::AwsCalculator,
+        round: Rounding::None,
+        note: String::new(),
+    };
+    let Some(s) = section else { return Some(basis) };
+    basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
+    if let Some(regions) = s.texts("regions") {
+        let line = regions.line;
+        basis.regions = regions.value.into_iter().map(|value| Located { value, line }).collect();
+    }
+    if basis.regions.is_empty() {
+        s.report("regions", "`price.regions` names no region", "add for instance `regions = [\"us-west-2\"]`");
+    }
+    basis.hours_per_month = s.int("hours_per_month", 1..=744).map_or(730, |v| v.value as u32);
+    basis.horizon_months = s.int("horizon_months", 1..=1200).map_or(36, |v| v.value as u32);
+    if let Some(rule) = word(s, "volume_snapshots", &[("aws-calculator", SnapshotRule::AwsCalculator)]) {
+        basis.volume_snapshots = rule;
+    }
+    if let Some(rule) = word(s, "round", &[("none", Rounding::None), ("monthly", Rounding::Monthly)]) {
+        basis.round = rule;
+    }
+    basis.note = s.text("note").map(|n| n.value).unwrap_or_default();
+    s.finish();
+    Some(basis)
+}
+
+fn read_contender(s: &Section<'_>) -> Option<Contender> {
+    let name = s.required_text("name", "\"arm\"").and_then(|n| path_safe(s, "name", n));
+    let label = s.text("label").map(|l| l.value);
+    let arch = s.text("arch").map(|a| a.value);
+    let target = s.text("target");
+    let password_file = s.text("password_file");
+    let replication_factor = s.int("replication_factor", 1..=99).map(|v| v.value as u32);
+    let nodes: Vec<Option<Node>> = s.tables("node").iter().map(read_node).collect();
+    let fees: Vec<Option<Fee>> = s.tables("fee").iter().map(read_fee).collect();
+    s.finish();
+    let (nodes, fees) = (nodes.into_iter().collect::<Option<_>>()?, fees.into_iter().collect::<Option<_>>()?);
+    let name = name?;
+    let label = label.unwrap_or_else(|| name.clone());
+    Some(Contender { name, label, arch, target, password_file, replication_factor, nodes, fees, line: s.line() })
+}
+
+fn read_node(s: &Section<'_>) -> Option<Node> {
+    let role = s.required_text("role", "\"mysql\"");
+    let instance = s.required_text("instance", "\"c6g.2xlarge\"");
+    let count = s.int("count", 1..=MANY).map_or(1, |v| v.value as u32);
+    let priced = s.boolean("priced").is_none_or(|v| v.value);
+    let volume_section = s.table("volume");
+    let volume = volume_section.as_ref().map(read_volume);
+    s.finish();
+    let volume = match volume {
+        Some(None) => return None,
+        Some(some) => some,
+        None => None,
+    };
+    Some(Node { role: role?.value, instance: instance?.value, count, priced, volume, line: s.line() })
+}
+
+fn read_volume(s: &Section<'_>) -> Option<Volume> {
+    let kind = s.required_text("kind", "\"gp3\"");
+    let size_gb = s.required_int("size_gb", 1..=MANY, "1000");
+    let iops = s.int("iops", 1..=10 * MANY).map(|v| v.value as u32);
+    let throughput_mib_s = s.int("throughput_mib_s", 1..=MANY).map(|v| v.value as u32);
+    let daily_snapshots = word(s, "snapshots", &[("daily", true), ("none", false)]).unwrap_or(false);
+    s.finish();
+    let (kind, size_gb) = (kind?.value, size_gb?.value as u32);
+    Some(Volume { kind, size_gb, iops, throughput_mib_s, daily_snapshots, line: s.line() })
+}
+
+fn read_fee(s: &Section<'_>) -> Option<Fee> {
+    let name = s.required_text("name", "\"EKS control plane\"");
+    let (hour, month) = (s.usd("usd_per_hour"), s.usd("usd_per_month"));
+    s.finish();
+    let (price, per) = match (hour, month) {
+        (Some(price), None) => (price.value, FeePeriod::Hour),
+        (None, Some(price)) => (price.value, FeePeriod::Month),
+        _ => {
+            s.report("name", "a fee needs exactly one price", "give either `usd_per_hour` or `usd_per_month`");
+            return None;
+        }
+    };
+    Some(Fee { name: name?.value, price, per, line: s.line() })
+}
+
+fn read_workload(s: &Section<'_>) -> Option<WorkloadSpec> {
+    let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
+    let kind = s.required_text("kind", "\"sysbench\"");
+    let database = s.text("database").and_then(|d| path_safe(s, "database", d));
+    let reset = word(s, "reset", &[("never", Reset::Never), ("per-block", Reset::PerBlock), ("per-trial", Reset::PerTrial)]);
+    let metric = word(s, "metric", METRICS);
+    let parameters = s.remaining_scalars();
+    Some(WorkloadSpec { name: name?, kind: kind?, database, reset, metric, parameters, line: s.line() })
+}
+
+const METRICS: &[(&str, Metric)] = &[("tps", Metric::Tps), ("qps", Metric::Qps), ("tpmc", Metric::Tpmc)];
+
+fn default_sweep() -> Sweep {
+    Sweep {
+        connections: vec![1, 4, 16],
+        warmup_ns: 10_000_000_000,
+        duration_ns: 60_000_000_000,
+        trials: 5,
+        workers: None,
+        max_attempts: 10,
+    }
+}
+
+fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
+    let mut sweep = default_sweep();
+    let before = s.ints("connections", 1..=MANY);
+    if let Some(list) = before {
+        sweep.connections = list.value.iter().map(|v| *v as u32).collect();
+        sweep.connections.sort_unstable();
+        sweep.connections.dedup();
+        if sweep.connections.is_empty() {
+            s.report("connections", "`sweep.connections` is empty", "give at least one count, such as `[1, 16, 64]`");
+        } else if sweep.connections.len() != list.value.len() {
+            s.report("connections", "`sweep.connections` holds a count twice", "name each count once");
+        }
+    }
+    if let Some(ns) = s.duration_ns("warmup") {
+        sweep.warmup_ns = ns.value;
+    }
+    if let Some(ns) = s.duration_ns("duration") {
+        sweep.duration_ns = ns.value;
+        if ns.value < 100_000_000 {
+            s.report("duration", "`sweep.duration` is too short to measure anything", "give at least \"100ms\"; minutes for a result to publish");
+        }
+    }
+    sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
+    sweep.workers = s.int("workers", 1..=4096).map(|v| v.value as u32);
+    sweep.max_attempts = s.int("max_attempts", 1..=1000).map_or(sweep.max_attempts, |v| v.value as u32);
+    s.finish();
+    Some(sweep)
+}
+
+fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
+    let Some(s) = root.table("summary") else { return Some(Summary::Peak) };
+    // Read by the caller, who gives it to the workloads; asked for here so that it is known.
+    s.has("metric");
+    let summary = if s.is_text("over") {
+        word(&s, "over", &[("peak", ())]).map(|()| Summary::Peak)
+    } else {
+        match s.ints("over", 1..=MANY) {
+            Some(list) => {
+                let over: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
+                let missing = |c: &&u32| sweep.is_some_and(|sweep| !sweep.connections.contains(c));
+                if let Some(missing) = over.iter().find(missing) {
+                    let message = format!("`summary.over` names {missing} connections, which the sweep does not measure");
+                    s.report("over", message, "name only counts of `sweep.connections`");
+                } else if over.is_empty() {
+                    s.report("over", "`summary.over` is empty", "give counts of `sweep.connections`, or \"peak\"");
+                }
+                Some(Summary::MeanOver(over))
+            }
+            None => Some(Summary::Peak),
+        }
+    };
+    s.finish();
+    summary
+}
+
+fn default_decision() -> Decision {
+    Decision { confidence: 0.95, margin: 0.03, slo: None }
+}
+
+fn read_decision(s: &Section<'_>) -> Option<Decision> {
+    let mut decision = default_decision();
+    decision.confidence = s.number("confidence", 0.5, 1.0).map_or(decision.confidence, |v| v.value);
+    decision.margin = s.number("margin", 0.0, 1.0).map_or(decision.margin, |v| v.value);
+    if let Some(slo) = s.table("slo") {
+        let percentile = slo.number("percentile", 0.0, 100.0);
+        let at_most = slo.duration_ns("at_most");
+        slo.finish();
+        match (percentile, at_most) {
+            (Some(p), Some(ns)) => decision.slo = Some(Slo { percentile: p.value, at_most_ns: ns.value }),
+            _ => slo.report("percentile", "a latency objective needs `percentile` and `at_most`", "write `slo = { percentile = 95, at_most = \"50ms\" }`"),
+        }
+    }
+    s.finish();
+    Some(decision)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+schema = 1
+name = "s"
+baseline = "b"
+[price]
+snapshot = "aws-2021-03"
+regions = ["us-west-2"]
+round = "monthly"
+[[contender]]
+name = "a"
+target = "sqlite:a.db"
+node = [
+  { role = "tikv", instance = "r6g.2xlarge", count = 3, volume = { kind = "gp2", size_gb = 1000, snapshots = "daily" } },
+  { role = "client", instance = "c5.4xlarge", priced = false },
+]
+fee = [{ name = "EKS", usd_per_hour = 0.10 }]
+[[contender]]
+name = "b"
+[[workload]]
+name = "small"
+kind = "tpcc"
+warehouses = 10
+[sweep]
+connections = [8, 1]
+duration = "10s"
+[summary]
+metric = "tpmc"
+over = [1, 8]
+[decision]
+slo = { percentile = 95, at_most = "50ms" }
+"#;
+
+    #[test]
+    fn a_good_study_is_read_whole() {
+        let study = Study::read("s.toml", GOOD).unwrap();
+        assert_eq!((study.baseline().name.as_str(), study.seed), ("b", Seed(42)));
+        let node = &study.contenders[0].nodes[0];
+        assert_eq!((node.count, node.line), (3, 13));
+        assert!(node.volume.as_ref().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
+        assert!(!study.contenders[0].nodes[1].priced);
+        assert_eq!(study.workloads[0].metric, Some(Metric::Tpmc));
+        assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
+        assert_eq!(study.sweep.connections, [1, 8]);
+        assert_eq!(study.summary, Summary::MeanOver(vec![1, 8]));
+        assert_eq!(study.plan().len(), 2 * 2 * 5);
+    }
+
+    #[test]
+    fn every_broken_line_is_named() {
+        let broken = [
+            ("schema = 1", "schema = 2", "schema"),
+            ("name = \"s\"", "name = \"../s\"", "folder"),
+            ("baseline = \"b\"", "baseline = \"bb\"", "did you mean `b`"),
+            ("round = \"monthly\"", "round = \"daily\"", "\"monthly\""),
+            ("count = 3", "count = 0", "outside"),
+            ("usd_per_hour = 0.10", "usd_per_hour = \"ten\"", "decimal number"),
+            ("kind = \"tpcc\"", "knd = \"tpcc\"", "kind"),
+            ("duration = \"10s\"", "duration = 10", "duration"),
+            ("over = [1, 8]", "over = [1, 9]", "does not measure"),
+            ("[sweep]", "[swep]", "sweep"),
+        ];
+        for (good, bad, expected) in broken {
+            assert!(GOOD.contains(good), "{good}");
+            let problems = Study::read("s.toml", &GOOD.replace(good, bad)).map(|s| s.name).unwrap_err();
+            let all = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            assert!(all.contains(expected), "{bad}: {all}");
+            assert!(problems.iter().all(|p| p.line > 0 && !p.help.is_empty()), "{all}");
+        }
+    }
+
+    #[test]
+    fn two_workloads_of_one_kind_need_two_databases() {
+        let second = "[[workload]]\nname = \"large\"\nkind = \"tpcc\"\nwarehouses = 20\n[sweep]";
+        let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second)).map(|s| s.name).unwrap_err();
+        assert!(problems[0].to_string().contains("same tpcc tables"), "{problems:?}");
+        let own = second.replace("warehouses = 20", "warehouses = 20\ndatabase = \"large\"");
+        assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own)).is_ok());
+    }
+}

@@ -1,0 +1,424 @@
+//! Reads a TOML file key by key and collects every problem, so that a user sees all of them at once.
+//!
+//! Keys that nobody asked for are reported as unknown by [`Section::finish`]; what is known is what was asked for, so
+//! the list cannot go stale. Messages never quote the source line: a secret typed into a study must not be printed.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml_edit::{Document, Item, TableLike, Value};
+
+use crate::problem::{Problem, nearest};
+use crate::units::{MicroUsd, parse_duration_ns};
+
+/// A parsed file and what was found wrong in it so far.
+#[derive(Debug)]
+pub struct TomlFile {
+    name: String,
+    text: String,
+    document: Document<String>,
+    problems: RefCell<Vec<Problem>>,
+}
+
+/// A value and the line it stands on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// 1-based line.
+    pub line: usize,
+}
+
+/// A scalar whose meaning the reader of the file does not know (a workload's parameter).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Scalar {
+    /// An integer.
+    Int(i64),
+    /// A decimal number.
+    Float(f64),
+    /// `true` or `false`.
+    Bool(bool),
+    /// A string.
+    Text(String),
+}
+
+impl TomlFile {
+    /// Parses `text`; `name` is how messages call the file.
+    ///
+    /// # Errors
+    /// The one syntax error that stopped the parser, with its line.
+    pub fn parse(name: &str, text: String) -> Result<Self, Problem> {
+        match Document::parse(text.clone()) {
+            Ok(document) => Ok(Self { name: name.to_owned(), text, document, problems: RefCell::default() }),
+            Err(error) => Err(Problem {
+                file: name.to_owned(),
+                line: line_of(&text, error.span()),
+                message: format!("not valid TOML: {}", error.message().replace('\n', ", ")),
+                help: "mend the syntax on this line; strings need quotes and tables their brackets".to_owned(),
+            }),
+        }
+    }
+
+    /// The top level of the file.
+    pub fn root(&self) -> Section<'_> {
+        Section { file: self, table: self.document.as_table(), path: String::new(), line: 1, asked: RefCell::default() }
+    }
+
+    /// The problems found so far, in the order of their lines.
+    pub fn into_problems(self) -> Vec<Problem> {
+        let mut problems = self.problems.into_inner();
+        problems.sort_by_key(|p| p.line);
+        problems
+    }
+
+    /// Adds a problem that the caller found.
+    pub fn report(&self, line: usize, message: impl Into<String>, help: impl Into<String>) {
+        let problem = Problem { file: self.name.clone(), line, message: message.into(), help: help.into() };
+        self.problems.borrow_mut().push(problem);
+    }
+
+    fn line(&self, span: Option<Range<usize>>) -> usize {
+        line_of(&self.text, span)
+    }
+}
+
+fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
+    let end = span.map_or(0, |s| s.start).min(text.len());
+    text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() + 1
+}
+
+/// One table of the file.
+pub struct Section<'a> {
+    file: &'a TomlFile,
+    table: &'a dyn TableLike,
+    path: String,
+    line: usize,
+    asked: RefCell<Vec<String>>,
+}
+
+impl<'a> Section<'a> {
+    /// The line of the table's header.
+    pub fn line(&self) -> usize {
+        self.line
+    }
+
+    /// The file this table stands in.
+    pub fn file(&self) -> &'a TomlFile {
+        self.file
+    }
+
+    /// The line of a key of this table, or of the table where the key is absent.
+    pub fn line_of(&self, key: &str) -> usize {
+        match self.table.get_key_value(key) {
+            Some((k, item)) => self.file.line(k.span().or_else(|| item.span())),
+            None => self.line,
+        }
+    }
+
+    /// Whether the key is present; counts as asking for it.
+    pub fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Whether the key holds a string, for keys that take a word or a list.
+    pub fn is_text(&self, key: &str) -> bool {
+        self.table.get(key).is_some_and(Item::is_str)
+    }
+
+    /// Reports a problem of one key of this table.
+    pub fn report(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.file.report(self.line_of(key), message, help);
+    }
+
+    fn full(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a Item> {
+        self.asked.borrow_mut().push(key.to_owned());
+        self.table.get(key).filter(|item| !item.is_none())
+    }
+
+    fn wrong_type(&self, key: &str, expected: &str, found: &Item) {
+        let message = format!("`{}` is {}, but must be {expected}", self.full(key), describe(found));
+        self.report(key, message, format!("write `{key} = …` with {expected}"));
+    }
+
+    fn missing(&self, key: &str, example: &str) {
+        let message = format!("`{}` is missing", self.full(key));
+        self.file.report(self.line, message, format!("add for instance `{key} = {example}`"));
+    }
+
+    fn read<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<T>> {
+        let item = self.get(key)?;
+        let line = self.line_of(key);
+        let taken = item.as_value().and_then(take);
+        if taken.is_none() {
+            self.wrong_type(key, expected, item);
+        }
+        taken.map(|value| Located { value, line })
+    }
+
+    /// An optional string.
+    pub fn text(&self, key: &str) -> Option<Located<String>> {
+        self.read(key, "a string", |v| v.as_str().map(str::to_owned))
+    }
+
+    /// A string that must be there; `example` is shown where it is not.
+    pub fn required_text(&self, key: &str, example: &str) -> Option<Located<String>> {
+        self.require(key, example, Self::text)
+    }
+
+    fn require<T>(&self, key: &str, example: &str, read: impl Fn(&Self, &str) -> Option<T>) -> Option<T> {
+        let value = read(self, key);
+        if value.is_none() && self.get(key).is_none() {
+            self.missing(key, example);
+        }
+        value
+    }
+
+    /// An optional integer within `range`.
+    pub fn int(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<Located<i64>> {
+        let found = self.read(key, "an integer", Value::as_integer)?;
+        self.in_range(key, found, &range)
+    }
+
+    /// An integer that must be there.
+    pub fn required_int(&self, key: &str, range: std::ops::RangeInclusive<i64>, example: &str) -> Option<Located<i64>> {
+        self.require(key, example, |s, k| s.int(k, range.clone()))
+    }
+
+    fn in_range(&self, key: &str, found: Located<i64>, range: &std::ops::RangeInclusive<i64>) -> Option<Located<i64>> {
+        if range.contains(&found.value) {
+            return Some(found);
+        }
+        let (low, high) = (range.start(), range.end());
+        let message = format!("`{}` is {}, outside {low}..={high}", self.full(key), found.value);
+        self.report(key, message, format!("give a value from {low} to {high}"));
+        None
+    }
+
+    /// An optional boolean.
+    pub fn boolean(&self, key: &str) -> Option<Located<bool>> {
+        self.read(key, "true or false", Value::as_bool)
+    }
+
+    /// An optional number in the open interval from `low` to `high`.
+    pub fn number(&self, key: &str, low: f64, high: f64) -> Option<Located<f64>> {
+        let found = self.read(key, "a number", |v| v.as_float().or_else(|| v.as_integer().map(|i| i as f64)))?;
+        if found.value > low && found.value < high {
+            return Some(found);
+        }
+        let message = format!("`{}` is {}, not between {low} and {high}", self.full(key), found.value);
+        self.report(key, message, format!("give a number above {low} and below {high}"));
+        None
+    }
+
+    /// An optional amount of dollars, read from the digits as typed, so that 0.1 stays 0.1. A quoted number is taken too.
+    pub fn usd(&self, key: &str) -> Option<Located<MicroUsd>> {
+        let item = self.get(key)?;
+        let line = self.line_of(key);
+        let typed = match item.as_value() {
+            Some(Value::Float(_) | Value::Integer(_)) => item.span().map(|s| self.file.text[s].replace('_', "")),
+            Some(Value::String(s)) => Some(s.value().clone()),
+            _ => None,
+        };
+        let Some(typed) = typed else {
+            self.wrong_type(key, "an amount in dollars", item);
+            return None;
+        };
+        match MicroUsd::parse_usd(typed.trim()) {
+            Ok(value) => Some(Located { value, line }),
+            Err(why) => {
+                self.report(key, format!("`{}`: {why}", self.full(key)), "write dollars as digits, for instance 0.0784");
+                None
+            }
+        }
+    }
+
+    /// An optional duration in nanoseconds, written as a string with a unit (`"30s"`).
+    pub fn duration_ns(&self, key: &str) -> Option<Located<u64>> {
+        let found = self.read(key, "a duration such as \"30s\"", |v| v.as_str().map(str::to_owned))?;
+        match parse_duration_ns(&found.value) {
+            Ok(value) => Some(Located { value, line: found.line }),
+            Err(why) => {
+                self.report(key, format!("`{}`: {why}", self.full(key)), "write a number and a unit: \"500ms\", \"30s\", \"10m\"");
+                None
+            }
+        }
+    }
+
+    fn list<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<Vec<T>>> {
+        let item = self.get(key)?;
+        let line = self.line_of(key);
+        let values = item.as_array().and_then(|array| array.iter().map(take).collect::<Option<Vec<T>>>());
+        if values.is_none() {
+            self.wrong_type(key, expected, item);
+        }
+        values.map(|value| Located { value, line })
+    }
+
+    /// An optional list of strings.
+    pub fn texts(&self, key: &str) -> Option<Located<Vec<String>>> {
+        self.list(key, "a list of strings", |v| v.as_str().map(str::to_owned))
+    }
+
+    /// An optional list of integers within `range`.
+    pub fn ints(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<Located<Vec<i64>>> {
+        let found = self.list(key, "a list of integers", Value::as_integer)?;
+        let mut good = true;
+        for value in &found.value {
+            good &= self.in_range(key, Located { value: *value, line: found.line }, &range).is_some();
+        }
+        good.then_some(found)
+    }
+
+    /// An optional sub-table, in either notation.
+    pub fn table(&self, key: &str) -> Option<Section<'a>> {
+        let item = self.get(key)?;
+        match item.as_table_like() {
+            Some(table) => Some(self.child(key, table, self.item_line(item).unwrap_or_else(|| self.line_of(key)))),
+            None => {
+                self.wrong_type(key, "a table", item);
+                None
+            }
+        }
+    }
+
+    fn item_line(&self, item: &Item) -> Option<usize> {
+        item.span().map(|s| self.file.line(Some(s)))
+    }
+
+    fn child(&self, key: &str, table: &'a dyn TableLike, line: usize) -> Section<'a> {
+        Section { file: self.file, table, path: self.full(key), line, asked: RefCell::default() }
+    }
+
+    /// All tables of a `[[key]]` list or of an array of inline tables; empty where the key is absent.
+    pub fn tables(&self, key: &str) -> Vec<Section<'a>> {
+        let Some(item) = self.get(key) else { return Vec::new() };
+        if let Some(tables) = item.as_array_of_tables() {
+            return tables.iter().map(|t| self.child(key, t, self.file.line(t.span()))).collect();
+        }
+        let inline = item.as_array().map(|array| {
+            array.iter().map(|v| v.as_inline_table().map(|t| (t, self.file.line(v.span())))).collect::<Option<Vec<_>>>()
+        });
+        if let Some(Some(tables)) = inline {
+            return tables.into_iter().map(|(t, line)| self.child(key, t, line)).collect();
+        }
+        self.wrong_type(key, "a list of tables", item);
+        Vec::new()
+    }
+
+    /// The keys of this table in the order of the file; does not count as asking for them.
+    pub fn keys(&self) -> Vec<String> {
+        self.table.iter().map(|(k, _)| k.to_owned()).collect()
+    }
+
+    /// Every scalar that nobody asked for yet, for a reader further on that knows what they mean.
+    pub fn remaining_scalars(&self) -> BTreeMap<String, Located<Scalar>> {
+        let mut found = BTreeMap::new();
+        for key in self.keys() {
+            if self.asked.borrow().contains(&key) {
+                continue;
+            }
+            let scalar = self.read(&key, "a number, a string, true or false", |v| match v {
+                Value::Integer(i) => Some(Scalar::Int(*i.value())),
+                Value::Float(f) => Some(Scalar::Float(*f.value())),
+                Value::Boolean(b) => Some(Scalar::Bool(*b.value())),
+                Value::String(s) => Some(Scalar::Text(s.value().clone())),
+                _ => None,
+            });
+            if let Some(scalar) = scalar {
+                found.insert(key, scalar);
+            }
+        }
+        found
+    }
+
+    /// Reports every key that nobody asked for.
+    pub fn finish(&self) {
+        let asked = self.asked.borrow();
+        for key in self.keys() {
+            if asked.contains(&key) {
+                continue;
+            }
+            let help = match nearest(&key, asked.iter().map(String::as_str)) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let mut known: Vec<&str> = asked.iter().map(String::as_str).collect();
+                    known.sort_unstable();
+                    known.dedup();
+                    format!("known here: {}", known.join(", "))
+                }
+            };
+            self.report(&key, format!("unknown key `{}`", self.full(&key)), help);
+        }
+    }
+}
+
+fn describe(item: &Item) -> &'static str {
+    match item {
+        Item::Value(Value::String(_)) => "a string",
+        Item::Value(Value::Integer(_)) => "an integer",
+        Item::Value(Value::Float(_)) => "a decimal number",
+        Item::Value(Value::Boolean(_)) => "a boolean",
+        Item::Value(Value::Datetime(_)) => "a date",
+        Item::Value(Value::Array(_)) => "a list",
+        _ => "a table",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> TomlFile {
+        TomlFile::parse("s.toml", text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn every_problem_is_found_in_one_reading_with_its_line() {
+        let f = file("a = 1\nb = \"x\"\n\n[t]\nsecret_typo = \"hunter2\"\nd = \"5\"\n");
+        let root = f.root();
+        root.text("a");
+        root.required_int("c", 1..=9, "3");
+        root.int("b", 0..=1);
+        let t = root.table("t").unwrap();
+        t.duration_ns("d");
+        t.text("secret_type");
+        t.finish();
+        root.finish();
+        let problems = f.into_problems();
+        let lines: Vec<usize> = problems.iter().map(|p| p.line).collect();
+        assert_eq!(lines, [1, 1, 2, 5, 6], "{problems:#?}");
+        assert!(problems.iter().all(|p| !p.to_string().contains("hunter2")));
+        assert!(problems[3].help.contains("secret_type"));
+    }
+
+    #[test]
+    fn dollars_are_read_as_typed() {
+        let f = file("a = 0.1\nb = \"0.0784\"\nc = 73\nd = 1e3\n");
+        let root = f.root();
+        assert_eq!(root.usd("a").unwrap().value, MicroUsd(100_000));
+        assert_eq!(root.usd("b").unwrap().value, MicroUsd(78_400));
+        assert_eq!(root.usd("c").unwrap().value, MicroUsd(73_000_000));
+        assert!(root.usd("d").is_none());
+        assert_eq!(f.into_problems().len(), 1);
+    }
+
+    #[test]
+    fn a_syntax_error_names_its_line_and_not_its_text() {
+        let problem = TomlFile::parse("s.toml", "a = 1\npassword = hunter2\n".to_owned()).unwrap_err();
+        assert_eq!(problem.line, 2);
+        assert!(!problem.to_string().contains("hunter2"), "{problem}");
+    }
+
+    #[test]
+    fn both_notations_of_table_lists_are_read() {
+        let f = file("[[n]]\nx = 1\n[[n]]\nx = 2\n");
+        assert_eq!(f.root().tables("n").iter().filter_map(|t| t.int("x", 0..=9)).map(|l| l.line).collect::<Vec<_>>(), [2, 4]);
+        let f = file("n = [\n { x = 1 },\n { x = 2 },\n]\n");
+        assert_eq!(f.root().tables("n").iter().map(Section::line).collect::<Vec<_>>(), [2, 3]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Newtypes for money, time and seeds, and the only conversions between them and text.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Money in integer micro-dollars (1 USD = 1 000 000). Exact: it is rounded only by [`MicroUsd::to_cents`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct MicroUsd(pub i64);
+
+impl MicroUsd {
+    /// Parses a decimal number of dollars, such as `0.0784`, without going through floating point.
+    ///
+    /// # Errors
+    /// Says what is wrong when the text is no decimal number, has more than six decimals, or does not fit.
+    pub fn parse_usd(text: &str) -> Result<Self, String> {
+        let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) || digits.ends_with('.') {
+            return Err(format!("`{text}` is not a decimal number of dollars"));
+        }
+        let significant = fraction.trim_end_matches('0');
+        if significant.len() > 6 {
+            return Err(format!("`{text}` has more than six decimals; money is kept in micro-dollars"));
+        }
+        let too_large = || format!("`{text}` dollars is too large");
+        let whole: i64 = whole.parse().map_err(|_| too_large())?;
+        let micros: i64 = format!("{significant:0<6}").parse().map_err(|_| too_large())?;
+        let value = whole.checked_mul(1_000_000).and_then(|w| w.checked_add(micros)).ok_or_else(too_large)?;
+        Ok(Self(if negative { -value } else { value }))
+    }
+
+    /// `self × factor`, or `None` where the result does not fit (above nine trillion dollars).
+    pub fn times(self, factor: i64) -> Option<Self> {
+        self.0.checked_mul(factor).map(Self)
+    }
+
+    /// `self + other`, or `None` where the sum does not fit.
+    pub fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// Rounded once to whole cents, half away from zero; still in micro-dollars.
+    pub fn to_cents(self) -> Self {
+        let half = 5_000 * self.0.signum();
+        Self((self.0 + half) / 10_000 * 10_000)
+    }
+
+    /// Dollars as a floating number, for ratios and charts only; sums of money stay integers.
+    pub fn as_usd_f64(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+/// Prints dollars and cents with thousands separators, rounded half away from zero: `$127,048.20`.
+impl fmt::Display for MicroUsd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cents = self.to_cents().0 / 10_000;
+        let sign = if cents < 0 { "-" } else { "" };
+        let cents = cents.unsigned_abs();
+        f.pad(&format!("{sign}${}.{:02}", thousands(cents / 100), cents % 100))
+    }
+}
+
+/// A whole number with a comma every three digits.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A unit price with all its significant decimals and at least two: `$0.0784`.
+pub fn unit_price_text(price: MicroUsd) -> String {
+    let sign = if price.0 < 0 { "-" } else { "" };
+    let micros = price.0.unsigned_abs();
+    let fraction = format!("{:06}", micros % 1_000_000);
+    let mut kept = fraction.trim_end_matches('0').to_owned();
+    while kept.len() < 2 {
+        kept.push('0');
+    }
+    format!("{sign}${}.{kept}", thousands(micros / 1_000_000))
+}
+
+/// The number from which every random stream of a study is derived. Printed in every record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// A seed for a named purpose, so that two streams of one study never share numbers.
+    /// FNV-1a over the label, mixed into the seed by the SplitMix64 finaliser.
+    pub fn derive(self, label: &str) -> Self {
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in label.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        Self(crate::rng::mix(self.0 ^ crate::rng::mix(hash)))
+    }
+}
+
+/// Parses a duration such as `500ms`, `1.5s`, `10m`, `1h` into nanoseconds.
+///
+/// # Errors
+/// Says what is wrong where the number or the unit is missing or the value does not fit.
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit_ns: u64 = match unit.trim() {
+        "ns" => 1,
+        "us" | "µs" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "" => return Err(format!("`{text}` has no unit; write for instance `{text}s`")),
+        other => return Err(format!("`{other}` is not a unit of time; use ns, us, ms, s, m or h")),
+    };
+    let value: f64 = number.parse().map_err(|_| format!("`{text}` is not a duration; write for instance `30s`"))?;
+    let ns = value * unit_ns as f64;
+    if !(0.0..=9e18).contains(&ns) {
+        return Err(format!("`{text}` does not fit a duration"));
+    }
+    Ok(ns.round() as u64)
+}
+
+/// A duration for people: `1.2 ms`, `35 s`, `10 min`.
+pub fn duration_text(ns: u64) -> String {
+    let value = ns as f64;
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.0} µs", value / 1e3),
+        1_000_000..10_000_000 => format!("{:.2} ms", value / 1e6),
+        10_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
+        1_000_000_000..120_000_000_000 => {
+            let s = value / 1e9;
+            if s.fract() == 0.0 { format!("{s:.0} s") } else { format!("{s:.1} s") }
+        }
+        _ => {
+            let minutes = value / 60e9;
+            if minutes.fract() == 0.0 { format!("{minutes:.0} min") } else { format!("{minutes:.1} min") }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn money_parses_exactly_and_prints_once_rounded() {
+        assert_eq!(MicroUsd::parse_usd("0.4032"), Ok(MicroUsd(403_200)));
+        assert_eq!(MicroUsd::parse_usd("-3"), Ok(MicroUsd(-3_000_000)));
+        assert!(MicroUsd::parse_usd("0.0000001").is_err());
+        assert!(MicroUsd::parse_usd("1e3").is_err());
+        assert!(MicroUsd::parse_usd(".5").is_err());
+        assert_eq!(MicroUsd(127_048_200_000).to_string(), "$127,048.20");
+        assert_eq!(MicroUsd(883_008_000).to_string(), "$883.01");
+        assert_eq!(MicroUsd(-5_000).to_string(), "-$0.01");
+        assert_eq!(unit_price_text(MicroUsd(78_400)), "$0.0784");
+        assert_eq!(unit_price_text(MicroUsd(2_000_000)), "$2.00");
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(parse_duration_ns("1.5s"), Ok(1_500_000_000));
+        assert_eq!(parse_duration_ns("10m"), Ok(600_000_000_000));
+        assert!(parse_duration_ns("10").is_err());
+        assert!(parse_duration_ns("ten s").is_err());
+        assert!(parse_duration_ns("1fortnight").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn unit_prices_round_trip(micros in 0i64..1_000_000_000_000) {
+            let text = unit_price_text(MicroUsd(micros)).replace(['$', ','], "");
+            prop_assert_eq!(MicroUsd::parse_usd(&text), Ok(MicroUsd(micros)));
+        }
+
+        #[test]
+        fn rounding_moves_by_at_most_half_a_cent(micros in -1_000_000_000_000i64..1_000_000_000_000) {
+            let rounded = MicroUsd(micros).to_cents().0;
+            prop_assert!((rounded - micros).abs() <= 5_000);
+            prop_assert_eq!(rounded % 10_000, 0);
+        }
+    }
+}
