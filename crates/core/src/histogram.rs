@@ -145,7 +145,11 @@ mod tests {
         let (mut a, mut b, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
         for i in 1..5_000u64 {
             let ns = i * i * 37;
-            if i % 3 == 0 { a.record(ns) } else { b.record(ns) }
+            if i % 3 == 0 {
+                a.record(ns)
+            } else {
+                b.record(ns)
+            }
             both.record(ns);
         }
         a.merge(&b);

@@ -79,8 +79,10 @@ mod tests {
         }
         assert_eq!(order, make(1));
         assert_ne!(order, make(2));
-        assert_ne!(order[..12].iter().map(|k| k.path().replace("001", "")).collect::<Vec<_>>(),
-            order[12..24].iter().map(|k| k.path().replace("002", "")).collect::<Vec<_>>());
+        assert_ne!(
+            order[..12].iter().map(|k| k.path().replace("001", "")).collect::<Vec<_>>(),
+            order[12..24].iter().map(|k| k.path().replace("002", "")).collect::<Vec<_>>()
+        );
     }
 
     #[test]

@@ -243,7 +243,11 @@ impl<'a> Section<'a> {
         match parse_duration_ns(&found.value) {
             Ok(value) => Some(Located { value, line: found.line }),
             Err(why) => {
-                self.report(key, format!("`{}`: {why}", self.full(key)), "write a number and a unit: \"500ms\", \"30s\", \"10m\"");
+                self.report(
+                    key,
+                    format!("`{}`: {why}", self.full(key)),
+                    "write a number and a unit: \"500ms\", \"30s\", \"10m\"",
+                );
                 None
             }
         }

@@ -1,1 +1,17 @@
-//! x
+//! The load engine: it drives sessions with workloads and measures, and knows no SQL, no database and no terminal.
+//!
+//! Read [`driver`] and [`workload`] for the two sides it joins, then [`worker`], which is the hot loop, then
+//! [`executor`], which starts the workers and collects what they saw. [`loader`] fills tables.
+
+pub mod connection;
+pub mod driver;
+pub mod error;
+pub mod executor;
+pub mod loader;
+pub mod recorder;
+pub mod sim;
+pub mod statement;
+pub mod stop;
+pub mod values;
+pub mod worker;
+pub mod workload;

@@ -85,7 +85,9 @@ fn unique<'n>(root: &Section<'_>, what: &str, names: impl Iterator<Item = (&'n s
 /// Two workloads of one kind would fight over the same tables.
 fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
     for (i, w) in workloads.iter().enumerate() {
-        let twin = |o: &&WorkloadSpec| o.kind.value == w.kind.value && o.database == w.database && o.parameters_data() != w.parameters_data();
+        let twin = |o: &&WorkloadSpec| {
+            o.kind.value == w.kind.value && o.database == w.database && o.parameters_data() != w.parameters_data()
+        };
         if let Some(other) = workloads[..i].iter().find(twin) {
             let message = format!("workloads `{}` and `{}` would use the same {} tables", other.name, w.name, w.kind.value);
             root.file().report(w.line, message, "give one of them its own `database = \"…\"`");
@@ -258,7 +260,11 @@ fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     if let Some(ns) = s.duration_ns("duration") {
         sweep.duration_ns = ns.value;
         if ns.value < 100_000_000 {
-            s.report("duration", "`sweep.duration` is too short to measure anything", "give at least \"100ms\"; minutes for a result to publish");
+            s.report(
+                "duration",
+                "`sweep.duration` is too short to measure anything",
+                "give at least \"100ms\"; minutes for a result to publish",
+            );
         }
     }
     sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
@@ -308,7 +314,11 @@ fn read_decision(s: &Section<'_>) -> Option<Decision> {
         slo.finish();
         match (percentile, at_most) {
             (Some(p), Some(ns)) => decision.slo = Some(Slo { percentile: p.value, at_most_ns: ns.value }),
-            _ => slo.report("percentile", "a latency objective needs `percentile` and `at_most`", "write `slo = { percentile = 95, at_most = \"50ms\" }`"),
+            _ => slo.report(
+                "percentile",
+                "a latency objective needs `percentile` and `at_most`",
+                "write `slo = { percentile = 95, at_most = \"50ms\" }`",
+            ),
         }
     }
     s.finish();

@@ -1,0 +1,139 @@
+//! What a database driver must be able to do. Static dispatch end to end: a driver is chosen once, in the cli.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use crate::error::DriverError;
+use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::values::{Params, Rows};
+
+/// Number of a connection within a trial, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionId(pub u32);
+
+/// What a statement did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It returned a result set; the rows are in the buffer.
+    ResultSet,
+    /// It changed this many rows (0 for BEGIN and its like).
+    Affected(u64),
+}
+
+/// Whether a transaction will write; a database with one writer at a time must know in advance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It only reads.
+    Read,
+    /// It reads and writes.
+    Write,
+}
+
+/// What the target says about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TargetFacts {
+    /// Version string.
+    pub version: String,
+    /// Settings that bear on performance, by name.
+    pub variables: BTreeMap<String, String>,
+    /// Process id of a server on this machine, where it is known.
+    pub local_pid: Option<u32>,
+    /// Whether the server shares this machine with perbuck.
+    pub on_this_machine: bool,
+}
+
+/// A way to reach one kind of database. Connecting happens on the worker that owns the session.
+pub trait Driver: Send + Sync + 'static {
+    /// One connection.
+    type Session: Session;
+
+    /// The SQL that the target speaks.
+    fn dialect(&self) -> Dialect;
+
+    /// Whether calls block their thread (an embedded database); each session then gets a thread of its own.
+    fn blocking(&self) -> bool {
+        false
+    }
+
+    /// How many sessions may load data at the same time.
+    fn load_sessions(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Opens a connection.
+    ///
+    /// # Errors
+    /// `Lost` where the server cannot be reached now, `Refused` where it does not let us in.
+    fn connect(&self, id: SessionId) -> impl Future<Output = Result<Self::Session, DriverError>>;
+
+    /// Version and settings: provenance for the record.
+    ///
+    /// # Errors
+    /// As [`Self::connect`], or the server's answer to a query.
+    fn facts(&self) -> impl Future<Output = Result<TargetFacts, DriverError>>;
+
+    /// The server's own counters (`Com_select` and its like); empty where it has none.
+    ///
+    /// # Errors
+    /// As [`Self::facts`].
+    fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>>;
+}
+
+/// A table to be filled in bulk.
+#[derive(Debug, Clone)]
+pub struct BulkTable {
+    /// Its name.
+    pub name: String,
+    /// The columns that rows give values for, in order.
+    pub columns: Vec<&'static str>,
+}
+
+/// One connection. A session is used by one task at a time and never shared.
+pub trait Session: 'static {
+    /// Makes the statements known. They are prepared on first use, and no more than the server allows.
+    ///
+    /// # Errors
+    /// The server's answer.
+    fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
+
+    /// Executes a statement of the catalogue; a result set is scanned into `rows`.
+    ///
+    /// # Errors
+    /// The server's answer, or the loss of the connection.
+    fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows)
+    -> impl Future<Output = Result<Effect, DriverError>>;
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn begin(&mut self, access: Access) -> impl Future<Output = Result<(), DriverError>>;
+
+    /// Commits.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn commit(&mut self) -> impl Future<Output = Result<(), DriverError>>;
+
+    /// Rolls back; does nothing where no transaction is open.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn rollback(&mut self) -> impl Future<Output = Result<(), DriverError>>;
+
+    /// Executes one statement given as text, outside the catalogue; rows are kept. For schema, checks and housekeeping.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn query(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>>;
+
+    /// Inserts rows, given cell by cell, by the fastest way that the target offers, and makes them durable.
+    ///
+    /// # Errors
+    /// As [`Self::execute`]; no row of the batch is kept then.
+    fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>>;
+
+    /// Closes the connection in the way of the protocol.
+    fn close(self) -> impl Future<Output = ()>;
+}

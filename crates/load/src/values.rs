@@ -1,0 +1,367 @@
+//! Parameters sent and rows received: two flat buffers that are filled again for every statement, so that the hot path
+//! allocates nothing once they have grown.
+
+use std::ops::Range;
+
+use crate::error::{DriverError, ErrorClass};
+
+/// One parameter value. Text borrows from the buffer that holds it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// A signed integer.
+    Int(i64),
+    /// An exact decimal, `unscaled / 10^scale`. SQLite, which has no decimals, stores the unscaled integer.
+    Decimal {
+        /// All digits.
+        unscaled: i64,
+        /// How many of them stand behind the point.
+        scale: u8,
+    },
+    /// Text in UTF-8 (or any bytes that the column takes).
+    Text(&'a [u8]),
+}
+
+#[derive(Debug, Clone)]
+enum Slot {
+    Null,
+    Int(i64),
+    Decimal { unscaled: i64, scale: u8 },
+    Text(Range<usize>),
+}
+
+/// The parameters of one statement, or the cells of many rows one after the other.
+#[derive(Debug, Clone, Default)]
+pub struct Params {
+    slots: Vec<Slot>,
+    bytes: Vec<u8>,
+}
+
+impl Params {
+    /// Empties it, keeping its memory.
+    #[inline]
+    pub fn clear(&mut self) -> &mut Self {
+        self.slots.clear();
+        self.bytes.clear();
+        self
+    }
+
+    /// Appends NULL.
+    #[inline]
+    pub fn null(&mut self) -> &mut Self {
+        self.slots.push(Slot::Null);
+        self
+    }
+
+    /// Appends an integer.
+    #[inline]
+    pub fn int(&mut self, value: i64) -> &mut Self {
+        self.slots.push(Slot::Int(value));
+        self
+    }
+
+    /// Appends a decimal `unscaled / 10^scale`.
+    #[inline]
+    pub fn decimal(&mut self, unscaled: i64, scale: u8) -> &mut Self {
+        self.slots.push(Slot::Decimal { unscaled, scale });
+        self
+    }
+
+    /// Appends text.
+    #[inline]
+    pub fn text(&mut self, text: &[u8]) -> &mut Self {
+        self.text_with(|bytes| bytes.extend_from_slice(text))
+    }
+
+    /// Appends text that `write` adds to the end of the buffer, without a copy in between.
+    #[inline]
+    pub fn text_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        let start = self.bytes.len();
+        write(&mut self.bytes);
+        self.slots.push(Slot::Text(start..self.bytes.len()));
+        self
+    }
+
+    /// How many values it holds.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Bytes of text that it holds; what loaders cut batches by.
+    pub fn text_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// All values in order.
+    #[inline]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Value<'_>> + Clone {
+        self.slots.iter().map(|slot| match slot {
+            Slot::Null => Value::Null,
+            Slot::Int(v) => Value::Int(*v),
+            Slot::Decimal { unscaled, scale } => Value::Decimal { unscaled: *unscaled, scale: *scale },
+            Slot::Text(range) => Value::Text(&self.bytes[range.clone()]),
+        })
+    }
+}
+
+/// A received cell.
+#[derive(Debug, Clone)]
+enum Cell {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text(Range<usize>),
+}
+
+/// A received result set. Rows are always counted; their cells are kept only where the statement asks for it.
+#[derive(Debug, Default)]
+pub struct Rows {
+    keep: bool,
+    count: u64,
+    width: usize,
+    cells: Vec<Cell>,
+    bytes: Vec<u8>,
+}
+
+impl Rows {
+    /// For drivers: empties it before a statement; `keep` says whether cells will be wanted.
+    #[inline]
+    pub fn start(&mut self, keep: bool) {
+        self.keep = keep;
+        self.count = 0;
+        self.width = 0;
+        self.cells.clear();
+        self.bytes.clear();
+    }
+
+    /// For drivers: whether cells must be pushed; otherwise only [`Self::end_row`] is called.
+    #[inline]
+    pub fn keeps(&self) -> bool {
+        self.keep
+    }
+
+    /// For drivers: the next cell is NULL.
+    pub fn push_null(&mut self) {
+        self.cells.push(Cell::Null);
+    }
+
+    /// For drivers: the next cell is an integer.
+    pub fn push_int(&mut self, value: i64) {
+        self.cells.push(Cell::Int(value));
+    }
+
+    /// For drivers: the next cell is a binary floating number.
+    pub fn push_float(&mut self, value: f64) {
+        self.cells.push(Cell::Float(value));
+    }
+
+    /// For drivers: the next cell is text (decimals and dates of text protocols included).
+    pub fn push_text(&mut self, text: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        self.cells.push(Cell::Text(start..self.bytes.len()));
+    }
+
+    /// For drivers: the row is complete.
+    #[inline]
+    pub fn end_row(&mut self) {
+        self.count += 1;
+        if self.count == 1 {
+            self.width = self.cells.len();
+        }
+    }
+
+    /// How many rows came.
+    #[inline]
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether none came.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Columns of the kept rows.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    fn cell(&self, row: usize, column: usize) -> Result<&Cell, DriverError> {
+        let found = (column < self.width).then(|| self.cells.get(row * self.width + column)).flatten();
+        found.ok_or_else(|| {
+            let (rows, columns) = (self.count, self.width);
+            wrong_shape(format!("the server sent {rows} rows of {columns} kept columns; row {row}, column {column} was expected"))
+        })
+    }
+
+    /// Whether the cell is NULL.
+    ///
+    /// # Errors
+    /// When there is no such cell.
+    pub fn is_null(&self, row: usize, column: usize) -> Result<bool, DriverError> {
+        Ok(matches!(self.cell(row, column)?, Cell::Null))
+    }
+
+    /// The cell as an integer; text of digits is taken too, since text protocols send nothing else.
+    ///
+    /// # Errors
+    /// When there is no such cell or it is no integer.
+    pub fn int(&self, row: usize, column: usize) -> Result<i64, DriverError> {
+        self.decimal(row, column, 0)
+    }
+
+    /// The cell as an exact decimal, `unscaled / 10^scale`. An integer cell is taken as already unscaled, which is how
+    /// SQLite keeps decimals; use it with scale 0 for true integers.
+    ///
+    /// # Errors
+    /// When there is no such cell or it is no decimal number of at most `scale` digits behind the point.
+    pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
+        match self.cell(row, column)? {
+            Cell::Int(v) => Ok(*v),
+            Cell::Text(range) => {
+                let text = &self.bytes[range.clone()];
+                parse_decimal(text, scale).ok_or_else(|| {
+                    let text = String::from_utf8_lossy(text);
+                    wrong_shape(format!("`{text}` is no decimal number with {scale} digits behind the point"))
+                })
+            }
+            Cell::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
+            Cell::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
+        }
+    }
+
+    /// The cell as text.
+    ///
+    /// # Errors
+    /// When there is no such cell or it is no text.
+    pub fn text(&self, row: usize, column: usize) -> Result<&[u8], DriverError> {
+        match self.cell(row, column)? {
+            Cell::Text(range) => Ok(&self.bytes[range.clone()]),
+            other => Err(wrong_shape(format!("{other:?} came where text was expected (row {row}, column {column})"))),
+        }
+    }
+
+    /// Any cell for people; NULL as `NULL`.
+    ///
+    /// # Errors
+    /// When there is no such cell.
+    pub fn display(&self, row: usize, column: usize) -> Result<String, DriverError> {
+        Ok(match self.cell(row, column)? {
+            Cell::Null => "NULL".to_owned(),
+            Cell::Int(v) => v.to_string(),
+            Cell::Float(v) => v.to_string(),
+            Cell::Text(range) => String::from_utf8_lossy(&self.bytes[range.clone()]).into_owned(),
+        })
+    }
+}
+
+fn wrong_shape(message: String) -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "shape", message)
+}
+
+/// `-12.3` with scale 2 is -1230; more digits than the scale are refused unless they are zeros.
+fn parse_decimal(text: &[u8], scale: u8) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut value: i64 = 0;
+    let scale = usize::from(scale);
+    if whole.is_empty() || fraction.bytes().skip(scale).any(|b| b != b'0') {
+        return None;
+    }
+    for b in whole.bytes().chain(fraction.bytes().chain(std::iter::repeat(b'0')).take(scale)) {
+        if !b.is_ascii_digit() {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(i64::from(b - b'0'))?;
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// Writes `unscaled / 10^scale` as decimal digits, for text protocols.
+pub fn write_decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
+    let mut digits = [0u8; 40];
+    let mut at = digits.len();
+    let mut rest = unscaled.unsigned_abs();
+    let scale = usize::from(scale);
+    let mut written = 0;
+    while rest > 0 || written <= scale {
+        if written == scale && scale > 0 {
+            at -= 1;
+            digits[at] = b'.';
+        }
+        at -= 1;
+        digits[at] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        written += 1;
+        if at < 2 {
+            break;
+        }
+    }
+    if unscaled < 0 {
+        at -= 1;
+        digits[at] = b'-';
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_come_back_as_they_went_in() {
+        let mut p = Params::default();
+        p.int(-5).text(b"abc").null().decimal(-1230, 2).text_with(|b| b.extend_from_slice(b"xy"));
+        let all: Vec<Value<'_>> = p.iter().collect();
+        let expected =
+            [Value::Int(-5), Value::Text(b"abc"), Value::Null, Value::Decimal { unscaled: -1230, scale: 2 }, Value::Text(b"xy")];
+        assert_eq!(all, expected);
+        assert!(p.clear().is_empty());
+    }
+
+    #[test]
+    fn decimals_survive_text() {
+        for (unscaled, scale, text) in [
+            (0, 2, "0.00"),
+            (5, 2, "0.05"),
+            (-1230, 2, "-12.30"),
+            (7, 0, "7"),
+            (1999, 4, "0.1999"),
+            (100, 2, "1.00"),
+            (0, 0, "0"),
+        ] {
+            let mut out = Vec::new();
+            write_decimal(&mut out, unscaled, scale);
+            assert_eq!(std::str::from_utf8(&out), Ok(text));
+            assert_eq!(parse_decimal(text.as_bytes(), scale), Some(unscaled));
+        }
+        assert_eq!(parse_decimal(b"12.345", 2), None);
+        assert_eq!(parse_decimal(b"12.3400", 2), Some(1234));
+        assert_eq!(parse_decimal(b"1e5", 2), None);
+        assert_eq!(parse_decimal(b"99999999999999999999", 0), None);
+    }
+
+    #[test]
+    fn rows_are_read_by_position_and_refuse_what_is_not_there() {
+        let mut r = Rows::default();
+        r.start(true);
+        for i in 0..3 {
+            r.push_int(i);
+            r.push_text(b"1.50");
+            r.end_row();
+        }
+        assert_eq!((r.len(), r.int(2, 0), r.decimal(1, 1, 2)), (3, Ok(2), Ok(150)));
+        assert!(r.int(3, 0).is_err() && r.int(0, 2).is_err() && r.text(0, 0).is_err());
+        r.start(false);
+        assert!(r.is_empty() && r.int(0, 0).is_err());
+    }
+}

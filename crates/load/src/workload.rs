@@ -1,0 +1,133 @@
+//! What a benchmark must be able to do: make terminals that issue transactions, describe its data, and check it.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use perbuck_core::rng::OpRng;
+use perbuck_core::units::Seed;
+
+use crate::connection::Connection;
+use crate::driver::{BulkTable, Session};
+use crate::error::DriverError;
+use crate::statement::Catalogue;
+use crate::values::Params;
+
+/// Which terminal of a trial.
+#[derive(Debug, Clone, Copy)]
+pub struct TerminalId {
+    /// From 0; also the lane of its random streams.
+    pub index: u32,
+    /// How many terminals the trial has.
+    pub of: u32,
+    /// The seed of the trial's operations.
+    pub seed: Seed,
+}
+
+/// One operation of a terminal: its number and its random stream, both the same when it is tried again.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// From 0.
+    pub sequence: u64,
+    /// A function of (seed, terminal, sequence).
+    pub rng: OpRng,
+}
+
+/// A completed transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Done {
+    /// Position in [`Workload::kinds`].
+    pub kind: u8,
+    /// True where the workload itself rolled it back (TPC-C 2.4.1.4); it still counts as completed.
+    pub rolled_back: bool,
+}
+
+/// A benchmark with fixed parameters, for one dialect.
+pub trait Workload: Send + Sync + 'static {
+    /// The state machine of one connection.
+    type Terminal: Terminal;
+
+    /// Every statement that its transactions use.
+    fn catalogue(&self) -> Arc<Catalogue>;
+
+    /// Names of the kinds of transaction.
+    fn kinds(&self) -> &'static [&'static str];
+
+    /// A terminal at its start.
+    fn terminal(&self, id: TerminalId) -> Self::Terminal;
+}
+
+/// The per-connection state machine. What it does is a function of its [`TerminalId`] and the operation.
+pub trait Terminal: 'static {
+    /// The kind of the transaction that `operation` will be, before it runs; failures are counted under it.
+    fn kind(&mut self, operation: &Operation) -> u8;
+
+    /// Runs one transaction to its end. On an error the engine rolls back, and may call again with the same operation.
+    ///
+    /// # Errors
+    /// The first error of a statement.
+    fn transaction<S: Session>(
+        &mut self,
+        connection: &mut Connection<S>,
+        operation: &mut Operation,
+    ) -> impl Future<Output = Result<Done, DriverError>>;
+}
+
+/// A table of a data set.
+#[derive(Debug, Clone)]
+pub struct TableSpec {
+    /// What is filled.
+    pub bulk: BulkTable,
+    /// Statements that make it, empty.
+    pub create: Vec<String>,
+    /// Statements after its rows are in (secondary indexes).
+    pub after_load: Vec<String>,
+    /// Rows after the load; `None` where the number is random by the specification.
+    pub rows: Option<u64>,
+}
+
+/// A condition on the stored data.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// Short name (`3.3.2.1`).
+    pub name: String,
+    /// What must hold, in words.
+    pub what: String,
+    /// A query that returns one row with one number: how many things are compared. Nothing compared is no pass.
+    pub compared: String,
+    /// A query that returns the offending rows, at most a few; none when the condition holds.
+    pub violations: String,
+    /// What the columns of the violations are.
+    pub columns: Vec<&'static str>,
+}
+
+/// The data of a workload: a function of parameters and seed, the same whatever the number of loading threads.
+pub trait Dataset: Send + Sync + 'static {
+    /// What makes the rows of one part.
+    type Part: Part;
+
+    /// All tables, in the order of creation.
+    fn tables(&self) -> Vec<TableSpec>;
+
+    /// How many independent parts the data have.
+    fn parts(&self) -> u32;
+
+    /// The rows of a part.
+    fn part(&self, index: u32) -> Self::Part;
+
+    /// Conditions that hold after the load and after every run.
+    fn checks(&self) -> Vec<Check>;
+
+    /// Every parameter that decides the data, with its value.
+    fn parameters(&self) -> BTreeMap<String, String>;
+
+    /// Whether a run changes how much data there is, so that later trials would see another database.
+    fn grows(&self) -> bool;
+}
+
+/// The rows of one part, batch by batch.
+pub trait Part {
+    /// Fills `cells` with the next rows of one table and says which table (position in [`Dataset::tables`]);
+    /// `None` at the end. A batch is at most a few hundred kilobytes.
+    fn next_batch(&mut self, cells: &mut Params) -> Option<usize>;
+}

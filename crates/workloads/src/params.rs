@@ -1,0 +1,147 @@
+//! Reads a workload's parameters and collects every problem.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use perbuck_core::problem::nearest;
+use perbuck_core::study::{Located, Scalar};
+
+/// What is wrong with one parameter; the caller knows file and line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParamProblem {
+    /// The parameter.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// The way out.
+    pub help: String,
+}
+
+/// Reads parameters key by key; what was not asked for is unknown.
+pub struct Reader<'a> {
+    parameters: &'a BTreeMap<String, Located<Scalar>>,
+    asked: Vec<&'static str>,
+    problems: Vec<ParamProblem>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of these parameters.
+    pub fn new(parameters: &'a BTreeMap<String, Located<Scalar>>) -> Self {
+        Self { parameters, asked: Vec::new(), problems: Vec::new() }
+    }
+
+    /// Adds a problem.
+    pub fn problem(&mut self, key: &str, message: impl Into<String>, help: impl Into<String>) {
+        self.problems.push(ParamProblem { key: key.to_owned(), message: message.into(), help: help.into() });
+    }
+
+    fn get(&mut self, key: &'static str) -> Option<&'a Scalar> {
+        self.asked.push(key);
+        self.parameters.get(key).map(|l| &l.value)
+    }
+
+    /// An integer within `range`; `default` where absent.
+    pub fn int(&mut self, key: &'static str, range: RangeInclusive<i64>, default: i64) -> i64 {
+        match self.get(key) {
+            None => default,
+            Some(Scalar::Int(v)) if range.contains(v) => *v,
+            Some(other) => {
+                let (low, high) = (range.start(), range.end());
+                let message = format!("`{key}` is {}, not an integer from {low} to {high}", describe(other));
+                self.problem(key, message, format!("give an integer from {low} to {high}, or leave it out for {default}"));
+                default
+            }
+        }
+    }
+
+    /// A switch; `true`/`false`, and sysbench's "on"/"off".
+    pub fn switch(&mut self, key: &'static str, default: bool) -> bool {
+        match self.get(key) {
+            None => default,
+            Some(Scalar::Bool(v)) => *v,
+            Some(Scalar::Text(t)) if t == "on" => true,
+            Some(Scalar::Text(t)) if t == "off" => false,
+            Some(other) => {
+                self.problem(key, format!("`{key}` is {}", describe(other)), "write true or false");
+                default
+            }
+        }
+    }
+
+    /// One of a closed set of words.
+    pub fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)], default: T) -> T {
+        let Some(found) = self.get(key) else { return default };
+        if let Scalar::Text(text) = found {
+            if let Some((_, value)) = words.iter().find(|(w, _)| w == text) {
+                return *value;
+            }
+        }
+        let near = match found {
+            Scalar::Text(text) => nearest(text, words.iter().map(|(w, _)| *w)),
+            _ => None,
+        };
+        let list: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
+        let help = near.map_or_else(|| format!("use one of {}", list.join(", ")), |n| format!("did you mean \"{n}\"?"));
+        self.problem(key, format!("`{key}` is {}", describe(found)), help);
+        default
+    }
+
+    /// Ends the reading.
+    ///
+    /// # Errors
+    /// Every problem found, unknown parameters included.
+    pub fn finish(mut self) -> Result<(), Vec<ParamProblem>> {
+        for key in self.parameters.keys() {
+            if self.asked.contains(&key.as_str()) {
+                continue;
+            }
+            let help = match nearest(key, self.asked.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("this workload knows: {}", self.asked.join(", ")),
+            };
+            self.problems.push(ParamProblem { key: key.clone(), message: format!("unknown parameter `{key}`"), help });
+        }
+        if self.problems.is_empty() { Ok(()) } else { Err(self.problems) }
+    }
+}
+
+fn describe(scalar: &Scalar) -> String {
+    match scalar {
+        Scalar::Int(v) => v.to_string(),
+        Scalar::Float(v) => v.to_string(),
+        Scalar::Bool(v) => v.to_string(),
+        Scalar::Text(v) => format!("\"{v}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters(pairs: &[(&str, Scalar)]) -> BTreeMap<String, Located<Scalar>> {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), Located { value: v.clone(), line: 1 })).collect()
+    }
+
+    #[test]
+    fn all_problems_come_at_once() {
+        let given =
+            parameters(&[("tables", Scalar::Int(0)), ("scrpt", Scalar::Bool(true)), ("on", Scalar::Text("maybe".into()))]);
+        let mut reader = Reader::new(&given);
+        assert_eq!(reader.int("tables", 1..=9, 1), 1);
+        assert!(reader.switch("on", true));
+        reader.word("script", &[("a", 1)], 1);
+        let problems = reader.finish().unwrap_err();
+        let keys: Vec<&str> = problems.iter().map(|p| p.key.as_str()).collect();
+        assert_eq!(keys, ["tables", "on", "scrpt"]);
+        assert!(problems[2].help.contains("script"));
+    }
+
+    #[test]
+    fn defaults_stand_where_nothing_is_given() {
+        let given = parameters(&[("skip_trx", Scalar::Text("on".into()))]);
+        let mut reader = Reader::new(&given);
+        assert!(reader.switch("skip_trx", false));
+        assert_eq!(reader.word("rand_type", &[("uniform", 1), ("special", 2)], 2), 2);
+        assert_eq!(reader.finish(), Ok(()));
+    }
+}
