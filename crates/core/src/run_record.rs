@@ -3,6 +3,8 @@
 //! Counters are exact; rates are never stored, only computed from counters and measured time, so that a record cannot
 //! contradict itself. No type here can hold a credential.
 
+mod measured;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -12,6 +14,7 @@ use crate::histogram::Histogram;
 use crate::plan::TrialKey;
 use crate::study::Metric;
 use crate::units::Seed;
+pub use measured::{ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, StatementCounts, TransactionRecord};
 
 /// The schema number of the records that this version writes and reads.
 pub const RECORD_SCHEMA: u32 = 1;
@@ -136,142 +139,6 @@ pub struct HostRecord {
     pub shared_with_server: bool,
 }
 
-/// The measured window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Measured {
-    /// Its true length in nanoseconds.
-    pub window_ns: u64,
-    /// By kind of transaction.
-    pub transactions: BTreeMap<String, TransactionRecord>,
-    /// Statements whose transaction ended in the window.
-    pub statements: StatementCounts,
-    /// Attempts beyond the first.
-    pub retries: u64,
-}
-
-/// Transactions of one kind that ended in the measured window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TransactionRecord {
-    /// Committed.
-    pub committed: u64,
-    /// Rolled back because the workload says so (1 % of new orders).
-    pub rolled_back: u64,
-    /// Given up after the last attempt, or refused without a retry.
-    pub failed: u64,
-    /// Service time of completed transactions, all attempts included.
-    pub service: HistogramRecord,
-}
-
-/// A histogram as stored.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HistogramRecord {
-    /// HDR V2 deflated, base64; values in nanoseconds. Empty text is an empty histogram.
-    pub hdr: String,
-    /// How many values.
-    pub count: u64,
-    /// Exact sum in nanoseconds.
-    pub sum_ns: u64,
-    /// Exact maximum in nanoseconds.
-    pub max_ns: u64,
-}
-
-/// Statements by what they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StatementCounts {
-    /// Statements that returned a result set.
-    pub read: u64,
-    /// Statements that changed at least one row.
-    pub write: u64,
-    /// All others: begin, commit, rollback, and changes that matched nothing (as sysbench counts).
-    pub other: u64,
-    /// SELECT sent.
-    pub select: u64,
-    /// INSERT sent.
-    pub insert: u64,
-    /// UPDATE sent.
-    pub update: u64,
-    /// DELETE sent.
-    pub delete: u64,
-    /// BEGIN sent.
-    pub begin: u64,
-    /// COMMIT sent.
-    pub commit: u64,
-    /// ROLLBACK sent.
-    pub rollback: u64,
-}
-
-/// Errors of one code.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ErrorRecord {
-    /// How often.
-    pub count: u64,
-    /// retry, failed, lost.
-    pub class: String,
-    /// The first message seen.
-    pub example: String,
-}
-
-/// One second of the run.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Interval {
-    /// Start relative to the measured window, in milliseconds; negative in the warm-up.
-    pub start_ms: i64,
-    /// Length in milliseconds; the last one may be shorter.
-    pub length_ms: u64,
-    /// Transactions completed (committed, or rolled back by design).
-    pub transactions: u64,
-    /// Statements of those transactions.
-    pub statements: u64,
-    /// Errors of any kind.
-    pub errors: u64,
-    /// Median service time in nanoseconds; 0 where nothing completed.
-    pub p50_ns: u64,
-    /// 95th percentile.
-    pub p95_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// Maximum.
-    pub max_ns: u64,
-}
-
-/// The client's own state.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Health {
-    /// CPU time of the whole process in user mode during the measured window (an embedded database included).
-    pub client_user_ns: u64,
-    /// The same in the kernel.
-    pub client_system_ns: u64,
-    /// Connections lost.
-    pub connections_lost: u64,
-    /// Connections opened again after a loss.
-    pub reconnects: u64,
-    /// Longest time without any completed transaction inside the measured window, in nanoseconds.
-    pub longest_gap_ns: u64,
-    /// Times of at least one second without any completed transaction.
-    pub gaps: Vec<Gap>,
-    /// Transactions still in flight at the end, ended in the drain and counted in no window.
-    pub drained: u64,
-    /// Transactions still in flight when the drain limit came; they were aborted.
-    pub aborted: u64,
-}
-
-/// A time in which nothing completed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Gap {
-    /// Start relative to the measured window, in milliseconds.
-    pub start_ms: i64,
-    /// Length in milliseconds.
-    pub length_ms: u64,
-}
-
 /// A remark that a reader of the result must see.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "flag", rename_all = "kebab-case", deny_unknown_fields)]
@@ -325,60 +192,6 @@ impl Flag {
             Self::ManyErrors { .. } => Some("errors"),
             Self::Gap { .. } | Self::Aborted { .. } => None,
         }
-    }
-}
-
-impl StatementCounts {
-    /// All statements.
-    pub fn total(&self) -> u64 {
-        self.read + self.write + self.other
-    }
-
-    /// Adds another count.
-    pub fn add(&mut self, o: &Self) {
-        self.read += o.read;
-        self.write += o.write;
-        self.other += o.other;
-        self.select += o.select;
-        self.insert += o.insert;
-        self.update += o.update;
-        self.delete += o.delete;
-        self.begin += o.begin;
-        self.commit += o.commit;
-        self.rollback += o.rollback;
-    }
-}
-
-impl HistogramRecord {
-    /// Encodes a histogram.
-    pub fn from_histogram(h: &Histogram) -> Self {
-        if h.count() == 0 {
-            return Self::default();
-        }
-        let sum_ns = u64::try_from(h.sum_ns()).unwrap_or(u64::MAX);
-        Self { hdr: h.to_base64(), count: h.count(), sum_ns, max_ns: h.max_ns() }
-    }
-
-    /// Decodes it.
-    ///
-    /// # Errors
-    /// Says what is wrong with the stored text, or that its count is not the stored one.
-    pub fn to_histogram(&self) -> Result<Histogram, String> {
-        if self.hdr.is_empty() {
-            return Ok(Histogram::new());
-        }
-        let h = Histogram::from_base64(&self.hdr, u128::from(self.sum_ns), self.max_ns)?;
-        if h.count() != self.count {
-            return Err(format!("histogram holds {} values, but the record says {}", h.count(), self.count));
-        }
-        Ok(h)
-    }
-}
-
-impl TransactionRecord {
-    /// Completed: committed, or rolled back by design.
-    pub fn completed(&self) -> u64 {
-        self.committed + self.rolled_back
     }
 }
 

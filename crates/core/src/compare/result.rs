@@ -1,0 +1,202 @@
+//! What a comparison says, as data: the only input of reports besides the study.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bill::Bill;
+use crate::stats::{Interval, Ratio};
+use crate::study::{Decision, Metric, Summary};
+use crate::units::MicroUsd;
+
+/// The result of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// Name of the study.
+    pub study: String,
+    /// The question.
+    pub question: String,
+    /// Name of the contender that others are compared with.
+    pub baseline: String,
+    /// The rule of decision.
+    pub decision: Decision,
+    /// Trials planned.
+    pub planned: usize,
+    /// Trials found.
+    pub found: usize,
+    /// One entry per workload.
+    pub workloads: Vec<WorkloadResult>,
+    /// All bills: contenders in the order of the study, regions in the order of the study.
+    pub bills: Vec<Bill>,
+    /// Remarks that a reader must see, with the trials they concern.
+    pub remarks: Vec<Remark>,
+}
+
+/// A remark on some trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Remark {
+    /// In words.
+    pub text: String,
+    /// How many trials it concerns.
+    pub trials: usize,
+    /// The first of them.
+    pub example: String,
+}
+
+/// Everything about one workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadResult {
+    /// Name of the workload.
+    pub workload: String,
+    /// Its kind.
+    pub kind: String,
+    /// The figure that is compared.
+    pub metric: Metric,
+    /// How points become one figure.
+    pub summary: Summary,
+    /// Every measured point, by connections and then contender.
+    pub cells: Vec<Cell>,
+    /// One entry per contender, in the order of the study.
+    pub contenders: Vec<ContenderResult>,
+}
+
+/// One contender at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// The contender.
+    pub contender: String,
+    /// Connections.
+    pub connections: u32,
+    /// The metric of each trial, in the order of the blocks.
+    pub values: Vec<f64>,
+    /// Their mean; `None` without trials.
+    pub mean: Option<f64>,
+    /// Interval of the mean; `None` for fewer than two trials.
+    pub interval: Option<Interval>,
+    /// Ratio to the baseline at the same point; `None` for the baseline itself.
+    pub ratio: Option<Ratio>,
+    /// Service time of all trials together.
+    pub latency: Latency,
+    /// Transactions given up in the measured windows.
+    pub failed: u64,
+    /// Attempts beyond the first in the measured windows.
+    pub retries: u64,
+}
+
+/// Percentiles of merged histograms, nanoseconds; 0 without data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Latency {
+    /// Median.
+    pub p50_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Exact maximum.
+    pub max_ns: u64,
+}
+
+/// One contender over the whole workload.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContenderResult {
+    /// The contender.
+    pub contender: String,
+    /// The summary figure; `None` where a point has no trial.
+    pub value: Option<f64>,
+    /// Its interval.
+    pub interval: Option<Interval>,
+    /// Against the baseline; `None` for the baseline itself.
+    pub throughput: Option<Judgement>,
+    /// By region, in the order of the study; empty without prices.
+    pub price: Vec<PricePerformance>,
+}
+
+/// Cost against work in one region.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PricePerformance {
+    /// The region.
+    pub region: String,
+    /// The monthly total.
+    pub monthly: MicroUsd,
+    /// The total over the horizon.
+    pub total: MicroUsd,
+    /// Dollars of the total per unit of the metric; lower is better. `None` without throughput.
+    pub usd_per_unit: Option<f64>,
+    /// Units of the metric per dollar of the total; higher is better. `None` without cost.
+    pub units_per_usd: Option<f64>,
+    /// Interval of `usd_per_unit`.
+    pub usd_per_unit_interval: Option<Interval>,
+    /// Work per dollar against the baseline; `None` for the baseline itself or without cost.
+    pub value_for_money: Option<Judgement>,
+}
+
+/// A ratio to the baseline (above 1 is better) and what follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement {
+    /// Contender over baseline.
+    pub ratio: Ratio,
+    /// What follows.
+    pub verdict: Verdict,
+    /// The smallest difference that trials like these find in four of five studies.
+    pub detectable: Option<f64>,
+}
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "verdict", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval is above 1 + margin.
+    Better,
+    /// The whole interval is below 1 / (1 + margin).
+    Worse,
+    /// The whole interval is inside the margin.
+    Equivalent,
+    /// Anything else.
+    Undecided {
+        /// Why.
+        why: Why,
+    },
+}
+
+/// Why nothing could be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "why", rename_all = "kebab-case")]
+pub enum Why {
+    /// A point has a single trial: there is no interval.
+    SingleTrial,
+    /// Trials like these would decide after this many more in each cell.
+    MoreTrials {
+        /// Further trials per cell.
+        more: u32,
+    },
+    /// The difference is so close to the margin that a thousand more trials would not decide.
+    OnTheEdge,
+}
+
+impl Verdict {
+    /// One word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equivalent => "equivalent",
+            Self::Undecided { .. } => "undecided",
+        }
+    }
+
+    /// The word, and the reason where there is one.
+    pub fn text(self) -> String {
+        match self {
+            Self::Undecided { why: Why::SingleTrial } => "undecided: a single trial has no interval".to_owned(),
+            Self::Undecided { why: Why::MoreTrials { more: 1 } } => {
+                "undecided: about 1 more trial per cell would decide".to_owned()
+            }
+            Self::Undecided { why: Why::MoreTrials { more } } => {
+                format!("undecided: about {more} more trials per cell would decide")
+            }
+            Self::Undecided { why: Why::OnTheEdge } => {
+                "undecided: too close to the margin for any sensible number of trials".to_owned()
+            }
+            decided => decided.word().to_owned(),
+        }
+    }
+}
