@@ -1,0 +1,227 @@
+//! A contender's bill of materials in one region: what is bought, how its amount comes about, where its price is from.
+
+use perbuck_core::bill::{Bill, BillLine, LineGroup};
+use perbuck_core::problem::{Problem, nearest};
+use perbuck_core::study::{Contender, Fee, FeePeriod, Located, Node, PriceBasis, SnapshotRule};
+use perbuck_core::units::{MicroUsd, unit_price_text};
+
+use crate::snapshot::{Region, Snapshot};
+
+/// No line may cost more in a month, and no bill may have more lines: sums of a bill then stay far below what fits.
+const LINE_LIMIT: MicroUsd = MicroUsd(1_000_000_000 * 1_000_000);
+const LINES_LIMIT: usize = 1000;
+
+/// How many names a message lists before it only counts the others.
+const NAMES_SHOWN: usize = 12;
+
+/// What `contender` costs in `region`, line by line, in the order compute, volumes, snapshots, fees.
+///
+/// Amounts are exact micro-dollars for a month of `basis.hours_per_month`; nothing is rounded here. Machines that are
+/// not priced are shown with `priced = false`, at their amount where the snapshot knows it and at zero elsewhere.
+/// `study_file` is how messages call the study.
+///
+/// # Errors
+/// Every line of the study that cannot be priced: a region, machine type or kind of volume without a price, a
+/// performance figure that the volume does not sell, an amount above a billion dollars a month.
+pub fn bill(
+    contender: &Contender,
+    region: &Located<String>,
+    basis: &PriceBasis,
+    snapshot: &Snapshot,
+    study_file: &str,
+) -> Result<Bill, Vec<Problem>> {
+    let Some(prices) = snapshot.region(&region.value) else {
+        return Err(vec![unknown_region(region, snapshot, study_file)]);
+    };
+    let hours = basis.hours_per_month;
+    let rule = basis.volume_snapshots;
+    let mut desk = Desk { snapshot, prices, hours, rule, study_file, lines: Vec::new(), problems: Vec::new() };
+    for node in &contender.nodes {
+        desk.node(node);
+    }
+    for fee in &contender.fees {
+        desk.fee(fee);
+    }
+    if desk.lines.len() > LINES_LIMIT {
+        let message = format!("the bill of `{}` has {} lines, above {LINES_LIMIT}", contender.name, desk.lines.len());
+        desk.problem(contender.line, message, "put machines of one role and type into one node with a `count`".to_owned());
+    }
+    if !desk.problems.is_empty() {
+        desk.problems.sort_by_key(|p| p.line);
+        return Err(desk.problems);
+    }
+    desk.lines.sort_by_key(|line| line.group);
+    Ok(Bill {
+        contender: contender.name.clone(),
+        region: region.value.clone(),
+        snapshot: snapshot.name.clone(),
+        lines: desk.lines,
+        hours_per_month: hours,
+        horizon_months: basis.horizon_months,
+        round: basis.round,
+    })
+}
+
+fn unknown_region(region: &Located<String>, snapshot: &Snapshot, study_file: &str) -> Problem {
+    let all = snapshot.regions_where(|_| true);
+    let near = nearest(&region.value, all.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    Problem {
+        file: study_file.to_owned(),
+        line: region.line,
+        message: format!("price snapshot `{}` has no region `{}`", snapshot.name, region.value),
+        help: format!("{near}its regions are: {}", all.join(", ")),
+    }
+}
+
+/// Where a bill is written: the prices that hold, and what was found so far.
+pub(crate) struct Desk<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) prices: &'a Region,
+    hours: u32,
+    pub(crate) rule: SnapshotRule,
+    study_file: &'a str,
+    lines: Vec<BillLine>,
+    problems: Vec<Problem>,
+}
+
+/// A line before its amount is checked.
+pub(crate) struct Draft<'a> {
+    /// Line of the study that asks for it.
+    pub(crate) study_line: usize,
+    pub(crate) group: LineGroup,
+    pub(crate) item: &'a str,
+    pub(crate) sku: String,
+    pub(crate) formula: String,
+    pub(crate) unit_price: MicroUsd,
+    pub(crate) unit: String,
+    /// How many units a month; wide enough for every product of what a study can say.
+    pub(crate) units: i128,
+    pub(crate) priced: bool,
+    pub(crate) price_date: String,
+    pub(crate) source: String,
+}
+
+impl Desk<'_> {
+    pub(crate) fn problem(&mut self, line: usize, message: String, help: String) {
+        self.problems.push(Problem { file: self.study_file.to_owned(), line, message, help });
+    }
+
+    /// Writes a line, or refuses an amount that no database system costs.
+    pub(crate) fn push(&mut self, draft: Draft<'_>) {
+        let amount = draft.units * i128::from(draft.unit_price.0);
+        if amount.unsigned_abs() > LINE_LIMIT.0.unsigned_abs().into() {
+            let message = format!("`{}` of `{}` comes to more than a billion dollars a month", draft.sku, draft.item);
+            self.problem(draft.study_line, message, "check its count, size and price".to_owned());
+            return;
+        }
+        self.lines.push(BillLine {
+            group: draft.group,
+            item: draft.item.to_owned(),
+            sku: draft.sku,
+            formula: draft.formula,
+            unit_price: draft.unit_price,
+            unit: draft.unit,
+            monthly: MicroUsd(amount as i64),
+            priced: draft.priced,
+            price_date: draft.price_date,
+            source: draft.source,
+        });
+    }
+
+    /// A line of an unpriced node for which no price is known: shown, at zero.
+    pub(crate) fn push_without_price(&mut self, node: &Node, group: LineGroup, sku: &str, quantity: &str) {
+        self.push(Draft {
+            study_line: node.line,
+            group,
+            item: &node.role,
+            sku: sku.to_owned(),
+            formula: format!("{} × {quantity}, no price needed", node.count),
+            unit_price: MicroUsd(0),
+            unit: String::new(),
+            units: 0,
+            priced: false,
+            price_date: String::new(),
+            source: String::new(),
+        });
+    }
+
+    fn node(&mut self, node: &Node) {
+        self.machines(node);
+        if let Some(volume) = &node.volume {
+            self.volume(node, volume);
+        }
+    }
+
+    fn machines(&mut self, node: &Node) {
+        let hours = self.hours;
+        let Some(instance) = self.prices.instance(&node.instance) else {
+            if !node.priced {
+                self.push_without_price(node, LineGroup::Compute, &node.instance, &format!("{hours} h"));
+                return;
+            }
+            let here: Vec<&str> = self.prices.instances.iter().map(|i| i.machine.name.as_str()).collect();
+            let elsewhere = self.snapshot.regions_where(|r| r.instance(&node.instance).is_some());
+            let help = way_out(&node.instance, &here, &elsewhere, "machine types");
+            self.no_price(node.line, &node.instance, help);
+            return;
+        };
+        let price = instance.usd_per_hour;
+        self.push(Draft {
+            study_line: node.line,
+            group: LineGroup::Compute,
+            item: &node.role,
+            sku: node.instance.clone(),
+            formula: format!("{} × {hours} h × {}", node.count, unit_price_text(price)),
+            unit_price: price,
+            unit: "hour".to_owned(),
+            units: i128::from(node.count) * i128::from(hours),
+            priced: node.priced,
+            price_date: instance.origin.date.clone(),
+            source: instance.origin_text(),
+        });
+    }
+
+    /// Reports that the region has no price for `what`.
+    pub(crate) fn no_price(&mut self, line: usize, what: &str, help: String) {
+        let message = format!("`{what}` has no price in {} (price snapshot {})", self.prices.name, self.snapshot.name);
+        self.problem(line, message, help);
+    }
+
+    fn fee(&mut self, fee: &Fee) {
+        let price = unit_price_text(fee.price);
+        let (formula, unit, units) = match fee.per {
+            FeePeriod::Hour => (format!("{} h × {price}", self.hours), "hour", self.hours.into()),
+            FeePeriod::Month => (format!("1 month × {price}"), "month", 1),
+        };
+        let source = format!("{}, line {}", self.study_file, fee.line);
+        self.push(Draft {
+            study_line: fee.line,
+            group: LineGroup::Fee,
+            item: &fee.name,
+            sku: "fixed fee".to_owned(),
+            formula,
+            unit_price: fee.price,
+            unit: unit.to_owned(),
+            units,
+            priced: true,
+            price_date: "as declared".to_owned(),
+            source,
+        });
+    }
+}
+
+/// What to do about a name without a price: the nearest name, the regions that have it, or all names.
+pub(crate) fn way_out(typed: &str, here: &[&str], elsewhere: &[&str], what: &str) -> String {
+    if !elsewhere.is_empty() {
+        return format!("it has a price in: {}", elsewhere.join(", "));
+    }
+    if let Some(near) = nearest(typed, here.iter().copied()) {
+        return format!("did you mean `{near}`?");
+    }
+    if here.is_empty() {
+        return format!("the snapshot has no {what} in this region; take another snapshot, or one of your own");
+    }
+    let shown = &here[..here.len().min(NAMES_SHOWN)];
+    let more = if here.len() > shown.len() { format!(" and {} more", here.len() - shown.len()) } else { String::new() };
+    format!("{what} here: {}{more}; for others take another snapshot, or one of your own", shown.join(", "))
+}

@@ -1,0 +1,157 @@
+//! The lines of a node's volume: capacity, what is bought above the included performance, daily snapshots.
+
+use perbuck_core::bill::LineGroup;
+use perbuck_core::study::{Node, SnapshotRule, Volume};
+use perbuck_core::units::unit_price_text;
+
+use crate::bill::{Desk, Draft, way_out};
+use crate::snapshot::{Origin, Provisioned, VolumePrice};
+
+/// The AWS Pricing Calculator's daily rule: increments of a month, GB of each, and half of the month that each is kept.
+const INCREMENTS: u32 = 30;
+const INCREMENT_GB: u32 = 3;
+
+/// IOPS or throughput of a volume, as far as both are billed alike.
+struct Performance {
+    /// What the study's key is called.
+    key: &'static str,
+    /// The word in the bill.
+    word: &'static str,
+    unit: &'static str,
+    asked: Option<u32>,
+    price: Option<Provisioned>,
+}
+
+impl Desk<'_> {
+    pub(crate) fn volume(&mut self, node: &Node, volume: &Volume) {
+        let unit = self.snapshot.capacity_unit.as_str();
+        let quantity = format!("{} {unit}", volume.size_gb);
+        match self.prices.volume(&volume.kind) {
+            Some(price) => self.priced_volume(node, volume, price),
+            None if !node.priced => self.push_without_price(node, LineGroup::Volume, &volume.kind, &quantity),
+            None => {
+                let here: Vec<&str> = self.prices.volumes.iter().map(|v| v.kind.as_str()).collect();
+                let elsewhere = self.snapshot.regions_where(|r| r.volume(&volume.kind).is_some());
+                let help = way_out(&volume.kind, &here, &elsewhere, "kinds of volume");
+                self.no_price(volume.line, &volume.kind, help);
+            }
+        }
+        if volume.daily_snapshots {
+            self.volume_snapshots(node, volume, &quantity);
+        }
+    }
+
+    fn priced_volume(&mut self, node: &Node, volume: &Volume, price: &VolumePrice) {
+        let (unit, origin) = (&self.snapshot.capacity_unit, &price.capacity.origin);
+        let usd = price.capacity.usd_per_gb_month;
+        self.push(Draft {
+            study_line: volume.line,
+            group: LineGroup::Volume,
+            item: &node.role,
+            sku: volume.kind.clone(),
+            formula: format!("{} × {} {unit} × {}", node.count, volume.size_gb, unit_price_text(usd)),
+            unit_price: usd,
+            unit: format!("{unit}-month"),
+            units: i128::from(node.count) * i128::from(volume.size_gb),
+            priced: node.priced,
+            price_date: origin.date.clone(),
+            source: origin.text(),
+        });
+        let iops = Performance { key: "iops", word: "IOPS", unit: "IOPS", asked: volume.iops, price: price.iops };
+        let asked = volume.throughput_mib_s;
+        let throughput =
+            Performance { key: "throughput_mib_s", word: "throughput", unit: "MiB/s", asked, price: price.throughput };
+        for performance in [iops, throughput] {
+            if let Some(problem) = refusal(volume, &performance, price) {
+                if node.priced {
+                    self.problem(volume.line, problem.0, problem.1);
+                } else {
+                    let sku = format!("{} {}", volume.kind, performance.word);
+                    let quantity = format!("{} {}", performance.asked.unwrap_or(0), performance.unit);
+                    self.push_without_price(node, LineGroup::Volume, &sku, &quantity);
+                }
+            } else if let (Some(asked), Some(price)) = (performance.asked, performance.price) {
+                self.performance(node, volume, &performance, asked, price, origin);
+            }
+        }
+    }
+
+    /// What is bought above the included figure; zero is shown too, as the study asked for it.
+    fn performance(&mut self, node: &Node, volume: &Volume, what: &Performance, asked: u32, price: Provisioned, origin: &Origin) {
+        let above = asked.saturating_sub(price.included);
+        let beyond = if price.included > 0 { format!(" above {}", price.included) } else { String::new() };
+        self.push(Draft {
+            study_line: volume.line,
+            group: LineGroup::Volume,
+            item: &node.role,
+            sku: format!("{} {}", volume.kind, what.word),
+            formula: format!("{} × {above} {}{beyond} × {}", node.count, what.unit, unit_price_text(price.usd_per_month)),
+            unit_price: price.usd_per_month,
+            unit: format!("{}-month", what.unit),
+            units: i128::from(node.count) * i128::from(above),
+            priced: node.priced,
+            price_date: origin.date.clone(),
+            source: origin.text(),
+        });
+    }
+
+    fn volume_snapshots(&mut self, node: &Node, volume: &Volume, quantity: &str) {
+        let unit = self.snapshot.capacity_unit.as_str();
+        let sku = format!("snapshots of {}", volume.kind);
+        let Some(price) = &self.prices.volume_snapshot else {
+            if node.priced {
+                let elsewhere = self.snapshot.regions_where(|r| r.volume_snapshot.is_some());
+                let help = match &elsewhere[..] {
+                    [] => "leave `snapshots` out, or take another price snapshot".to_owned(),
+                    regions => format!("leave `snapshots` out; they have a price in: {}", regions.join(", ")),
+                };
+                self.no_price(volume.line, &sku, help);
+            } else {
+                self.push_without_price(node, LineGroup::Snapshot, &sku, quantity);
+            }
+            return;
+        };
+        let usd = unit_price_text(price.usd_per_gb_month);
+        let (formula, gb) = match self.rule {
+            SnapshotRule::AwsCalculator => (
+                format!("{} × ({quantity} × {usd} + {INCREMENTS} × {INCREMENT_GB} {unit} × {usd} × ½)", node.count),
+                // 30 × 3 is even, so that half of it is a whole number and the amount stays exact.
+                i128::from(volume.size_gb) + i128::from(INCREMENTS * INCREMENT_GB / 2),
+            ),
+        };
+        self.push(Draft {
+            study_line: volume.line,
+            group: LineGroup::Snapshot,
+            item: &node.role,
+            sku,
+            formula,
+            unit_price: price.usd_per_gb_month,
+            unit: format!("{unit}-month"),
+            units: i128::from(node.count) * gb,
+            priced: node.priced,
+            price_date: price.origin.date.clone(),
+            source: price.origin.text(),
+        });
+    }
+}
+
+/// Message and way out where this kind of volume does not sell what the study asks for.
+fn refusal(volume: &Volume, what: &Performance, price: &VolumePrice) -> Option<(String, String)> {
+    let (kind, key, word) = (&volume.kind, what.key, what.word);
+    match (what.asked, what.price) {
+        (Some(_), None) => {
+            let includes = if price.includes.is_empty() { String::new() } else { format!("; it includes {}", price.includes) };
+            let help = format!("leave `{key}` out{includes}; or take a kind that sells {word}, such as gp3 where it has a price");
+            Some((format!("`{kind}` does not sell {word}, but `{key}` is given"), help))
+        }
+        (None, Some(Provisioned { included: 0, .. })) => {
+            let help = format!("add `{key} = …`: this kind includes none and bills what is asked for");
+            Some((format!("`{kind}` needs `{key}`"), help))
+        }
+        (Some(asked), Some(Provisioned { priced_up_to: Some(top), .. })) if asked > top => {
+            let help = format!("ask for at most {top}, or take a price snapshot of your own with the further tiers");
+            Some((format!("`{key}` of `{kind}` is {asked}, but its price is known up to {top} only"), help))
+        }
+        _ => None,
+    }
+}
