@@ -86,6 +86,19 @@ impl<'a> Reader<'a> {
         default
     }
 
+    /// A name that goes into SQL text: letters, digits and `_`, at most 64.
+    pub fn identifier(&mut self, key: &'static str, default: &str) -> String {
+        match self.get(key) {
+            None => default.to_owned(),
+            Some(Scalar::Text(text)) if is_identifier(text) => text.clone(),
+            Some(other) => {
+                let message = format!("`{key}` is {}, not a name", describe(other));
+                self.problem(key, message, format!("use letters, digits and `_` only, or leave it out for \"{default}\""));
+                default.to_owned()
+            }
+        }
+    }
+
     /// Ends the reading.
     ///
     /// # Errors
@@ -103,6 +116,10 @@ impl<'a> Reader<'a> {
         }
         if self.problems.is_empty() { Ok(()) } else { Err(self.problems) }
     }
+}
+
+fn is_identifier(text: &str) -> bool {
+    (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
 fn describe(scalar: &Scalar) -> String {
@@ -134,6 +151,17 @@ mod tests {
         let keys: Vec<&str> = problems.iter().map(|p| p.key.as_str()).collect();
         assert_eq!(keys, ["tables", "on", "scrpt"]);
         assert!(problems[2].help.contains("script"));
+    }
+
+    #[test]
+    fn names_for_sql_hold_nothing_but_word_characters() {
+        let given = parameters(&[("a", Scalar::Text("innodb".into())), ("b", Scalar::Text("x;y".into())), ("c", Scalar::Int(3))]);
+        let mut reader = Reader::new(&given);
+        assert_eq!(reader.identifier("a", "z"), "innodb");
+        assert_eq!(reader.identifier("b", "z"), "z");
+        assert_eq!(reader.identifier("c", "z"), "z");
+        assert_eq!(reader.identifier("d", "z"), "z");
+        assert_eq!(reader.finish().unwrap_err().len(), 2);
     }
 
     #[test]

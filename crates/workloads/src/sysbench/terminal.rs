@@ -1,0 +1,214 @@
+//! The statements of the scripts and the order in which an event sends them.
+
+use std::sync::Arc;
+
+use perbuck_core::rng::OpRng;
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Access, Session};
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
+
+use super::options::{Options, Script};
+use super::random::{C_GROUPS, Distribution, PAD_GROUPS, write_groups};
+
+/// One of the scripts with its options.
+#[derive(Debug)]
+pub struct Sysbench {
+    catalogue: Arc<Catalogue>,
+    terminal: SysbenchTerminal,
+}
+
+impl Sysbench {
+    /// The script of `options`. Its statements are the same in every dialect.
+    pub fn new(options: &Options, _dialect: Dialect) -> Self {
+        let mut catalogue = Catalogue::default();
+        let terminal = SysbenchTerminal::new(options, &mut catalogue);
+        Self { catalogue: Arc::new(catalogue), terminal }
+    }
+}
+
+impl Workload for Sysbench {
+    type Terminal = SysbenchTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.terminal.script.kinds()
+    }
+
+    /// All terminals are alike: an event depends on its random stream alone.
+    fn terminal(&self, _id: TerminalId) -> Self::Terminal {
+        self.terminal.clone()
+    }
+}
+
+/// The same statement on every table, repeated so many times per event on the table drawn for the group.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    /// The statement on `sbtest1`; that on `sbtestN` is N − 1 further.
+    first: StatementId,
+    repeats: u32,
+}
+
+impl Group {
+    /// Adds the statements of a group that is used; one that is not has no statements to prepare.
+    fn new(catalogue: &mut Catalogue, tables: u32, repeats: u32, verb: Verb, sql: impl Fn(u32) -> String) -> Self {
+        let first = StatementId(catalogue.statements().len() as u16);
+        if repeats > 0 {
+            for table in 1..=tables {
+                catalogue.add(verb, sql(table));
+            }
+        }
+        Self { first, repeats }
+    }
+
+    #[inline]
+    fn on(self, table: u16) -> StatementId {
+        StatementId(self.first.0 + table)
+    }
+}
+
+/// One connection of a script; it has no state of its own.
+#[derive(Debug, Clone)]
+pub struct SysbenchTerminal {
+    script: Script,
+    /// BEGIN and COMMIT, and what the transaction will do; `None` where every statement commits for itself.
+    transaction: Option<Access>,
+    tables: u32,
+    table_size: u32,
+    range_size: u32,
+    distribution: Distribution,
+    points: Group,
+    /// Simple, sum, order and distinct, in this order.
+    ranges: [Group; 4],
+    index_updates: Group,
+    non_index_updates: Group,
+    deletes: Group,
+    inserts: Group,
+}
+
+impl SysbenchTerminal {
+    fn new(options: &Options, catalogue: &mut Catalogue) -> Self {
+        let script = options.script;
+        let tables = options.tables;
+        let points = if script.reads() { options.point_selects() } else { 0 };
+        let ranged = script.reads() && script != Script::PointSelect && options.range_selects;
+        let range = |repeats| if ranged { repeats } else { 0 };
+        let write = |repeats| if script.writes() { repeats } else { 0 };
+        let mut add = |repeats, verb, head: &str, tail: &str| {
+            Group::new(catalogue, tables, repeats, verb, |table| format!("{head} sbtest{table} {tail}"))
+        };
+        const IN_RANGE: &str = "WHERE id BETWEEN ? AND ?";
+        const SORTED: &str = "WHERE id BETWEEN ? AND ? ORDER BY c";
+        let access = if script.writes() { Access::Write } else { Access::Read };
+        Self {
+            script,
+            transaction: (script != Script::PointSelect && !options.skip_trx).then_some(access),
+            tables,
+            table_size: options.table_size,
+            range_size: options.range_size,
+            distribution: options.distribution(),
+            points: add(points, Verb::Select, "SELECT c FROM", "WHERE id=?"),
+            ranges: [
+                add(range(options.simple_ranges), Verb::Select, "SELECT c FROM", IN_RANGE),
+                add(range(options.sum_ranges), Verb::Select, "SELECT SUM(k) FROM", IN_RANGE),
+                add(range(options.order_ranges), Verb::Select, "SELECT c FROM", SORTED),
+                add(range(options.distinct_ranges), Verb::Select, "SELECT DISTINCT c FROM", SORTED),
+            ],
+            index_updates: add(write(options.index_updates), Verb::Update, "UPDATE", "SET k=k+1 WHERE id=?"),
+            non_index_updates: add(write(options.non_index_updates), Verb::Update, "UPDATE", "SET c=? WHERE id=?"),
+            deletes: add(write(options.delete_inserts), Verb::Delete, "DELETE FROM", "WHERE id=?"),
+            inserts: add(write(options.delete_inserts), Verb::Insert, "INSERT INTO", "(id, k, c, pad) VALUES (?, ?, ?, ?)"),
+        }
+    }
+
+    /// From 0.
+    #[inline]
+    fn table(&self, rng: &mut OpRng) -> u16 {
+        rng.below(u64::from(self.tables)) as u16
+    }
+
+    #[inline]
+    fn id(&self, rng: &mut OpRng) -> i64 {
+        self.distribution.draw(rng, self.table_size)
+    }
+
+    async fn read<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<(), DriverError> {
+        if self.points.repeats > 0 {
+            let statement = self.points.on(self.table(rng));
+            for _ in 0..self.points.repeats {
+                connection.bind().int(self.id(rng));
+                connection.execute(statement).await?;
+            }
+        }
+        for group in self.ranges.iter().filter(|g| g.repeats > 0) {
+            let statement = group.on(self.table(rng));
+            for _ in 0..group.repeats {
+                let start = self.id(rng);
+                // The end may lie behind the last row, as in sysbench: fewer rows come then.
+                connection.bind().int(start).int(start + i64::from(self.range_size) - 1);
+                connection.execute(statement).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn write<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<(), DriverError> {
+        if self.index_updates.repeats > 0 {
+            let statement = self.index_updates.on(self.table(rng));
+            for _ in 0..self.index_updates.repeats {
+                connection.bind().int(self.id(rng));
+                connection.execute(statement).await?;
+            }
+        }
+        if self.non_index_updates.repeats > 0 {
+            let statement = self.non_index_updates.on(self.table(rng));
+            for _ in 0..self.non_index_updates.repeats {
+                connection.bind().text_with(|out| write_groups(out, rng, C_GROUPS)).int(self.id(rng));
+                connection.execute(statement).await?;
+            }
+        }
+        if self.deletes.repeats > 0 {
+            let table = self.table(rng);
+            for _ in 0..self.deletes.repeats {
+                let (id, k) = (self.id(rng), self.id(rng));
+                connection.bind().int(id);
+                connection.execute(self.deletes.on(table)).await?;
+                let row = connection.bind().int(id).int(k);
+                row.text_with(|out| write_groups(out, rng, C_GROUPS)).text_with(|out| write_groups(out, rng, PAD_GROUPS));
+                connection.execute(self.inserts.on(table)).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Terminal for SysbenchTerminal {
+    fn kind(&mut self, _operation: &Operation) -> u8 {
+        0
+    }
+
+    async fn transaction<S: Session>(
+        &mut self,
+        connection: &mut Connection<S>,
+        operation: &mut Operation,
+    ) -> Result<Done, DriverError> {
+        let rng = &mut operation.rng;
+        if let Some(access) = self.transaction {
+            connection.begin(access).await?;
+        }
+        self.read(connection, rng).await?;
+        self.write(connection, rng).await?;
+        if self.transaction.is_some() {
+            connection.commit().await?;
+        }
+        Ok(Done { kind: 0, rolled_back: false })
+    }
+}
+
+#[cfg(test)]
+#[path = "terminal_tests.rs"]
+mod tests;
