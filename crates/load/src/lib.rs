@@ -3,6 +3,7 @@
 //! Read [`driver`] and [`workload`] for the two sides it joins, then [`worker`], which is the hot loop, then
 //! [`executor`], which starts the workers and collects what they saw. [`loader`] fills tables.
 
+mod collector;
 pub mod connection;
 pub mod driver;
 pub mod error;

@@ -1,1 +1,132 @@
-//! x
+//! A simulated database for tests: programmable service times, errors, losses and stalls, and no socket.
+//!
+//! It sleeps on the clock of the event loop, so under a paused clock (tokio's `start_paused`) a simulated minute takes
+//! no time and every duration is exact.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep_until};
+
+use crate::driver::{Access, BulkTable, Driver, Effect, Session, SessionId, TargetFacts};
+use crate::error::{DriverError, ErrorClass, ErrorCode};
+use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::values::{Params, Rows};
+
+/// What the simulated database does.
+#[derive(Debug, Clone)]
+pub struct SimDriver {
+    /// Service time of every statement.
+    pub service: Duration,
+    /// Every n-th statement of a session fails with the error; none where empty.
+    pub failing: Vec<(u64, DriverError)>,
+    /// A time after the start of each session in which no statement ends.
+    pub stall: Option<Range<Duration>>,
+    /// Connections beyond this number are refused.
+    pub max_connections: u32,
+}
+
+impl Default for SimDriver {
+    fn default() -> Self {
+        Self { service: Duration::from_millis(1), failing: Vec::new(), stall: None, max_connections: u32::MAX }
+    }
+}
+
+impl SimDriver {
+    /// An error of the given class, under a code of its own.
+    pub fn error(class: ErrorClass, number: u16) -> DriverError {
+        DriverError { class, code: ErrorCode::Mysql(number), message: format!("simulated error {number}") }
+    }
+}
+
+/// A simulated connection.
+#[derive(Debug)]
+pub struct SimSession {
+    driver: SimDriver,
+    opened: Instant,
+    statements: Cell<u64>,
+}
+
+impl Driver for SimDriver {
+    type Session = SimSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    async fn connect(&self, id: SessionId) -> Result<SimSession, DriverError> {
+        if id.0 >= self.max_connections {
+            return Err(Self::error(ErrorClass::Refused, 1040));
+        }
+        Ok(SimSession { driver: self.clone(), opened: Instant::now(), statements: Cell::new(0) })
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        Ok(TargetFacts { version: "simulated".to_owned(), ..TargetFacts::default() })
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        Ok(BTreeMap::new())
+    }
+}
+
+impl SimSession {
+    /// One statement: waits for its service time and a stall, then succeeds or fails as programmed.
+    async fn statement(&self) -> Result<(), DriverError> {
+        let number = self.statements.get() + 1;
+        self.statements.set(number);
+        let mut ends = Instant::now() + self.driver.service;
+        if let Some(stall) = &self.driver.stall {
+            let (from, to) = (self.opened + stall.start, self.opened + stall.end);
+            if ends > from && Instant::now() < to {
+                ends = to + self.driver.service;
+            }
+        }
+        sleep_until(ends).await;
+        match self.driver.failing.iter().find(|(every, _)| number.is_multiple_of(*every)) {
+            Some((_, error)) => Err(error.clone()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Session for SimSession {
+    async fn prepare(&mut self, _catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn execute(&mut self, _id: StatementId, _params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
+        rows.start(false);
+        self.statement().await?;
+        rows.end_row();
+        Ok(Effect::ResultSet)
+    }
+
+    async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn rollback(&mut self) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn query(&mut self, _sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        rows.start(true);
+        self.statement().await?;
+        Ok(Effect::Affected(0))
+    }
+
+    async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        self.statement().await?;
+        Ok((cells.len() / table.columns.len().max(1)) as u64)
+    }
+
+    async fn close(self) {}
+}

@@ -1,0 +1,259 @@
+//! The engine against the simulated database under a virtual clock: every figure is exact.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::time::Instant;
+
+use super::*;
+use crate::connection::Connection;
+use crate::driver::Session;
+use crate::error::ErrorClass;
+use crate::sim::SimDriver;
+use crate::statement::{Catalogue, StatementId, Verb};
+use crate::workload::{Done, Operation, Terminal, TerminalId, Workload};
+
+/// Two statements a transaction; every fourth one is rolled back by design.
+struct TwoSelects(Arc<Catalogue>, AtomicU64);
+
+struct TwoSelectsTerminal {
+    content: u64,
+}
+
+impl TwoSelects {
+    fn new() -> Arc<Self> {
+        let mut catalogue = Catalogue::default();
+        catalogue.add(Verb::Select, "SELECT 1");
+        Arc::new(Self(Arc::new(catalogue), AtomicU64::new(0)))
+    }
+}
+
+impl Workload for TwoSelects {
+    type Terminal = TwoSelectsTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        self.0.clone()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &["two_selects"]
+    }
+
+    fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        TwoSelectsTerminal { content: u64::from(id.index) }
+    }
+}
+
+impl Terminal for TwoSelectsTerminal {
+    fn kind(&mut self, _operation: &Operation) -> u8 {
+        0
+    }
+
+    async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, operation: &mut Operation) -> Result<Done, DriverError> {
+        self.content ^= operation.rng.next_u64();
+        c.execute(StatementId(0)).await?;
+        c.execute(StatementId(0)).await?;
+        Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3 })
+    }
+}
+
+fn spec(connections: u32) -> TrialSpec {
+    TrialSpec {
+        connections,
+        workers: Some(2),
+        warmup_ns: 1_000_000_000,
+        duration_ns: 10_000_000_000,
+        max_attempts: 3,
+        seed: Seed(42),
+        drain_ns: 5_000_000_000,
+    }
+}
+
+/// Runs all workers of a trial on one paused clock, as the executor does on threads of their own.
+fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        let (driver, workload, stop) = (Arc::new(driver), TwoSelects::new(), StopToken::default());
+        let (start, started) = watch::channel(None);
+        let (reports, received) = mpsc::unbounded_channel();
+        let plans = worker_plans(spec, false);
+        let workers = plans.len() as u32;
+        let spawn = |plan| {
+            let (driver, workload, started, stop, reports) =
+                (driver.clone(), workload.clone(), started.clone(), stop.clone(), reports.clone());
+            tokio::task::spawn_local(async move {
+                let outcome = worker::run(plan, driver, workload, started, stop, reports.clone()).await;
+                if outcome.is_err() {
+                    let _ = reports.send(Report::GaveUp);
+                }
+                outcome
+            })
+        };
+        let tasks: Vec<_> = plans.into_iter().map(spawn).collect();
+        drop(reports);
+        let mut seen = Seen::default();
+        let mut collector = Collector::new(spec, workers, stop, start, &mut seen);
+        let collected = collector.collect(received, &StopToken::default()).await;
+        let seconds = std::mem::take(&mut collector.seconds);
+        let mut outcomes = Vec::new();
+        for task in tasks {
+            outcomes.push(task.await.unwrap());
+        }
+        let outcomes = first_error(outcomes, collected)?;
+        assert_eq!((seen.opened, seen.closed), (1, 1));
+        Ok(finish(spec, workload.kinds(), outcomes, &seconds))
+    })
+}
+
+#[derive(Default)]
+struct Seen {
+    opened: u32,
+    closed: u32,
+}
+
+impl Observer for Seen {
+    fn opens(&mut self) {
+        self.opened += 1;
+    }
+
+    fn closes(&mut self) {
+        self.closed += 1;
+    }
+}
+
+#[test]
+fn a_run_to_the_end_counts_exactly() {
+    // 8 connections, 2 statements of 1 ms: 500 transactions a second each, in warm-up and window alike.
+    let outcome = simulate(&spec(8), SimDriver::default()).unwrap();
+    let t = &outcome.measured.transactions["two_selects"];
+    let completed = t.completed();
+    assert!((39_960..=40_000).contains(&completed), "{completed}");
+    assert_eq!(outcome.measured.statements.total(), 2 * completed);
+    assert_eq!(outcome.measured.statements.select, 2 * completed);
+    assert!(t.rolled_back.abs_diff(completed / 4) <= 16, "{}", t.rolled_back);
+    let h = t.service.to_histogram().unwrap();
+    assert_eq!((h.count(), h.percentile_ns(50.0), h.max_ns()), (completed, Some(2_000_000), 2_000_000));
+    // One second of warm-up and ten of window; the sum over seconds is the total.
+    assert_eq!(outcome.intervals.len(), 12);
+    let windowed: u64 = outcome.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.transactions).sum();
+    assert_eq!(windowed, completed);
+    assert!(outcome.errors.is_empty() && outcome.health.gaps.is_empty());
+}
+
+#[test]
+fn k_injected_errors_are_exactly_k_in_the_record() {
+    let failing = vec![(100, SimDriver::error(ErrorClass::Retry, 1213))];
+    let outcome = simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let statements = outcome.statements_whole_run.select;
+    let injected = outcome.errors["mysql 1213"].count;
+    // Each session fails its own every hundredth statement.
+    assert!(injected <= statements / 100 && injected + 4 > statements / 100, "{injected} of {statements}");
+    assert_eq!(outcome.statements_whole_run.rollback, injected);
+    assert_eq!(outcome.measured.transactions["two_selects"].failed, 0);
+    assert!(outcome.measured.retries > 0 && outcome.measured.retries <= injected);
+}
+
+#[test]
+fn attempts_end_and_failures_are_counted() {
+    let failing = vec![(1, SimDriver::error(ErrorClass::Retry, 1213))];
+    let outcome = simulate(&spec(1), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let t = &outcome.measured.transactions["two_selects"];
+    assert_eq!((t.committed, t.service.count), (0, 0));
+    // Three attempts of one statement of 1 ms, then the next transaction.
+    assert!((3_332..=3_334).contains(&t.failed), "{}", t.failed);
+    assert!(outcome.measured.retries.abs_diff(2 * t.failed) <= 2);
+    assert_eq!(outcome.health.longest_gap_ns, 10_000_000_000);
+}
+
+#[test]
+fn duplicates_fail_without_a_retry() {
+    let failing = vec![(10, SimDriver::error(ErrorClass::Failed, 1062))];
+    let outcome = simulate(&spec(1), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    assert_eq!(outcome.measured.retries, 0);
+    assert!(outcome.measured.transactions["two_selects"].failed > 900);
+}
+
+#[test]
+fn a_lost_connection_is_opened_again_and_counted() {
+    let failing = vec![(1_000, SimDriver::error(ErrorClass::Lost, 2013))];
+    let outcome = simulate(&spec(2), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let health = &outcome.health;
+    assert!(health.connections_lost >= 20, "{health:?}");
+    assert_eq!(health.connections_lost, outcome.errors["mysql 2013"].count);
+    assert!(health.connections_lost - health.reconnects <= 2, "{health:?}");
+}
+
+#[test]
+fn a_fatal_error_ends_the_run_with_its_reason() {
+    let error = SimDriver::error(ErrorClass::Fatal, 1146);
+    let failing = vec![(50, error.clone())];
+    assert_eq!(simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }), Err(RunError::Fatal(error)));
+}
+
+#[test]
+fn a_refused_connection_ends_the_run_before_it_starts() {
+    let driver = SimDriver { max_connections: 3, ..SimDriver::default() };
+    assert_eq!(simulate(&spec(8), driver), Err(RunError::Connect(SimDriver::error(ErrorClass::Refused, 1040))));
+}
+
+#[test]
+fn a_stall_is_reported_as_a_gap_of_its_length() {
+    // Sessions open one second of warm-up before the window, so the stall is 2 s to 5 s of the window.
+    let stall = Some(Duration::from_secs(3)..Duration::from_secs(6));
+    let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
+    let gap = outcome.health.gaps[0];
+    assert_eq!(outcome.health.gaps.len(), 1);
+    assert!((1_980..=2_010).contains(&gap.start_ms) && (2_980..=3_010).contains(&gap.length_ms), "{gap:?}");
+    let h = outcome.measured.transactions["two_selects"].service.to_histogram().unwrap();
+    assert!(h.max_ns() >= 2_990_000_000);
+}
+
+#[test]
+fn stuck_transactions_are_aborted_after_the_drain_and_said_so() {
+    let stall = Some(Duration::from_secs(3)..Duration::from_secs(1000));
+    let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
+    assert_eq!(outcome.health.aborted, 8);
+}
+
+#[test]
+fn terminals_are_dealt_evenly_and_none_is_lost() {
+    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false);
+    let sizes: Vec<usize> = plans.iter().map(|p| p.terminals.len()).collect();
+    assert_eq!((plans.len(), sizes.iter().sum::<usize>(), plans[2].terminals.end), (3, 10, 10));
+    assert!(sizes.iter().all(|s| (3..=4).contains(s)));
+    assert_eq!(worker_plans(&spec(5), true).len(), 5);
+    assert_eq!(worker_plans(&spec(1), false).len(), 1);
+}
+
+#[test]
+fn on_real_threads_a_request_to_stop_throws_the_trial_away() {
+    let stop = StopToken::default();
+    let asked = stop.clone();
+    let started = Instant::now();
+    let asker = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(200));
+        asked.request();
+    });
+    let result = run_trial(&spec(4), &Arc::new(SimDriver::default()), &TwoSelects::new(), &stop, &mut Unobserved);
+    asker.join().unwrap();
+    assert_eq!(result, Err(RunError::Interrupted));
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn on_real_threads_a_short_trial_ends_whole() {
+    let spec = TrialSpec { warmup_ns: 50_000_000, duration_ns: 300_000_000, ..spec(4) };
+    let outcome =
+        run_trial(&spec, &Arc::new(SimDriver::default()), &TwoSelects::new(), &StopToken::default(), &mut Unobserved).unwrap();
+    assert_eq!(outcome.workers, 2);
+    assert!(outcome.measured.transactions["two_selects"].completed() > 50);
+    assert_eq!(outcome.measured.window_ns, 300_000_000);
+}
+
+#[test]
+fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
+    let driver = SimDriver { max_connections: 3, ..SimDriver::default() };
+    let result = run_trial(&spec(8), &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut Unobserved);
+    assert!(matches!(result, Err(RunError::Connect(_))), "{result:?}");
+}
