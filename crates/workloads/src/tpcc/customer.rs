@@ -1,0 +1,63 @@
+//! Choosing a customer, as Payment and Order-Status do (2.5.1.2, 2.6.1.2).
+
+use perbuck_core::rng::OpRng;
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::Session;
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::StatementId;
+
+use super::names::write_last_name;
+use super::nurand::{Constants, last_name};
+
+/// How the customer is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selector {
+    /// By C_ID.
+    Id(i64),
+    /// By the number of C_LAST.
+    LastName(i64),
+}
+
+impl Selector {
+    /// By last name in 60 % of the cases.
+    pub(super) fn draw(rng: &mut OpRng, constants: &Constants) -> Self {
+        if rng.between(1, 100) <= 60 { Self::LastName(last_name(rng, constants.last)) } else { Self::Id(constants.customer(rng)) }
+    }
+}
+
+/// C_ID of the customer of that last name at position n/2, rounded up, in the order of C_FIRST (2.5.2.2). `by_name`
+/// takes C_W_ID, C_D_ID and C_LAST and returns C_ID first.
+///
+/// # Errors
+/// Those of the statement, and a fatal one where nobody has the name: 4.3.3.1 gives every name a bearer.
+pub(super) async fn find_by_name<S: Session>(
+    connection: &mut Connection<S>,
+    by_name: StatementId,
+    (warehouse, district): (i64, i64),
+    name: i64,
+) -> Result<i64, DriverError> {
+    connection.bind().int(warehouse).int(district).text_with(|t| write_last_name(t, name));
+    connection.execute(by_name).await?;
+    let rows = connection.rows();
+    if rows.is_empty() {
+        let message =
+            format!("warehouse {warehouse}, district {district} has no customer of last name number {name}; load the data again");
+        return Err(DriverError::client(ErrorClass::Fatal, "data", message));
+    }
+    rows.int(middle(rows.len()), 0)
+}
+
+/// Row number, from 0, of position ⌈n/2⌉ from 1.
+fn middle(rows: u64) -> usize {
+    (rows.div_ceil(2) - 1) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_rounded_up() {
+        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(middle), [0, 0, 1, 1, 2, 2, 3]);
+    }
+}

@@ -1,0 +1,103 @@
+//! The deck of cards that fixes the mix of transactions (5.2.4.2).
+
+use perbuck_core::rng::OpRng;
+use perbuck_core::units::Seed;
+
+/// The kinds in the order of [`KINDS`].
+pub(super) const NEW_ORDER: u8 = 0;
+pub(super) const PAYMENT: u8 = 1;
+pub(super) const ORDER_STATUS: u8 = 2;
+pub(super) const DELIVERY: u8 = 3;
+pub(super) const STOCK_LEVEL: u8 = 4;
+
+/// Names of the kinds.
+pub(super) const KINDS: &[&str] = &["new_order", "payment", "order_status", "delivery", "stock_level"];
+
+/// Ten new orders, ten payments and one each of the rest, as 5.2.4.2 words it.
+const CARDS: [u8; 23] = {
+    let mut cards = [NEW_ORDER; 23];
+    let mut i = 10;
+    while i < 20 {
+        cards[i] = PAYMENT;
+        i += 1;
+    }
+    cards[20] = ORDER_STATUS;
+    cards[21] = DELIVERY;
+    cards[22] = STOCK_LEVEL;
+    cards
+};
+
+/// A terminal's deck; shuffled anew whenever its cards are used up.
+#[derive(Debug)]
+pub(super) struct Deck {
+    seed: Seed,
+    terminal: u64,
+    round: u64,
+    cards: [u8; CARDS.len()],
+}
+
+impl Deck {
+    /// The deck of a terminal at its first card.
+    pub(super) fn new(trial_seed: Seed, terminal: u32) -> Self {
+        let mut deck = Self { seed: trial_seed.derive("tpcc.deck"), terminal: u64::from(terminal), round: 0, cards: CARDS };
+        deck.shuffle(0);
+        deck
+    }
+
+    /// The kind of operation `sequence`: a function of (seed, terminal, sequence), whatever was asked before.
+    pub(super) fn card(&mut self, sequence: u64) -> u8 {
+        let size = CARDS.len() as u64;
+        if sequence / size != self.round {
+            self.shuffle(sequence / size);
+        }
+        self.cards[(sequence % size) as usize]
+    }
+
+    fn shuffle(&mut self, round: u64) {
+        self.round = round;
+        self.cards = CARDS;
+        OpRng::at(self.seed, self.terminal, round).shuffle(&mut self.cards);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_deck_holds_exactly_its_cards() {
+        let mut deck = Deck::new(Seed(9), 3);
+        for round in 0..1_000 {
+            let mut counts = [0; 5];
+            for i in 0..23 {
+                counts[usize::from(deck.card(round * 23 + i))] += 1;
+            }
+            assert_eq!(counts, [10, 10, 1, 1, 1]);
+        }
+    }
+
+    #[test]
+    fn a_card_depends_on_seed_terminal_and_number_alone() {
+        let forwards: Vec<u8> = {
+            let mut deck = Deck::new(Seed(9), 3);
+            (0..230).map(|n| deck.card(n)).collect()
+        };
+        let mut deck = Deck::new(Seed(9), 3);
+        let mut backwards: Vec<u8> = (0..230).rev().map(|n| deck.card(n)).collect();
+        backwards.reverse();
+        assert_eq!(forwards, backwards);
+        assert_ne!(&forwards[..23], &forwards[23..46], "decks are shuffled anew");
+        let mut other = Deck::new(Seed(9), 4);
+        assert_ne!(forwards, (0..230).map(|n| other.card(n)).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn stock_level_stands_at_every_place_of_the_deck() {
+        let mut places = [0u32; 23];
+        for terminal in 0..4_600 {
+            let mut deck = Deck::new(Seed(1), terminal);
+            places[(0..23).position(|n| deck.card(n) == STOCK_LEVEL).unwrap()] += 1;
+        }
+        assert!(places.iter().all(|n| n.abs_diff(200) < 71), "{places:?}");
+    }
+}

@@ -1,0 +1,102 @@
+//! Order-Status (2.6).
+
+use perbuck_core::rng::OpRng;
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Access, Session};
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
+
+use super::customer::{Selector, find_by_name};
+use super::terminal::Scope;
+
+/// What the user of the terminal enters (2.6.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Input {
+    warehouse: i64,
+    district: i64,
+    customer: Selector,
+}
+
+impl Input {
+    /// Draws it.
+    pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
+        let district = Scope::any_district(rng);
+        Self { warehouse: scope.warehouse, district, customer: Selector::draw(rng, &scope.constants) }
+    }
+}
+
+/// The statements of the profile.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Statements {
+    by_id: StatementId,
+    by_name: StatementId,
+    last_order: StatementId,
+    lines: StatementId,
+}
+
+impl Statements {
+    /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
+    pub(super) fn new(catalogue: &mut Catalogue) -> Self {
+        Self {
+            by_id: catalogue.add(
+                Verb::Select,
+                "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
+            ),
+            by_name: catalogue.add_read(
+                "SELECT c_id, c_balance, c_first, c_middle FROM customer \
+                 WHERE c_w_id = ? AND c_d_id = ? AND c_last = ? ORDER BY c_first",
+            ),
+            last_order: catalogue.add_read(
+                "SELECT o_id, o_entry_d, o_carrier_id FROM orders \
+                 WHERE o_w_id = ? AND o_d_id = ? AND o_c_id = ? ORDER BY o_id DESC LIMIT 1",
+            ),
+            lines: catalogue.add(
+                Verb::Select,
+                "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM order_line \
+                 WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?",
+            ),
+        }
+    }
+
+    /// Runs it and returns how many lines the customer's last order has.
+    ///
+    /// # Errors
+    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u64, DriverError> {
+        let (w, d) = (input.warehouse, input.district);
+        connection.begin(Access::Read).await?;
+        let customer = match input.customer {
+            Selector::Id(id) => {
+                connection.bind().int(w).int(d).int(id);
+                connection.execute(self.by_id).await?;
+                id
+            }
+            Selector::LastName(name) => find_by_name(connection, self.by_name, (w, d), name).await?,
+        };
+        connection.bind().int(w).int(d).int(customer);
+        connection.execute(self.last_order).await?;
+        let order = connection.rows().int(0, 0)?;
+        connection.bind().int(w).int(d).int(order);
+        connection.execute(self.lines).await?;
+        let lines = connection.rows().len();
+        connection.commit().await?;
+        Ok(lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use perbuck_core::units::Seed;
+
+    use super::*;
+    use crate::tpcc::terminal::tests::scope;
+
+    #[test]
+    fn sixty_percent_ask_by_name() {
+        let scope = scope(0, 2);
+        let draws: Vec<Input> = (0..100_000).map(|n| Input::draw(&mut OpRng::at(Seed(4), 0, n), &scope)).collect();
+        let by_name = draws.iter().filter(|i| matches!(i.customer, Selector::LastName(_))).count();
+        assert!((57_000..=63_000).contains(&by_name), "{by_name}");
+        assert!((1..=10).all(|d| draws.iter().filter(|i| i.district == d).count().abs_diff(10_000) < 5 * 95));
+    }
+}

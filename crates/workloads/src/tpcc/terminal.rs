@@ -1,0 +1,224 @@
+//! Terminals: each is bound to one warehouse and one district for life and deals its transactions from a deck.
+
+use std::sync::Arc;
+
+use perbuck_core::rng::OpRng;
+use perbuck_core::units::Seed;
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::Session;
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::{Catalogue, Dialect};
+use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
+
+use super::deck::{self, Deck};
+use super::nurand::{Constants, load_constant};
+use super::{DISTRICTS, Options, delivery, new_order, order_status, payment, stock_level};
+
+/// The five transactions for a number of warehouses, in one dialect.
+#[derive(Debug)]
+pub struct Tpcc {
+    options: Options,
+    catalogue: Arc<Catalogue>,
+    statements: Statements,
+    c_load: i64,
+}
+
+/// The statements of all profiles.
+#[derive(Debug, Clone, Copy)]
+struct Statements {
+    new_order: new_order::Statements,
+    payment: payment::Statements,
+    order_status: order_status::Statements,
+    delivery: delivery::Statements,
+    stock_level: stock_level::Statements,
+}
+
+impl Tpcc {
+    /// The workload for `options`. `data_seed` is the seed that the data were loaded with: the constant for C_LAST
+    /// must keep its distance from the load's (2.1.6.1).
+    pub fn new(options: Options, dialect: Dialect, data_seed: Seed) -> Self {
+        let mut catalogue = Catalogue::default();
+        let statements = Statements {
+            new_order: new_order::Statements::new(&mut catalogue, dialect),
+            payment: payment::Statements::new(&mut catalogue, dialect),
+            order_status: order_status::Statements::new(&mut catalogue),
+            delivery: delivery::Statements::new(&mut catalogue, dialect),
+            stock_level: stock_level::Statements::new(&mut catalogue),
+        };
+        Self { options, catalogue: Arc::new(catalogue), statements, c_load: load_constant(data_seed) }
+    }
+}
+
+impl Workload for Tpcc {
+    type Terminal = TpccTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        deck::KINDS
+    }
+
+    fn terminal(&self, id: TerminalId) -> TpccTerminal {
+        let scope = Scope::of(id, self.options.warehouses, self.c_load);
+        TpccTerminal {
+            scope,
+            deck: Deck::new(id.seed, id.index),
+            statements: self.statements,
+            scratch: Scratch::default(),
+            skipped_deliveries: 0,
+        }
+    }
+}
+
+/// What a terminal draws its inputs from: the scale, its own place and the constants of the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope {
+    warehouses: i64,
+    /// W_ID of the terminal (2.4.1.1).
+    pub(super) warehouse: i64,
+    /// D_ID of the terminal, which Stock-Level alone uses (2.8.1.1).
+    pub(super) district: i64,
+    pub(super) constants: Constants,
+}
+
+impl Scope {
+    /// Terminal *i* of a trial sits at warehouse 1 + *i* mod W, district 1 + (*i* / W) mod 10. With the ten terminals
+    /// per warehouse of 4.2.2 every district has exactly one; fewer or more spread evenly over the warehouses.
+    pub(super) fn of(id: TerminalId, warehouses: u32, c_load: i64) -> Self {
+        Self {
+            warehouses: i64::from(warehouses),
+            warehouse: i64::from(id.index % warehouses) + 1,
+            district: i64::from(id.index / warehouses) % DISTRICTS + 1,
+            constants: Constants::for_run(id.seed, c_load),
+        }
+    }
+
+    /// A district of a warehouse, uniformly (2.4.1.2, 2.5.1.2, 2.6.1.2).
+    pub(super) fn any_district(rng: &mut OpRng) -> i64 {
+        rng.between(1, DISTRICTS)
+    }
+
+    /// A warehouse other than the terminal's, uniformly; the terminal's where there is no other (2.4.1.5, 2.5.1.2).
+    pub(super) fn other_warehouse(&self, rng: &mut OpRng) -> i64 {
+        if self.warehouses == 1 {
+            return self.warehouse;
+        }
+        let drawn = rng.between(1, self.warehouses - 1);
+        if drawn >= self.warehouse { drawn + 1 } else { drawn }
+    }
+}
+
+/// Text that must outlive the result it came in; kept so that its memory is used again.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) dist_info: Vec<u8>,
+    pub(super) h_data: Vec<u8>,
+    pub(super) c_data: Vec<u8>,
+}
+
+/// One terminal.
+#[derive(Debug)]
+pub struct TpccTerminal {
+    scope: Scope,
+    deck: Deck,
+    statements: Statements,
+    scratch: Scratch,
+    skipped_deliveries: u64,
+}
+
+impl TpccTerminal {
+    /// How many districts its completed deliveries found without an undelivered order (2.7.4.2, 9.2.1.7).
+    pub fn skipped_deliveries(&self) -> u64 {
+        self.skipped_deliveries
+    }
+}
+
+impl Terminal for TpccTerminal {
+    fn kind(&mut self, operation: &Operation) -> u8 {
+        self.deck.card(operation.sequence)
+    }
+
+    async fn transaction<S: Session>(
+        &mut self,
+        connection: &mut Connection<S>,
+        operation: &mut Operation,
+    ) -> Result<Done, DriverError> {
+        let kind = self.deck.card(operation.sequence);
+        let (rng, scope, statements) = (&mut operation.rng, &self.scope, &self.statements);
+        let mut rolled_back = false;
+        // Every input is drawn before the first statement: what is sent never depends on what others committed, and
+        // an operation that is tried again sends the same.
+        match kind {
+            deck::NEW_ORDER => {
+                let input = new_order::Input::draw(rng, scope);
+                let total = statements.new_order.run(connection, &input, &mut self.scratch).await?;
+                rolled_back = total.is_none();
+            }
+            deck::PAYMENT => {
+                let input = payment::Input::draw(rng, scope);
+                statements.payment.run(connection, &input, &mut self.scratch).await?;
+            }
+            deck::ORDER_STATUS => {
+                let input = order_status::Input::draw(rng, scope);
+                statements.order_status.run(connection, &input).await?;
+            }
+            deck::DELIVERY => {
+                let input = delivery::Input::draw(rng, scope);
+                self.skipped_deliveries += statements.delivery.run(connection, &input).await?;
+            }
+            _ => {
+                let input = stock_level::Input::draw(rng, scope);
+                statements.stock_level.run(connection, &input).await?;
+            }
+        }
+        Ok(Done { kind, rolled_back })
+    }
+}
+
+/// What a dialect appends to a query whose rows the transaction changes next. SQLite has one writer at a time and
+/// knows of it from BEGIN IMMEDIATE.
+pub(super) fn for_update(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mysql => " FOR UPDATE",
+        Dialect::Sqlite => "",
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    pub(in crate::tpcc) fn scope(index: u32, warehouses: u32) -> Scope {
+        Scope::of(TerminalId { index, of: 1, seed: Seed(1) }, warehouses, load_constant(Seed(2)))
+    }
+
+    #[test]
+    fn ten_terminals_per_warehouse_sit_at_every_district_once() {
+        let mut places = BTreeMap::new();
+        for index in 0..70 {
+            let scope = scope(index, 7);
+            *places.entry((scope.warehouse, scope.district)).or_insert(0) += 1;
+        }
+        assert!(places.len() == 70 && places.values().all(|n| *n == 1));
+        assert_eq!((scope(70, 7).warehouse, scope(70, 7).district), (1, 1), "and then from the start");
+        let few: Vec<i64> = (0..3).map(|i| scope(i, 7).warehouse).collect();
+        assert_eq!(few, [1, 2, 3]);
+    }
+
+    #[test]
+    fn the_other_warehouse_is_any_but_the_own() {
+        let mut rng = OpRng::new(Seed(3));
+        let scope = scope(2, 5);
+        let mut seen = [0u32; 6];
+        for _ in 0..40_000 {
+            seen[scope.other_warehouse(&mut rng) as usize] += 1;
+        }
+        assert_eq!((seen[0], seen[3]), (0, 0));
+        assert!([1, 2, 4, 5].iter().all(|w| seen[*w].abs_diff(10_000) < 5 * 87), "{seen:?}");
+        assert_eq!(self::scope(0, 1).other_warehouse(&mut rng), 1);
+    }
+}
