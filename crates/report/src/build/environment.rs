@@ -1,0 +1,259 @@
+//! What the trials ran on: what differs between contenders first, then what they share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::units::{duration_text, thousands};
+
+use super::{Context, paragraph};
+use crate::document::{Block, Cell, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, bytes, fixed, list, utc};
+
+/// A fact's place in the table (group, name) and its values by contender.
+type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
+
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if all.records.is_empty() {
+        blocks.push(paragraph("Nothing was measured; the table shows what the study declares."));
+    } else {
+        blocks.push(paragraph(when(all)));
+    }
+    blocks.extend(fact_blocks(all));
+    if !all.records.is_empty() {
+        blocks.extend(machine_time(all));
+        blocks.extend(errors(all));
+        blocks.push(Block::Folded("Rows of each table before and after the trials".to_owned(), vec![Block::Table(rows(all))]));
+        blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
+    }
+    blocks
+}
+
+fn when(all: &Context<'_>) -> String {
+    let started = || all.records.iter().map(|r| r.started_unix_ms);
+    let (first, last) = (started().min().unwrap_or(0), started().max().unwrap_or(0));
+    let versions: BTreeSet<String> = all.records.iter().map(|r| clean(&r.perbuck)).collect();
+    let versions: Vec<String> = versions.into_iter().collect();
+    format!("Trials started between {} and {}, measured by perbuck {}.", utc(first), utc(last), list(&versions))
+}
+
+fn facts(all: &Context<'_>) -> Facts {
+    let count = all.study.contenders.len();
+    let mut facts = Facts::new();
+    let mut put = |slot: usize, group: u8, name: String, value: String| {
+        facts.entry((group, name)).or_insert_with(|| vec![BTreeSet::new(); count])[slot].insert(value);
+    };
+    for (slot, c) in all.study.contenders.iter().enumerate() {
+        if let Some(arch) = &c.arch {
+            put(slot, 0, "architecture as declared".to_owned(), clean(arch));
+        }
+        if let Some(n) = c.replication_factor {
+            put(slot, 0, "copies of the data as declared".to_owned(), n.to_string());
+        }
+        for node in &c.nodes {
+            put(slot, 1, format!("machines for {}", clean(&node.role)), format!("{} × {}", node.count, clean(&node.instance)));
+        }
+    }
+    for record in all.records {
+        let Some(slot) = all.slot(&record.key.contender) else { continue };
+        for (group, name, value) in record_facts(record) {
+            put(slot, group, name, value);
+        }
+    }
+    facts
+}
+
+fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
+    let (h, t, l, w) = (&r.host, &r.target, &r.load, &r.workload);
+    let workload = clean(&r.key.workload);
+    let mut facts: Vec<(u8, String, String)> = Vec::new();
+    let mut put = |group: u8, name: &str, value: String| facts.push((group, name.to_owned(), value));
+    put(2, "client: architecture", clean(&h.arch));
+    put(2, "client: emulator", h.emulator.as_deref().map_or_else(|| "none".to_owned(), clean));
+    put(2, "client: operating system", clean(&h.os));
+    put(2, "client: processor", clean(&h.cpu_model));
+    put(2, "client: processors", h.cpus.to_string());
+    put(2, "client: memory", bytes(h.memory_bytes));
+    put(2, "client and server on one machine", if h.shared_with_server { "yes" } else { "no" }.to_owned());
+    put(3, "server: version", clean(&t.version));
+    put(3, "server: driver", clean(&t.driver));
+    put(3, "server: address", clean(&t.address));
+    for (name, value) in &t.variables {
+        put(4, &format!("variable {}", clean(name)), clean(value));
+    }
+    put(5, "load: model", clean(&l.model));
+    put(5, "load: threads", l.workers.to_string());
+    put(5, "load: warm-up", duration_text(l.warmup_ns));
+    put(5, "load: measured window", duration_text(l.duration_ns));
+    put(5, "load: attempts per transaction, at most", l.max_attempts.to_string());
+    for (name, value) in &w.parameters {
+        put(6, &format!("{workload}: {}", clean(name)), clean(value));
+    }
+    put(7, &format!("{workload}: data fingerprint"), clean(&w.data_fingerprint));
+    put(7, &format!("{workload}: data before a trial"), clean(&w.data));
+    put(8, "seed of the study", r.seed.0.to_string());
+    put(8, "fingerprint of the study", clean(&r.study_fingerprint));
+    put(8, "perbuck", clean(&r.perbuck));
+    facts
+}
+
+fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
+    let seen = |slot: &usize| {
+        let name = &all.study.contenders[*slot].name;
+        all.records.is_empty() || all.records.iter().any(|r| r.key.contender == *name)
+    };
+    let slots: Vec<usize> = (0..all.study.contenders.len()).filter(seen).collect();
+    let mut differs = Table::new("What differs between the contenders", &["Fact"]);
+    slots.iter().for_each(|i| differs.column(&all.label(&all.study.contenders[*i].name), false));
+    let mut common = Table::new("What all contenders share", &["Fact", "Value"]);
+    for ((_, name), values) in &facts(all) {
+        let Some(first) = slots.first() else { continue };
+        if slots.iter().all(|i| values[*i] == values[*first]) {
+            common.texts([name.clone(), joined(&values[*first])]);
+        } else {
+            differs.texts(std::iter::once(name.clone()).chain(slots.iter().map(|i| joined(&values[*i]))));
+        }
+    }
+    let mut blocks = Vec::new();
+    if slots.len() > 1 && differs.rows.is_empty() {
+        blocks.push(paragraph("Nothing recorded differs between the contenders."));
+    } else if slots.len() > 1 {
+        blocks.push(Block::Table(differs));
+    }
+    blocks.push(Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]));
+    blocks
+}
+
+fn joined(values: &BTreeSet<String>) -> String {
+    if values.is_empty() {
+        return ABSENT.to_owned();
+    }
+    values.iter().map(String::as_str).collect::<Vec<_>>().join(" · ")
+}
+
+/// Records of one contender, workload and connection count, in the order of the study.
+fn cells<'a>(all: &'a Context<'_>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
+    let mut out = Vec::new();
+    for w in &all.study.workloads {
+        for connections in &all.study.sweep.connections {
+            for c in &all.study.contenders {
+                let mine =
+                    |r: &&RunRecord| r.key.workload == w.name && r.key.contender == c.name && r.key.connections == *connections;
+                let mine: Vec<&RunRecord> = all.records.iter().filter(mine).collect();
+                if !mine.is_empty() {
+                    out.push((w.name.as_str(), c.name.as_str(), *connections, mine));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn machine_time(all: &Context<'_>) -> Vec<Block> {
+    let heads = [
+        "Workload",
+        "Connections",
+        "Contender",
+        "#Client CPU per transaction",
+        "#Client processors busy",
+        "#Server CPU per transaction",
+    ];
+    let mut table = Table::new("Processor time", &heads);
+    for (workload, contender, connections, records) in cells(all) {
+        let completed: u64 = records.iter().flat_map(|r| r.measured.transactions.values()).map(|t| t.completed()).sum();
+        let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
+        let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
+        let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
+        let each = |ns: u64| ns.checked_div(completed).map_or_else(|| ABSENT.to_owned(), duration_text);
+        let busy = if window > 0 { fixed(client as f64 / window as f64, 2) } else { ABSENT.to_owned() };
+        let names = [clean(workload), thousands(u64::from(connections)), all.label(contender)];
+        table.texts(names.into_iter().chain([each(client), busy, server.map_or_else(|| ABSENT.to_owned(), each)]));
+    }
+    let text = "The client's processor time is that of the whole perbuck process in the measured window; an embedded database is part of \
+                it. The server's is known only where the server runs on the same machine and can be told apart.";
+    vec![Block::Folded("Processor time of client and server".to_owned(), vec![paragraph(text), Block::Table(table)])]
+}
+
+fn errors(all: &Context<'_>) -> Vec<Block> {
+    let mut sums: BTreeMap<(&str, &str, &str), (u64, BTreeSet<&str>, &str)> = BTreeMap::new();
+    for r in all.records {
+        for (code, e) in &r.errors {
+            let sum = sums.entry((&r.key.workload, &r.key.contender, code)).or_insert((0, BTreeSet::new(), &e.example));
+            sum.0 += e.count;
+            sum.1.insert(&e.class);
+        }
+    }
+    if sums.is_empty() {
+        return vec![paragraph("No trial had an error.")];
+    }
+    let heads = ["Workload", "Contender", "Code", "#Count", "Class", "First message"];
+    let mut table = Table::new("Errors of the whole runs, warm-up included", &heads);
+    for ((workload, contender, code), (count, classes, example)) in sums {
+        let classes: Vec<String> = classes.into_iter().map(clean).collect();
+        let texts = [clean(workload), all.label(contender), clean(code), thousands(count), classes.join(", "), clean(example)];
+        table.texts(texts);
+    }
+    vec![Block::Table(table)]
+}
+
+fn rows(all: &Context<'_>) -> Table {
+    let heads = ["Workload", "Contender", "Table", "#Rows before", "#Rows after"];
+    let mut table = Table::new("Rows, from the fewest to the most over all trials", &heads);
+    let mut seen: BTreeMap<(&str, &str, &str), [Option<(u64, u64)>; 2]> = BTreeMap::new();
+    for r in all.records {
+        for (i, counts) in [&r.workload.rows_before, &r.workload.rows_after].into_iter().enumerate() {
+            for (name, n) in counts {
+                let slot = &mut seen.entry((&r.key.workload, &r.key.contender, name)).or_default()[i];
+                *slot = Some(slot.map_or((*n, *n), |(low, high)| (low.min(*n), high.max(*n))));
+            }
+        }
+    }
+    for ((workload, contender, name), counts) in seen {
+        let text = |span: Option<(u64, u64)>| match span {
+            None => ABSENT.to_owned(),
+            Some((low, high)) if low == high => thousands(low),
+            Some((low, high)) => format!("{}–{}", thousands(low), thousands(high)),
+        };
+        let texts = [clean(workload), all.label(contender), clean(name), text(counts[0]), text(counts[1])];
+        table.texts(texts);
+    }
+    table
+}
+
+fn trials(all: &Context<'_>) -> Table {
+    let heads = [
+        "Position",
+        "Started",
+        "Workload",
+        "Contender",
+        "#Connections",
+        "#Trial",
+        "#Seed of its operations",
+        "#Figure",
+        "Remarks",
+    ];
+    let mut table = Table::new("All trials", &heads);
+    let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
+    ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));
+    for r in ordered {
+        let metric =
+            all.comparison.workloads.iter().find(|w| w.workload == r.key.workload).map_or(r.workload.metric, |w| w.metric);
+        let value = r.metric(metric);
+        let figure = format!("{} {}", fixed(value, crate::number::significant_decimals(value, 4)), metric.label());
+        let remarks: Vec<String> = r.flags.iter().map(|f| clean(&f.text())).collect();
+        let texts = [
+            r.position.to_string(),
+            utc(r.started_unix_ms),
+            clean(&r.key.workload),
+            all.label(&r.key.contender),
+            thousands(u64::from(r.key.connections)),
+            r.key.trial.to_string(),
+            r.trial_seed.0.to_string(),
+            figure,
+            remarks.join("; "),
+        ];
+        table.row(RowKind::Plain, texts.into_iter().map(Cell::new).collect());
+    }
+    table
+}

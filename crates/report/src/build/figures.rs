@@ -1,0 +1,164 @@
+//! The numbers of figures and the tables behind them.
+
+use perbuck_core::compare::{Cell as Measured, PricePerformance, WorkloadResult};
+use perbuck_core::stats::Interval;
+
+use super::money::GROUPS;
+use super::{Context, metric_text};
+use crate::document::{Bar, BarPanel, Cell, Figure, LinePanel, Panels, Point, RowKind, Series, Stack, StackPanel, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, range};
+
+/// Price-performance per workload and region; `None` without prices and measurements.
+pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
+    let months = all.comparison.bills.first()?.horizon_months;
+    let panels: Vec<BarPanel> = all.measured().iter().filter_map(|w| bar_panel(all, w, months)).collect();
+    let confidence = percent(all.comparison.decision.confidence);
+    let mut table = Table::new("Data of the figure", &["Workload", "Region", "Contender", "#USD per unit", "#Interval", "Unit"]);
+    for w in all.measured() {
+        let decimals = dollar_decimals(prices(w).filter_map(|(_, p)| p.usd_per_unit));
+        for (name, p) in prices(w) {
+            let Some(value) = p.usd_per_unit else { continue };
+            let interval = p.usd_per_unit_interval.map_or_else(|| ABSENT.to_owned(), |i| range(i, decimals));
+            let texts = [clean(&w.workload), clean(&p.region), all.label(name), fixed(value, decimals), interval];
+            table.texts(texts.into_iter().chain([w.metric.label().to_owned()]));
+        }
+    }
+    (!panels.is_empty()).then(|| Figure {
+        number: 1,
+        title: "What a unit of throughput costs; lower is better".to_owned(),
+        caption: format!(
+            "Dollars of {months} months per unit of throughput. Whiskers are {confidence} intervals of the throughput, carried over."
+        ),
+        legend: Vec::new(),
+        panels: Panels::Bars(panels),
+        table,
+    })
+}
+
+/// All prices of a workload, by region and then contender.
+fn prices(w: &WorkloadResult) -> impl Iterator<Item = (&str, &PricePerformance)> {
+    let mut regions: Vec<&str> = Vec::new();
+    for p in w.contenders.iter().flat_map(|c| &c.price) {
+        if !regions.contains(&p.region.as_str()) {
+            regions.push(&p.region);
+        }
+    }
+    let of = move |region: &str| {
+        let region = region.to_owned();
+        w.contenders.iter().flat_map(move |c| {
+            let region = region.clone();
+            c.price.iter().filter(move |p| p.region == region).map(|p| (c.contender.as_str(), p))
+        })
+    };
+    regions.into_iter().flat_map(of)
+}
+
+fn bar_panel(all: &Context<'_>, w: &WorkloadResult, months: u32) -> Option<BarPanel> {
+    let decimals = dollar_decimals(prices(w).filter_map(|(_, p)| p.usd_per_unit));
+    let mut groups: Vec<(String, Vec<Bar>)> = Vec::new();
+    for (name, p) in prices(w) {
+        let Some(value) = p.usd_per_unit.filter(|v| v.is_finite()) else { continue };
+        let region = clean(&p.region);
+        if groups.last().is_none_or(|(r, _)| *r != region) {
+            groups.push((region, Vec::new()));
+        }
+        let bar = Bar {
+            slot: all.slot(name).unwrap_or(0),
+            name: all.label(name),
+            value,
+            interval: p.usd_per_unit_interval.map(pair),
+            label: format!("${}", fixed(value, decimals)),
+        };
+        if let Some((_, bars)) = groups.last_mut() {
+            bars.push(bar);
+        }
+    }
+    let axis = format!("USD of {months} months per {}", w.metric.label());
+    (!groups.is_empty()).then(|| BarPanel { title: clean(&w.workload), axis, groups })
+}
+
+fn pair(i: Interval) -> (f64, f64) {
+    (i.low, i.high)
+}
+
+/// The cost of a month by group; `None` without bills.
+pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
+    all.comparison.bills.first()?;
+    let mut table = Table::new("Data of the figure", &["Region", "Contender"]);
+    GROUPS.iter().for_each(|g| table.column(g.label(), true));
+    table.column("month", true);
+    let mut panels = Vec::new();
+    for region in all.regions() {
+        let mut stacks = Vec::new();
+        for bill in all.comparison.bills.iter().filter(|b| b.region == region) {
+            let parts: Vec<(f64, String)> =
+                GROUPS.iter().map(|g| bill.monthly_of(*g)).map(|m| (m.as_usd_f64(), m.to_string())).collect();
+            let (name, total) = (all.label(&bill.contender), bill.monthly().to_string());
+            let texts = [clean(region), name.clone()].into_iter().chain(parts.iter().map(|p| p.1.clone()));
+            table.texts(texts.chain([total.clone()]));
+            stacks.push(Stack { name, parts, label: total });
+        }
+        panels.push(StackPanel { title: clean(region), axis: "USD per month".to_owned(), stacks });
+    }
+    Some(Figure {
+        number: if all.measured().is_empty() { 1 } else { 2 },
+        title: "Where the money goes".to_owned(),
+        caption: "Cost of a month by group of bill lines.".to_owned(),
+        legend: GROUPS.iter().map(|g| g.label().to_owned()).collect(),
+        panels: Panels::Stacks(panels),
+        table,
+    })
+}
+
+/// Throughput over connections; `None` without measurements.
+pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
+    let measured = all.measured();
+    let confidence = percent(all.comparison.decision.confidence);
+    let heads = ["Workload", "Contender", "#Connections", "#Mean", "#Interval", "Trials"];
+    let mut table = Table::new("Data of the figure", &heads);
+    for w in &measured {
+        let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+        for name in all.contenders_of(w) {
+            for cell in points(w, name) {
+                let interval = cell.interval.map_or_else(|| ABSENT.to_owned(), |i| range(i, decimals));
+                let trials: Vec<String> = cell.values.iter().map(|v| fixed(*v, decimals)).collect();
+                let mean = cell.mean.map_or_else(|| ABSENT.to_owned(), |m| fixed(m, decimals));
+                let texts = [clean(&w.workload), all.label(name), fixed(f64::from(cell.connections), 0), mean, interval];
+                table.row(RowKind::Plain, texts.into_iter().chain([trials.join(" · ")]).map(Cell::new).collect());
+            }
+        }
+    }
+    (!measured.is_empty()).then(|| Figure {
+        number: if all.comparison.bills.is_empty() { 1 } else { 3 },
+        title: "Throughput over connections; higher is better".to_owned(),
+        caption: format!(
+            "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
+             Contenders stand side by side at each connection count."
+        ),
+        legend: Vec::new(),
+        panels: Panels::Lines(measured.iter().map(|w| line_panel(all, w)).collect()),
+        table,
+    })
+}
+
+fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Item = &'w Measured> {
+    w.cells.iter().filter(move |c| c.contender == name && !c.values.is_empty())
+}
+
+fn line_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
+    let mut connections: Vec<u32> = w.cells.iter().map(|c| c.connections).collect();
+    connections.sort_unstable();
+    connections.dedup();
+    let point = |c: &Measured| {
+        let mean = c.mean.filter(|m| m.is_finite())?;
+        Some(Point { connections: c.connections, values: c.values.clone(), mean, interval: c.interval.map(pair) })
+    };
+    let series = |name: &str| Series {
+        slot: all.slot(name).unwrap_or(0),
+        name: all.label(name),
+        points: points(w, name).filter_map(point).collect(),
+    };
+    let series = all.contenders_of(w).into_iter().map(series).collect();
+    LinePanel { title: clean(&w.workload), axis: metric_text(w.metric).to_owned(), connections, series }
+}

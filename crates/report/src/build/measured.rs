@@ -1,0 +1,179 @@
+//! Throughput as the articles print it, and service times.
+
+use perbuck_core::compare::{Cell as Measured, WorkloadResult};
+use perbuck_core::histogram::Histogram;
+use perbuck_core::study::{Metric, Scalar, Slo};
+use perbuck_core::units::{duration_text, thousands};
+
+use super::{Context, figures, metric_text, ordinal, paragraph, summary_text};
+use crate::document::{Block, Cell, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, column_decimals, counted, delta_decimals, fixed, percent, signed_percent};
+
+/// New orders a minute that one warehouse can give under the think times of the TPC-C standard.
+const CEILING_PER_WAREHOUSE: f64 = 12.86;
+
+pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
+    let measured = all.measured();
+    if measured.is_empty() {
+        return vec![paragraph("Nothing was measured.")];
+    }
+    let mut blocks: Vec<Block> = figures::throughput(all).map(Block::Figure).into_iter().collect();
+    let confidence = percent(all.comparison.decision.confidence);
+    blocks.push(paragraph(format!(
+        "Each number is the mean over the trials of a point, ± half of its {confidence} interval. \
+         Differences are (contender − baseline) / baseline, from unrounded values."
+    )));
+    for w in &measured {
+        blocks.push(Block::Table(throughput_table(all, w)));
+    }
+    blocks.extend(measured.iter().filter(|w| w.kind == "tpcc").flat_map(|w| disclosure(all, w)));
+    blocks
+}
+
+fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, connections: u32) -> Option<&'w Measured> {
+    w.cells.iter().find(|c| c.contender == contender && c.connections == connections)
+}
+
+fn connections_of(w: &WorkloadResult) -> Vec<u32> {
+    let mut points: Vec<u32> = w.cells.iter().map(|c| c.connections).collect();
+    points.sort_unstable();
+    points.dedup();
+    points
+}
+
+fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
+    let caption = format!("{}: {}, by connections", clean(&w.workload), metric_text(w.metric));
+    let mut table = Table::new(caption, &["Contender"]);
+    let points = connections_of(w);
+    for p in &points {
+        table.column(&thousands(u64::from(*p)), true);
+    }
+    table.column(&summary_text(&w.summary), true);
+    let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+    for name in all.contenders_of(w) {
+        let value = |c: Option<&Measured>| {
+            let Some((cell, mean)) = c.and_then(|c| c.mean.map(|m| (c, m))) else { return Cell::new(ABSENT) };
+            let half = cell.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
+            Cell::new(fixed(mean, decimals) + &half)
+        };
+        let mut cells = vec![Cell::new(all.label(name))];
+        cells.extend(points.iter().map(|p| value(cell_of(w, name, *p))));
+        let summary = w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
+        cells.push(Cell::new(summary.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, decimals))));
+        table.row(RowKind::Plain, cells);
+        if !all.is_base(name) {
+            table.row(RowKind::Delta, delta_row(all, w, name, &points));
+        }
+    }
+    table
+}
+
+/// (contender − baseline) / baseline at each point and of the summary.
+fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) -> Vec<Cell> {
+    let base = &all.comparison.baseline;
+    let share = |other: Option<f64>, base: Option<f64>| Some(other? / base.filter(|b| *b != 0.0)? - 1.0);
+    let mean = |name: &str, p: u32| cell_of(w, name, p).and_then(|c| c.mean);
+    let value = |name: &str| w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
+    let mut shares: Vec<Option<f64>> = points.iter().map(|p| share(mean(name, *p), mean(base, *p))).collect();
+    shares.push(share(value(name), value(base)));
+    let decimals = delta_decimals(shares.iter().flatten().copied());
+    let text = |s: &Option<f64>| Cell::new(s.map_or_else(|| ABSENT.to_owned(), |s| signed_percent(s, decimals)));
+    let head = Cell::new(format!("{} against {}", all.label(name), all.base_label()));
+    std::iter::once(head).chain(shares.iter().map(text)).collect()
+}
+
+/// What must be said wherever tpmC is printed.
+fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
+    let workload = clean(&w.workload);
+    let mut text = format!(
+        "{workload} is not a TPC result: it uses the transactions and data of TPC-C without its keying and think times, its audit and \
+         its priced configuration, and cannot be compared with published TPC-C results."
+    );
+    if w.metric != Metric::Tpmc {
+        return vec![Block::Note(text)];
+    }
+    text += &format!(
+        " With think times a warehouse gives at most {CEILING_PER_WAREHOUSE} tpmC; efficiency is tpmC / ({CEILING_PER_WAREHOUSE} × \
+         warehouses), and a value above 100 % shows that think times were left out."
+    );
+    let Some(warehouses) = warehouses(all, w) else { return vec![Block::Note(text)] };
+    let ceiling = CEILING_PER_WAREHOUSE * warehouses;
+    let count = counted(warehouses as usize, "warehouse");
+    let one = |name: &str| {
+        let value = w.contenders.iter().find(|c| c.contender == name)?.value?;
+        let share = fixed(value / ceiling * 100.0, 1);
+        Some(format!("{}: efficiency {share} % at {count}", all.label(name)))
+    };
+    let efficiencies: Vec<String> = all.contenders_of(w).into_iter().filter_map(one).collect();
+    text += &format!(" {}.", efficiencies.join("; "));
+    vec![Block::Note(text)]
+}
+
+fn warehouses(all: &Context<'_>, w: &WorkloadResult) -> Option<f64> {
+    let recorded =
+        all.records.iter().filter(|r| r.key.workload == w.workload).find_map(|r| r.workload.parameters.get("warehouses"));
+    let declared = || match all.study.workload(&w.workload)?.parameters.get("warehouses")?.value {
+        Scalar::Int(n) => Some(n as f64),
+        _ => None,
+    };
+    recorded.and_then(|v| v.parse::<f64>().ok()).or_else(declared).filter(|n| (1.0..1e9).contains(n))
+}
+
+pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
+    let measured = all.measured();
+    if measured.is_empty() {
+        return vec![paragraph("Nothing was measured.")];
+    }
+    let mut blocks = vec![paragraph(
+        "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is a closed \
+         loop: a slow answer delays the next question, so this is not the response time of users who arrive on their own. \
+         Failed transactions were given up; retries are attempts beyond the first.",
+    )];
+    blocks.extend(measured.iter().map(|w| Block::Table(latency_table(all, w))));
+    blocks
+}
+
+fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
+    let caption = format!("{}: service time of all trials together", clean(&w.workload));
+    let heads = ["Connections", "Contender", "#p50", "#p95", "#p99", "#Maximum", "#Failed", "#Retries", "#Trials"];
+    let mut table = Table::new(caption, &heads);
+    let slo = all.comparison.decision.slo.as_ref();
+    if let Some(slo) = slo {
+        table.column(&format!("{} percentile at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns)), false);
+    }
+    for p in connections_of(w) {
+        for name in all.contenders_of(w) {
+            let Some(cell) = cell_of(w, name, p) else { continue };
+            let mut texts = vec![thousands(u64::from(p)), all.label(name)];
+            if cell.values.is_empty() {
+                texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
+            } else {
+                let l = cell.latency;
+                texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(duration_text));
+                texts.extend([cell.failed, cell.retries].map(thousands));
+            }
+            texts.push(cell.values.len().to_string());
+            texts.extend(slo.map(|slo| objective(all, w, name, p, slo)));
+            table.texts(texts);
+        }
+    }
+    table
+}
+
+/// Whether a point meets the latency objective, by its own percentile.
+fn objective(all: &Context<'_>, w: &WorkloadResult, name: &str, connections: u32, slo: &Slo) -> String {
+    let mut merged = Histogram::new();
+    let key = |r: &perbuck_core::plan::TrialKey| r.workload == w.workload && r.contender == name && r.connections == connections;
+    for record in all.records.iter().filter(|r| key(&r.key)) {
+        match record.service() {
+            Ok(h) => merged.merge(&h),
+            Err(_) => return ABSENT.to_owned(),
+        }
+    }
+    match merged.percentile_ns(slo.percentile) {
+        Some(ns) if ns <= slo.at_most_ns => format!("yes, {}", duration_text(ns)),
+        Some(ns) => format!("no, {}", duration_text(ns)),
+        None => ABSENT.to_owned(),
+    }
+}

@@ -1,0 +1,204 @@
+//! Words and numbers of a report, made once for all renderings.
+
+mod environment;
+mod figures;
+mod measured;
+mod method;
+mod money;
+mod verdicts;
+mod warnings;
+
+use perbuck_core::compare::{Comparison, WorkloadResult};
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::{Decision, Metric, Rounding, Study, Summary};
+use perbuck_core::units::duration_text;
+
+use crate::document::{Block, ReportModel, Section};
+use crate::escape::{clean, clean_to, json};
+use crate::number::{ABSENT, counted, fixed, list, percent};
+pub(crate) use money::bill_blocks;
+pub(crate) use verdicts::{answers, verdict_blocks};
+
+/// Characters of a contender's label at most: it heads columns and stands in every sentence.
+const LONGEST_LABEL: usize = 60;
+
+/// Makes the report of a study: pure, so that the same input gives the same report.
+pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> ReportModel {
+    let all = Context::new(study, comparison, records);
+    let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
+    let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
+    sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
+    sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
+    sections.push(Section { id: "latency", title: "Service time and errors".to_owned(), blocks: measured::latency(&all) });
+    sections.push(Section { id: "environment", title: "Environment".to_owned(), blocks: environment::section(&all) });
+    sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method::section(&all) });
+    ReportModel {
+        title: clean(title),
+        study: clean(&study.name),
+        warnings: warnings::warnings(&all),
+        answers: answers(&all),
+        price_note: clean(&study.price.note),
+        cards: verdicts::cards(&all),
+        facts: facts(&all),
+        sections,
+        data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
+    }
+}
+
+/// What every part of the report is made from.
+pub(crate) struct Context<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) comparison: &'a Comparison,
+    pub(crate) records: &'a [RunRecord],
+    /// Printable labels, in the order of the study's contenders.
+    labels: Vec<String>,
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(study: &'a Study, comparison: &'a Comparison, records: &'a [RunRecord]) -> Self {
+        Self { study, comparison, records, labels: labels(study) }
+    }
+
+    /// What reports call a contender.
+    fn label(&self, name: &str) -> String {
+        self.slot(name).map_or_else(|| clean_to(name, LONGEST_LABEL), |i| self.labels[i].clone())
+    }
+
+    /// Its position in the study.
+    fn slot(&self, name: &str) -> Option<usize> {
+        self.study.contenders.iter().position(|c| c.name == name)
+    }
+
+    fn is_base(&self, name: &str) -> bool {
+        name == self.comparison.baseline
+    }
+
+    fn base_label(&self) -> String {
+        self.label(&self.comparison.baseline)
+    }
+
+    /// The workloads that have a measured point.
+    fn measured(&self) -> Vec<&'a WorkloadResult> {
+        self.comparison.workloads.iter().filter(|w| w.cells.iter().any(|c| !c.values.is_empty())).collect()
+    }
+
+    /// Names of the contenders that have a measured point of a workload, in the order of the study.
+    fn contenders_of(&self, w: &WorkloadResult) -> Vec<&'a str> {
+        let has = |name: &str| w.cells.iter().any(|c| c.contender == name && !c.values.is_empty());
+        self.study.contenders.iter().map(|c| c.name.as_str()).filter(|n| has(n)).collect()
+    }
+
+    /// The regions of the bills, in their order.
+    fn regions(&self) -> Vec<&'a str> {
+        let mut regions: Vec<&str> = Vec::new();
+        for bill in &self.comparison.bills {
+            if !regions.contains(&bill.region.as_str()) {
+                regions.push(&bill.region);
+            }
+        }
+        regions
+    }
+}
+
+/// Labels made printable; two contenders of one label get their names beside it.
+pub(crate) fn labels(study: &Study) -> Vec<String> {
+    let plain: Vec<String> = study.contenders.iter().map(|c| clean_to(c.label.trim(), LONGEST_LABEL)).collect();
+    let label = |(i, label): (usize, &String)| {
+        let name = &study.contenders[i].name;
+        let twins = plain.iter().filter(|l| *l == label).count();
+        match label.as_str() {
+            "" => name.clone(),
+            _ if twins > 1 && label != name => format!("{label} [{name}]"),
+            _ => label.clone(),
+        }
+    };
+    plain.iter().enumerate().map(label).collect()
+}
+
+/// `peak`, or the points over which the mean is taken.
+fn summary_text(summary: &Summary) -> String {
+    match summary {
+        Summary::Peak => "peak".to_owned(),
+        Summary::MeanOver(points) => {
+            let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
+            format!("mean over {} connections", list(&points))
+        }
+    }
+}
+
+/// What a metric counts.
+fn metric_text(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Tps => "TPS: transactions per second",
+        Metric::Qps => "QPS: statements per second",
+        Metric::Tpmc => "tpmC: new-order transactions per minute",
+    }
+}
+
+/// The rule of decision in words.
+fn rule_text(rule: &Decision) -> String {
+    let (confidence, margin) = (percent(rule.confidence), percent(rule.margin));
+    let (low, high) = (fixed(1.0 / (1.0 + rule.margin), 3), fixed(1.0 + rule.margin, 3));
+    format!(
+        "A difference counts when the whole {confidence} interval of the ratio to the baseline lies beyond the margin of {margin}: \
+         better above {high}, worse below {low}, equivalent when the whole interval lies between, undecided otherwise."
+    )
+}
+
+fn rounding_text(round: Rounding) -> &'static str {
+    match round {
+        Rounding::None => "amounts are exact and rounded only when printed",
+        Rounding::Monthly => "the monthly total is rounded to cents before it is multiplied by the months",
+    }
+}
+
+/// What the numbers rest on, as label and value.
+fn facts(all: &Context<'_>) -> Vec<(String, String)> {
+    let (study, c) = (all.study, all.comparison);
+    let mut facts = vec![("Baseline".to_owned(), all.base_label())];
+    let others: Vec<String> = study.contenders.iter().filter(|o| !all.is_base(&o.name)).map(|o| all.label(&o.name)).collect();
+    if !others.is_empty() {
+        facts.push(("Compared with it".to_owned(), list(&others)));
+    }
+    facts.push(("Rule of decision".to_owned(), rule_text(&c.decision)));
+    if let Some(slo) = &c.decision.slo {
+        let text = format!("{} percentile of service time at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns));
+        facts.push(("Latency objective".to_owned(), text));
+    }
+    facts.push(("Figure compared".to_owned(), summary_text(&study.summary)));
+    let trials = format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial"));
+    facts.push(("Evidence".to_owned(), trials));
+    facts.push(("Prices".to_owned(), price_basis(all)));
+    facts
+}
+
+fn price_basis(all: &Context<'_>) -> String {
+    let Some(bill) = all.comparison.bills.first() else { return format!("{ABSENT} (the study prices nothing)") };
+    let regions: Vec<String> = all.regions().iter().map(|r| clean(r)).collect();
+    format!(
+        "snapshot {} in {}; {} h a month, {} in total; {}",
+        clean(&bill.snapshot),
+        list(&regions),
+        bill.hours_per_month,
+        counted(bill.horizon_months as usize, "month"),
+        rounding_text(bill.round)
+    )
+}
+
+/// `95th`, `99.9th`.
+fn ordinal(percentile: f64) -> String {
+    let number = percent(percentile / 100.0).replace(" %", "");
+    let teens = number.ends_with("11") || number.ends_with("12") || number.ends_with("13");
+    let suffix = match number.chars().last() {
+        Some('1') if !teens => "st",
+        Some('2') if !teens => "nd",
+        Some('3') if !teens => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+/// A paragraph.
+fn paragraph(text: impl Into<String>) -> Block {
+    Block::Paragraph(text.into())
+}

@@ -1,0 +1,193 @@
+//! Bills: what each contender costs, line by line and by group.
+
+use perbuck_core::bill::{Bill, LineGroup};
+use perbuck_core::study::Study;
+use perbuck_core::units::unit_price_text;
+
+use super::{Context, figures, labels, paragraph, rounding_text};
+use crate::document::{Block, Cell, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, counted, delta_decimals, percent, signed_percent};
+
+/// The groups of a bill, in the order of every table and figure.
+pub(super) const GROUPS: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
+
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    if all.comparison.bills.is_empty() {
+        return vec![paragraph(
+            "The study names no price snapshot, so nothing is priced and nothing is said about value for money.",
+        )];
+    }
+    let mut blocks = intro(all.study, &all.comparison.bills);
+    blocks.extend(figures::cost_breakdown(all).map(Block::Figure));
+    blocks.extend(tables(all.study, &all.comparison.bills));
+    blocks
+}
+
+/// Everything about bills, also for the terminal.
+pub(crate) fn bill_blocks(study: &Study, bills: &[Bill]) -> Vec<Block> {
+    if bills.is_empty() {
+        return vec![paragraph("The study names no price snapshot, so nothing is priced.")];
+    }
+    intro(study, bills).into_iter().chain(tables(study, bills)).collect()
+}
+
+fn intro(study: &Study, bills: &[Bill]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !study.price.note.trim().is_empty() {
+        blocks.push(Block::Note(format!("On prices: {}", clean(&study.price.note))));
+    }
+    if let Some(bill) = bills.first() {
+        let months = counted(bill.horizon_months as usize, "month");
+        let text = format!(
+            "A month is billed as {} hours; the total is {months}. Money is counted in millionths of a dollar; {}.",
+            bill.hours_per_month,
+            rounding_text(bill.round)
+        );
+        blocks.push(paragraph(text));
+    }
+    blocks.push(Block::Table(group_table(study, bills)));
+    blocks
+}
+
+fn label(study: &Study, name: &str) -> String {
+    study.contenders.iter().position(|c| c.name == name).map_or_else(|| clean(name), |i| labels(study)[i].clone())
+}
+
+/// Sums by group, one column per contender and region.
+fn group_table(study: &Study, bills: &[Bill]) -> Table {
+    let one_region = bills.iter().all(|b| b.region == bills[0].region);
+    let place = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
+    let mut table = Table::new(format!("Cost of a month by group{place}, with the share of the total"), &["Group"]);
+    let ordered = by_region(bills);
+    for bill in &ordered {
+        let name = label(study, &bill.contender);
+        let head = if one_region { name } else { format!("{name}, {}", clean(&bill.region)) };
+        table.column(&head, true);
+    }
+    for group in GROUPS {
+        let cell = |bill: &&Bill| {
+            let (amount, all) = (bill.monthly_of(group), bill.monthly_exact());
+            let share = if all.0 > 0 { amount.0 as f64 / all.0 as f64 } else { 0.0 };
+            let rounded = (share * 1000.0).round() / 1000.0;
+            Cell::noted(amount.to_string(), percent(rounded))
+        };
+        row(&mut table, RowKind::Plain, group.label(), ordered.iter().map(cell));
+    }
+    row(&mut table, RowKind::Total, "month", ordered.iter().map(|b| Cell::new(b.monthly().to_string())));
+    let months = ordered.first().map_or(0, |b| b.horizon_months);
+    row(
+        &mut table,
+        RowKind::Total,
+        &format!("{months} months"),
+        ordered.iter().map(|b| Cell::new(b.horizon_total().to_string())),
+    );
+    difference_row(study, &ordered, &mut table);
+    table
+}
+
+fn row(table: &mut Table, kind: RowKind, head: &str, cells: impl Iterator<Item = Cell>) {
+    table.row(kind, std::iter::once(Cell::new(head)).chain(cells).collect());
+}
+
+/// (contender − baseline) / baseline of the totals, from unrounded values.
+fn difference_row(study: &Study, ordered: &[&Bill], table: &mut Table) {
+    let base = &study.baseline().name;
+    let share = |bill: &&Bill| {
+        let below = ordered.iter().find(|b| b.contender == *base && b.region == bill.region)?.horizon_total();
+        let differs = bill.contender != *base && below.0 > 0;
+        differs.then(|| (bill.horizon_total().0 - below.0) as f64 / below.0 as f64)
+    };
+    let shares: Vec<Option<f64>> = ordered.iter().map(share).collect();
+    let decimals = delta_decimals(shares.iter().flatten().copied());
+    let cell = |s: &Option<f64>| Cell::new(s.map_or_else(|| ABSENT.to_owned(), |s| signed_percent(s, decimals)));
+    if shares.iter().any(Option::is_some) {
+        row(table, RowKind::Delta, &format!("against {}", label(study, base)), shares.iter().map(cell));
+    }
+}
+
+/// Bills of one region side by side.
+fn by_region(bills: &[Bill]) -> Vec<&Bill> {
+    let mut regions: Vec<&str> = Vec::new();
+    for bill in bills {
+        if !regions.contains(&bill.region.as_str()) {
+            regions.push(&bill.region);
+        }
+    }
+    regions.iter().flat_map(|r| bills.iter().filter(move |b| b.region == *r)).collect()
+}
+
+/// One table per contender and region, and the sources they share.
+fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
+    let mut sources: Vec<String> = Vec::new();
+    let mut blocks = vec![Block::Heading("Bills of materials".to_owned())];
+    let ordered = by_region(bills);
+    for bill in &ordered {
+        blocks.push(Block::Table(bill_table(study, bill, &mut sources)));
+    }
+    let unpriced = ordered.iter().any(|b| b.lines.iter().any(|l| !l.priced));
+    if unpriced {
+        blocks.push(paragraph("Lines in brackets are shown and not billed."));
+    }
+    if !sources.is_empty() {
+        blocks.push(Block::Heading("Sources of prices".to_owned()));
+        blocks.push(Block::List(sources.iter().enumerate().map(|(i, s)| format!("[{}] {s}", i + 1)).collect()));
+    }
+    blocks
+}
+
+fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
+    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(&bill.region), clean(&bill.snapshot));
+    let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "Unit", "#Month", "Price of", "Source"]);
+    for line in &bill.lines {
+        let source = source_mark(&line.source, sources);
+        let amount = if line.priced { line.monthly.to_string() } else { format!("[{}] not billed", line.monthly) };
+        let unit_price = if line.unit.is_empty() { ABSENT.to_owned() } else { unit_price_text(line.unit_price) };
+        let kind = if line.priced { RowKind::Plain } else { RowKind::Muted };
+        let texts = [
+            clean(&line.item),
+            clean(&line.sku),
+            clean(&line.formula),
+            unit_price,
+            or_absent(&line.unit),
+            amount,
+            or_absent(&line.price_date),
+            source,
+        ];
+        table.row(kind, texts.into_iter().map(Cell::new).collect());
+    }
+    for group in GROUPS.iter().filter(|g| bill.lines.iter().any(|l| l.group == **g && l.priced)) {
+        sum_row(&mut table, RowKind::Delta, &format!("sum of {}", group.label()), bill.monthly_of(*group).to_string());
+    }
+    sum_row(&mut table, RowKind::Total, "month", bill.monthly().to_string());
+    let formula = format!("{} × {}", bill.horizon_months, bill.monthly());
+    sum_row(&mut table, RowKind::Total, &counted(bill.horizon_months as usize, "month"), bill.horizon_total().to_string());
+    if let Some(last) = table.rows.last_mut() {
+        last.cells[2] = Cell::new(formula);
+    }
+    table
+}
+
+fn or_absent(text: &str) -> String {
+    if text.is_empty() { ABSENT.to_owned() } else { clean(text) }
+}
+
+fn sum_row(table: &mut Table, kind: RowKind, head: &str, amount: String) {
+    let mut cells = vec![Cell::default(); table.columns.len()];
+    cells[0] = Cell::new(head);
+    cells[5] = Cell::new(amount);
+    table.row(kind, cells);
+}
+
+/// The number of a source in the list below the bills.
+fn source_mark(source: &str, sources: &mut Vec<String>) -> String {
+    if source.is_empty() {
+        return ABSENT.to_owned();
+    }
+    let source = clean(source);
+    let place = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+        sources.push(source);
+        sources.len() - 1
+    });
+    format!("[{}]", place + 1)
+}

@@ -1,0 +1,269 @@
+//! Answers, cards and the tables of verdicts.
+
+use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, WorkloadResult};
+
+use super::{Context, figures, paragraph, rule_text, summary_text};
+use crate::document::{Answer, Block, Card, Cell, RowKind, Strip, Table, Tone};
+use crate::escape::clean;
+use crate::number::{
+    ABSENT, column_decimals, delta_decimals, dollar_decimals, fixed, percent, range, ratio, ratio_interval, short_percent,
+    signed_percent, significant_decimals,
+};
+
+/// The tone of a verdict.
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Better => Tone::Better,
+        Verdict::Worse => Tone::Worse,
+        Verdict::Equivalent => Tone::Equivalent,
+        Verdict::Undecided { .. } => Tone::Undecided,
+    }
+}
+
+/// Contenders other than the baseline, with their workload.
+fn rivals<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
+    let others = |w: &'a WorkloadResult| w.contenders.iter().filter(|c| !all.is_base(&c.contender)).map(move |c| (w, c));
+    all.comparison.workloads.iter().flat_map(others)
+}
+
+/// One sentence per workload and contender.
+pub(crate) fn answers(all: &Context<'_>) -> Vec<Answer> {
+    if all.study.contenders.len() == 1 {
+        return all.comparison.workloads.iter().map(|w| alone(all, w)).collect();
+    }
+    rivals(all).map(|(w, c)| answer(all, w, c)).collect()
+}
+
+/// What can be said of a workload that only one contender ran.
+fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
+    let figure = w.contenders.first().map_or_else(|| ABSENT.to_owned(), |c| figure_cell(w, c).line());
+    let text = format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary));
+    Answer { text: text + ".", tone: Tone::Plain }
+}
+
+fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
+    let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
+    let priced: Vec<(&PricePerformance, &Judgement)> =
+        c.price.iter().filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j))).collect();
+    let many = priced.len() > 1;
+    let judged =
+        |what: &str, j: &Judgement| format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), j.verdict.text());
+    match (priced.first(), &c.throughput) {
+        (Some((p, first)), _) => {
+            let place = if many { format!(" in {}", clean(&p.region)) } else { String::new() };
+            let mut text =
+                format!("{workload}: {label} gives {}", judged(&format!("the work per dollar of {base}{place}"), first));
+            for (p, j) in &priced[1..] {
+                text += &format!("; {}", judged(&format!("in {}", clean(&p.region)), j));
+            }
+            Answer { text: text + ".", tone: tone(first.verdict) }
+        }
+        (None, Some(j)) => {
+            let text = format!("{workload}: {label} gives {}.", judged(&format!("the throughput of {base}"), j));
+            Answer { text, tone: tone(j.verdict) }
+        }
+        (None, None) => {
+            let text = format!("{workload}: {label} and {base} cannot be compared, because a point of one has no trial.");
+            Answer { text, tone: Tone::Undecided }
+        }
+    }
+}
+
+fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
+    match ratio_interval(&j.ratio) {
+        none if none.is_empty() => "no interval".to_owned(),
+        range => format!("{} interval {range}", percent(all.comparison.decision.confidence)),
+    }
+}
+
+/// One card per workload and contender: value for money in the first region, or throughput without prices.
+pub(super) fn cards(all: &Context<'_>) -> Vec<Card> {
+    rivals(all).filter_map(|(w, c)| card(all, w, c)).collect()
+}
+
+fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Card> {
+    let throughput = c.throughput.as_ref()?;
+    let mut priced = c.price.iter().filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)));
+    let headline = priced.next();
+    let (judged, measure) = match headline {
+        Some((p, j)) => (j, format!("work per dollar, {}", clean(&p.region))),
+        None => (throughput, "throughput".to_owned()),
+    };
+    let short = |j: &Judgement| {
+        let between = ratio_interval(&j.ratio);
+        let between = if between.is_empty() { "no interval".to_owned() } else { between };
+        format!("{} ({between}) {}", ratio(&j.ratio), j.verdict.word())
+    };
+    let mut details = Vec::new();
+    for (p, j) in priced {
+        details.push((format!("Work per dollar, {}", clean(&p.region)), short(j)));
+    }
+    if let Some((p, _)) = headline {
+        details.push(("Throughput".to_owned(), short(throughput)));
+        details.push(("Cost of a month".to_owned(), cost_detail(all, p)));
+    }
+    if let Verdict::Undecided { .. } = judged.verdict {
+        details.push(("Undecided".to_owned(), undecided(judged)));
+    }
+    let margin = all.comparison.decision.margin;
+    Some(Card {
+        workload: clean(&w.workload),
+        pair: format!("{} against {}", all.label(&c.contender), all.base_label()),
+        verdict: judged.verdict.word().to_owned(),
+        tone: tone(judged.verdict),
+        ratio: ratio(&judged.ratio),
+        measure,
+        interval: interval_words(all, judged),
+        strip: judged.ratio.interval.map(|i| Strip { value: judged.ratio.value, low: i.low, high: i.high, margin }),
+        details,
+    })
+}
+
+fn cost_detail(all: &Context<'_>, p: &PricePerformance) -> String {
+    let base = all.comparison.bills.iter().find(|b| all.is_base(&b.contender) && b.region == p.region);
+    match base.map(|b| b.horizon_total().as_usd_f64()).filter(|b| *b > 0.0) {
+        Some(base) => {
+            let share = p.total.as_usd_f64() / base - 1.0;
+            format!("{} ({})", p.monthly, signed_percent(share, delta_decimals([share])))
+        }
+        None => p.monthly.to_string(),
+    }
+}
+
+/// Why nothing is decided and what would have been found.
+fn undecided(j: &Judgement) -> String {
+    let text = j.verdict.text();
+    let why = text.strip_prefix("undecided: ").unwrap_or_default().to_owned();
+    match j.detectable {
+        Some(d) => format!("{why}; smallest difference that trials like these find: {}", short_percent(d)),
+        None => why,
+    }
+}
+
+fn verdict_cell(j: &Judgement) -> Cell {
+    let note = if let Verdict::Undecided { .. } = j.verdict { undecided(j) } else { String::new() };
+    Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
+}
+
+fn ratio_cell(j: &Judgement) -> Cell {
+    Cell::noted(ratio(&j.ratio), ratio_interval(&j.ratio))
+}
+
+/// The summary figure with its unit and interval.
+fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
+    let Some(value) = c.value else { return Cell::new(ABSENT) };
+    let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
+    let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
+    Cell::noted(format!("{} {}", fixed(value, decimals), w.metric.label()), note)
+}
+
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let mut blocks = verdict_blocks(all);
+    blocks.extend(figures::price_performance(all).map(Block::Figure));
+    blocks
+}
+
+/// The tables of verdicts, also for the terminal.
+pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
+    let mut blocks = vec![paragraph(rule_text(&all.comparison.decision)), Block::Table(throughput_table(all))];
+    if !all.comparison.bills.is_empty() {
+        if !all.study.price.note.trim().is_empty() {
+            blocks.push(Block::Note(format!("On prices: {}", clean(&all.study.price.note))));
+        }
+        blocks.extend(all.regions().iter().map(|r| Block::Table(price_table(all, r))));
+    }
+    let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \
+                   and a point without trials no figure. Ratios above 1 are in favour of the contender.";
+    blocks.push(paragraph(missing));
+    blocks
+}
+
+fn throughput_table(all: &Context<'_>) -> Table {
+    let confidence = percent(all.comparison.decision.confidence);
+    let caption = format!("Throughput and its {confidence} interval, against {}", all.base_label());
+    let mut table = Table::new(caption, &["Workload", "Contender", "#Throughput", "#Ratio to baseline", "Verdict"]);
+    for w in &all.comparison.workloads {
+        for (i, c) in w.contenders.iter().enumerate() {
+            let verdict = match &c.throughput {
+                Some(j) => verdict_cell(j),
+                None if all.is_base(&c.contender) => Cell::new("baseline"),
+                None => Cell::new(ABSENT),
+            };
+            let ratio = c.throughput.as_ref().map_or_else(|| Cell::new(ABSENT), ratio_cell);
+            table.row(
+                RowKind::Plain,
+                vec![workload_cell(w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],
+            );
+        }
+    }
+    table
+}
+
+/// The workload; in its first row also how its points become one figure.
+fn workload_cell(w: &WorkloadResult, i: usize) -> Cell {
+    Cell::noted(clean(&w.workload), if i == 0 { summary_text(&w.summary) } else { String::new() })
+}
+
+fn price_table(all: &Context<'_>, region: &str) -> Table {
+    let bills = all.comparison.bills.iter().find(|b| b.region == region);
+    let months = bills.map_or(0, |b| b.horizon_months);
+    let caption = format!("Price-performance in {}: the cost of {months} months against the throughput", clean(region));
+    let total = format!("#{months} months");
+    let heads = [
+        "Workload",
+        "Contender",
+        "#Month",
+        &total,
+        "#USD per unit, lower is better",
+        "#Units per USD, higher is better",
+        "#Work per dollar against baseline",
+        "Verdict",
+    ];
+    let mut table = Table::new(caption, &heads);
+    for w in &all.comparison.workloads {
+        let rows = |c: &'_ ContenderResult| c.price.iter().find(|p| p.region == region).cloned();
+        let prices: Vec<Option<PricePerformance>> = w.contenders.iter().map(rows).collect();
+        let dollars = dollar_decimals(prices.iter().flatten().filter_map(|p| p.usd_per_unit));
+        let largest = prices.iter().flatten().filter_map(|p| p.units_per_usd).fold(0.0, f64::max);
+        let units = significant_decimals(largest, 4);
+        for (c, p) in w.contenders.iter().zip(&prices) {
+            let mut cells = vec![Cell::new(clean(&w.workload)), Cell::new(all.label(&c.contender))];
+            cells.extend(price_cells(all, c, p.as_ref(), dollars, units, w.metric.label()));
+            table.row(RowKind::Plain, cells);
+        }
+    }
+    table
+}
+
+fn price_cells(
+    all: &Context<'_>,
+    c: &ContenderResult,
+    price: Option<&PricePerformance>,
+    dollars: usize,
+    units: usize,
+    metric: &str,
+) -> Vec<Cell> {
+    let Some(p) = price else { return vec![Cell::new(ABSENT); 6] };
+    let cost = p.usd_per_unit.map_or_else(
+        || Cell::new(ABSENT),
+        |v| {
+            let note = p.usd_per_unit_interval.map(|i| range(i, dollars)).unwrap_or_default();
+            Cell::noted(format!("${} per {metric}", fixed(v, dollars)), note)
+        },
+    );
+    let work = p.units_per_usd.map_or_else(
+        || Cell::new(ABSENT),
+        |v| {
+            let turned =
+                |i: perbuck_core::stats::Interval| perbuck_core::stats::Interval { low: 1.0 / i.high, high: 1.0 / i.low };
+            let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(turned(i), units)).unwrap_or_default();
+            Cell::noted(format!("{} {metric}", fixed(v, units)), note)
+        },
+    );
+    let (ratio, verdict) = match &p.value_for_money {
+        Some(j) => (ratio_cell(j), verdict_cell(j)),
+        None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
+        None => (Cell::new(ABSENT), Cell::new(ABSENT)),
+    };
+    vec![Cell::new(p.monthly.to_string()), Cell::new(p.total.to_string()), cost, work, ratio, verdict]
+}

@@ -1,0 +1,342 @@
+//! What a report is made of: blocks of preformatted text and the numbers of figures. Nothing here decides anything.
+
+use serde::Serialize;
+
+/// A whole report, ready to be laid out. No text in it holds control characters or marks of writing direction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReportModel {
+    /// The study's question, or its name.
+    pub title: String,
+    /// The study's name.
+    pub study: String,
+    /// What a reader must know before the numbers.
+    pub warnings: Vec<String>,
+    /// One sentence per workload and contender.
+    pub answers: Vec<Answer>,
+    /// The remark on prices, printed next to them; empty without one.
+    pub price_note: String,
+    /// The verdicts at a glance.
+    pub cards: Vec<Card>,
+    /// Baseline, rule of decision, price basis: label and value.
+    pub facts: Vec<(String, String)>,
+    /// Everything else.
+    pub sections: Vec<Section>,
+    /// The comparison as JSON on one line.
+    pub data: String,
+}
+
+/// The answer to the question for one workload and contender.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Answer {
+    /// One sentence.
+    pub text: String,
+    /// Its verdict.
+    pub tone: Tone,
+}
+
+/// The colour and sign of something judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tone {
+    /// Nothing is judged.
+    #[default]
+    Plain,
+    /// Better than the baseline.
+    Better,
+    /// Worse than the baseline.
+    Worse,
+    /// Inside the margin.
+    Equivalent,
+    /// Not decided.
+    Undecided,
+}
+
+/// One verdict at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Card {
+    /// The workload.
+    pub workload: String,
+    /// `Arm against x86`.
+    pub pair: String,
+    /// One word.
+    pub verdict: String,
+    /// Its tone.
+    pub tone: Tone,
+    /// The ratio: `1.23×`.
+    pub ratio: String,
+    /// What the ratio is of: `work per dollar, us-west-2`.
+    pub measure: String,
+    /// Its interval in words; empty without one.
+    pub interval: String,
+    /// The interval against the margin, to be drawn; `None` without one.
+    pub strip: Option<Strip>,
+    /// More about the pair: label, value.
+    pub details: Vec<(String, String)>,
+}
+
+/// A ratio with its interval and the margin around 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Strip {
+    /// The ratio.
+    pub value: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of its interval.
+    pub high: f64,
+    /// The margin, such as 0.03.
+    pub margin: f64,
+}
+
+/// A headed part of the report.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Section {
+    /// Where links point to.
+    pub id: &'static str,
+    /// The heading.
+    pub title: String,
+    /// Its content.
+    pub blocks: Vec<Block>,
+}
+
+/// A piece of a section.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "block", content = "content", rename_all = "kebab-case")]
+pub enum Block {
+    /// A heading below the section's.
+    Heading(String),
+    /// A paragraph.
+    Paragraph(String),
+    /// A paragraph set apart: something that is easily overlooked.
+    Note(String),
+    /// A list.
+    List(Vec<String>),
+    /// A table.
+    Table(Table),
+    /// A figure.
+    Figure(Figure),
+    /// Details that few readers open: summary, content. The terminal leaves them out.
+    Folded(String, Vec<Block>),
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub caption: String,
+    /// Its columns; the first one names the row.
+    pub columns: Vec<Column>,
+    /// Its rows, each with a cell for every column.
+    pub rows: Vec<Row>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its heading.
+    pub head: String,
+    /// Whether it holds numbers (set flush right).
+    pub numeric: bool,
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// What sort of row it is.
+    pub kind: RowKind,
+    /// Its cells.
+    pub cells: Vec<Cell>,
+}
+
+/// What sort of row it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowKind {
+    /// A row like the others.
+    #[default]
+    Plain,
+    /// The difference between rows above.
+    Delta,
+    /// A sum of rows above.
+    Total,
+    /// Shown, but not counted.
+    Muted,
+}
+
+/// A cell.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Cell {
+    /// The value.
+    pub text: String,
+    /// What belongs to it, such as an interval; empty without.
+    pub note: String,
+    /// What is judged of it.
+    pub tone: Tone,
+}
+
+/// A figure, its description and the table behind it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// Its number, from 1.
+    pub number: usize,
+    /// What it shows.
+    pub title: String,
+    /// How to read it.
+    pub caption: String,
+    /// Names of the colours, in their order.
+    pub legend: Vec<String>,
+    /// The drawing's numbers.
+    pub panels: Panels,
+    /// The same numbers as a table.
+    pub table: Table,
+}
+
+/// The numbers of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "panels", rename_all = "kebab-case")]
+pub enum Panels {
+    /// Lines over connections.
+    Lines(Vec<LinePanel>),
+    /// Bars with whiskers.
+    Bars(Vec<BarPanel>),
+    /// Stacked bars.
+    Stacks(Vec<StackPanel>),
+}
+
+/// One drawing of lines.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LinePanel {
+    /// Its heading.
+    pub title: String,
+    /// The vertical axis.
+    pub axis: String,
+    /// All measured connection counts, ascending.
+    pub connections: Vec<u32>,
+    /// One line per contender; the position decides colour and marker.
+    pub series: Vec<Series>,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// Position of the contender in the study.
+    pub slot: usize,
+    /// Its name.
+    pub name: String,
+    /// Its points, ascending.
+    pub points: Vec<Point>,
+}
+
+/// One measured point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Point {
+    /// Connections.
+    pub connections: u32,
+    /// All trials.
+    pub values: Vec<f64>,
+    /// Their mean.
+    pub mean: f64,
+    /// Interval of the mean.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// One drawing of bars.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BarPanel {
+    /// Its heading.
+    pub title: String,
+    /// The horizontal axis.
+    pub axis: String,
+    /// Headed groups of bars.
+    pub groups: Vec<(String, Vec<Bar>)>,
+}
+
+/// One bar.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// Position of the contender in the study.
+    pub slot: usize,
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub value: f64,
+    /// The whisker.
+    pub interval: Option<(f64, f64)>,
+    /// What is written beside it.
+    pub label: String,
+}
+
+/// One drawing of stacked bars.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackPanel {
+    /// Its heading.
+    pub title: String,
+    /// The horizontal axis.
+    pub axis: String,
+    /// One stack per contender.
+    pub stacks: Vec<Stack>,
+}
+
+/// One stack.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stack {
+    /// The contender.
+    pub name: String,
+    /// Value and text of each part, in the order of the legend.
+    pub parts: Vec<(f64, String)>,
+    /// The sum, as written beside it.
+    pub label: String,
+}
+
+impl Cell {
+    /// A value alone.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// A value and what belongs to it.
+    pub fn noted(text: impl Into<String>, note: impl Into<String>) -> Self {
+        Self { text: text.into(), note: note.into(), tone: Tone::Plain }
+    }
+
+    /// The same cell, judged.
+    #[must_use]
+    pub fn toned(mut self, tone: Tone) -> Self {
+        self.tone = tone;
+        self
+    }
+
+    /// Value and note on one line: `2.31× (2.10–2.54)`.
+    pub fn line(&self) -> String {
+        if self.note.is_empty() { self.text.clone() } else { format!("{} ({})", self.text, self.note) }
+    }
+}
+
+impl Table {
+    /// An empty table. A heading that starts with `#` is a column of numbers.
+    pub(crate) fn new(caption: impl Into<String>, heads: &[&str]) -> Self {
+        let mut table = Self { caption: caption.into(), ..Self::default() };
+        for head in heads {
+            match head.strip_prefix('#') {
+                Some(number) => table.column(number, true),
+                None => table.column(head, false),
+            }
+        }
+        table
+    }
+
+    /// Adds a column.
+    pub(crate) fn column(&mut self, head: &str, numeric: bool) {
+        self.columns.push(Column { head: head.to_owned(), numeric });
+    }
+
+    /// Adds a row.
+    pub(crate) fn row(&mut self, kind: RowKind, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.caption);
+        self.rows.push(Row { kind, cells });
+    }
+
+    /// Adds a plain row of plain texts.
+    pub(crate) fn texts<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
+        self.row(RowKind::Plain, cells.into_iter().map(Cell::new).collect());
+    }
+}

@@ -1,0 +1,218 @@
+//! The report as one self-contained page: no request leaves it, no script is needed to read it.
+
+use std::fmt::Write as _;
+
+use crate::document::{Block, Card, Cell, Figure, Panels, ReportModel, RowKind, Table, Tone};
+use crate::escape::html as esc;
+use crate::svg;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// Renders a report as an HTML page.
+pub fn render(report: &ReportModel) -> String {
+    let mut out = String::with_capacity(64 * 1024);
+    let title = esc(&report.title);
+    let _ = write!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"generator\" content=\"perbuck\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#verdicts\">Skip to the verdicts</a>\n<main>\n"
+    );
+    header(&mut out, report);
+    contents(&mut out, report);
+    for section in &report.sections {
+        let _ = writeln!(out, "<section id=\"{}\">\n<h2>{}</h2>", section.id, esc(&section.title));
+        section.blocks.iter().for_each(|b| block(&mut out, b));
+        out.push_str("</section>\n");
+    }
+    out.push_str("<section id=\"data\">\n<h2>Machine data</h2>\n<p>The whole comparison as JSON.</p>\n");
+    out.push_str("<details><summary>Show the JSON</summary>\n");
+    let _ = writeln!(out, "<pre>{}</pre>\n</details>", esc(&report.data));
+    let _ = writeln!(out, "<script type=\"application/json\" id=\"comparison\">{}</script>\n</section>", report.data);
+    out.push_str("</main>\n</body>\n</html>\n");
+    out
+}
+
+fn header(out: &mut String, report: &ReportModel) {
+    let _ = writeln!(out, "<header>\n<p class=\"kicker\">Study: {}</p>\n<h1>{}</h1>", esc(&report.study), esc(&report.title));
+    if !report.warnings.is_empty() {
+        out.push_str("<div class=\"warnings\" role=\"note\" aria-label=\"Before you read\">\n<ul>\n");
+        report.warnings.iter().for_each(|w| element(out, "li", w));
+        out.push_str("</ul>\n</div>\n");
+    }
+    out.push_str("<ul class=\"answers\">\n");
+    for answer in &report.answers {
+        let _ = writeln!(out, "<li class=\"{}\">{}</li>", tone(answer.tone), esc(&answer.text));
+    }
+    out.push_str("</ul>\n<div class=\"cards\">\n");
+    report.cards.iter().for_each(|c| card(out, c));
+    out.push_str("</div>\n");
+    if !report.price_note.is_empty() {
+        let _ = writeln!(out, "<p class=\"note\"><strong>On prices:</strong> {}</p>", esc(&report.price_note));
+    }
+    out.push_str("<dl class=\"facts\">\n");
+    for (label, value) in &report.facts {
+        let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", esc(label), esc(value));
+    }
+    out.push_str("</dl>\n</header>\n");
+}
+
+fn contents(out: &mut String, report: &ReportModel) {
+    out.push_str("<nav aria-label=\"Contents\">\n<ul>\n");
+    for section in &report.sections {
+        let _ = writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, esc(&section.title));
+    }
+    out.push_str("<li><a href=\"#data\">Machine data</a></li>\n</ul>\n</nav>\n");
+}
+
+fn element(out: &mut String, tag: &str, text: &str) {
+    let _ = writeln!(out, "<{tag}>{}</{tag}>", esc(text));
+}
+
+/// The class that gives colour and sign to something judged.
+fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "plain",
+        Tone::Better => "better",
+        Tone::Worse => "worse",
+        Tone::Equivalent => "equivalent",
+        Tone::Undecided => "undecided",
+    }
+}
+
+fn card(out: &mut String, c: &Card) {
+    let _ = writeln!(
+        out,
+        "<article class=\"card {}\">\n<p class=\"card-head\"><strong>{}</strong> <span>{}</span></p>\n\
+         <p class=\"ratio\"><span class=\"number\">{}</span> <span class=\"verdict\">{}</span></p>\n\
+         <p class=\"measure\">{} · {}</p>",
+        tone(c.tone),
+        esc(&c.workload),
+        esc(&c.pair),
+        esc(&c.ratio),
+        esc(&c.verdict),
+        esc(&c.measure),
+        esc(&c.interval)
+    );
+    if let Some(s) = &c.strip {
+        out.push_str(&svg::strip(s));
+    }
+    if !c.details.is_empty() {
+        out.push_str("<dl>\n");
+        for (label, value) in &c.details {
+            let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", esc(label), esc(value));
+        }
+        out.push_str("</dl>\n");
+    }
+    out.push_str("</article>\n");
+}
+
+fn block(out: &mut String, block_: &Block) {
+    match block_ {
+        Block::Heading(text) => element(out, "h3", text),
+        Block::Paragraph(text) => element(out, "p", text),
+        Block::Note(text) => {
+            let _ = writeln!(out, "<p class=\"note\">{}</p>", esc(text));
+        }
+        Block::List(items) => {
+            out.push_str("<ul>\n");
+            items.iter().for_each(|i| element(out, "li", i));
+            out.push_str("</ul>\n");
+        }
+        Block::Table(t) => table(out, t),
+        Block::Figure(f) => figure(out, f),
+        Block::Folded(summary, blocks) => {
+            let _ = writeln!(out, "<details>\n<summary>{}</summary>", esc(summary));
+            blocks.iter().for_each(|b| block(out, b));
+            out.push_str("</details>\n");
+        }
+    }
+}
+
+fn table(out: &mut String, t: &Table) {
+    let caption = esc(&t.caption);
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table>\n<caption>{caption}</caption>"
+    );
+    out.push_str("<thead><tr>");
+    for c in &t.columns {
+        let class = if c.numeric { " class=\"n\"" } else { "" };
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", esc(&c.head));
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &t.rows {
+        let kind = match row.kind {
+            RowKind::Plain => "",
+            RowKind::Delta => " class=\"delta\"",
+            RowKind::Total => " class=\"total\"",
+            RowKind::Muted => " class=\"muted\"",
+        };
+        let _ = write!(out, "<tr{kind}>");
+        for (i, (c, column)) in row.cells.iter().zip(&t.columns).enumerate() {
+            cell(out, c, i == 0, column.numeric);
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+fn cell(out: &mut String, c: &Cell, heads: bool, numeric: bool) {
+    let (tag, scope) = if heads { ("th", " scope=\"row\"") } else { ("td", "") };
+    let class = if numeric { " class=\"n\"" } else { "" };
+    let text = esc(&c.text);
+    let value = match c.tone {
+        Tone::Plain => text,
+        judged => format!("<span class=\"verdict {}\">{text}</span>", tone(judged)),
+    };
+    let note = if c.note.is_empty() { String::new() } else { format!(" <small>({})</small>", esc(&c.note)) };
+    let _ = write!(out, "<{tag}{scope}{class}>{value}{note}</{tag}>");
+}
+
+fn figure(out: &mut String, f: &Figure) {
+    let _ = writeln!(
+        out,
+        "<figure id=\"figure-{}\">\n<figcaption><strong>Figure {}. {}.</strong> {}</figcaption>",
+        f.number,
+        f.number,
+        esc(&f.title),
+        esc(&f.caption)
+    );
+    legend(out, f);
+    out.push_str("<div class=\"panels\">\n");
+    for (title, drawing) in svg::panels(f) {
+        let _ = writeln!(out, "<div class=\"panel\">\n<p class=\"panel-title\">{}</p>\n{drawing}\n</div>", esc(&title));
+    }
+    out.push_str("</div>\n<details>\n<summary>Data of the figure</summary>\n");
+    table(out, &f.table);
+    out.push_str("</details>\n</figure>\n");
+}
+
+/// Contenders by marker, or the parts of a stack by colour.
+fn legend(out: &mut String, f: &Figure) {
+    let mut entries: Vec<(usize, &str)> = Vec::new();
+    let mut add = |slot: usize, name| {
+        if !entries.iter().any(|(s, _)| *s == slot) {
+            entries.push((slot, name));
+        }
+    };
+    match &f.panels {
+        Panels::Lines(list) => list.iter().flat_map(|p| &p.series).for_each(|s| add(s.slot, s.name.as_str())),
+        Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).for_each(|b| add(b.slot, b.name.as_str())),
+        Panels::Stacks(_) => f.legend.iter().enumerate().for_each(|(i, name)| add(i, name.as_str())),
+    }
+    entries.sort_unstable();
+    out.push_str("<ul class=\"legend\">\n");
+    for (slot, name) in entries {
+        let key = match &f.panels {
+            Panels::Lines(_) => svg::legend_marker(slot),
+            Panels::Bars(_) => format!("<span class=\"swatch s{}\"></span>", slot % 6),
+            Panels::Stacks(_) => format!("<span class=\"swatch g{}\"></span>", slot % 4),
+        };
+        let _ = writeln!(out, "<li>{key} {}</li>", esc(name));
+    }
+    out.push_str("</ul>\n");
+}

@@ -1,0 +1,115 @@
+//! The report as Markdown: CommonMark with GitHub's tables, the same words as the page.
+
+use std::fmt::Write as _;
+
+use crate::document::{Block, Cell, Figure, ReportModel, RowKind, Table, Tone};
+use crate::escape::{markdown, markdown_line};
+
+/// Renders a report as Markdown.
+pub fn render(report: &ReportModel) -> String {
+    let mut out = String::new();
+    line(&mut out, &format!("# {}", markdown(&report.title)));
+    line(&mut out, &format!("Study: {}", markdown(&report.study)));
+    for warning in &report.warnings {
+        line(&mut out, &format!("> **Note:** {}", markdown(warning)));
+    }
+    for answer in &report.answers {
+        out.push_str("- ");
+        out.push_str(sign(answer.tone));
+        line_tight(&mut out, &markdown(&answer.text));
+    }
+    out.push('\n');
+    if !report.price_note.is_empty() {
+        line(&mut out, &format!("> **On prices:** {}", markdown(&report.price_note)));
+    }
+    out.push_str("| | |\n|---|---|\n");
+    for (label, value) in &report.facts {
+        line_tight(&mut out, &format!("| **{}** | {} |", markdown(label), markdown(value)));
+    }
+    out.push('\n');
+    for section in &report.sections {
+        line(&mut out, &format!("## {}", markdown(&section.title)));
+        section.blocks.iter().for_each(|b| block(&mut out, b));
+    }
+    line(&mut out, "## Machine data");
+    line(&mut out, "The whole comparison as JSON.");
+    // One line of JSON starts with a brace, so it can never close the fence.
+    let _ = writeln!(out, "```json\n{}\n```", report.data);
+    out
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push_str("\n\n");
+}
+
+fn line_tight(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// The sign of a verdict, for readers who see no colours.
+fn sign(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain => "",
+        Tone::Better => "▲ ",
+        Tone::Worse => "▼ ",
+        Tone::Equivalent => "≈ ",
+        Tone::Undecided => "○ ",
+    }
+}
+
+fn block(out: &mut String, block_: &Block) {
+    match block_ {
+        Block::Heading(text) => line(out, &format!("### {}", markdown(text))),
+        Block::Paragraph(text) => line(out, &markdown_line(text)),
+        Block::Note(text) => line(out, &format!("> {}", markdown_line(text))),
+        Block::List(items) => {
+            items.iter().for_each(|i| line_tight(out, &format!("- {}", markdown_line(i))));
+            out.push('\n');
+        }
+        Block::Table(t) => table(out, t),
+        Block::Figure(f) => figure(out, f),
+        Block::Folded(summary, blocks) => {
+            line(out, &format!("<details><summary>{}</summary>", crate::escape::html(summary)));
+            blocks.iter().for_each(|b| block(out, b));
+            line(out, "</details>");
+        }
+    }
+}
+
+/// A drawing cannot be part of Markdown; its numbers can.
+fn figure(out: &mut String, f: &Figure) {
+    line(out, &format!("**Figure {}. {}.** {}", f.number, markdown(&f.title), markdown(&f.caption)));
+    line(out, "<details><summary>Data of the figure (the drawing is in the HTML report)</summary>");
+    rows(out, &f.table);
+    line(out, "</details>");
+}
+
+fn table(out: &mut String, t: &Table) {
+    line(out, &format!("**{}**", markdown(&t.caption)));
+    rows(out, t);
+}
+
+fn rows(out: &mut String, t: &Table) {
+    let heads: Vec<String> = t.columns.iter().map(|c| markdown(&c.head)).collect();
+    line_tight(out, &format!("| {} |", heads.join(" | ")));
+    let rules: Vec<&str> = t.columns.iter().map(|c| if c.numeric { "---:" } else { "---" }).collect();
+    line_tight(out, &format!("|{}|", rules.join("|")));
+    for row in &t.rows {
+        let cells: Vec<String> = row.cells.iter().map(|c| cell(c, row.kind)).collect();
+        line_tight(out, &format!("| {} |", cells.join(" | ")));
+    }
+    out.push('\n');
+}
+
+fn cell(c: &Cell, kind: RowKind) -> String {
+    let text = markdown(&c.line());
+    match (kind, c.tone) {
+        _ if text.is_empty() => text,
+        (RowKind::Total, _) => format!("**{text}**"),
+        (RowKind::Delta, _) => format!("*{text}*"),
+        (_, Tone::Plain) => text,
+        (_, tone) => format!("{}{text}", sign(tone)),
+    }
+}

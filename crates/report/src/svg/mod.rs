@@ -1,0 +1,158 @@
+//! Figures as SVG, written by hand: colours come from the page's style sheet, so that they follow light and dark.
+
+mod bars;
+mod lines;
+mod stacks;
+mod strip;
+
+use std::fmt::Write as _;
+
+use crate::document::{Figure, Panels};
+use crate::escape::{html, width};
+use crate::number::fixed;
+pub(crate) use strip::strip;
+
+/// Width of every panel in its own units; the page scales it.
+const WIDTH: f64 = 480.0;
+
+/// Mean width of a character of the labels.
+const CHARACTER: f64 = 6.7;
+
+/// Colours that the style sheet defines.
+const COLOURS: usize = 6;
+
+/// Titles of a figure's panels with their drawings.
+pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
+    let id = |i: usize| format!("figure-{}-{}", figure.number, i + 1);
+    match &figure.panels {
+        Panels::Lines(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), lines::draw(&id(i), p))).collect(),
+        Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::draw(&id(i), p))).collect(),
+        Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), stacks::draw(&id(i), p))).collect(),
+    }
+}
+
+/// A contender's marker alone, for a legend.
+pub(crate) fn legend_marker(slot: usize) -> String {
+    let mut out = format!("<svg class=\"key s{}\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">", slot % COLOURS);
+    marker(&mut out, slot, 7.0, 7.0, 5.0);
+    out + "</svg>"
+}
+
+/// Opens a drawing with a title and a description for those who do not see it.
+fn open(id: &str, title: &str, description: &str, height: f64) -> String {
+    let (title, description) = (html(title), html(description));
+    format!(
+        "<svg viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\
+         <title id=\"{id}-title\">{title}</title><desc id=\"{id}-desc\">{description}</desc>\n"
+    )
+}
+
+/// Text at a place. `class` decides size and colour, `anchor` is start, middle or end.
+fn text(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, content: &str) {
+    let content = html(content);
+    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" class=\"{class}\">{content}</text>");
+}
+
+fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    let _ = writeln!(out, "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
+}
+
+/// Circle, square, diamond, triangle or cross by slot: five shapes and six colours give thirty different marks.
+fn marker(out: &mut String, slot: usize, x: f64, y: f64, r: f64) {
+    let d = match slot % 5 {
+        0 => {
+            let _ = writeln!(out, "<circle class=\"mark\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{r:.1}\"/>");
+            return;
+        }
+        1 => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8, -r * 1.8),
+        2 => format!(
+            "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
+            y - r * 1.25,
+            x + r * 1.25,
+            y + r * 1.25,
+            x - r * 1.25
+        ),
+        3 => format!("M{x:.1} {:.1}L{:.1} {:.1}H{:.1}z", y - r * 1.15, x + r * 1.15, y + r, x - r * 1.15),
+        _ => {
+            let (a, b) = (r * 0.4, r * 1.1);
+            format!(
+                "M{:.1} {:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}z",
+                x - a,
+                y - b,
+                2.0 * a,
+                b - a,
+                b - a,
+                2.0 * a,
+                a - b,
+                b - a,
+                -2.0 * a,
+                a - b,
+                a - b,
+                -2.0 * a,
+                b - a
+            )
+        }
+    };
+    let _ = writeln!(out, "<path class=\"mark\" d=\"{d}\"/>");
+}
+
+/// About how wide a label is.
+fn label_width(text: &str) -> f64 {
+    width(text) as f64 * CHARACTER
+}
+
+/// Tick values from 0 to at least `largest`, on round numbers; at most six.
+fn ticks(largest: f64) -> Vec<f64> {
+    if !(largest.is_finite() && largest > 0.0) {
+        return vec![0.0, 1.0];
+    }
+    let raw = largest / 5.0;
+    let magnitude = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 2.5, 5.0, 10.0].into_iter().find(|f| f * magnitude >= raw * (1.0 - 1e-9)).unwrap_or(10.0);
+    let step = factor * magnitude;
+    let count = (largest / step - 1e-9).ceil().max(1.0) as usize;
+    (0..=count).map(|i| i as f64 * step).collect()
+}
+
+/// Tick values as text, all with the same decimals.
+fn tick_texts(ticks: &[f64]) -> Vec<String> {
+    let step = ticks.get(1).copied().unwrap_or(1.0);
+    let enough = |d: &usize| ((step * 10f64.powi(*d as i32)).fract() - 0.5).abs() > 0.499_999;
+    let decimals = (0..12).find(enough).unwrap_or(12);
+    ticks.iter().map(|t| fixed(*t, decimals)).collect()
+}
+
+/// A horizontal axis below bars: grid lines and numbers, and what they mean.
+fn bottom_axis(out: &mut String, ticks: &[f64], (left, right): (f64, f64), (top, bottom): (f64, f64), title: &str) {
+    let last = ticks.last().copied().unwrap_or(1.0);
+    let x = |v: f64| left + v / last * (right - left);
+    let texts = tick_texts(ticks);
+    let room = (right - left) / ticks.len() as f64;
+    let every = texts.iter().map(|t| (label_width(t) + 8.0) / room).fold(1.0, f64::max).ceil() as usize;
+    for (i, (tick, label)) in ticks.iter().zip(&texts).enumerate() {
+        line(out, if i == 0 { "axis" } else { "grid" }, (x(*tick), top), (x(*tick), bottom));
+        if i % every == 0 {
+            text(out, x(*tick), bottom + 17.0, "middle", "tick", label);
+        }
+    }
+    text(out, (left + right) / 2.0, bottom + 36.0, "middle", "tick", title);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_reach_the_largest() {
+        assert_eq!(ticks(12_345.0), [0.0, 2500.0, 5000.0, 7500.0, 10_000.0, 12_500.0]);
+        assert_eq!(ticks(1.0), [0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0]);
+        assert_eq!(tick_texts(&ticks(1.0)), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(tick_texts(&ticks(12_345.0))[1], "2,500");
+        assert_eq!(tick_texts(&ticks(0.011)), ["0.0000", "0.0025", "0.0050", "0.0075", "0.0100", "0.0125"]);
+        for largest in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-9, 3.7, 999.9, 1e12] {
+            let t = ticks(largest);
+            assert!(t.len() <= 6 && t.len() >= 2, "{largest}: {t:?}");
+            assert!(!(largest.is_finite() && *t.last().unwrap() < largest * (1.0 - 1e-9)), "{largest}: {t:?}");
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The report on a terminal: aligned tables within a hundred columns where that is possible, no colours.
+//!
+//! Figures and folded details are left out; they are in the Markdown and HTML reports.
+
+mod table;
+
+use perbuck_core::bill::Bill;
+use perbuck_core::compare::Comparison;
+use perbuck_core::study::Study;
+
+use crate::build::{Context, answers, bill_blocks, verdict_blocks};
+use crate::document::{Answer, Block, ReportModel};
+use crate::escape::{clean, terminal, width};
+
+/// Columns of a terminal that tables and paragraphs keep to.
+const COLUMNS: usize = 100;
+
+/// Renders a report for a terminal.
+pub fn render(report: &ReportModel) -> String {
+    let mut out = String::new();
+    heading(&mut out, &report.title, '═');
+    report.warnings.iter().for_each(|w| wrapped(&mut out, "! ", w));
+    if !report.warnings.is_empty() {
+        out.push('\n');
+    }
+    answer_lines(&mut out, &report.answers);
+    if !report.price_note.is_empty() {
+        wrapped(&mut out, "", &format!("On prices: {}", report.price_note));
+        out.push('\n');
+    }
+    for (label, value) in &report.facts {
+        wrapped(&mut out, &format!("{label:<18}"), value);
+    }
+    out.push('\n');
+    for section in &report.sections {
+        heading(&mut out, &section.title, '─');
+        blocks(&mut out, &section.blocks);
+    }
+    finish(out)
+}
+
+/// What each contender costs, for `perbuck price`.
+pub fn bills(study: &Study, bills: &[Bill]) -> String {
+    let mut out = String::new();
+    blocks(&mut out, &bill_blocks(study, bills));
+    finish(out)
+}
+
+/// Answers and verdicts, for `perbuck compare`.
+pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
+    let all = Context::new(study, comparison, &[]);
+    let mut out = String::new();
+    if comparison.found < comparison.planned {
+        let text = format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned);
+        wrapped(&mut out, "! ", &text);
+    }
+    for remark in &comparison.remarks {
+        let text = format!("{} ({} of {} trials, the first is {})", remark.text, remark.trials, comparison.found, remark.example);
+        wrapped(&mut out, "! ", &clean(&text));
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    answer_lines(&mut out, &answers(&all));
+    blocks(&mut out, &verdict_blocks(&all));
+    finish(out)
+}
+
+/// One newline at the end, whatever came before.
+fn finish(out: String) -> String {
+    let mut out: String = out.lines().map(|l| format!("{}\n", l.trim_end())).collect();
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
+fn answer_lines(out: &mut String, answers: &[Answer]) {
+    answers.iter().for_each(|a| wrapped(out, "• ", &a.text));
+    if !answers.is_empty() {
+        out.push('\n');
+    }
+}
+
+fn heading(out: &mut String, text: &str, rule: char) {
+    let lines = wrap(&terminal(text), COLUMNS);
+    let longest = lines.iter().map(|l| width(l)).max().unwrap_or(0);
+    lines.iter().for_each(|l| push_line(out, l));
+    out.extend(std::iter::repeat_n(rule, longest));
+    out.push_str("\n\n");
+}
+
+fn blocks(out: &mut String, list: &[Block]) {
+    for block in list {
+        match block {
+            Block::Heading(text) => {
+                wrapped(out, "", &text.to_uppercase());
+                out.push('\n');
+            }
+            Block::Paragraph(text) | Block::Note(text) => {
+                wrapped(out, "", text);
+                out.push('\n');
+            }
+            Block::List(items) => {
+                items.iter().for_each(|i| wrapped(out, "• ", i));
+                out.push('\n');
+            }
+            Block::Table(t) => {
+                wrapped(out, "", &t.caption);
+                table::render(out, t, COLUMNS);
+                out.push('\n');
+            }
+            Block::Figure(_) | Block::Folded(..) => {}
+        }
+    }
+}
+
+fn push_line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// A paragraph with a mark before its first line and as many blanks before the others.
+fn wrapped(out: &mut String, mark: &str, text: &str) {
+    let indent = width(mark);
+    for (i, part) in wrap(&terminal(text), COLUMNS - indent).iter().enumerate() {
+        if i == 0 {
+            out.push_str(mark);
+        } else {
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+        push_line(out, part);
+    }
+}
+
+/// Lines of at most so many columns, broken at blanks; a longer word is broken anywhere.
+fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ').filter(|w| !w.is_empty()) {
+        let used = lines.last().map_or(0, |l| width(l));
+        if used > 0 && used + 1 + width(word) <= columns {
+            if let Some(l) = lines.last_mut() {
+                l.push(' ');
+                l.push_str(word);
+            }
+            continue;
+        }
+        if used > 0 {
+            lines.push(String::new());
+        }
+        for c in word.chars() {
+            let mut buffer = [0; 4];
+            let c = c.encode_utf8(&mut buffer);
+            if lines.last().is_some_and(|l| !l.is_empty() && width(l) + width(c) > columns) {
+                lines.push(String::new());
+            }
+            if let Some(l) = lines.last_mut() {
+                l.push_str(c);
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_wrap_and_giants_break() {
+        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
+        assert_eq!(wrap("abcdefgh i", 3), ["abc", "def", "gh", "i"]);
+        assert_eq!(wrap("", 3), [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_long_and_no_letter_is_lost(text in "\\PC{0,80}", columns in 2usize..30) {
+            let lines = wrap(&text, columns);
+            prop_assert!(lines.iter().all(|l| width(l) <= columns));
+            prop_assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! A study, its bills and its trials, made up and always the same.
+#![allow(unreachable_pub, reason = "a module of test helpers")]
+
+use std::collections::BTreeMap;
+
+use perbuck_core::bill::{Bill, BillLine, LineGroup};
+use perbuck_core::compare::{Comparison, compare};
+use perbuck_core::histogram::Histogram;
+use perbuck_core::plan::{TrialKey, trial_seed};
+use perbuck_core::rng::OpRng;
+use perbuck_core::run_record::{
+    ErrorRecord, Flag, Health, HistogramRecord, HostRecord, LoadRecord, Measured, RunRecord, StatementCounts, TargetRecord,
+    TransactionRecord, WorkloadRecord,
+};
+use perbuck_core::study::{Metric, Study};
+use perbuck_core::units::{MicroUsd, unit_price_text};
+
+pub const STUDY: &str = r#"
+schema = 1
+name = "arm-against-x86"
+question = "Does the Arm cluster give more work per dollar than the x86 cluster?"
+baseline = "x86"
+seed = 42
+[price]
+snapshot = "aws-2021-03"
+regions = ["us-west-2", "ap-southeast-1"]
+horizon_months = 60
+round = "monthly"
+note = "The bill is notional: the trials ran on one machine, and the prices are those of the machines they stand for."
+[[contender]]
+name = "arm"
+label = "Arm (Graviton2)"
+arch = "aarch64"
+target = "mysql://root@arm.example:4000/test"
+replication_factor = 3
+node = [
+  { role = "tidb", instance = "c6g.2xlarge", count = 3 },
+  { role = "client", instance = "c5.4xlarge", priced = false },
+]
+[[contender]]
+name = "x86"
+label = "x86 (Xeon)"
+arch = "x86_64"
+target = "mysql://root@x86.example:4000/test"
+replication_factor = 3
+node = [
+  { role = "tidb", instance = "c5.2xlarge", count = 3 },
+  { role = "client", instance = "c5.4xlarge", priced = false },
+]
+[[workload]]
+name = "small"
+kind = "tpcc"
+warehouses = 10
+metric = "tpmc"
+[[workload]]
+name = "points"
+kind = "sysbench"
+script = "oltp_point_select"
+[sweep]
+connections = [150, 300, 500, 800, 1000]
+warmup = "1m"
+duration = "10m"
+trials = 3
+[summary]
+over = [300, 500, 800]
+[decision]
+slo = { percentile = 95, at_most = "50ms" }
+"#;
+
+pub fn study() -> Study {
+    Study::read("study.toml", STUDY).unwrap()
+}
+
+fn line(group: LineGroup, item: &str, sku: &str, count: i64, units: i64, price: i64, unit: &str, priced: bool) -> BillLine {
+    let unit_price = MicroUsd(price);
+    BillLine {
+        group,
+        item: item.into(),
+        sku: sku.into(),
+        formula: format!("{count} × {units} {unit} × {}", unit_price_text(unit_price)),
+        unit_price,
+        unit: unit.into(),
+        monthly: MicroUsd(price * count * units),
+        priced,
+        price_date: "2021-03-10".into(),
+        source: if group == LineGroup::Compute { "price tables of the article" } else { "worked back from the article" }.into(),
+    }
+}
+
+fn bill(contender: &str, region: &str, sql: (&str, i64), store: (&str, i64), gp2: i64) -> Bill {
+    let lines = vec![
+        line(LineGroup::Compute, "tidb", sql.0, 3, 730, sql.1, "h", true),
+        line(LineGroup::Compute, "tikv", store.0, 3, 730, store.1, "h", true),
+        line(LineGroup::Compute, "client", "c5.4xlarge", 1, 730, 680_000, "h", false),
+        line(LineGroup::Volume, "tikv", "gp2", 3, 1000, gp2, "GB-month", true),
+        line(LineGroup::Snapshot, "tikv", "snapshots of gp2", 3, 1045, 50_000, "GB-month", true),
+        line(LineGroup::Fee, "EKS control plane", "fixed fee", 1, 730, 100_000, "h", true),
+    ];
+    Bill {
+        contender: contender.into(),
+        region: region.into(),
+        snapshot: "aws-2021-03".into(),
+        lines,
+        hours_per_month: 730,
+        horizon_months: 60,
+        round: perbuck_core::study::Rounding::Monthly,
+    }
+}
+
+pub fn bills() -> Vec<Bill> {
+    vec![
+        bill("arm", "us-west-2", ("c6g.2xlarge", 272_000), ("r6g.2xlarge", 403_200), 100_000),
+        bill("arm", "ap-southeast-1", ("c6g.2xlarge", 313_600), ("r6g.2xlarge", 486_400), 120_000),
+        bill("x86", "us-west-2", ("c5.2xlarge", 340_000), ("r5.2xlarge", 504_000), 100_000),
+        bill("x86", "ap-southeast-1", ("c5.2xlarge", 392_000), ("r5.2xlarge", 608_000), 120_000),
+    ]
+}
+
+/// Transactions per second that a contender gives at so many connections, before noise.
+fn speed(key: &TrialKey) -> f64 {
+    let peak = match (key.workload.as_str(), key.contender.as_str()) {
+        ("small", "arm") => 442.0,
+        ("small", _) => 408.0,
+        (_, "arm") => 61_800.0,
+        _ => 73_400.0,
+    };
+    let n = f64::from(key.connections);
+    peak * n / (n + 60.0) * (1.0 - n / 9_000.0)
+}
+
+fn transactions(key: &TrialKey, rng: &mut OpRng) -> BTreeMap<String, TransactionRecord> {
+    let noise = if key.workload == "small" { 0.016 } else { 0.05 };
+    let rate = speed(key) * (1.0 + noise * (rng.unit_f64() - 0.5) * 2.0);
+    let mut service = Histogram::new();
+    for _ in 0..2_000 {
+        let mean_ns = f64::from(key.connections) / rate * 1e9 * if key.workload == "small" { 0.08 } else { 1.0 };
+        service.record((mean_ns * (0.6 - 0.5 * (1.0 - rng.unit_f64()).ln())) as u64);
+    }
+    let record = |share: f64, rolled: u64, failed: u64| TransactionRecord {
+        committed: (rate * 600.0 * share) as u64,
+        rolled_back: rolled,
+        failed,
+        service: HistogramRecord::from_histogram(&service),
+    };
+    if key.workload == "small" {
+        return BTreeMap::from([("new_order".into(), record(0.45, 1_200, 3)), ("payment".into(), record(0.43, 0, 0))]);
+    }
+    BTreeMap::from([("point_select".into(), record(1.0, 0, 0))])
+}
+
+pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
+    let seed = trial_seed(study.seed, key);
+    // The noise differs by contender, as it does on machines; the operations do not.
+    let mut rng = OpRng::new(seed.derive(&key.contender));
+    let arm = key.contender == "arm";
+    let text = |arm_text: &str, other: &str| if arm { arm_text.to_owned() } else { other.to_owned() };
+    let transactions = transactions(key, &mut rng);
+    let statements = StatementCounts { read: 900_000, write: 300_000, other: 60_000, ..StatementCounts::default() };
+    let rows = |n| BTreeMap::from([("orders".to_owned(), n), ("stock".to_owned(), 1_000_000)]);
+    let tpcc = key.workload == "small";
+    let retry = ErrorRecord { count: 40, class: "retry".into(), example: "Deadlock found when trying to get lock".into() };
+    RunRecord {
+        schema: 1,
+        perbuck: "0.1.0".into(),
+        study: study.name.clone(),
+        study_fingerprint: "4f1d".into(),
+        key: key.clone(),
+        position,
+        seed: study.seed,
+        trial_seed: seed,
+        started_unix_ms: 1_785_576_612_000 + u64::from(position) * 700_000,
+        load: LoadRecord {
+            model: "closed".into(),
+            connections: key.connections,
+            workers: 8,
+            warmup_ns: study.sweep.warmup_ns,
+            duration_ns: study.sweep.duration_ns,
+            max_attempts: 10,
+        },
+        workload: WorkloadRecord {
+            kind: if tpcc { "tpcc" } else { "sysbench" }.into(),
+            parameters: BTreeMap::from([if tpcc { ("warehouses".into(), "10".into()) } else { ("tables".into(), "16".into()) }]),
+            data_fingerprint: if tpcc { "tpcc-10-42" } else { "sysbench-16-42" }.into(),
+            data: "reloaded".into(),
+            rows_before: rows(300_000),
+            rows_after: rows(300_000 + u64::from(key.connections)),
+            metric: if tpcc { Metric::Tpmc } else { Metric::Tps },
+        },
+        target: TargetRecord {
+            address: text("mysql://arm.example:4000/test", "mysql://x86.example:4000/test"),
+            driver: "mysql".into(),
+            version: "8.0.11-TiDB-v8.5.1".into(),
+            variables: BTreeMap::from([
+                ("tidb_enable_1pc".into(), "ON".into()),
+                ("tidb_mem_quota_query".into(), text("1073741824", "2147483648")),
+            ]),
+            server_counters: BTreeMap::new(),
+            server_cpu_ns: None,
+        },
+        host: HostRecord {
+            arch: "x86_64".into(),
+            emulator: None,
+            os: "Linux 6.12".into(),
+            cpu_model: "Intel Xeon Platinum 8124M".into(),
+            cpus: 16,
+            memory_bytes: 32 << 30,
+            shared_with_server: false,
+        },
+        measured: Measured { window_ns: 600_000_000_000, transactions, statements, retries: if tpcc { 40 } else { 0 } },
+        statements_whole_run: statements,
+        errors: if tpcc { BTreeMap::from([("mysql 1213".into(), retry)]) } else { BTreeMap::new() },
+        intervals: Vec::new(),
+        health: Health { client_user_ns: 1_900_000_000_000, client_system_ns: 700_000_000_000, ..Health::default() },
+        flags: if position == 7 { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
+    }
+}
+
+/// Every planned trial but the last one.
+pub fn records(study: &Study) -> Vec<RunRecord> {
+    let plan = study.plan();
+    plan[..plan.len() - 1].iter().zip(0..).map(|(key, position)| record(study, key, position)).collect()
+}
+
+pub fn comparison(study: &Study, records: &[RunRecord]) -> Comparison {
+    compare(study, records, &bills(), &[]).unwrap()
+}

@@ -1,0 +1,231 @@
+//! Golden files, hostile names, and numbers that agree. `UPDATE_GOLDEN=1 cargo test -p perbuck-report` rewrites the
+//! golden files; look at the difference before committing it.
+
+mod common;
+
+use std::path::PathBuf;
+
+use perbuck_core::study::Study;
+use perbuck_report::{ReportModel, html, markdown, model, text};
+
+fn fixture() -> ReportModel {
+    let study = common::study();
+    let records = common::records(&study);
+    model(&study, &common::comparison(&study, &records), &records)
+}
+
+/// Compares with a golden file, or rewrites it.
+fn golden(name: &str, made: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, made).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if let Some((i, (a, b))) = made.lines().zip(expected.lines()).enumerate().find(|(_, (a, b))| a != b) {
+        panic!("{name} line {} differs (UPDATE_GOLDEN=1 rewrites it):\n made: {a}\n file: {b}", i + 1);
+    }
+    assert_eq!(made.len(), expected.len(), "{name}: one is longer than the other (UPDATE_GOLDEN=1 rewrites it)");
+}
+
+/// The last digits of logarithms differ between processors; everything printed is rounded, the embedded JSON is not.
+fn without_data(page: &str, report: &ReportModel) -> String {
+    page.replace(&report.data, "DATA").replace(&report.data.replace('"', "&quot;"), "DATA")
+}
+
+#[test]
+fn the_renderings_are_the_golden_ones() {
+    let report = fixture();
+    golden("report.html", &without_data(&html::render(&report), &report));
+    golden("report.md", &without_data(&markdown::render(&report), &report));
+    golden("report.txt", &text::render(&report));
+}
+
+#[test]
+fn the_terminal_tables_are_the_golden_ones_and_fit() {
+    let study = common::study();
+    let comparison = common::comparison(&study, &common::records(&study));
+    let bills = text::bills(&study, &comparison.bills);
+    let verdicts = text::verdicts(&study, &comparison);
+    golden("bills.txt", &bills);
+    golden("verdicts.txt", &verdicts);
+    for line in bills.lines().chain(verdicts.lines()) {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_in_any_order_of_records() {
+    let study = common::study();
+    let mut records = common::records(&study);
+    let comparison = common::comparison(&study, &records);
+    let first = html::render(&model(&study, &comparison, &records));
+    records.reverse();
+    assert_eq!(html::render(&model(&study, &comparison, &records)), first);
+}
+
+#[test]
+fn markdown_and_page_say_the_same_words() {
+    let report = fixture();
+    let (page, md) = (html::render(&report), markdown::render(&report));
+    for answer in &report.answers {
+        assert!(page.contains(&answer.text) && md.contains(&answer.text), "{}", answer.text);
+    }
+    for section in &report.sections {
+        assert!(page.contains(&section.title) && md.contains(&section.title));
+    }
+}
+
+#[test]
+fn the_numbers_are_those_of_the_comparison() {
+    let study = common::study();
+    let records = common::records(&study);
+    let comparison = common::comparison(&study, &records);
+    let report = model(&study, &comparison, &records);
+    let page = html::render(&report);
+    // The embedded data are the whole comparison.
+    let start = page.find("id=\"comparison\">").unwrap() + "id=\"comparison\">".len();
+    let end = start + page[start..].find("</script>").unwrap();
+    assert_eq!(page[start..end], serde_json::to_string(&comparison).unwrap());
+    let embedded: perbuck_core::compare::Comparison = serde_json::from_str(&page[start..end]).unwrap();
+    assert_eq!(embedded.workloads.len(), comparison.workloads.len());
+    // What is printed is what is in it, rounded once.
+    for w in &comparison.workloads {
+        for c in &w.contenders {
+            for p in &c.price {
+                assert!(page.contains(&p.monthly.to_string()) && page.contains(&p.total.to_string()));
+                assert!(page.contains(&format!("${:.2} per tpmC", p.usd_per_unit.unwrap())) || w.workload != "small");
+                let Some(j) = &p.value_for_money else { continue };
+                let i = j.ratio.interval.unwrap();
+                let decimals = if i.high - i.low < 0.01 {
+                    4
+                } else if i.high - i.low < 0.1 {
+                    3
+                } else {
+                    2
+                };
+                let printed = format!("{:.decimals$}×", j.ratio.value);
+                assert!(page.contains(&printed), "{printed}");
+                assert!(page.contains(&format!("{:.decimals$}–{:.decimals$}", i.low, i.high)), "{i:?}");
+            }
+        }
+        for cell in w.cells.iter().filter(|c| c.contender == "arm") {
+            let base = w.cells.iter().find(|c| c.contender == "x86" && c.connections == cell.connections).unwrap();
+            let delta = (cell.mean.unwrap() - base.mean.unwrap()) / base.mean.unwrap() * 100.0;
+            let sign = if delta < 0.0 { "−" } else { "+" };
+            let either = [1, 2].map(|d| format!("{sign}{:.d$} %", delta.abs()));
+            assert!(either.iter().any(|t| page.contains(t)), "{either:?}");
+        }
+    }
+}
+
+#[test]
+fn a_page_asks_for_nothing_from_outside() {
+    let page = html::render(&fixture());
+    for forbidden in [" src=", "url(", "@import", "<link", "<iframe", "<img", "javascript:"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert_eq!(page.matches("<script").count(), 1);
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id occurs twice");
+}
+
+const HOSTILE: &[&str] = &[
+    "<script>alert(1)</script>",
+    "\" onmouseover=\"alert(1)",
+    "a|b`c`*d*\n# e\r\n- f",
+    "\u{1b}[31mred\u{1b}[0m\u{7}\u{8}\u{9b}2J",
+    "\u{202e}evil\u{2066}\u{200f}",
+    "</title><b>--></script><!--",
+    "$(x) `id` &amp; &#60; \\",
+    "データベース 🦀",
+];
+
+#[test]
+fn hostile_names_stay_names() {
+    let giant = "x".repeat(10_000);
+    let records = common::records(&common::study());
+    let comparison = common::comparison(&common::study(), &records);
+    for name in HOSTILE.iter().copied().chain([giant.as_str()]) {
+        let mut study = common::study();
+        study.question = name.to_owned();
+        study.price.note = name.to_owned();
+        study.contenders.iter_mut().for_each(|c| c.label = name.to_owned());
+        study.contenders[0].nodes[0].instance = name.to_owned();
+        let mut records = records.clone();
+        for r in &mut records {
+            r.target.version = name.to_owned();
+            r.target.variables.insert(name.to_owned(), name.to_owned());
+            r.host.cpu_model = name.to_owned();
+            r.workload.rows_after.insert(name.to_owned(), 1);
+            r.errors.values_mut().for_each(|e| e.example = name.to_owned());
+        }
+        let mut comparison = comparison.clone();
+        comparison.question = name.to_owned();
+        comparison.bills[0].lines[0].sku = name.to_owned();
+        comparison.bills[0].lines[0].source = name.to_owned();
+        comparison.remarks[0].text = name.to_owned();
+        check_hostile(&study, &model(&study, &comparison, &records), name);
+        let terminal = text::bills(&study, &comparison.bills) + &text::verdicts(&study, &comparison);
+        assert!(terminal.chars().all(|c| !c.is_control() || c == '\n'), "{name}");
+    }
+}
+
+fn check_hostile(study: &Study, report: &ReportModel, name: &str) {
+    let page = html::render(report);
+    assert_eq!(page.matches("<script").count(), 1, "{name}");
+    assert_eq!(page.matches("</script>").count(), 1, "{name}");
+    assert!(!page.contains("<b>") && !page.contains(" onmouseover=\""), "{name}");
+    assert_eq!(page.matches("<!--").count(), 0, "{name}");
+    let md = markdown::render(report);
+    // Every row of a table has as many bars as its head.
+    let bars = |l: &str| l.replace("\\\\", "").replace("\\|", "").matches('|').count();
+    let lines: Vec<&str> = md.lines().filter(|l| l.starts_with("| ")).collect();
+    assert!(lines.windows(2).all(|w| bars(w[0]) >= 3 && bars(w[1]) >= 3), "{name}");
+    let plain = text::render(report);
+    for (rendering, made) in [("page", &page), ("markdown", &md), ("text", &plain)] {
+        let bad = |c: char| {
+            (c.is_control() && c != '\n') || matches!(c, '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        };
+        assert!(!made.contains(bad), "{rendering}: {name}");
+        assert!(made.lines().all(|l| l.len() < 200_000), "{rendering}");
+    }
+    assert!(plain.lines().all(|l| l.chars().count() <= 130), "{name}: {}", study.name);
+    assert!(!md.contains("\n# e"), "{name}");
+}
+
+#[test]
+fn a_study_without_trials_or_prices_still_reports() {
+    let study = common::study();
+    let priced = perbuck_core::compare::compare(&study, &[], &common::bills(), &[]).unwrap();
+    let report = model(&study, &priced, &[]);
+    assert!(report.warnings[0].contains("prices only"), "{:?}", report.warnings);
+    assert!(html::render(&report).contains("figure-1"));
+    let bare = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
+    let report = model(&study, &bare, &[]);
+    for made in [html::render(&report), markdown::render(&report), text::render(&report)] {
+        assert!(made.contains("nothing is priced"));
+        assert!(!made.contains("NaN") && !made.contains("inf"));
+    }
+    assert!(serde_json::to_string(&report).is_ok());
+}
+
+#[test]
+fn one_trial_one_contender_and_many_points_do_not_break_figures() {
+    let text = common::STUDY
+        .replace("trials = 3", "trials = 1")
+        .replace("[150, 300, 500, 800, 1000]", "[1, 2, 4, 8, 16, 300, 500, 800, 4096]");
+    let study = Study::read("s.toml", &text).unwrap();
+    let records: Vec<_> = study.plan().iter().zip(0..).map(|(k, i)| common::record(&study, k, i)).collect();
+    let comparison = common::comparison(&study, &records);
+    let page = html::render(&model(&study, &comparison, &records));
+    assert!(page.contains("a single trial has no interval"));
+    assert!(page.contains("equal steps"));
+    assert!(!page.contains("NaN") && !page.contains("inf\""));
+    let only: Vec<_> = records.into_iter().filter(|r| r.key.contender == "x86").collect();
+    let comparison = common::comparison(&study, &only);
+    let page = html::render(&model(&study, &comparison, &only));
+    assert!(page.contains("cannot be compared"));
+}
