@@ -71,10 +71,10 @@ impl<'a> Reader<'a> {
     /// One of a closed set of words.
     pub fn word<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)], default: T) -> T {
         let Some(found) = self.get(key) else { return default };
-        if let Scalar::Text(text) = found {
-            if let Some((_, value)) = words.iter().find(|(w, _)| w == text) {
-                return *value;
-            }
+        if let Scalar::Text(text) = found
+            && let Some((_, value)) = words.iter().find(|(w, _)| w == text)
+        {
+            return *value;
         }
         let near = match found {
             Scalar::Text(text) => nearest(text, words.iter().map(|(w, _)| *w)),

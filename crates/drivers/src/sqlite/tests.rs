@@ -1,7 +1,7 @@
 //! Sessions on real files.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -259,9 +259,9 @@ fn unknown_settings_and_private_databases_are_refused() {
 }
 
 /// The refusal to connect to that file.
-fn refusal(path: PathBuf) -> DriverError {
+fn refusal(path: &Path) -> DriverError {
     let folder = Folder::new();
-    let driver = SqliteDriver::new(SqliteTarget { path: path.clone(), ..folder.target() }).unwrap();
+    let driver = SqliteDriver::new(SqliteTarget { path: path.to_path_buf(), ..folder.target() }).unwrap();
     let error = now(driver.connect(SessionId(0))).unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains(&path.display().to_string()), "{error}");
@@ -273,21 +273,21 @@ fn files_that_cannot_be_used_are_named() {
     let folder = Folder::new();
     let other = folder.0.join("other.db");
     std::fs::write(&other, "This is a letter, and not a short one. ".repeat(100)).unwrap();
-    assert_eq!(refusal(other.clone()).code, ErrorCode::Sqlite(ffi::SQLITE_NOTADB));
-    let error = refusal(folder.0.join("missing/test.db"));
+    assert_eq!(refusal(&other).code, ErrorCode::Sqlite(ffi::SQLITE_NOTADB));
+    let error = refusal(&folder.0.join("missing/test.db"));
     assert_eq!(error.code, ErrorCode::Sqlite(ffi::SQLITE_CANTOPEN));
     assert!(error.message.contains("folder does not exist"), "{error}");
     assert!(
-        matches!(refusal(other.join("below-a-file.db")).code, ErrorCode::Sqlite(code) if code & 0xff == ffi::SQLITE_CANTOPEN)
+        matches!(refusal(&other.join("below-a-file.db")).code, ErrorCode::Sqlite(code) if code & 0xff == ffi::SQLITE_CANTOPEN)
     );
-    assert!(matches!(refusal(folder.0.clone()).code, ErrorCode::Sqlite(code) if code & 0xff == ffi::SQLITE_CANTOPEN));
+    assert!(matches!(refusal(&folder.0).code, ErrorCode::Sqlite(code) if code & 0xff == ffi::SQLITE_CANTOPEN));
 }
 
 /// A folder that refuses even root: file modes would not.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_without_permission_is_named() {
-    let error = refusal(PathBuf::from("/proc/perbuck-test.db"));
+    let error = refusal(Path::new("/proc/perbuck-test.db"));
     assert_eq!(error.code, ErrorCode::Sqlite(ffi::SQLITE_CANTOPEN));
 }
 
