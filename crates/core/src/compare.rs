@@ -150,7 +150,8 @@ fn cells(study: &Study, records: &[&RunRecord], metric: Metric) -> Result<Vec<Ce
         let base = vec![cells[first + study.baseline].values.clone()];
         for (i, cell) in cells[first..].iter_mut().enumerate().filter(|(i, _)| *i != study.baseline) {
             let seed = study.seed.derive(&format!("cell {connections} {i}"));
-            cell.ratio = stats::ratio(&base, &[cell.values.clone()], Summarise::Mean, study.decision.confidence, seed);
+            cell.ratio =
+                stats::ratio(&base, std::slice::from_ref(&cell.values), Summarise::Mean, study.decision.confidence, seed);
         }
     }
     Ok(cells)

@@ -1,1 +1,12 @@
-//! x
+//! What can be seen of the machine and its processes: facts of the host, the emulator if there is one, and CPU times.
+//!
+//! Everything here reads the running system (`/proc`, `uname`, `getrusage`); what is read is parsed by pure functions.
+//! Nothing fails: a fact that the system does not tell is absent, zero or the word "unknown", as each item says.
+
+mod cpu_model;
+mod cpu_time;
+mod emulator;
+mod host;
+
+pub use cpu_time::{CpuTime, cpu_of, own_cpu};
+pub use host::{HostFacts, host};

@@ -1,0 +1,107 @@
+//! The processor's name from `/proc/cpuinfo`.
+
+/// The model: `model name` where the kernel tells one (x86), otherwise the names of the distinct Arm cores in the order
+/// in which they appear, otherwise `unknown`.
+pub(crate) fn of(cpuinfo: &str) -> String {
+    let pairs = || cpuinfo.lines().filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim()));
+    if let Some((_, name)) = pairs().find(|(k, v)| *k == "model name" && !v.is_empty()) {
+        return name.to_owned();
+    }
+    let mut names: Vec<String> = Vec::new();
+    let mut implementer = None;
+    for (key, value) in pairs() {
+        match key {
+            "CPU implementer" => implementer = hex(value),
+            "CPU part" => {
+                if let (Some(implementer), Some(part)) = (implementer, hex(value)) {
+                    names.push(core(implementer, part));
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        if !distinct.contains(&name) {
+            distinct.push(name);
+        }
+    }
+    if distinct.is_empty() { "unknown".to_owned() } else { distinct.join(" + ") }
+}
+
+fn hex(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
+}
+
+/// The name of an Arm core by the fields of its main ID register; the numbers themselves where it is not known here.
+fn core(implementer: u32, part: u32) -> String {
+    let name = match (implementer, part) {
+        (0x41, 0xd03) => "Cortex-A53",
+        (0x41, 0xd05) => "Cortex-A55",
+        (0x41, 0xd07) => "Cortex-A57",
+        (0x41, 0xd08) => "Cortex-A72",
+        (0x41, 0xd0a) => "Cortex-A75",
+        (0x41, 0xd0b) => "Cortex-A76",
+        (0x41, 0xd41) => "Cortex-A78",
+        (0x41, 0xd0c) => "Neoverse-N1",
+        (0x41, 0xd49) => "Neoverse-N2",
+        (0x41, 0xd8e) => "Neoverse-N3",
+        (0x41, 0xd40) => "Neoverse-V1",
+        (0x41, 0xd4f) => "Neoverse-V2",
+        (0x41, 0xd84) => "Neoverse-V3",
+        (0x41, 0xd4a) => "Neoverse-E1",
+        (0x43, 0x0a1) => "Cavium ThunderX",
+        (0x43, 0x0af) => "Cavium ThunderX2",
+        (0x46, 0x001) => "Fujitsu A64FX",
+        (0x48, 0xd01) => "Kunpeng-920 (TaiShan v110)",
+        (0x48, 0xd02) => "TaiShan v120",
+        (0x4e, 0x004) => "NVIDIA Carmel",
+        (0x50, 0x000) => "APM X-Gene",
+        (0x51, 0xc00) => "Qualcomm Falkor",
+        (0x61, 0x022) => "Apple M1 (Icestorm)",
+        (0x61, 0x023) => "Apple M1 (Firestorm)",
+        (0x61, 0x032) => "Apple M2 (Blizzard)",
+        (0x61, 0x033) => "Apple M2 (Avalanche)",
+        (0x6d, 0xd49) => "Azure Cobalt 100",
+        (0x70, 0x662) => "Phytium FTC662",
+        (0x70, 0x663) => "Phytium FTC663",
+        (0xc0, 0xac3) => "Ampere-1",
+        (0xc0, 0xac4) => "Ampere-1a",
+        _ => return format!("aarch64 implementer 0x{implementer:02x} part 0x{part:03x}"),
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arm(cores: &[(&str, &str)]) -> String {
+        let one = |(i, p): &(&str, &str)| {
+            format!("processor\t: 0\nCPU implementer\t: {i}\nCPU architecture: 8\nCPU variant\t: 0x3\nCPU part\t: {p}\n\n")
+        };
+        cores.iter().map(one).collect()
+    }
+
+    #[test]
+    fn x86_names_itself() {
+        let text = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC 7763: 64-Core\nstepping\t: 1\n";
+        assert_eq!(of(text), "AMD EPYC 7763: 64-Core");
+    }
+
+    #[test]
+    fn arm_cores_have_names() {
+        assert_eq!(of(&arm(&[("0x41", "0xd0c"), ("0x41", "0xd0c")])), "Neoverse-N1");
+        assert_eq!(of(&arm(&[("0x41", "0xd4f")])), "Neoverse-V2");
+        assert_eq!(of(&arm(&[("0x48", "0xd01")])), "Kunpeng-920 (TaiShan v110)");
+        assert_eq!(of(&arm(&[("0x41", "0xd03"), ("0x41", "0xd08"), ("0x41", "0xd03")])), "Cortex-A53 + Cortex-A72");
+        assert_eq!(of(&arm(&[("0x99", "0x12")])), "aarch64 implementer 0x99 part 0x012");
+    }
+
+    #[test]
+    fn nothing_is_unknown() {
+        assert_eq!(of(""), "unknown");
+        assert_eq!(of("CPU part\t: 0xd0c\n"), "unknown");
+        assert_eq!(of("CPU implementer\t: 65\nCPU part\t: 0xd0c\n"), "unknown");
+    }
+}

@@ -1,0 +1,123 @@
+//! CPU time of processes on this machine.
+
+use std::fs;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use nix::unistd::{SysconfVar, sysconf};
+
+/// CPU time that a process has used since it started, all its threads together, its children not included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CpuTime {
+    /// In user mode, nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, nanoseconds.
+    pub system_ns: u64,
+}
+
+impl CpuTime {
+    /// What was used since an earlier look at the same process. A clock that seems to run backwards gives zero.
+    #[must_use]
+    pub fn minus(self, earlier: Self) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+        }
+    }
+
+    /// User mode and kernel together, nanoseconds.
+    pub fn total_ns(self) -> u64 {
+        self.user_ns.saturating_add(self.system_ns)
+    }
+}
+
+/// CPU time of this process, in microsecond steps; under user-mode emulation the emulator's work is included.
+pub fn own_cpu() -> CpuTime {
+    // The only error is an unknown `who`, which a constant is not.
+    getrusage(UsageWho::RUSAGE_SELF)
+        .map_or_else(|_| CpuTime::default(), |u| CpuTime { user_ns: ns(u.user_time()), system_ns: ns(u.system_time()) })
+}
+
+fn ns(time: TimeVal) -> u64 {
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+    let micros = u64::try_from(time.tv_usec()).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(micros.saturating_mul(1_000))
+}
+
+/// CPU time of a process on this machine, in clock ticks (10 ms on common systems); `None` where there is no such
+/// process or no `/proc`.
+pub fn cpu_of(pid: u32) -> Option<CpuTime> {
+    // An emulator invents the file of its own process, with zeros in it.
+    if pid == std::process::id() {
+        return Some(own_cpu());
+    }
+    // The name in it may be any bytes.
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let hertz = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|t| u64::try_from(t).ok())?;
+    parse(&String::from_utf8_lossy(&stat), hertz)
+}
+
+/// Fields 14 and 15 of `/proc/PID/stat` (proc(5)). The second field is the name in parentheses, which may itself hold
+/// spaces, parentheses and line ends; it ends at the last parenthesis of the file.
+fn parse(stat: &str, hertz: u64) -> Option<CpuTime> {
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_ascii_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<u64>().ok();
+    let (user, system) = (ticks()?, ticks()?);
+    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz.max(1))).unwrap_or(u64::MAX);
+    Some(CpuTime { user_ns: ns(user), system_ns: ns(system) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses_do_not_shift_the_fields() {
+        let expected = Some(CpuTime { user_ns: 1_610_000_000, system_ns: 20_000_000 });
+        for name in ["mysqld", "a b", ") R 1 2 3 4 5 6 7 8 9 10 11 12", "((x) (y", "", "a\nb)"] {
+            let stat = format!("7815 ({name}) R 7798 7798 7137 0 -1 4194304 1017 0 2 0 161 2 9 9 20 0 2 0 339142\n");
+            assert_eq!(parse(&stat, 100), expected, "{name}");
+        }
+        assert_eq!(parse("7815 (a) R 1 2", 100), None);
+        assert_eq!(parse("", 100), None);
+        assert_eq!(parse("1 (a) R 1 1 1 0 -1 4 1 0 2 0 x 2", 100), None);
+        assert_eq!(parse("1 (a) R 1 1 1 0 -1 4 1 0 2 0 3 2", 0).map(CpuTime::total_ns), Some(5_000_000_000));
+    }
+
+    #[test]
+    fn work_is_counted_and_time_does_not_run_backwards() {
+        let before = own_cpu();
+        let mut x = 1u64;
+        while own_cpu().minus(before).total_ns() < 20_000_000 {
+            x = std::hint::black_box(x.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
+        let after = own_cpu();
+        assert!(after.minus(before).total_ns() >= 20_000_000);
+        assert_eq!(before.minus(after).total_ns(), 0);
+        assert!(cpu_of(std::process::id()).is_some_and(|t| t.minus(after).total_ns() < 60_000_000_000));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn other_processes_are_read_and_missing_ones_are_none() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .stdin(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let started = std::time::Instant::now();
+        let mut used = cpu_of(child.id()).unwrap();
+        while used.user_ns < 50_000_000 && started.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            used = cpu_of(child.id()).unwrap();
+        }
+        let elapsed = started.elapsed();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(used.user_ns >= 50_000_000, "{used:?}");
+        assert!(u128::from(used.total_ns()) <= elapsed.as_nanos() + 50_000_000, "{used:?} in {elapsed:?}");
+        assert_eq!(cpu_of(child.id()), None);
+        assert_eq!(cpu_of(u32::MAX), None);
+    }
+}

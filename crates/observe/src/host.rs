@@ -1,0 +1,104 @@
+//! The machine that runs this program.
+
+use std::fs;
+use std::thread::available_parallelism;
+
+use nix::sys::utsname::uname;
+use perbuck_core::run_record::HostRecord;
+
+use crate::{cpu_model, emulator};
+
+/// The machine that runs this program. Under user-mode emulation these are facts of the real machine, but for `arch`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFacts {
+    /// Architecture that the program was built for (`x86_64`, `aarch64`).
+    pub arch: String,
+    /// The user-mode emulator under which it runs (`qemu-user`), if any. A machine that is emulated as a whole (qemu's
+    /// TCG, with a kernel of its own) is not recognised: it looks like any other virtual machine.
+    pub emulator: Option<String>,
+    /// Distribution and kernel: `Debian GNU/Linux 12 (bookworm), Linux 6.1.0`; the kernel alone where there is no
+    /// `os-release`.
+    pub os: String,
+    /// Processor model as the system names it; on Arm the name of the core (`Neoverse-N1`). `unknown` without
+    /// `/proc/cpuinfo`.
+    pub cpu_model: String,
+    /// Processors that the program may use, after affinity and container limits; at least 1.
+    pub cpus: u32,
+    /// Memory of the machine in bytes, not of a container's limit; 0 where the system does not tell.
+    pub memory_bytes: u64,
+}
+
+impl HostFacts {
+    /// The facts as they stand in a run record. `shared_with_server` says whether the server runs on this machine.
+    pub fn into_record(self, shared_with_server: bool) -> HostRecord {
+        let Self { arch, emulator, os, cpu_model, cpus, memory_bytes } = self;
+        HostRecord { arch, emulator, os, cpu_model, cpus, memory_bytes, shared_with_server }
+    }
+}
+
+/// Looks at the machine. Reads a few small files; call it once and keep the answer.
+pub fn host() -> HostFacts {
+    let cpuinfo = read("/proc/cpuinfo");
+    HostFacts {
+        arch: std::env::consts::ARCH.to_owned(),
+        emulator: emulator::Evidence::gather(&cpuinfo).judge(),
+        os: os(&read("/etc/os-release"), &kernel()),
+        cpu_model: cpu_model::of(&cpuinfo),
+        cpus: available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
+        memory_bytes: memory_bytes(&read("/proc/meminfo")),
+    }
+}
+
+fn read(path: &str) -> String {
+    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+fn kernel() -> String {
+    let told = |u: nix::sys::utsname::UtsName| format!("{} {}", u.sysname().to_string_lossy(), u.release().to_string_lossy());
+    uname().map_or_else(|_| std::env::consts::OS.to_owned(), told)
+}
+
+fn os(os_release: &str, kernel: &str) -> String {
+    let name = os_release.lines().find_map(|l| l.strip_prefix("PRETTY_NAME=")).map(|v| v.trim().trim_matches(['"', '\'']));
+    match name.filter(|n| !n.is_empty()) {
+        Some(name) => format!("{name}, {kernel}"),
+        None => kernel.to_owned(),
+    }
+}
+
+fn memory_bytes(meminfo: &str) -> u64 {
+    let total = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|t| t.trim().strip_suffix("kB")).and_then(|t| t.trim().parse::<u64>().ok());
+    kib.and_then(|k| k.checked_mul(1024)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_has_facts() {
+        let facts = host();
+        assert_eq!(facts.arch, std::env::consts::ARCH);
+        assert!(facts.cpus >= 1 && !facts.cpu_model.is_empty(), "{facts:?}");
+        #[cfg(target_os = "linux")]
+        assert!(facts.memory_bytes > 1 << 26 && facts.os.contains("Linux") && facts.cpu_model != "unknown", "{facts:?}");
+        let record = facts.clone().into_record(true);
+        assert!(record.shared_with_server && record.cpus == facts.cpus && record.emulator == facts.emulator);
+    }
+
+    #[test]
+    fn the_os_is_the_distribution_and_the_kernel() {
+        let debian = "NAME=\"Debian GNU/Linux\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n";
+        assert_eq!(os(debian, "Linux 6.1.0"), "Debian GNU/Linux 12 (bookworm), Linux 6.1.0");
+        assert_eq!(os("PRETTY_NAME=Void\n", "Linux 6.1.0"), "Void, Linux 6.1.0");
+        assert_eq!(os("", "Linux 6.1.0"), "Linux 6.1.0");
+    }
+
+    #[test]
+    fn memory_is_told_in_kibibytes() {
+        assert_eq!(memory_bytes("MemTotal:        8135372 kB\nMemFree: 1 kB\n"), 8_135_372 * 1024);
+        assert_eq!(memory_bytes("MemTotal: much\n"), 0);
+        assert_eq!(memory_bytes(""), 0);
+    }
+}
