@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use crate::document::{Block, Card, Cell, Figure, Panels, ReportModel, RowKind, Table, Tone};
-use crate::escape::html as esc;
 use crate::svg;
 
 const STYLE: &str = include_str!("html/style.css");
+
+/// Characters of a cell that stays on one line.
+const SHORT: usize = 18;
 
 /// Renders a report as an HTML page.
 pub fn render(report: &ReportModel) -> String {
@@ -34,6 +36,20 @@ pub fn render(report: &ReportModel) -> String {
     let _ = writeln!(out, "<script type=\"application/json\" id=\"comparison\">{}</script>\n</section>", report.data);
     out.push_str("</main>\n</body>\n</html>\n");
     out
+}
+
+/// Escaped text in which a number keeps its percent sign.
+fn esc(text: &str) -> String {
+    crate::escape::html(text).replace(" %", "\u{a0}%")
+}
+
+/// The same, and short words with hyphens, such as regions, stay on one line.
+fn esc_unbroken(text: &str) -> String {
+    let keep = |word: &str| match word {
+        w if w.contains('-') && w.chars().count() <= SHORT => format!("<span class=\"k\">{}</span>", esc(w)),
+        w => esc(w),
+    };
+    text.split(' ').map(keep).collect::<Vec<_>>().join(" ").replace(" %", "\u{a0}%")
 }
 
 fn header(out: &mut String, report: &ReportModel) {
@@ -103,7 +119,7 @@ fn card(out: &mut String, c: &Card) {
     if !c.details.is_empty() {
         out.push_str("<dl>\n");
         for (label, value) in &c.details {
-            let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", esc(label), esc(value));
+            let _ = writeln!(out, "<div><dt>{}</dt><dd>{}</dd></div>", esc_unbroken(label), esc(value));
         }
         out.push_str("</dl>\n");
     }
@@ -141,7 +157,7 @@ fn table(out: &mut String, t: &Table) {
     out.push_str("<thead><tr>");
     for c in &t.columns {
         let class = if c.numeric { " class=\"n\"" } else { "" };
-        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", esc(&c.head));
+        let _ = write!(out, "<th scope=\"col\"{class}>{}</th>", esc_unbroken(&c.head));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &t.rows {
@@ -162,7 +178,15 @@ fn table(out: &mut String, t: &Table) {
 
 fn cell(out: &mut String, c: &Cell, heads: bool, numeric: bool) {
     let (tag, scope) = if heads { ("th", " scope=\"row\"") } else { ("td", "") };
-    let class = if numeric { " class=\"n\"" } else { "" };
+    // Short texts such as dates and names look best on one line.
+    let short = c.text.chars().count() + c.note.chars().count() <= SHORT;
+    let class = if numeric {
+        " class=\"n\""
+    } else if short {
+        " class=\"k\""
+    } else {
+        ""
+    };
     let text = esc(&c.text);
     let value = match c.tone {
         Tone::Plain => text,

@@ -134,6 +134,8 @@ fn wrapped(out: &mut String, mark: &str, text: &str) {
 
 /// Lines of at most so many columns, broken at blanks; a longer word is broken anywhere.
 fn wrap(text: &str, columns: usize) -> Vec<String> {
+    // A number keeps its percent sign.
+    let text = text.replace(" %", "\u{a0}%");
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let used = lines.last().map_or(0, |l| width(l));
@@ -158,7 +160,7 @@ fn wrap(text: &str, columns: usize) -> Vec<String> {
             }
         }
     }
-    lines
+    lines.into_iter().map(|l| l.replace('\u{a0}', " ")).collect()
 }
 
 #[cfg(test)]
@@ -178,7 +180,8 @@ mod tests {
         fn no_line_is_too_long_and_no_letter_is_lost(text in "\\PC{0,80}", columns in 2usize..30) {
             let lines = wrap(&text, columns);
             prop_assert!(lines.iter().all(|l| width(l) <= columns));
-            prop_assert_eq!(lines.concat().replace(' ', ""), text.replace(' ', ""));
+            let letters = |t: &str| t.replace([' ', '\u{a0}'], "");
+            prop_assert_eq!(letters(&lines.concat()), letters(&text));
         }
     }
 }

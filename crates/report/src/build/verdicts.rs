@@ -7,7 +7,7 @@ use crate::document::{Answer, Block, Card, Cell, RowKind, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
     ABSENT, column_decimals, delta_decimals, dollar_decimals, fixed, percent, range, ratio, ratio_interval, short_percent,
-    signed_percent, significant_decimals,
+    signed_percent,
 };
 
 /// The tone of a verdict.
@@ -135,7 +135,7 @@ fn undecided(j: &Judgement) -> String {
     let text = j.verdict.text();
     let why = text.strip_prefix("undecided: ").unwrap_or_default().to_owned();
     match j.detectable {
-        Some(d) => format!("{why}; smallest difference that trials like these find: {}", short_percent(d)),
+        Some(d) => format!("{why}; trials like these find differences from {} on", short_percent(d)),
         None => why,
     }
 }
@@ -158,7 +158,8 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
-    let mut blocks = verdict_blocks(all);
+    // The rule of decision stands right above, among the facts.
+    let mut blocks = verdict_blocks(all).split_off(1);
     blocks.extend(figures::price_performance(all).map(Block::Figure));
     blocks
 }
@@ -205,14 +206,12 @@ fn workload_cell(w: &WorkloadResult, i: usize) -> Cell {
 }
 
 fn price_table(all: &Context<'_>, region: &str) -> Table {
-    let bills = all.comparison.bills.iter().find(|b| b.region == region);
-    let months = bills.map_or(0, |b| b.horizon_months);
+    let months = all.comparison.bills.iter().find(|b| b.region == region).map_or(0, |b| b.horizon_months);
     let caption = format!("Price-performance in {}: the cost of {months} months against the throughput", clean(region));
     let total = format!("#{months} months");
     let heads = [
         "Workload",
         "Contender",
-        "#Month",
         &total,
         "#USD per unit, lower is better",
         "#Units per USD, higher is better",
@@ -221,14 +220,14 @@ fn price_table(all: &Context<'_>, region: &str) -> Table {
     ];
     let mut table = Table::new(caption, &heads);
     for w in &all.comparison.workloads {
-        let rows = |c: &'_ ContenderResult| c.price.iter().find(|p| p.region == region).cloned();
-        let prices: Vec<Option<PricePerformance>> = w.contenders.iter().map(rows).collect();
+        let price = |c: &ContenderResult| c.price.iter().find(|p| p.region == region).cloned();
+        let prices: Vec<Option<PricePerformance>> = w.contenders.iter().map(price).collect();
         let dollars = dollar_decimals(prices.iter().flatten().filter_map(|p| p.usd_per_unit));
-        let largest = prices.iter().flatten().filter_map(|p| p.units_per_usd).fold(0.0, f64::max);
-        let units = significant_decimals(largest, 4);
-        for (c, p) in w.contenders.iter().zip(&prices) {
-            let mut cells = vec![Cell::new(clean(&w.workload)), Cell::new(all.label(&c.contender))];
-            cells.extend(price_cells(all, c, p.as_ref(), dollars, units, w.metric.label()));
+        let units = column_decimals(prices.iter().flatten().filter_map(|p| p.units_per_usd));
+        for (i, (c, p)) in w.contenders.iter().zip(&prices).enumerate() {
+            let note = if i == 0 { format!("unit: {}", w.metric.label()) } else { String::new() };
+            let mut cells = vec![Cell::noted(clean(&w.workload), note), Cell::new(all.label(&c.contender))];
+            cells.extend(price_cells(all, c, p.as_ref(), dollars, units));
             table.row(RowKind::Plain, cells);
         }
     }
@@ -241,14 +240,13 @@ fn price_cells(
     price: Option<&PricePerformance>,
     dollars: usize,
     units: usize,
-    metric: &str,
 ) -> Vec<Cell> {
-    let Some(p) = price else { return vec![Cell::new(ABSENT); 6] };
+    let Some(p) = price else { return vec![Cell::new(ABSENT); 5] };
     let cost = p.usd_per_unit.map_or_else(
         || Cell::new(ABSENT),
         |v| {
             let note = p.usd_per_unit_interval.map(|i| range(i, dollars)).unwrap_or_default();
-            Cell::noted(format!("${} per {metric}", fixed(v, dollars)), note)
+            Cell::noted(format!("${}", fixed(v, dollars)), note)
         },
     );
     let work = p.units_per_usd.map_or_else(
@@ -257,7 +255,7 @@ fn price_cells(
             let turned =
                 |i: perbuck_core::stats::Interval| perbuck_core::stats::Interval { low: 1.0 / i.high, high: 1.0 / i.low };
             let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(turned(i), units)).unwrap_or_default();
-            Cell::noted(format!("{} {metric}", fixed(v, units)), note)
+            Cell::noted(fixed(v, units), note)
         },
     );
     let (ratio, verdict) = match &p.value_for_money {
@@ -265,5 +263,5 @@ fn price_cells(
         None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
         None => (Cell::new(ABSENT), Cell::new(ABSENT)),
     };
-    vec![Cell::new(p.monthly.to_string()), Cell::new(p.total.to_string()), cost, work, ratio, verdict]
+    vec![Cell::new(p.total.to_string()), cost, work, ratio, verdict]
 }
