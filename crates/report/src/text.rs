@@ -36,14 +36,14 @@ pub fn render(report: &ReportModel) -> String {
         heading(&mut out, &section.title, '─');
         blocks(&mut out, &section.blocks);
     }
-    finish(out)
+    finish(&out)
 }
 
 /// What each contender costs, for `perbuck price`.
 pub fn bills(study: &Study, bills: &[Bill]) -> String {
     let mut out = String::new();
     blocks(&mut out, &bill_blocks(study, bills));
-    finish(out)
+    finish(&out)
 }
 
 /// Answers and verdicts, for `perbuck compare`.
@@ -63,12 +63,12 @@ pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
     }
     answer_lines(&mut out, &answers(&all));
     blocks(&mut out, &verdict_blocks(&all));
-    finish(out)
+    finish(&out)
 }
 
 /// One newline at the end, whatever came before.
-fn finish(out: String) -> String {
-    let mut out: String = out.lines().map(|l| format!("{}\n", l.trim_end())).collect();
+fn finish(text: &str) -> String {
+    let mut out: String = text.lines().map(|l| format!("{}\n", l.trim_end())).collect();
     out.truncate(out.trim_end().len());
     out.push('\n');
     out

@@ -1,6 +1,8 @@
 //! Golden files, hostile names, and numbers that agree. `UPDATE_GOLDEN=1 cargo test -p perbuck-report` rewrites the
 //! golden files; look at the difference before committing it.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 mod common;
 
 use std::path::PathBuf;

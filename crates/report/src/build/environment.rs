@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::run_record::{RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::{Context, paragraph};
@@ -12,6 +12,12 @@ use crate::number::{ABSENT, bytes, fixed, list, utc};
 
 /// A fact's place in the table (group, name) and its values by contender.
 type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
+
+/// Workload, contender and a third name: the code of an error, or a table.
+type Place<'a> = (&'a str, &'a str, &'a str);
+
+/// The fewest and the most rows of a table; `None` where it was not counted.
+type Span = Option<(u64, u64)>;
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -161,7 +167,8 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
     ];
     let mut table = Table::new("Processor time", &heads);
     for (workload, contender, connections, records) in cells(all) {
-        let completed: u64 = records.iter().flat_map(|r| r.measured.transactions.values()).map(|t| t.completed()).sum();
+        let completed: u64 =
+            records.iter().flat_map(|r| r.measured.transactions.values()).map(TransactionRecord::completed).sum();
         let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
         let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
         let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
@@ -176,7 +183,7 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
 }
 
 fn errors(all: &Context<'_>) -> Vec<Block> {
-    let mut sums: BTreeMap<(&str, &str, &str), (u64, BTreeSet<&str>, &str)> = BTreeMap::new();
+    let mut sums: BTreeMap<Place<'_>, (u64, BTreeSet<&str>, &str)> = BTreeMap::new();
     for r in all.records {
         for (code, e) in &r.errors {
             let sum = sums.entry((&r.key.workload, &r.key.contender, code)).or_insert((0, BTreeSet::new(), &e.example));
@@ -200,7 +207,7 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
 fn rows(all: &Context<'_>) -> Table {
     let heads = ["Workload", "Contender", "Table", "#Rows before", "#Rows after"];
     let mut table = Table::new("Rows, from the fewest to the most over all trials", &heads);
-    let mut seen: BTreeMap<(&str, &str, &str), [Option<(u64, u64)>; 2]> = BTreeMap::new();
+    let mut seen: BTreeMap<Place<'_>, [Span; 2]> = BTreeMap::new();
     for r in all.records {
         for (i, counts) in [&r.workload.rows_before, &r.workload.rows_after].into_iter().enumerate() {
             for (name, n) in counts {
@@ -210,7 +217,7 @@ fn rows(all: &Context<'_>) -> Table {
         }
     }
     for ((workload, contender, name), counts) in seen {
-        let text = |span: Option<(u64, u64)>| match span {
+        let text = |span: Span| match span {
             None => ABSENT.to_owned(),
             Some((low, high)) if low == high => thousands(low),
             Some((low, high)) => format!("{}–{}", thousands(low), thousands(high)),

@@ -43,7 +43,7 @@ fn connections_of(w: &WorkloadResult) -> Vec<u32> {
 }
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let caption = format!("{}: {}, by connections", clean(&w.workload), metric_text(w.metric));
+    let caption = format!("{}: {} by connections", clean(&w.workload), metric_text(w.metric));
     let mut table = Table::new(caption, &["Contender"]);
     let points = connections_of(w);
     for p in &points {
@@ -51,7 +51,10 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     }
     table.column(&summary_text(&w.summary), true);
     let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
-    for name in all.contenders_of(w) {
+    // The baseline comes first, so that each difference stands below both of its rows.
+    let mut names = all.contenders_of(w);
+    names.sort_by_key(|n| !all.is_base(n));
+    for name in names {
         let value = |c: Option<&Measured>| {
             let Some((cell, mean)) = c.and_then(|c| c.mean.map(|m| (c, m))) else { return Cell::new(ABSENT) };
             let half = cell.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
@@ -79,7 +82,7 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
     shares.push(share(value(name), value(base)));
     let decimals = delta_decimals(shares.iter().flatten().copied());
     let text = |s: &Option<f64>| Cell::new(s.map_or_else(|| ABSENT.to_owned(), |s| signed_percent(s, decimals)));
-    let head = Cell::new(format!("{} against {}", all.label(name), all.base_label()));
+    let head = Cell::new(format!("against {}", all.base_label()));
     std::iter::once(head).chain(shares.iter().map(text)).collect()
 }
 

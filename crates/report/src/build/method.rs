@@ -46,7 +46,7 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
             thousands(DRAWS as u64)
         ),
         rule_text(&all.comparison.decision),
-        "The difference that trials like these find is the one that four of five such studies would call significant (80 % power).".to_owned(),
+        "The detectable difference beside an undecided verdict is the one that four of five such studies would call significant (80 % power).".to_owned(),
     ]
 }
 

@@ -129,9 +129,9 @@ fn summary_text(summary: &Summary) -> String {
 /// What a metric counts.
 fn metric_text(metric: Metric) -> &'static str {
     match metric {
-        Metric::Tps => "TPS: transactions per second",
-        Metric::Qps => "QPS: statements per second",
-        Metric::Tpmc => "tpmC: new-order transactions per minute",
+        Metric::Tps => "transactions per second (TPS)",
+        Metric::Qps => "statements per second (QPS)",
+        Metric::Tpmc => "new-order transactions per minute (tpmC)",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use perbuck_core::bill::{Bill, LineGroup};
 use perbuck_core::study::Study;
-use perbuck_core::units::unit_price_text;
+use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::{Context, figures, labels, paragraph, rounding_text};
 use crate::document::{Block, Cell, RowKind, Table};
@@ -127,7 +127,7 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
     }
     let unpriced = ordered.iter().any(|b| b.lines.iter().any(|l| !l.priced));
     if unpriced {
-        blocks.push(paragraph("Lines in brackets are shown and not billed."));
+        blocks.push(paragraph("Amounts in brackets are shown and not billed."));
     }
     if !sources.is_empty() {
         blocks.push(Block::Heading("Sources of prices".to_owned()));
@@ -138,51 +138,36 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
     let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(&bill.region), clean(&bill.snapshot));
-    let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "Unit", "#Month", "Price of", "Source"]);
+    let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "#Month", "Price of, source"]);
     for line in &bill.lines {
         let source = source_mark(&line.source, sources);
-        let amount = if line.priced { line.monthly.to_string() } else { format!("[{}] not billed", line.monthly) };
+        let amount = if line.priced { line.monthly.to_string() } else { format!("[{}]", line.monthly) };
+        // A line that no price is known for has no unit either.
         let unit_price = if line.unit.is_empty() { ABSENT.to_owned() } else { unit_price_text(line.unit_price) };
+        let origin = [clean(&line.price_date), source].join(" ");
         let kind = if line.priced { RowKind::Plain } else { RowKind::Muted };
-        let texts = [
-            clean(&line.item),
-            clean(&line.sku),
-            clean(&line.formula),
-            unit_price,
-            or_absent(&line.unit),
-            amount,
-            or_absent(&line.price_date),
-            source,
-        ];
+        let texts = [clean(&line.item), clean(&line.sku), clean(&line.formula), unit_price, amount, or_absent(origin.trim())];
         table.row(kind, texts.into_iter().map(Cell::new).collect());
     }
-    for group in GROUPS.iter().filter(|g| bill.lines.iter().any(|l| l.group == **g && l.priced)) {
-        sum_row(&mut table, RowKind::Delta, &format!("sum of {}", group.label()), bill.monthly_of(*group).to_string());
-    }
-    sum_row(&mut table, RowKind::Total, "month", bill.monthly().to_string());
-    let formula = format!("{} × {}", bill.horizon_months, bill.monthly());
-    sum_row(&mut table, RowKind::Total, &counted(bill.horizon_months as usize, "month"), bill.horizon_total().to_string());
-    if let Some(last) = table.rows.last_mut() {
-        last.cells[2] = Cell::new(formula);
-    }
+    sum_row(&mut table, "month", "", bill.monthly());
+    let months = counted(bill.horizon_months as usize, "month");
+    sum_row(&mut table, &months, &format!("{} × {}", bill.horizon_months, bill.monthly()), bill.horizon_total());
     table
 }
 
 fn or_absent(text: &str) -> String {
-    if text.is_empty() { ABSENT.to_owned() } else { clean(text) }
+    if text.is_empty() { ABSENT.to_owned() } else { text.to_owned() }
 }
 
-fn sum_row(table: &mut Table, kind: RowKind, head: &str, amount: String) {
-    let mut cells = vec![Cell::default(); table.columns.len()];
-    cells[0] = Cell::new(head);
-    cells[5] = Cell::new(amount);
-    table.row(kind, cells);
+fn sum_row(table: &mut Table, head: &str, formula: &str, amount: MicroUsd) {
+    let texts = [head.to_owned(), String::new(), formula.to_owned(), String::new(), amount.to_string(), String::new()];
+    table.row(RowKind::Total, texts.into_iter().map(Cell::new).collect());
 }
 
 /// The number of a source in the list below the bills.
 fn source_mark(source: &str, sources: &mut Vec<String>) -> String {
     if source.is_empty() {
-        return ABSENT.to_owned();
+        return String::new();
     }
     let source = clean(source);
     let place = sources.iter().position(|s| *s == source).unwrap_or_else(|| {

@@ -134,14 +134,20 @@ fn cost_detail(all: &Context<'_>, p: &PricePerformance) -> String {
 fn undecided(j: &Judgement) -> String {
     let text = j.verdict.text();
     let why = text.strip_prefix("undecided: ").unwrap_or_default().to_owned();
-    match j.detectable {
-        Some(d) => format!("{why}; trials like these find differences from {} on", short_percent(d)),
-        None => why,
-    }
+    [why, detectable(j)].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-fn verdict_cell(j: &Judgement) -> Cell {
-    let note = if let Verdict::Undecided { .. } = j.verdict { undecided(j) } else { String::new() };
+fn detectable(j: &Judgement) -> String {
+    j.detectable.map(|d| format!("detectable: {}", short_percent(d))).unwrap_or_default()
+}
+
+/// A verdict; where there is none, with the difference that these trials could have found and, if asked for, the reason.
+fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
+    let note = match j.verdict {
+        Verdict::Undecided { .. } if reason => undecided(j),
+        Verdict::Undecided { .. } => detectable(j),
+        _ => String::new(),
+    };
     Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
 }
 
@@ -174,7 +180,8 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
         blocks.extend(all.regions().iter().map(|r| Block::Table(price_table(all, r))));
     }
     let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \
-                   and a point without trials no figure. Ratios above 1 are in favour of the contender.";
+                   and a point without trials no figure. Ratios above 1 are in favour of the contender. The \
+                   detectable difference is the smallest that four of five studies with trials like these would find.";
     blocks.push(paragraph(missing));
     blocks
 }
@@ -186,7 +193,7 @@ fn throughput_table(all: &Context<'_>) -> Table {
     for w in &all.comparison.workloads {
         for (i, c) in w.contenders.iter().enumerate() {
             let verdict = match &c.throughput {
-                Some(j) => verdict_cell(j),
+                Some(j) => verdict_cell(j, true),
                 None if all.is_base(&c.contender) => Cell::new("baseline"),
                 None => Cell::new(ABSENT),
             };
@@ -259,7 +266,7 @@ fn price_cells(
         },
     );
     let (ratio, verdict) = match &p.value_for_money {
-        Some(j) => (ratio_cell(j), verdict_cell(j)),
+        Some(j) => (ratio_cell(j), verdict_cell(j, false)),
         None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
         None => (Cell::new(ABSENT), Cell::new(ABSENT)),
     };

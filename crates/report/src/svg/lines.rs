@@ -45,7 +45,7 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     let (left, right) = (widest(&texts) + 14.0, WIDTH - widest(&names) - 30.0);
     let (places, even) = places(&panel.connections, left, right);
     let gap = places.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min).min(right - left);
-    let apart = (gap / (panel.series.len() as f64 + 0.5)).min(15.0);
+    let apart = (gap / (panel.series.len() as f64 + 0.5)).min(18.0);
     let frame = Frame { left, right, top_value: ticks.last().copied().unwrap_or(1.0), places, apart };
 
     let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), HEIGHT);
@@ -101,7 +101,7 @@ fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: u
     let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", series.slot % 3, path.join(" "));
     for p in &series.points {
         let x = at(p.connections);
-        let dots = x - (frame.apart * 0.4).min(6.0);
+        let dots = x - (frame.apart * 0.45).min(8.0);
         for value in &p.values {
             let _ = writeln!(out, "<circle class=\"trial\" cx=\"{dots:.1}\" cy=\"{:.1}\" r=\"2\"/>", frame.y(*value));
         }

@@ -1,5 +1,5 @@
 //! A study, its bills and its trials, made up and always the same.
-#![allow(unreachable_pub, reason = "a module of test helpers")]
+#![allow(unreachable_pub, clippy::unwrap_used, reason = "a module of test helpers")]
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,9 @@ pub fn study() -> Study {
     Study::read("study.toml", STUDY).unwrap()
 }
 
-fn line(group: LineGroup, item: &str, sku: &str, count: i64, units: i64, price: i64, unit: &str, priced: bool) -> BillLine {
+/// `amount` is count, units and micro-dollars per unit.
+fn line(group: LineGroup, item: &str, sku: &str, amount: (i64, i64, i64), unit: &str, priced: bool) -> BillLine {
+    let (count, units, price) = amount;
     let unit_price = MicroUsd(price);
     BillLine {
         group,
@@ -89,12 +91,12 @@ fn line(group: LineGroup, item: &str, sku: &str, count: i64, units: i64, price: 
 
 fn bill(contender: &str, region: &str, sql: (&str, i64), store: (&str, i64), gp2: i64) -> Bill {
     let lines = vec![
-        line(LineGroup::Compute, "tidb", sql.0, 3, 730, sql.1, "h", true),
-        line(LineGroup::Compute, "tikv", store.0, 3, 730, store.1, "h", true),
-        line(LineGroup::Compute, "client", "c5.4xlarge", 1, 730, 680_000, "h", false),
-        line(LineGroup::Volume, "tikv", "gp2", 3, 1000, gp2, "GB-month", true),
-        line(LineGroup::Snapshot, "tikv", "snapshots of gp2", 3, 1045, 50_000, "GB-month", true),
-        line(LineGroup::Fee, "EKS control plane", "fixed fee", 1, 730, 100_000, "h", true),
+        line(LineGroup::Compute, "tidb", sql.0, (3, 730, sql.1), "h", true),
+        line(LineGroup::Compute, "tikv", store.0, (3, 730, store.1), "h", true),
+        line(LineGroup::Compute, "client", "c5.4xlarge", (1, 730, 680_000), "h", false),
+        line(LineGroup::Volume, "tikv", "gp2", (3, 1000, gp2), "GB-month", true),
+        line(LineGroup::Snapshot, "tikv", "snapshots of gp2", (3, 1045, 50_000), "GB-month", true),
+        line(LineGroup::Fee, "EKS control plane", "fixed fee", (1, 730, 100_000), "h", true),
     ];
     Bill {
         contender: contender.into(),
