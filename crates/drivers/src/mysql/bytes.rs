@@ -1,0 +1,174 @@
+//! The basic data types of the protocol ("Protocol Basics: Basic Data Types"). Everything that a server sends is read
+//! through [`Reader`], which never goes beyond the packet.
+
+/// The bytes are not what the protocol allows here; the text says what was being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Malformed(pub(super) &'static str);
+
+pub(super) type Parsed<T> = Result<T, Malformed>;
+
+/// A cursor over one packet.
+#[derive(Clone)]
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// How many bytes are left.
+    #[inline]
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.at
+    }
+
+    /// The next `count` bytes.
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> Parsed<&'a [u8]> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let taken = rest.get(..count).ok_or(Malformed("a packet is shorter than the lengths in it"))?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N)?);
+        Ok(array)
+    }
+
+    #[inline]
+    pub(super) fn u8(&mut self) -> Parsed<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    #[inline]
+    pub(super) fn u16(&mut self) -> Parsed<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    pub(super) fn u32(&mut self) -> Parsed<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    #[inline]
+    pub(super) fn u64(&mut self) -> Parsed<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// `int<lenenc>`. 0xFB (NULL of a text row) and 0xFF (the header of an error) are no integers.
+    #[inline]
+    pub(super) fn lenenc(&mut self) -> Parsed<u64> {
+        match self.u8()? {
+            short @ 0..=0xfa => Ok(u64::from(short)),
+            0xfc => self.u16().map(u64::from),
+            0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
+            0xfe => self.u64(),
+            _ => Err(Malformed("a length begins with a byte that none can begin with")),
+        }
+    }
+
+    /// `string<lenenc>`.
+    #[inline]
+    pub(super) fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]> {
+        let length = self.lenenc()?;
+        self.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
+    }
+
+    /// `string<NUL>`; the end of the packet is taken for the NUL, as servers have left it out.
+    pub(super) fn nul_bytes(&mut self) -> &'a [u8] {
+        let rest = self.rest();
+        let text = rest.iter().position(|b| *b == 0).map_or(rest, |nul| &rest[..nul]);
+        self.at = self.bytes.len().min(self.at - rest.len() + text.len() + 1);
+        text
+    }
+
+    /// `string<EOF>`: all that is left.
+    pub(super) fn rest(&mut self) -> &'a [u8] {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at = self.bytes.len();
+        rest
+    }
+}
+
+/// Appends `int<lenenc>`.
+#[inline]
+pub(super) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
+    let bytes = value.to_le_bytes();
+    match value {
+        0..=0xfa => out.push(bytes[0]),
+        0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&bytes[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Appends `string<lenenc>`.
+#[inline]
+pub(super) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_lenenc(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lengths_are_encoded_as_the_protocol_page_says() {
+        for (value, bytes) in [
+            (0, &[0][..]),
+            (250, &[250]),
+            (251, &[0xfc, 251, 0]),
+            (65_535, &[0xfc, 0xff, 0xff]),
+            (65_536, &[0xfd, 0, 0, 1]),
+            (0xff_ffff, &[0xfd, 0xff, 0xff, 0xff]),
+            (0x100_0000, &[0xfe, 0, 0, 0, 1, 0, 0, 0, 0]),
+            (u64::MAX, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]),
+        ] {
+            let mut out = Vec::new();
+            put_lenenc(&mut out, value);
+            assert_eq!(out, bytes);
+            assert_eq!(Reader::new(bytes).lenenc(), Ok(value));
+        }
+        assert!(Reader::new(&[0xfb]).lenenc().is_err() && Reader::new(&[0xff, 1]).lenenc().is_err());
+        assert!(Reader::new(&[0xfd, 1]).lenenc().is_err() && Reader::new(&[]).lenenc().is_err());
+    }
+
+    #[test]
+    fn a_string_ends_at_its_nul_or_with_the_packet() {
+        let mut r = Reader::new(b"ab\0cd");
+        assert_eq!((r.nul_bytes(), r.left()), (&b"ab"[..], 2));
+        assert_eq!((r.nul_bytes(), r.left()), (&b"cd"[..], 0));
+        assert_eq!((r.nul_bytes(), r.rest()), (&b""[..], &b""[..]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_lead_beyond_the_packet(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let mut r = Reader::new(&bytes);
+            while r.left() > 0 {
+                let before = r.left();
+                if r.lenenc_bytes().is_err() {
+                    let _ = r.nul_bytes();
+                }
+                prop_assert!(r.left() < before);
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The MySQL protocol, for MySQL, MariaDB and TiDB: our own code, because a load generator's own cost is part of what
+//! it measures. A statement costs one write and one read; nothing is allocated, and nothing is copied behind the
+//! socket's buffer but the cells of rows that the workload reads.
+//!
+//! From the bottom: `stream` is the socket (the only input and output) with `watchdog` for its limit, `inbox` cuts
+//! bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them, `auth`, `tls` and `login`
+//! open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and `bulk` are SQL
+//! text, `errors` says what an error number means.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
+use tokio_rustls::rustls::ClientConfig;
+
+use crate::secret::Secret;
+use crate::target::{MysqlTarget, host_text};
+
+mod answer;
+mod auth;
+mod bulk;
+mod bytes;
+mod cells;
+mod errors;
+mod execute;
+mod facts;
+mod inbox;
+mod literals;
+mod login;
+mod packets;
+mod session;
+mod stream;
+mod tls;
+mod watchdog;
+mod wire;
+
+#[cfg(test)]
+mod hostile_tests;
+
+pub use session::MysqlSession;
+
+/// A way to reach one or more servers of the MySQL protocol.
+#[derive(Debug)]
+pub struct MysqlDriver {
+    target: MysqlTarget,
+    password: Secret,
+    tls: Option<Arc<ClientConfig>>,
+    fallbacks: Arc<AtomicU64>,
+}
+
+impl MysqlDriver {
+    /// Makes a driver; nothing is connected yet.
+    ///
+    /// # Errors
+    /// `Refused` where the file of certificate authorities cannot be used; the message names it.
+    pub fn new(target: MysqlTarget, password: Secret) -> Result<Self, DriverError> {
+        if target.hosts.is_empty() {
+            return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
+        }
+        let tls = tls::config(&target)?;
+        Ok(Self { target, password, tls, fallbacks: Arc::default() })
+    }
+
+    /// How many statements, summed over all sessions, the server would not prepare (error 1461,
+    /// `max_prepared_stmt_count`, or 1295) and that are therefore executed as text. Other numbers than 0 belong into a
+    /// record: text costs the server more.
+    pub fn fallbacks(&self) -> u64 {
+        self.fallbacks.load(Ordering::Relaxed)
+    }
+
+    async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
+        let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
+        let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
+        let agreed = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
+        let reader = answer::ResultReader::new(agreed.capabilities, agreed.status);
+        MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await
+    }
+}
+
+impl Driver for MysqlDriver {
+    type Session = MysqlSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    async fn connect(&self, id: SessionId) -> Result<MysqlSession, DriverError> {
+        // Round robin: with a list of hosts connection i goes to the same one in every trial.
+        let Some((host, port)) = self.target.host(id.0) else {
+            return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
+        };
+        let limit_ms = self.target.connect_timeout_ms;
+        match tokio::time::timeout(Duration::from_millis(limit_ms.into()), self.open(host, *port)).await {
+            Ok(opened) => opened,
+            Err(_) => {
+                let place = host_text(host, *port);
+                let message = format!(
+                    "{place} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target"
+                );
+                Err(DriverError::client(ErrorClass::Lost, "timeout", message))
+            }
+        }
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        let mut session = self.connect(SessionId(0)).await?;
+        let facts = facts::facts(&mut session).await;
+        session.close().await;
+        facts
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        let mut session = self.connect(SessionId(0)).await?;
+        let counters = facts::counters(&mut session).await;
+        session.close().await;
+        counters
+    }
+}

@@ -1,0 +1,233 @@
+//! One connection as the engine uses it ("Command Phase"). The hot path is [`Session::execute`]: one write, one read,
+//! rows counted where they lie.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use perbuck_load::driver::{Access, BulkTable, Effect, Session};
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::values::{Params, Rows};
+
+use super::answer::{Form, ResultReader};
+use super::errors::{asks_for_text, asks_to_prepare_again};
+use super::execute::{Prepared, put_execute};
+use super::literals::{placeholders, put_statement};
+use super::packets::{PrepareOk, status};
+use super::wire::Wire;
+
+/// Commands ("Text Protocol", "Prepared Statements").
+pub(super) mod command {
+    pub(in crate::mysql) const QUIT: u8 = 0x01;
+    pub(in crate::mysql) const QUERY: u8 = 0x03;
+    pub(in crate::mysql) const STMT_PREPARE: u8 = 0x16;
+    pub(in crate::mysql) const STMT_EXECUTE: u8 = 0x17;
+    pub(in crate::mysql) const STMT_CLOSE: u8 = 0x19;
+}
+
+/// A statement of the catalogue on this connection.
+enum Slot {
+    /// Not used yet.
+    New,
+    /// Known to the server.
+    Prepared(Prepared),
+    /// The server would not prepare it: sent as text, with values in these places.
+    Text(Vec<usize>),
+}
+
+/// A connection to a MySQL-protocol server.
+pub struct MysqlSession {
+    pub(super) wire: Wire,
+    pub(super) reader: ResultReader,
+    catalogue: Arc<Catalogue>,
+    slots: Vec<Slot>,
+    fallbacks: Arc<AtomicU64>,
+    /// `max_allowed_packet` of the server, once somebody needed it.
+    pub(super) max_packet: Option<usize>,
+}
+
+impl MysqlSession {
+    pub(super) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
+        let catalogue = Arc::new(Catalogue::default());
+        let mut session = Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, max_packet: None };
+        if session.reader.status & status::AUTOCOMMIT == 0 {
+            // A server may be configured so; single statements would then never be durable.
+            session.run("SET autocommit = 1").await?;
+        }
+        Ok(session)
+    }
+
+    /// Whether quotes are escaped by doubling only.
+    pub(super) fn no_backslash(&self) -> bool {
+        self.reader.status & status::NO_BACKSLASH_ESCAPES != 0
+    }
+
+    /// Executes a text that returns no rows worth reading.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<Effect, DriverError> {
+        self.run_bytes(sql.as_bytes()).await
+    }
+
+    /// As [`Self::run`]; values in the text may be any bytes.
+    pub(super) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
+        self.text_query(sql).await?;
+        let mut ignored = Rows::default();
+        self.reader.read(&mut self.wire, Form::Text, &mut ignored).await
+    }
+
+    #[inline]
+    async fn text_query(&mut self, sql: &[u8]) -> Result<(), DriverError> {
+        let out = self.wire.command()?;
+        out.push(command::QUERY);
+        out.extend_from_slice(sql);
+        self.wire.send_command().await
+    }
+
+    fn unknown(&self, id: StatementId) -> DriverError {
+        let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
+        DriverError::client(ErrorClass::Fatal, "catalogue", message)
+    }
+
+    /// First use of a statement on this connection.
+    #[cold]
+    async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
+        if self.slots.get(usize::from(id.0)).is_none() {
+            return Err(self.unknown(id));
+        }
+        let catalogue = Arc::clone(&self.catalogue);
+        let sql = &catalogue.get(id).sql;
+        let out = self.wire.command()?;
+        out.push(command::STMT_PREPARE);
+        out.extend_from_slice(sql.as_bytes());
+        self.wire.send_command().await?;
+        let slot = match self.prepared().await {
+            Ok(prepared) => Slot::Prepared(prepared),
+            Err(error) if asks_for_text(&error) => {
+                self.fallbacks.fetch_add(1, Ordering::Relaxed);
+                Slot::Text(placeholders(sql, self.no_backslash()))
+            }
+            Err(error) => return Err(error),
+        };
+        if let Some(place) = self.slots.get_mut(usize::from(id.0)) {
+            *place = slot;
+        }
+        Ok(())
+    }
+
+    /// The answer to a prepare: the definitions of parameters and columns are of no use here, since servers send those
+    /// of the columns again with every result.
+    async fn prepared(&mut self) -> Result<Prepared, DriverError> {
+        let packet = self.wire.packet().await?;
+        let ok = match self.wire.bytes(&packet) {
+            [0xff, ..] => return Err(self.wire.server_error(&packet)),
+            payload => PrepareOk::parse(payload).map_err(|why| self.wire.malformed(why))?,
+        };
+        for count in [ok.params, ok.columns] {
+            self.reader.skip_definitions(&mut self.wire, usize::from(count)).await?;
+        }
+        self.wire.answered();
+        Ok(Prepared::new(ok))
+    }
+
+    #[cold]
+    async fn execute_text(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
+        let no_backslash = self.no_backslash();
+        let catalogue = Arc::clone(&self.catalogue);
+        let sql = &catalogue.get(id).sql;
+        let Some(Slot::Text(places)) = self.slots.get(usize::from(id.0)) else { return Err(self.unknown(id)) };
+        let out = self.wire.command()?;
+        out.push(command::QUERY);
+        if put_statement(out, sql, places, params.iter(), no_backslash).is_none() {
+            return Err(wrong_count(places.len(), params.len()));
+        }
+        self.wire.send_command().await?;
+        self.reader.read(&mut self.wire, Form::Text, rows).await
+    }
+
+    /// Closes the prepared statements of the catalogue before, if any: the server keeps them otherwise.
+    async fn close_statements(&mut self) -> Result<(), DriverError> {
+        for slot in std::mem::take(&mut self.slots) {
+            if let Slot::Prepared(prepared) = slot {
+                let out = self.wire.command()?;
+                out.push(command::STMT_CLOSE);
+                out.extend_from_slice(&prepared.id().to_le_bytes());
+                self.wire.send_unanswered().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// After a failed execution: what the server remembers of the statement is uncertain.
+    #[cold]
+    fn after_error(&mut self, id: StatementId, error: &DriverError) {
+        let Some(slot) = self.slots.get_mut(usize::from(id.0)) else { return };
+        match slot {
+            Slot::Prepared(_) if asks_to_prepare_again(error) => *slot = Slot::New,
+            Slot::Prepared(prepared) => prepared.forget_types(),
+            _ => {}
+        }
+    }
+}
+
+fn wrong_count(expected: usize, bound: usize) -> DriverError {
+    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
+    DriverError::client(ErrorClass::Fatal, "parameters", message)
+}
+
+impl Session for MysqlSession {
+    async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
+        self.close_statements().await?;
+        self.catalogue = Arc::clone(catalogue);
+        self.slots.resize_with(catalogue.statements().len(), || Slot::New);
+        Ok(())
+    }
+
+    async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
+        if !matches!(self.slots.get(usize::from(id.0)), Some(Slot::Prepared(_) | Slot::Text(_))) {
+            self.first_use(id).await?;
+        }
+        rows.start(self.catalogue.get(id).keep_rows);
+        let Some(Slot::Prepared(prepared)) = self.slots.get_mut(usize::from(id.0)) else {
+            return self.execute_text(id, params, rows).await;
+        };
+        if params.len() != prepared.params() {
+            return Err(wrong_count(prepared.params(), params.len()));
+        }
+        put_execute(self.wire.command()?, prepared, params);
+        self.wire.send_command().await?;
+        let result = self.reader.read(&mut self.wire, Form::Binary, rows).await;
+        if let Err(error) = &result {
+            self.after_error(id, error);
+        }
+        result
+    }
+
+    async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
+        self.run("BEGIN").await.map(|_| ())
+    }
+
+    async fn commit(&mut self) -> Result<(), DriverError> {
+        self.run("COMMIT").await.map(|_| ())
+    }
+
+    async fn rollback(&mut self) -> Result<(), DriverError> {
+        self.run("ROLLBACK").await.map(|_| ())
+    }
+
+    async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        rows.start(true);
+        self.text_query(sql.as_bytes()).await?;
+        self.reader.read(&mut self.wire, Form::Text, rows).await
+    }
+
+    async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        super::bulk::insert_rows(self, table, cells).await
+    }
+
+    async fn close(mut self) {
+        // The server may be gone already, and then there is nobody to take leave of.
+        if let Ok(out) = self.wire.command() {
+            out.push(command::QUIT);
+            let _ = self.wire.send_unanswered().await;
+        }
+    }
+}

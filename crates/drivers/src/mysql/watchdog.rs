@@ -1,0 +1,72 @@
+//! The limit for an answer, without a timer per statement.
+//!
+//! A load generator waits for the server hundreds of thousands of times a second, and arming and disarming a timer for
+//! each wait would cost two clock reads and two trips through the timer wheel. So there is one sleep per session that
+//! is never disarmed: it goes off every quarter of the limit, and each time it finds the same answer outstanding it
+//! counts. The first tick of an answer may come at once and the others are a quarter apart, so after the fifth one the
+//! answer has taken at least the limit, and at most five quarters of it. The price per statement is one store
+//! ([`Watchdog::rearm`]) and, when the answer is not there yet, one poll of a sleep that is already in the wheel.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep};
+
+const QUARTERS: u32 = 4;
+
+pub(super) struct Watchdog {
+    sleep: Pin<Box<Sleep>>,
+    quarter: Duration,
+    ticks: u32,
+}
+
+impl Watchdog {
+    pub(super) fn new(limit: Duration) -> Self {
+        let quarter = (limit / QUARTERS).max(Duration::from_millis(1));
+        Self { sleep: Box::pin(sleep(quarter)), quarter, ticks: 0 }
+    }
+
+    /// A new answer is waited for.
+    #[inline]
+    pub(super) fn rearm(&mut self) {
+        self.ticks = 0;
+    }
+
+    /// Ready once the answer is overdue; otherwise the task is woken at the next tick.
+    #[inline]
+    pub(super) fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        while self.sleep.as_mut().poll(cx).is_ready() {
+            self.ticks += 1;
+            self.sleep.as_mut().reset(Instant::now() + self.quarter);
+            if self.ticks > QUARTERS {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::time::Instant as Wall;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_overdue_neither_early_nor_much_too_late() {
+        let limit = Duration::from_millis(200);
+        let mut dog = Watchdog::new(limit);
+        // The sleep went off long ago, while nothing was waited for.
+        sleep(Duration::from_millis(120)).await;
+        for _ in 0..2 {
+            dog.rearm();
+            let started = Wall::now();
+            poll_fn(|cx| dog.poll_overdue(cx)).await;
+            let took = started.elapsed();
+            assert!(took >= limit && took < limit * 2, "{took:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Addresses: what is understood, what is refused, and that a password in one is never shown.
+
+use perbuck_drivers::target::{MysqlTarget, SqliteTarget, Target, TargetProblem, TlsMode};
+use proptest::prelude::*;
+
+fn mysql(text: &str) -> MysqlTarget {
+    match Target::parse(text) {
+        Ok(Target::Mysql(target)) => target,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn sqlite(text: &str) -> SqliteTarget {
+    match Target::parse(text) {
+        Ok(Target::Sqlite(target)) => target,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+fn refused(text: &str) -> TargetProblem {
+    let Err(problem) = Target::parse(text) else { panic!("{text} was taken") };
+    assert!(!problem.message.is_empty() && !problem.help.is_empty());
+    problem
+}
+
+#[test]
+fn defaults_are_what_the_documentation_says() {
+    let target = mysql("mysql://root@db/test");
+    assert_eq!(target.hosts, [("db".to_owned(), 3306)]);
+    assert_eq!((&*target.user, &*target.database, target.tls, target.ca_file), ("root", "test", TlsMode::Preferred, None));
+    assert_eq!((target.connect_timeout_ms, target.read_timeout_ms), (10_000, 60_000));
+    assert_eq!(mysql("tidb://root@db/test").hosts[0].1, 4000);
+    assert_eq!(mysql("mariadb://root@db/test").hosts[0].1, 3306);
+    let target = sqlite("sqlite:bench.db");
+    assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("bench.db"), "FULL", "WAL"));
+    assert_eq!((target.busy_timeout_ms, target.cache_kib), (60_000, 2_000));
+}
+
+#[test]
+fn everything_can_be_said() {
+    let target =
+        mysql("mysql://a%40b@db1:1,[::1]:2,db-3/my%20db?tls=verify-identity&ca=/x/ca%26.pem&connect_timeout=2s&read_timeout=1m");
+    assert_eq!(target.hosts, [("db1".to_owned(), 1), ("::1".to_owned(), 2), ("db-3".to_owned(), 3306)].map(|h| h));
+    assert_eq!((&*target.user, target.tls), ("a@b", TlsMode::VerifyIdentity));
+    assert_eq!(target.ca_file.as_deref().and_then(|p| p.to_str()), Some("/x/ca&.pem"));
+    assert_eq!((target.connect_timeout_ms, target.read_timeout_ms), (2_000, 60_000));
+    let target = sqlite("sqlite:/a%3Fb/c.db?synchronous=normal&journal_mode=delete&busy_timeout=5s&cache=64MiB");
+    assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("/a?b/c.db"), "NORMAL", "DELETE"));
+    assert_eq!((target.busy_timeout_ms, target.cache_kib), (5_000, 65_536));
+}
+
+#[test]
+fn a_password_is_refused_and_never_shown() {
+    for text in [
+        "mysql://root:hunter2@db/test",
+        "mysql://root:hun/hunter2@db/test",
+        "mysql://root:hun?hunter2@db/test",
+        "mysql://root:hunter2@@db/test",
+        "mysql://root:1/hunter2@db/test",
+        "mysql://root:#hunter2@db/test",
+        "mysql://u@root:hunter2@db/test",
+        "tidb://root:hunter2@[::1]/test",
+        "mysql://root@db/test?password=hunter2",
+        "mysql://root@db/test?tls=required&pwd=hunter2",
+    ] {
+        let problem = refused(text);
+        assert!(!format!("{problem} {problem:?}").contains("hunter2"), "{text}: {problem}");
+        assert!(!format!("{problem} {problem:?}").contains("root"), "{text}: {problem}");
+        assert!(problem.help.contains("PERBUCK_<CONTENDER>_PASSWORD") && problem.help.contains("password_file"), "{problem}");
+    }
+    for text in ["root:hunter2@db/test", "mysql:root:hunter2", "mysql://root:hunter2", "hunter2"] {
+        assert!(!refused(text).to_string().contains("hunter2"), "{text}");
+    }
+}
+
+#[test]
+fn refusals_name_the_way_out() {
+    for (text, words) in [
+        ("mysql://root@db/test?tlss=required", "did you mean `tls`?"),
+        ("mysql://root@db/test?colour=red", "tls, ca, connect_timeout, read_timeout"),
+        ("mysql://root@db/test?tls=verify", "verify-identity"),
+        ("mysql://root@db/test?read_timeout=5", "no unit"),
+        ("mysql://root@db/test?read_timeout=0s", "out of range"),
+        ("mysql://root@db/test?tls=required&tls=disabled", "twice"),
+        ("mysql://root@db:70000/test", "`db:70000` is not a host"),
+        ("mysql://root@/test", "is not a host"),
+        ("mysql://root@db", "names no database"),
+        ("mysql://db/test", "names no user"),
+        ("mysql:db", "//"),
+        ("sqlite:", "names no file"),
+        ("sqlite::memory:", "/dev/shm"),
+        ("sqlite:a.db?sinchronous=OFF", "did you mean `synchronous`?"),
+        ("sqlite:a.db?synchronous=MAYBE", "OFF, NORMAL, FULL, EXTRA"),
+        ("sqlite:a.db?cache=64", "64MiB"),
+        ("sqlite:%zz", "two hexadecimal digits"),
+        ("postgres://a@b/c", "not supported by this version"),
+        ("tikv://pd:2379", "not supported by this version"),
+        ("bench.db", "sqlite:FILE"),
+    ] {
+        let shown = refused(text).to_string();
+        assert!(shown.contains(words), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn another_database_is_beside_the_first() {
+    let with = |text: &str| Target::parse(text).unwrap().with_database("checks").address();
+    assert_eq!(with("sqlite:dir/a.db?cache=1MiB"), "sqlite:dir/a-checks.db?cache=1024KiB");
+    assert_eq!(with("sqlite:a"), "sqlite:a-checks");
+    assert_eq!(with("tidb://root@db/test"), "mysql://root@db:4000/checks");
+}
+
+fn any_target() -> impl Strategy<Value = Target> {
+    let host = prop_oneof![
+        "[a-z][a-z0-9.-]{0,12}",
+        Just("::1".to_owned()),
+        Just("2001:db8::7".to_owned()),
+        Just("127.0.0.1".to_owned())
+    ];
+    let mode = prop::sample::select(vec![
+        TlsMode::Disabled,
+        TlsMode::Preferred,
+        TlsMode::Required,
+        TlsMode::VerifyCa,
+        TlsMode::VerifyIdentity,
+    ]);
+    let name = "[^\\p{C}/#]{1,12}";
+    let hosts = prop::collection::vec((host, 1..=u16::MAX), 1..4);
+    let limits = (1..u32::MAX, 1..u32::MAX);
+    let mysql = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
+        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms))| {
+            let ca_file = ca.map(Into::into);
+            Target::Mysql(MysqlTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms })
+        },
+    );
+    let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);
+    let journal = prop::sample::select(vec!["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"]);
+    let sqlite = ("[^\\p{C}/:]{1,20}", synchronous, journal, any::<u32>(), 1..=i32::MAX as u32).prop_map(
+        |(path, synchronous, journal_mode, busy_timeout_ms, cache_kib)| {
+            let (synchronous, journal_mode) = (synchronous.to_owned(), journal_mode.to_owned());
+            Target::Sqlite(SqliteTarget { path: path.into(), synchronous, journal_mode, busy_timeout_ms, cache_kib })
+        },
+    );
+    prop_oneof![mysql, sqlite]
+}
+
+proptest! {
+    #[test]
+    fn an_address_is_read_as_what_it_was_made_from(target in any_target()) {
+        prop_assert_eq!(Target::parse(&target.address()), Ok(target));
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_panic(text in "\\PC{0,60}", scheme in "(sqlite:|mysql://|tidb://|mysql://u@h/)?") {
+        if let Ok(target) = Target::parse(&format!("{scheme}{text}")) {
+            prop_assert_eq!(Target::parse(&target.address()), Ok(target));
+        }
+    }
+
+    #[test]
+    fn no_password_is_ever_shown(before in "[a-z:/?#]{0,6}", after in "[a-z@:/?#,&=%0-9]{0,12}") {
+        let text = format!("mysql://{before}:HUNTER{after}@db/test");
+        if let Err(problem) = Target::parse(&text) {
+            prop_assert!(!format!("{problem:?}").contains("HUNTER"), "{}", problem);
+        }
+    }
+}
