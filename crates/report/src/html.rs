@@ -152,7 +152,7 @@ fn table(out: &mut String, t: &Table) {
     let caption = esc(&t.caption);
     let _ = writeln!(
         out,
-        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table>\n<caption>{caption}</caption>"
+        "<div class=\"scroll\" role=\"region\" aria-label=\"{caption}\" tabindex=\"0\">\n<table>\n<caption><span>{caption}</span></caption>"
     );
     out.push_str("<thead><tr>");
     for c in &t.columns {
