@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
+use crate::study::{Study, WorkloadSpec};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
@@ -55,6 +56,27 @@ pub fn plan(seed: Seed, contenders: &[String], workloads: &[String], connections
 /// The seed of a trial's operations. The contender is not part of it: both see the same work (common random numbers).
 pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
     seed.derive(&format!("operations {} {} {}", key.workload, key.connections, key.trial))
+}
+
+/// A fingerprint of a text, 32 hexadecimal digits: tells versions apart, and is no protection against forgery.
+pub fn fingerprint(text: &str) -> String {
+    let half = |start| Seed(start).derive(text).0;
+    format!("{:016x}{:016x}", half(1), half(2))
+}
+
+impl Study {
+    /// The fingerprint of everything that decides what is measured; prices, labels and the rule of decision do not.
+    pub fn fingerprint(&self) -> String {
+        let contenders: Vec<_> = self.contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
+        let parameters =
+            |w: &WorkloadSpec| w.parameters.iter().map(|(k, v)| (k.clone(), format!("{:?}", v.value))).collect::<Vec<_>>();
+        let workloads: Vec<_> =
+            self.workloads.iter().map(|w| (&w.name, &w.kind.value, &w.database, w.reset, parameters(w))).collect();
+        let s = &self.sweep;
+        // The connections and the number of trials may grow later: what is on disk stays comparable.
+        let sweep = (s.warmup_ns, s.duration_ns, s.workers, s.max_attempts);
+        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?} {}", self.seed.0))
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,53 @@
+//! `perbuck demo`: the whole pipeline on an embedded database, in under a minute and a half.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::args::DemoArguments;
+use crate::commands::{print, report, run, stop_on_signal};
+use crate::error::{CliError, Exit};
+use crate::{inputs, results};
+
+/// The demo is a study like any other; `{folder}` stands for the folder of this demo.
+const STUDY: &str = include_str!("../../../../studies/demo.toml");
+
+/// Runs the demo.
+pub(crate) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
+    let folder = folder(arguments)?;
+    let databases = folder.join("databases");
+    fs::create_dir_all(&databases).map_err(|e| CliError::file("make the folder", &databases, &e))?;
+    let text = STUDY.replace("sqlite:perbuck-demo/", &format!("sqlite:{}/", databases.display()));
+    let inputs = inputs::check("the demo's study", text, None).map_err(|p| CliError::problems(&p))?;
+    let stop = stop_on_signal()?;
+    eprintln!("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
+    let done = run::study(&inputs, &folder, false, &stop);
+    // The databases are a few hundred megabytes and of no use after the demo; the records stay.
+    fs::remove_dir_all(&databases).map_err(|e| CliError::file("remove", &databases, &e))?;
+    let root = done?;
+    let basis = crate::args::BasisArguments { study: None, prices: None, insist: Vec::new() };
+    let results = results::read(&root, &basis)?;
+    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
+    let html = report::write_for(&root)?;
+    print(&format!("\nReport: {}\n", absolute(&html).display()))
+}
+
+/// The folder of this demo: as asked, or a new one named by the time in the current folder.
+fn folder(arguments: &DemoArguments) -> Result<PathBuf, CliError> {
+    let wanted = match &arguments.out {
+        Some(out) => out.clone(),
+        None => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            Path::new("perbuck-demo").join(now.to_string())
+        }
+    };
+    if wanted.exists() {
+        let message = format!("{} exists already", wanted.display());
+        return Err(CliError::new(Exit::Refused, message, "name a folder that does not exist, or remove that one"));
+    }
+    Ok(wanted)
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

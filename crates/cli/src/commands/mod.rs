@@ -1,0 +1,45 @@
+//! The commands, one file each; every one returns its error instead of exiting.
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod demo;
+pub(crate) mod prepare;
+pub(crate) mod price;
+pub(crate) mod report;
+pub(crate) mod run;
+
+use std::io::{ErrorKind, Write, stdout};
+
+use perbuck_load::stop::StopToken;
+use serde::Serialize;
+
+use crate::error::{CliError, Exit};
+
+/// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(CliError::new(Exit::Files, format!("cannot write the output: {e}"), ""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a value as JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
+    let text =
+        serde_json::to_string_pretty(value).map_err(|e| CliError::new(Exit::Failed, format!("cannot write JSON: {e}"), ""))?;
+    print(&(text + "\n"))
+}
+
+/// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort.
+pub(crate) fn stop_on_signal() -> Result<StopToken, CliError> {
+    let stop = StopToken::default();
+    let raised = stop.clone();
+    let handler = move || {
+        eprintln!("\nperbuck: stopping; this trial is thrown away. Once more aborts.");
+        raised.request();
+    };
+    ctrlc::set_handler(handler).map_err(|e| CliError::new(Exit::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;
+    Ok(stop)
+}

@@ -1,0 +1,190 @@
+//! `perbuck run STUDY`: plan, prepare what is missing, run what is not on disk, check, compare.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::{Reset, Study};
+use perbuck_load::stop::StopToken;
+
+use crate::args::{BasisArguments, RunArguments};
+use crate::commands::prepare;
+use crate::commands::{print, print_json, stop_on_signal};
+use crate::data::DataState;
+use crate::error::{CliError, Exit};
+use crate::inputs::{self, Inputs};
+use crate::progress::{Progress, clock_text, second_text};
+use crate::results;
+use crate::stage::{self, Stage};
+use crate::store::Store;
+use crate::trial::{self, Context, Task};
+
+/// Runs a study.
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
+    let inputs = inputs::read(&arguments.study, arguments.prices.as_deref())?;
+    let stop = stop_on_signal()?;
+    let root = study(&inputs, &arguments.results, arguments.password.ask_password, &stop)?;
+    let basis = BasisArguments { study: None, prices: None, insist: Vec::new() };
+    let results = results::read(&root, &basis)?;
+    if arguments.json {
+        return print_json(&results.comparison);
+    }
+    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
+    print(&format!("\nWrite the report with: perbuck report {}\n", root.display()))
+}
+
+/// Runs everything of a study that is not on disk yet; returns its results folder.
+///
+/// # Errors
+/// The first failure. Finished trials are kept.
+pub(crate) fn study(
+    inputs: &Inputs,
+    results: &std::path::Path,
+    ask_password: bool,
+    stop: &StopToken,
+) -> Result<PathBuf, CliError> {
+    let fingerprint = inputs.study.fingerprint();
+    let store = Store::open(results, inputs, &fingerprint)?;
+    let plan = inputs.study.plan();
+    let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| !store.has(key)).collect();
+    let mut progress = Progress::new();
+    if missing.is_empty() {
+        progress.line(&format!("all {} trials are on disk in {}", plan.len(), store.root().display()));
+        return Ok(store.root().to_owned());
+    }
+    if missing.len() < plan.len() {
+        progress.line(&format!("{} of {} trials are on disk; going on with the others", plan.len() - missing.len(), plan.len()));
+    }
+    let stages = stage::build(inputs, ask_password)?;
+    let host = perbuck_observe::host();
+    let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
+    let mut session =
+        Session { inputs, context, stages: &stages, stop, progress, rows: BTreeMap::new(), touched: BTreeSet::new() };
+    session.prepare(&missing)?;
+    for (done, (position, key)) in missing.iter().enumerate() {
+        let record = session.trial(key, *position, plan.len(), missing.len() - done)?;
+        store.write(&record)?;
+    }
+    session.check()?;
+    Ok(store.root().to_owned())
+}
+
+/// A run of a study in progress.
+struct Session<'a> {
+    inputs: &'a Inputs,
+    context: Context<'a>,
+    stages: &'a [Box<dyn Stage>],
+    stop: &'a StopToken,
+    progress: Progress,
+    /// Rows per table as last seen, by stage.
+    rows: BTreeMap<usize, BTreeMap<String, u64>>,
+    /// Stages that had a trial.
+    touched: BTreeSet<usize>,
+}
+
+impl<'a> Session<'a> {
+    /// Position of the stage of a trial: contenders in the order of the study, workloads within.
+    fn stage_of(&self, key: &TrialKey) -> Result<usize, CliError> {
+        let study = &self.inputs.study;
+        let contender = study.contenders.iter().position(|c| c.name == key.contender);
+        let workload = study.workloads.iter().position(|w| w.name == key.workload);
+        contender
+            .zip(workload)
+            .map(|(c, w)| c * study.workloads.len() + w)
+            .ok_or_else(|| CliError::new(Exit::Failed, format!("the plan names {}, which the study does not", key.title()), ""))
+    }
+
+    /// Loads what is missing for any of the trials.
+    fn prepare(&mut self, missing: &[(usize, &TrialKey)]) -> Result<(), CliError> {
+        let mut needed = BTreeSet::new();
+        for (_, key) in missing {
+            needed.insert(self.stage_of(key)?);
+        }
+        for index in needed {
+            prepare::ensure(self.stages[index].as_ref(), self.stop, &mut self.progress)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the data into the state that the reset rule asks for; says what was done.
+    fn reset(&mut self, index: usize, key: &TrialKey) -> Result<&'static str, CliError> {
+        let stage = self.stages[index].as_ref();
+        let block = format!("{}/{}", self.inputs.study.name, key.trial);
+        let (fresh, foreign) = match stage.state()? {
+            DataState::Ours { used_by, .. } => {
+                (used_by == crate::data::FRESH || (stage.reset() == Reset::PerBlock && used_by == block), false)
+            }
+            DataState::Foreign { .. } => (false, true),
+            DataState::Absent | DataState::Unfinished => (false, false),
+        };
+        let keep = match stage.reset() {
+            Reset::Never => true,
+            Reset::PerBlock | Reset::PerTrial => fresh,
+        };
+        if foreign {
+            if !keep {
+                let message = format!(
+                    "{}: the study resets its data, but these tables were made by another tool and are not dropped",
+                    stage.title()
+                );
+                return Err(CliError::new(
+                    Exit::Refused,
+                    message,
+                    "set `reset = \"never\"` in the workload, or drop the tables yourself",
+                ));
+            }
+            return Ok("foreign");
+        }
+        if !keep {
+            prepare::load(stage, self.stop, &mut self.progress)?;
+            self.rows.remove(&index);
+        }
+        stage.mark(&block)?;
+        Ok(if keep { "kept" } else { "reloaded" })
+    }
+
+    fn trial(&mut self, key: &TrialKey, position: usize, of: usize, left: usize) -> Result<RunRecord, CliError> {
+        let index = self.stage_of(key)?;
+        let stage = self.stages[index].as_ref();
+        let data = self.reset(index, key)?;
+        let rows_before = match self.rows.remove(&index) {
+            Some(rows) => rows,
+            None => stage.rows()?,
+        };
+        let study = &self.inputs.study;
+        let plan = &self.inputs.plans[index % study.workloads.len()];
+        let metric = study.workload(&key.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
+        let task = Task { key, position, stage, parameters: plan.parameters(), metric, data, rows_before };
+        let left = clock_text(trial_time(study) * left as u32);
+        let head = format!("[{}/{of}] {}", position + 1, key.title());
+        let progress = &mut self.progress;
+        progress.passing(&format!("{head} · {left} left"));
+        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
+            progress.passing(&format!("{head} · {} · {left} left", second_text(interval)));
+        })?;
+        self.touched.insert(index);
+        self.rows.insert(index, record.workload.rows_after.clone());
+        let flags: Vec<String> = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
+        self.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
+        Ok(record)
+    }
+
+    /// Checks the data of every stage that had a trial.
+    fn check(&mut self) -> Result<(), CliError> {
+        for index in &self.touched {
+            prepare::check(self.stages[*index].as_ref(), &mut self.progress)?;
+        }
+        Ok(())
+    }
+}
+
+fn trial_time(study: &Study) -> Duration {
+    Duration::from_nanos(study.sweep.warmup_ns + study.sweep.duration_ns)
+}
+
+/// A rate for people: thousands separated above 1000, one decimal below.
+fn figure(value: f64) -> String {
+    if value >= 1000.0 { perbuck_core::units::thousands(value.round() as u64) } else { format!("{value:.1}") }
+}

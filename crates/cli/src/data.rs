@@ -1,0 +1,130 @@
+//! What data a target holds: a small table in the target itself, so that a run knows what is prepared and by whom.
+
+use std::collections::BTreeMap;
+
+use perbuck_core::plan;
+use perbuck_core::units::Seed;
+use perbuck_load::driver::Session;
+use perbuck_load::error::DriverError;
+use perbuck_load::loader::{LoadError, count};
+use perbuck_load::statement::Dialect;
+use perbuck_load::values::Rows;
+use perbuck_load::workload::TableSpec;
+
+/// The word for data that no trial has changed.
+pub(crate) const FRESH: &str = "fresh";
+/// The word for data whose load has not ended.
+const LOADING: &str = "loading";
+/// The table, one row per workload kind.
+const TABLE: &str = "perbuck_data";
+/// Raised when the generated rows change for the same parameters and seed.
+const DATA_VERSION: u32 = 1;
+
+/// What data a target holds for a workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum DataState {
+    /// No table of it.
+    Absent,
+    /// A load of ours that did not end.
+    Unfinished,
+    /// Ours.
+    Ours {
+        /// Of which parameters and seed.
+        fingerprint: String,
+        /// `fresh`, or who changed it last.
+        used_by: String,
+    },
+    /// Tables that another tool made.
+    Foreign {
+        /// Whether all tables are there with the expected numbers of rows.
+        complete: bool,
+        /// What is there, in words.
+        found: String,
+    },
+}
+
+/// The fingerprint of data: workload, parameters, seed and version of the generator.
+pub(crate) fn fingerprint(kind: &str, parameters: &BTreeMap<String, String>, seed: Seed) -> String {
+    plan::fingerprint(&format!("data {DATA_VERSION} {kind} {parameters:?} {}", seed.0))
+}
+
+fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use<> {
+    let doing = doing.to_owned();
+    move |error| LoadError::Server { doing, error }
+}
+
+async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Rows, LoadError> {
+    let mut rows = Rows::default();
+    session.query(sql, &mut rows).await.map_err(server(doing))?;
+    Ok(rows)
+}
+
+async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> Result<bool, LoadError> {
+    let sql = match dialect {
+        Dialect::Mysql => {
+            format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
+        }
+        Dialect::Sqlite => format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'"),
+    };
+    let doing = format!("looking for table {table}");
+    let rows = text(session, &doing, &sql).await?;
+    Ok(rows.int(0, 0).map_err(server(&doing))? > 0)
+}
+
+/// What data the target holds for workload `kind`.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn state<S: Session>(
+    session: &mut S,
+    dialect: Dialect,
+    kind: &str,
+    tables: &[TableSpec],
+) -> Result<DataState, LoadError> {
+    if exists(session, dialect, TABLE).await? {
+        let doing = "reading perbuck's notes on the data";
+        let rows = text(session, doing, &format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'")).await?;
+        if !rows.is_empty() {
+            let cell = |column| rows.display(0, column).map_err(server(doing));
+            let (fingerprint, used_by) = (cell(0)?, cell(1)?);
+            return Ok(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } });
+        }
+    }
+    let mut found = Vec::new();
+    let mut complete = true;
+    for table in tables {
+        let name = &table.bulk.name;
+        if exists(session, dialect, name).await? {
+            let rows = count(session, name).await?;
+            complete &= table.rows.is_none_or(|expected| expected == rows);
+            found.push(format!("{name} with {rows} rows"));
+        } else {
+            complete = false;
+        }
+    }
+    Ok(if found.is_empty() { DataState::Absent } else { DataState::Foreign { complete, found: found.join(", ") } })
+}
+
+/// Notes that a load begins; until [`note`] the data count as unfinished.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn begin<S: Session>(session: &mut S, kind: &str) -> Result<(), LoadError> {
+    let create = format!(
+        "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
+    );
+    text(session, "making perbuck's notes on the data", &create).await?;
+    note(session, kind, "", LOADING).await
+}
+
+/// Notes what data the target holds and who changed them.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn note<S: Session>(session: &mut S, kind: &str, fingerprint: &str, used_by: &str) -> Result<(), LoadError> {
+    let doing = "writing perbuck's notes on the data";
+    // All three are made of our own words, study names and hexadecimal digits, which hold no quote.
+    text(session, doing, &format!("DELETE FROM {TABLE} WHERE workload = '{kind}'")).await?;
+    text(session, doing, &format!("INSERT INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')")).await?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! From a results folder to a comparison.
+
+use std::path::Path;
+
+use perbuck_core::compare::{self, Comparison};
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Study;
+
+use crate::args::BasisArguments;
+use crate::error::{CliError, Exit};
+use crate::{inputs, store};
+
+/// A results folder, read and compared.
+pub(crate) struct Results {
+    /// The study whose prices and rule were applied.
+    pub(crate) study: Study,
+    /// All records.
+    pub(crate) records: Vec<RunRecord>,
+    /// What they say.
+    pub(crate) comparison: Comparison,
+}
+
+/// Reads and compares a results folder.
+///
+/// # Errors
+/// Unreadable files, a study with problems, or trials that cannot be compared.
+pub(crate) fn read(root: &Path, basis: &BasisArguments) -> Result<Results, CliError> {
+    let stored = store::read(root)?;
+    let study_path = basis.study.as_ref().unwrap_or(&stored.study);
+    let prices = basis.prices.as_ref().or(stored.prices.as_ref().filter(|_| basis.study.is_none()));
+    let inputs = inputs::read(study_path, prices.map(std::path::PathBuf::as_path))?;
+    let fingerprint = inputs.study.fingerprint();
+    if let Some(stranger) = stored.records.iter().find(|r| r.study_fingerprint != fingerprint) {
+        let message = format!("{} was measured by another version of the study {}", stranger.key.path(), study_path.display());
+        return Err(CliError::new(
+            Exit::Refused,
+            message,
+            "only prices, labels, summary and decision may differ from the study that ran",
+        ));
+    }
+    if stored.records.is_empty() {
+        let message = format!("{} holds no trial yet", root.display());
+        return Err(CliError::new(Exit::Failed, message, "run the study first: perbuck run STUDY"));
+    }
+    let comparison =
+        compare::compare(&inputs.study, &stored.records, &inputs.bills, &basis.insist).map_err(|r| CliError::refusals(&r))?;
+    Ok(Results { study: inputs.study, records: stored.records, comparison })
+}

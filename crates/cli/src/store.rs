@@ -1,0 +1,203 @@
+//! The results folder of one study: write-once records, the study and the prices they were made with.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::RunRecord;
+
+use crate::error::{CliError, Exit};
+use crate::inputs::{Inputs, read_text};
+
+/// The name of the stored study.
+const STUDY_FILE: &str = "study.toml";
+/// The name of the stored price snapshot.
+const PRICES_FILE: &str = "prices.toml";
+/// The name of the file that holds the fingerprint of what is measured.
+const FINGERPRINT_FILE: &str = "fingerprint";
+
+/// A results folder that this process alone writes to.
+#[derive(Debug)]
+pub(crate) struct Store {
+    root: PathBuf,
+    // Held until the process ends: two runs of one study would double its load.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens or makes the folder of a study and stores the study in it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, belongs to another study, or is in use.
+    pub(crate) fn open(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, CliError> {
+        let root = results.join(&inputs.study.name);
+        fs::create_dir_all(&root).map_err(|e| CliError::file("make the results folder", &root, &e))?;
+        let lock = lock(&root)?;
+        let stored = root.join(FINGERPRINT_FILE);
+        match fs::read_to_string(&stored) {
+            Ok(text) if text.trim() == fingerprint => {}
+            Ok(_) => {
+                let message = format!("{} holds trials of another version of this study", root.display());
+                let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
+                return Err(CliError::new(Exit::Refused, message, help));
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => replace(&stored, &format!("{fingerprint}\n"))?,
+            Err(e) => return Err(CliError::file("read", &stored, &e)),
+        }
+        replace(&root.join(STUDY_FILE), &inputs.text)?;
+        if let Some((_, text)) = &inputs.prices {
+            replace(&root.join(PRICES_FILE), text)?;
+        }
+        let store = Self { root, _lock: lock };
+        store.sweep_temporary()?;
+        Ok(store)
+    }
+
+    /// The folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether a trial is on disk.
+    pub(crate) fn has(&self, key: &TrialKey) -> bool {
+        self.root.join(key.path()).exists()
+    }
+
+    /// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
+    ///
+    /// # Errors
+    /// When it cannot be written; nothing half-written stays behind.
+    pub(crate) fn write(&self, record: &RunRecord) -> Result<(), CliError> {
+        let path = self.root.join(record.key.path());
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
+        let text = record.to_json().map_err(|e| {
+            CliError::new(Exit::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), "")
+        })?;
+        let temporary = write_temporary(&path, &text)?;
+        let linked = fs::hard_link(&temporary, &path).or_else(|e| match e.kind() {
+            // A file system without hard links; the lock keeps others away between the look and the rename.
+            ErrorKind::Unsupported | ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, &path),
+            _ => Err(e),
+        });
+        remove_if_there(&temporary);
+        linked.map_err(|e| CliError::file("write the record", &path, &e))?;
+        sync_folder(folder);
+        Ok(())
+    }
+
+    /// Removes what an aborted process left half-written; the lock says that no other process is writing.
+    fn sweep_temporary(&self) -> Result<(), CliError> {
+        for path in walk(&self.root)? {
+            if path.extension().is_some_and(|e| e == "partial") {
+                fs::remove_file(&path).map_err(|e| CliError::file("remove the unfinished file", &path, &e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock(root: &Path) -> Result<File, CliError> {
+    let path = root.join(".lock");
+    let file = File::create(&path).map_err(|e| CliError::file("write", &path, &e))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another perbuck is running this study ({} is locked)", path.display());
+            Err(CliError::new(Exit::Refused, message, "wait for it, or stop it"))
+        }
+        Err(TryLockError::Error(e)) => Err(CliError::file("lock", &path, &e)),
+    }
+}
+
+/// Writes a file whole or not at all, replacing what was there.
+///
+/// # Errors
+/// When it cannot be written; the old file is then untouched.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
+    let temporary = write_temporary(path, text)?;
+    fs::rename(&temporary, path).map_err(|e| {
+        remove_if_there(&temporary);
+        CliError::file("write", path, &e)
+    })
+}
+
+fn write_temporary(path: &Path, text: &str) -> Result<PathBuf, CliError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.map_err(|e| {
+        remove_if_there(&temporary);
+        CliError::file("write", path, &e)
+    })?;
+    Ok(temporary)
+}
+
+/// Removes a temporary file; one that is not there, or cannot go, is swept at the next start.
+fn remove_if_there(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Makes the new name durable; a file system that cannot do that has no better way.
+fn sync_folder(folder: &Path) {
+    if let Ok(handle) = File::open(folder) {
+        let _ = handle.sync_all();
+    }
+}
+
+/// All files below a folder, in the order of their paths.
+fn walk(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |e: &std::io::Error| CliError::file("read the results folder", &folder, e);
+        for entry in fs::read_dir(&folder).map_err(|e| unreadable(&e))? {
+            let path = entry.map_err(|e| unreadable(&e))?.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// What a results folder holds.
+pub(crate) struct Stored {
+    /// Path of the stored study.
+    pub(crate) study: PathBuf,
+    /// Path of the stored prices, where there are any.
+    pub(crate) prices: Option<PathBuf>,
+    /// All records, in the order of their paths.
+    pub(crate) records: Vec<RunRecord>,
+}
+
+/// Reads a results folder.
+///
+/// # Errors
+/// When it is no results folder, or a record in it cannot be read.
+pub(crate) fn read(root: &Path) -> Result<Stored, CliError> {
+    let study = root.join(STUDY_FILE);
+    let is_folder = fs::metadata(root).map_err(|e| CliError::file("read the results folder", root, &e))?.is_dir();
+    if !is_folder || !study.exists() {
+        let message = format!("{} is not the results folder of a study: it has no {STUDY_FILE}", root.display());
+        return Err(CliError::new(Exit::Files, message, "name the folder of one study, such as results/my-study"));
+    }
+    let mut records = Vec::new();
+    for path in walk(root)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root)) {
+        let record = RunRecord::from_json(&read_text("the record", &path)?).map_err(|e| {
+            let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
+            CliError::new(Exit::Files, format!("{} {e}", path.display()), help)
+        })?;
+        if root.join(record.key.path()) != path {
+            let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
+            return Err(CliError::new(Exit::Files, message, "put each record back to its own name"));
+        }
+        records.push(record);
+    }
+    let prices = Some(root.join(PRICES_FILE)).filter(|p| p.exists());
+    Ok(Stored { study, prices, records })
+}

@@ -1,0 +1,207 @@
+//! One trial: sample the machine at the edges of the window, run, and put everything into a record.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use perbuck_core::plan::{self, TrialKey};
+use perbuck_core::run_record::{Flag, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord};
+use perbuck_core::study::{Metric, Study};
+use perbuck_load::driver::TargetFacts;
+use perbuck_load::executor::{Observer, TrialOutcome, TrialSpec};
+use perbuck_load::stop::StopToken;
+use perbuck_observe::{CpuTime, HostFacts};
+
+use crate::error::CliError;
+use crate::stage::Stage;
+
+/// How long transactions in flight at the end are waited for.
+const DRAIN_NS: u64 = 10_000_000_000;
+/// Share of its threads' time beyond which the client counts as the limit.
+const CLIENT_LIMIT: f64 = 0.9;
+
+/// What the trials of a study share.
+pub(crate) struct Context<'a> {
+    /// The study.
+    pub(crate) study: &'a Study,
+    /// Fingerprint of what it measures.
+    pub(crate) fingerprint: &'a str,
+    /// This machine.
+    pub(crate) host: &'a HostFacts,
+}
+
+/// One trial to run.
+pub(crate) struct Task<'a> {
+    /// Which one.
+    pub(crate) key: &'a TrialKey,
+    /// Its place in the order.
+    pub(crate) position: usize,
+    /// The contender with the workload.
+    pub(crate) stage: &'a dyn Stage,
+    /// Effective parameters of the workload.
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// The figure that is compared.
+    pub(crate) metric: Metric,
+    /// `kept`, `reloaded` or `foreign`.
+    pub(crate) data: &'static str,
+    /// Rows per table before it.
+    pub(crate) rows_before: BTreeMap<String, u64>,
+}
+
+/// Samples CPU times at the edges of the window and passes seconds on to the display.
+struct Sampler<'a> {
+    server: Option<u32>,
+    opened: (CpuTime, Option<CpuTime>),
+    own: CpuTime,
+    server_ns: Option<u64>,
+    second: &'a mut dyn FnMut(&Interval),
+}
+
+impl Observer for Sampler<'_> {
+    fn opens(&mut self) {
+        self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+    }
+
+    fn second(&mut self, interval: &Interval) {
+        (self.second)(interval);
+    }
+
+    fn closes(&mut self) {
+        self.own = perbuck_observe::own_cpu().minus(self.opened.0);
+        let now = self.server.and_then(perbuck_observe::cpu_of);
+        // A server that was restarted in between has another process, and its time cannot be told.
+        self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
+    }
+}
+
+/// Runs a trial and returns its record.
+///
+/// # Errors
+/// What ended the trial; it then leaves no record.
+pub(crate) fn run(
+    context: &Context<'_>,
+    task: Task<'_>,
+    stop: &StopToken,
+    second: &mut dyn FnMut(&Interval),
+) -> Result<RunRecord, CliError> {
+    let sweep = &context.study.sweep;
+    let seed = plan::trial_seed(context.study.seed, task.key);
+    let spec = TrialSpec {
+        connections: task.key.connections,
+        workers: sweep.workers,
+        warmup_ns: sweep.warmup_ns,
+        duration_ns: sweep.duration_ns,
+        max_attempts: sweep.max_attempts,
+        seed,
+        drain_ns: DRAIN_NS,
+    };
+    let facts = task.stage.facts()?;
+    let before = task.stage.counters()?;
+    // A clock before 1970 gives 0, which a reader will notice.
+    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let idle = (CpuTime::default(), None);
+    let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, second };
+    let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(|e| CliError::trial(task.stage.title(), &e))?;
+    let (own, server_ns) = (sampler.own, sampler.server_ns);
+    let counters = differences(&before, &task.stage.counters()?);
+    let rows_after = task.stage.rows()?;
+    let mut flags = flags(&spec, &outcome, own, task.stage.embedded());
+    flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
+    let mut health = outcome.health;
+    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
+    Ok(RunRecord {
+        schema: RECORD_SCHEMA,
+        perbuck: env!("CARGO_PKG_VERSION").to_owned(),
+        study: context.study.name.clone(),
+        study_fingerprint: context.fingerprint.to_owned(),
+        key: task.key.clone(),
+        position: task.position as u32,
+        seed: context.study.seed,
+        trial_seed: seed,
+        started_unix_ms,
+        load: LoadRecord {
+            model: "closed".to_owned(),
+            connections: spec.connections,
+            workers: outcome.workers,
+            warmup_ns: spec.warmup_ns,
+            duration_ns: spec.duration_ns,
+            max_attempts: spec.max_attempts,
+        },
+        workload: WorkloadRecord {
+            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+            parameters: task.parameters,
+            data_fingerprint: task.stage.fingerprint().to_owned(),
+            data: task.data.to_owned(),
+            rows_before: task.rows_before,
+            rows_after,
+            metric: task.metric,
+        },
+        target: target_record(task.stage, &facts, counters, server_ns),
+        host: host_record(context.host, &facts),
+        measured: outcome.measured,
+        statements_whole_run: outcome.statements_whole_run,
+        errors: outcome.errors,
+        intervals: outcome.intervals,
+        health,
+        flags,
+    })
+}
+
+fn target_record(
+    stage: &dyn Stage,
+    facts: &TargetFacts,
+    server_counters: BTreeMap<String, i64>,
+    server_cpu_ns: Option<u64>,
+) -> TargetRecord {
+    TargetRecord {
+        address: stage.address().to_owned(),
+        driver: stage.driver().to_owned(),
+        version: facts.version.clone(),
+        variables: facts.variables.clone(),
+        server_counters,
+        server_cpu_ns,
+    }
+}
+
+fn host_record(host: &HostFacts, facts: &TargetFacts) -> HostRecord {
+    HostRecord {
+        arch: host.arch.clone(),
+        emulator: host.emulator.clone(),
+        os: host.os.clone(),
+        cpu_model: host.cpu_model.clone(),
+        cpus: host.cpus,
+        memory_bytes: host.memory_bytes,
+        shared_with_server: facts.on_this_machine,
+    }
+}
+
+/// What the server's counters rose by; nothing where one fell, for then the server was restarted and forgot.
+fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>) -> BTreeMap<String, i64> {
+    let change = |(name, value): (&String, &i64)| before.get(name).map(|b| (name.clone(), value - b));
+    let changes: BTreeMap<String, i64> = after.iter().filter_map(change).collect();
+    if changes.iter().any(|(name, change)| name.starts_with("Com_") && *change < 0) { BTreeMap::new() } else { changes }
+}
+
+fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let total = |count: fn(&perbuck_core::run_record::TransactionRecord) -> u64| {
+        outcome.measured.transactions.values().map(count).sum::<u64>()
+    };
+    let (completed, failed) = (total(|t| t.completed()), total(|t| t.failed));
+    if failed * 100 > completed {
+        flags.push(Flag::ManyErrors { failed, completed });
+    }
+    let gap_ms: u64 = outcome.health.gaps.iter().map(|g| g.length_ms).sum();
+    if gap_ms > 0 {
+        flags.push(Flag::Gap { total_ms: gap_ms });
+    }
+    if outcome.health.aborted > 0 {
+        flags.push(Flag::Aborted { count: outcome.health.aborted });
+    }
+    let share = (own.user_ns + own.system_ns) as f64 / (spec.duration_ns as f64 * f64::from(outcome.workers.max(1)));
+    // An embedded database runs on the client's threads; there the share says nothing about the client.
+    if !embedded && share > CLIENT_LIMIT {
+        let why = format!("its {} worker threads were busy {:.0} % of the time", outcome.workers, share * 100.0);
+        flags.push(Flag::ClientLimited { why });
+    }
+    flags
+}

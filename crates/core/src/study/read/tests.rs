@@ -1,0 +1,80 @@
+use super::*;
+
+const GOOD: &str = r#"
+schema = 1
+name = "s"
+baseline = "b"
+[price]
+snapshot = "aws-2021-03"
+regions = ["us-west-2"]
+round = "monthly"
+[[contender]]
+name = "a"
+target = "sqlite:a.db"
+node = [
+  { role = "tikv", instance = "r6g.2xlarge", count = 3, volume = { kind = "gp2", size_gb = 1000, snapshots = "daily" } },
+  { role = "client", instance = "c5.4xlarge", priced = false },
+]
+fee = [{ name = "EKS", usd_per_hour = 0.10 }]
+[[contender]]
+name = "b"
+[[workload]]
+name = "small"
+kind = "tpcc"
+warehouses = 10
+[sweep]
+connections = [8, 1]
+duration = "10s"
+[summary]
+metric = "tpmc"
+over = [1, 8]
+[decision]
+slo = { percentile = 95, at_most = "50ms" }
+"#;
+
+#[test]
+fn a_good_study_is_read_whole() {
+    let study = Study::read("s.toml", GOOD).unwrap();
+    assert_eq!((study.baseline().name.as_str(), study.seed), ("b", Seed(42)));
+    let node = &study.contenders[0].nodes[0];
+    assert_eq!((node.count, node.line), (3, 13));
+    assert!(node.volume.as_ref().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
+    assert!(!study.contenders[0].nodes[1].priced);
+    assert_eq!(study.workloads[0].metric, Some(Metric::Tpmc));
+    assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
+    assert_eq!(study.sweep.connections, [1, 8]);
+    assert_eq!(study.summary, Summary::MeanOver(vec![1, 8]));
+    assert_eq!(study.plan().len(), 2 * 2 * 5);
+}
+
+#[test]
+fn every_broken_line_is_named() {
+    let broken = [
+        ("schema = 1", "schema = 2", "schema"),
+        ("name = \"s\"", "name = \"../s\"", "folder"),
+        ("baseline = \"b\"", "baseline = \"bb\"", "did you mean `b`"),
+        ("round = \"monthly\"", "round = \"daily\"", "\"monthly\""),
+        ("count = 3", "count = 0", "outside"),
+        ("usd_per_hour = 0.10", "usd_per_hour = \"ten\"", "decimal number"),
+        ("kind = \"tpcc\"", "knd = \"tpcc\"", "kind"),
+        ("duration = \"10s\"", "duration = 10", "duration"),
+        ("over = [1, 8]", "over = [1, 9]", "does not measure"),
+        ("[sweep]", "[swep]", "sweep"),
+    ];
+    for (good, bad, expected) in broken {
+        assert!(GOOD.contains(good), "{good}");
+        let problems = Study::read("s.toml", &GOOD.replace(good, bad)).map(|s| s.name).unwrap_err();
+        let all = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        assert!(all.contains(expected), "{bad}: {all}");
+        assert!(problems.iter().all(|p| p.line > 0 && !p.help.is_empty()), "{all}");
+    }
+}
+
+#[test]
+fn two_workloads_of_one_kind_need_two_databases() {
+    let second = "[[workload]]\nname = \"large\"\nkind = \"tpcc\"\nwarehouses = 20\n[sweep]";
+    let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second)).map(|s| s.name).unwrap_err();
+    assert!(problems[0].to_string().contains("same tpcc tables"), "{problems:?}");
+    let own = second.replace("warehouses = 20", "warehouses = 20\ndatabase = \"large\"");
+    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own)).is_ok());
+}
