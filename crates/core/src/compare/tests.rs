@@ -141,10 +141,6 @@ fn emulated(mut record: RunRecord) -> RunRecord {
     record
 }
 
-fn words(list: &[&str]) -> Vec<String> {
-    list.iter().map(|w| (*w).to_owned()).collect()
-}
-
 fn arm(comparison: &Comparison) -> &ContenderResult {
     comparison.workloads[0].contenders.iter().find(|c| c.contender == "arm").unwrap()
 }
@@ -312,8 +308,8 @@ fn emulated_and_native_trials_are_not_mixed() {
     let refused = compare(&study(), &mixed, &[], &[]).unwrap_err();
     assert_eq!((refused.len(), refused[0].insist), (1, Some("emulated")));
     assert!(refused[0].reason.contains("arm/small/c00008/001.json") && refused[0].reason.contains("qemu-user"), "{refused:?}");
-    assert!(compare(&study(), &mixed, &[], &words(&["errors"])).is_err());
-    let insisted = compare(&study(), &mixed, &[], &words(&["emulated"])).unwrap();
+    assert!(compare(&study(), &mixed, &[], &["errors".into()]).is_err());
+    let insisted = compare(&study(), &mixed, &[], &["emulated".into()]).unwrap();
     assert_eq!((insisted.remarks.len(), insisted.remarks[0].trials), (1, 6));
     // All alike: allowed, with the remark.
     let all: Vec<RunRecord> = records().into_iter().map(emulated).collect();
@@ -334,9 +330,9 @@ fn unfair_trials_are_refused_unless_insisted_upon() {
     let reasons = [&refused[0].reason, &refused[1].reason];
     assert!(reasons[0].contains("1 of 12") && reasons[0].contains("x86/small/c00008/002.json"), "{reasons:?}");
     assert!(reasons[1].contains("2 of 12") && reasons[1].contains("x86/small/c00064/002.json"), "{reasons:?}");
-    let one = compare(&study(), &all, &[], &words(&["errors"])).unwrap_err();
+    let one = compare(&study(), &all, &[], &["errors".into()]).unwrap_err();
     assert_eq!((one.len(), one[0].insist), (1, Some("client-limited")));
-    let c = compare(&study(), &all, &[], &words(&["errors", "client-limited"])).unwrap();
+    let c = compare(&study(), &all, &[], &["errors".into(), "client-limited".into()]).unwrap();
     // One remark for each sort of flag, whatever its figures.
     let mut trials: Vec<usize> = c.remarks.iter().map(|r| r.trials).collect();
     trials.sort_unstable();
@@ -385,7 +381,7 @@ fn a_broken_histogram_is_refused_by_name() {
     for breakage in ["%%%", "AAAA"] {
         let mut all = records();
         all[7].measured.transactions.get_mut("mixed").unwrap().service.hdr = breakage.into();
-        let refused = compare(&study(), &all, &[], &words(&["emulated", "errors", "client-limited"])).unwrap_err();
+        let refused = compare(&study(), &all, &[], &["emulated".into(), "errors".into(), "client-limited".into()]).unwrap_err();
         assert_eq!((refused.len(), refused[0].insist), (1, None));
         assert!(refused[0].reason.starts_with("arm/small/c00008/002.json: mixed: histogram"), "{refused:?}");
     }
