@@ -1,32 +1,25 @@
 //! The processor's name from `/proc/cpuinfo`.
 
-/// The model: `model name` where the kernel tells one (x86), otherwise the names of the distinct Arm cores in the order
-/// in which they appear, otherwise `unknown`.
+/// The model: the names of the distinct Arm cores in the order in which they appear, otherwise `model name` (x86),
+/// otherwise `unknown`. On Arm a `model name` says no more than `ARMv8 Processor rev 0 (v8l)`.
 pub(crate) fn of(cpuinfo: &str) -> String {
     let pairs = || cpuinfo.lines().filter_map(|l| l.split_once(':')).map(|(k, v)| (k.trim(), v.trim()));
-    if let Some((_, name)) = pairs().find(|(k, v)| *k == "model name" && !v.is_empty()) {
-        return name.to_owned();
-    }
-    let mut names: Vec<String> = Vec::new();
+    let mut cores: Vec<String> = Vec::new();
     let mut implementer = None;
     for (key, value) in pairs() {
-        match key {
-            "CPU implementer" => implementer = hex(value),
-            "CPU part" => {
-                if let (Some(implementer), Some(part)) = (implementer, hex(value)) {
-                    names.push(core(implementer, part));
-                }
+        if key == "CPU implementer" {
+            implementer = hex(value);
+        } else if let ("CPU part", Some(implementer), Some(part)) = (key, implementer, hex(value)) {
+            let name = core(implementer, part);
+            if !cores.contains(&name) {
+                cores.push(name);
             }
-            _ => {}
         }
     }
-    let mut distinct: Vec<String> = Vec::new();
-    for name in names {
-        if !distinct.contains(&name) {
-            distinct.push(name);
-        }
+    if !cores.is_empty() {
+        return cores.join(" + ");
     }
-    if distinct.is_empty() { "unknown".to_owned() } else { distinct.join(" + ") }
+    pairs().find(|(k, v)| *k == "model name" && !v.is_empty()).map_or_else(|| "unknown".to_owned(), |(_, v)| v.to_owned())
 }
 
 fn hex(text: &str) -> Option<u32> {
@@ -95,6 +88,9 @@ mod tests {
         assert_eq!(of(&arm(&[("0x41", "0xd4f")])), "Neoverse-V2");
         assert_eq!(of(&arm(&[("0x48", "0xd01")])), "Kunpeng-920 (TaiShan v110)");
         assert_eq!(of(&arm(&[("0x41", "0xd03"), ("0x41", "0xd08"), ("0x41", "0xd03")])), "Cortex-A53 + Cortex-A72");
+        let generic = "processor\t: 0\nmodel name\t: ARMv8 Processor rev 0 (v8l)\n";
+        assert_eq!(of(&format!("{generic}{}", arm(&[("0x41", "0xd49")]))), "Neoverse-N2");
+        assert_eq!(of(generic), "ARMv8 Processor rev 0 (v8l)");
         assert_eq!(of(&arm(&[("0x99", "0x12")])), "aarch64 implementer 0x99 part 0x012");
     }
 

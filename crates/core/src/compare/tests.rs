@@ -198,7 +198,7 @@ fn price_performance_is_told_both_ways_with_its_interval() {
     let c = compare(&study(), &records(), &bills, &[]).unwrap();
     let arm = arm(&c);
     let (value, interval) = (arm.value.unwrap(), arm.interval.unwrap());
-    for (price, dollars, total) in [(&arm.price[0], 1999.999_98, 1_999_999_980), (&arm.price[1], 1999.8, 1_999_800_000)] {
+    for (price, dollars, total) in [(&arm.price[0], 1_999.999_98, 1_999_999_980), (&arm.price[1], 1_999.8, 1_999_800_000)] {
         assert_eq!(price.total, MicroUsd(total));
         near(price.usd_per_unit.unwrap(), dollars / value);
         near(price.units_per_usd.unwrap(), value / dollars);

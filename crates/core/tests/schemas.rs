@@ -1,0 +1,160 @@
+//! The published JSON Schemas say what the types say, and the published example is a record of this version.
+//!
+//! `UPDATE_GOLDEN=1 cargo test -p perbuck-core --test schemas` writes the files anew.
+
+#![expect(clippy::unwrap_used, reason = "clippy does not count the helpers of an integration test as tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use perbuck_core::compare::Comparison;
+use perbuck_core::histogram::Histogram;
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::{
+    ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, RECORD_SCHEMA, RunRecord,
+    StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
+};
+use perbuck_core::study::Metric;
+use perbuck_core::units::Seed;
+use schemars::{JsonSchema, schema_for};
+use serde_json::Value;
+
+fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(file)
+}
+
+/// The stored text of a golden file, after writing it where that is asked for.
+fn golden(file: &str, fresh: &str) -> String {
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(path(file), fresh).unwrap();
+    }
+    fs::read_to_string(path(file)).unwrap_or_else(|e| panic!("docs/schema/{file}: {e}; write it with UPDATE_GOLDEN=1"))
+}
+
+fn assert_published<T: JsonSchema>(file: &str) {
+    let fresh = serde_json::to_value(schema_for!(T)).unwrap();
+    let stored = golden(file, &(serde_json::to_string_pretty(&fresh).unwrap() + "\n"));
+    // As values: the order of keys depends on serde_json's features, which other crates of a build may switch.
+    let stored: Value = serde_json::from_str(&stored).unwrap();
+    assert!(stored == fresh, "docs/schema/{file} is out of date; write it with UPDATE_GOLDEN=1 and read the difference");
+}
+
+/// A record with something in every list and map.
+fn example() -> RunRecord {
+    let mut service = Histogram::new();
+    (1..=600u64).for_each(|i| service.record(i * 10_000));
+    let service = HistogramRecord::from_histogram(&service);
+    let new_order = TransactionRecord { committed: 594, rolled_back: 6, failed: 2, service };
+    let counts = StatementCounts { read: 6000, write: 5400, other: 1200, select: 6000, ..StatementCounts::default() };
+    RunRecord {
+        schema: RECORD_SCHEMA,
+        perbuck: "0.1.0".into(),
+        study: "example".into(),
+        study_fingerprint: "5c1f".into(),
+        key: TrialKey { contender: "arm".into(), workload: "small".into(), connections: 8, trial: 1 },
+        position: 0,
+        seed: Seed(42),
+        trial_seed: Seed(u64::MAX),
+        started_unix_ms: 1_614_556_800_000,
+        load: LoadRecord {
+            model: "closed".into(),
+            connections: 8,
+            workers: 2,
+            warmup_ns: 1_000_000_000,
+            duration_ns: 10_000_000_000,
+            max_attempts: 10,
+        },
+        workload: WorkloadRecord {
+            kind: "tpcc".into(),
+            parameters: BTreeMap::from([("warehouses".into(), "1".into())]),
+            data_fingerprint: "tpcc-1".into(),
+            data: "reloaded".into(),
+            rows_before: BTreeMap::from([("orders".into(), 30_000)]),
+            rows_after: BTreeMap::from([("orders".into(), 30_594)]),
+            metric: Metric::Tpmc,
+        },
+        target: TargetRecord {
+            address: "mysql://arm.example:4000/test".into(),
+            driver: "mysql".into(),
+            version: "8.0.11-TiDB-v7.5.0".into(),
+            variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
+            server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
+            server_cpu_ns: None,
+        },
+        host: HostRecord {
+            arch: "aarch64".into(),
+            emulator: Some("qemu-user".into()),
+            os: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0".into(),
+            cpu_model: "Neoverse-N1".into(),
+            cpus: 8,
+            memory_bytes: 16 << 30,
+            shared_with_server: false,
+        },
+        measured: Measured {
+            window_ns: 10_000_104_729,
+            transactions: BTreeMap::from([("new_order".into(), new_order)]),
+            statements: counts,
+            retries: 3,
+        },
+        statements_whole_run: counts,
+        errors: BTreeMap::from([(
+            "mysql 1213".into(),
+            ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() },
+        )]),
+        intervals: vec![Interval { start_ms: -1000, length_ms: 1000, transactions: 60, ..Interval::default() }],
+        health: Health { gaps: vec![Gap { start_ms: 2000, length_ms: 1500 }], ..Health::default() },
+        flags: vec![
+            Flag::Emulated { emulator: "qemu-user".into() },
+            Flag::ClientLimited { why: "one worker was busy".into() },
+            Flag::ManyErrors { failed: 2, completed: 600 },
+            Flag::Gap { total_ms: 1500 },
+            Flag::Aborted { count: 1 },
+        ],
+    }
+}
+
+#[test]
+fn the_schema_of_run_records_is_published() {
+    assert_published::<RunRecord>("run-record.schema.json");
+}
+
+#[test]
+fn the_schema_of_comparisons_is_published() {
+    assert_published::<Comparison>("comparison.schema.json");
+}
+
+#[test]
+fn the_published_example_is_read_and_written_byte_for_byte() {
+    let stored = golden("run-record.example.json", &example().to_json().unwrap());
+    let read = RunRecord::from_json(&stored).unwrap();
+    let mut fresh = example();
+    // The same histogram may be deflated into other bytes by another version of the library.
+    let hdr = |r: &mut RunRecord| std::mem::take(&mut r.measured.transactions.get_mut("new_order").unwrap().service.hdr);
+    let mut bare = read.clone();
+    assert!(!hdr(&mut bare).is_empty() && !hdr(&mut fresh).is_empty());
+    assert_eq!(bare, fresh);
+    assert_eq!(read.to_json().unwrap(), stored);
+    assert_eq!(read.service().unwrap().count(), 600);
+}
+
+#[test]
+fn records_with_other_fields_than_the_schemas_are_refused() {
+    let whole: Value = serde_json::from_str(&example().to_json().unwrap()).unwrap();
+    let schema = serde_json::to_value(schema_for!(RunRecord)).unwrap();
+    let required = schema["required"].as_array().unwrap();
+    assert_eq!(required.len(), whole.as_object().unwrap().len(), "every field of a record is required");
+    for name in required {
+        let mut without = whole.clone();
+        without.as_object_mut().unwrap().remove(name.as_str().unwrap()).unwrap();
+        assert!(RunRecord::from_json(&without.to_string()).is_err(), "{name}");
+    }
+    for place in ["", "/load", "/host", "/measured", "/measured/transactions/new_order/service", "/flags/0"] {
+        let mut with = whole.clone();
+        with.pointer_mut(place).unwrap().as_object_mut().unwrap().insert("password".into(), "x".into());
+        assert!(RunRecord::from_json(&with.to_string()).is_err(), "{place}");
+    }
+    let mut newer = whole;
+    newer["schema"] = (RECORD_SCHEMA + 1).into();
+    assert!(RunRecord::from_json(&newer.to_string()).unwrap_err().contains("schema 2"));
+}
