@@ -1,4 +1,5 @@
 //! Statements on real servers: values, errors and what happens to connections.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod mysql_support;
 

@@ -1,4 +1,5 @@
 //! Logging in to real servers: every method, right and wrong; every TLS mode; and what cannot be reached.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod mysql_support;
 
@@ -203,6 +204,6 @@ async fn facts_and_counters() {
         session.close().await;
         let after = driver.counters().await.unwrap();
         assert!(after["Com_select"] >= before["Com_select"] + 10);
-        assert!(after.contains_key("Questions") && after.contains_key("Bytes_sent") && after.contains_key("Innodb_rows_read"));
+        assert!(after.contains_key("Questions") && after.contains_key("Bytes_sent") && after.contains_key("Handler_read_key"));
     }
 }

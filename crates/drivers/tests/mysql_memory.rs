@@ -1,4 +1,5 @@
 //! Alone in its process, so that nobody else's memory is measured.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod mysql_support;
 

@@ -1,4 +1,5 @@
 //! Addresses: what is understood, what is refused, and that a password in one is never shown.
+#![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use perbuck_drivers::target::{MysqlTarget, SqliteTarget, Target, TargetProblem, TlsMode};
 use proptest::prelude::*;

@@ -99,7 +99,8 @@ const VARIABLES: &[&str] = &[
     "version_ssl_library",
 ];
 
-/// Counters of `SHOW GLOBAL STATUS`; a server gives those that it has.
+/// Counters of `SHOW GLOBAL STATUS`; a server gives those that it has. Rows are counted by `Handler_…` everywhere; MariaDB
+/// has given up `Innodb_rows_…`.
 const COUNTERS: &[&str] = &[
     "Aborted_clients",
     "Aborted_connects",
@@ -118,6 +119,18 @@ const COUNTERS: &[&str] = &[
     "Com_update",
     "Connections",
     "Created_tmp_disk_tables",
+    "Handler_commit",
+    "Handler_delete",
+    "Handler_read_first",
+    "Handler_read_key",
+    "Handler_read_last",
+    "Handler_read_next",
+    "Handler_read_prev",
+    "Handler_read_rnd",
+    "Handler_read_rnd_next",
+    "Handler_rollback",
+    "Handler_update",
+    "Handler_write",
     "Innodb_buffer_pool_read_requests",
     "Innodb_buffer_pool_reads",
     "Innodb_buffer_pool_wait_free",
@@ -140,6 +153,8 @@ const COUNTERS: &[&str] = &[
     "Prepared_stmt_count",
     "Queries",
     "Questions",
+    "Rows_read",
+    "Rows_sent",
     "Slow_queries",
     "Threads_connected",
     "Threads_running",
