@@ -1,0 +1,121 @@
+//! What all end-to-end tests share: the binary, a folder of their own, and studies.
+#![allow(dead_code, reason = "each test binary uses its own part of this")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A folder that vanishes with the test, in which the binary runs.
+pub struct Desk {
+    folder: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
+    }
+
+    /// An environment variable of every later command.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// The command, not started.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_perbuck"));
+        command.args(arguments).current_dir(self.folder.path()).envs(self.environment.iter().cloned());
+        command
+    }
+
+    /// Runs perbuck to its end.
+    pub fn perbuck(&self, arguments: &[&str]) -> Ended {
+        ended(self.command(arguments).output().unwrap())
+    }
+
+    /// Runs perbuck, which must succeed.
+    pub fn good(&self, arguments: &[&str]) -> Ended {
+        let ended = self.perbuck(arguments);
+        assert_eq!(ended.code, Some(0), "perbuck {arguments:?}: {ended:#?}");
+        ended
+    }
+
+    /// All records below the results folder, in the order of their paths.
+    pub fn records(&self, results: &str) -> Vec<perbuck_core::run_record::RunRecord> {
+        let mut paths = Vec::new();
+        files(&self.path(results), &mut paths);
+        let depth = self.path(results).components().count();
+        let record = |p: &&PathBuf| p.extension().is_some_and(|e| e == "json") && p.components().count() > depth + 1;
+        let read = |p: &PathBuf| perbuck_core::run_record::RunRecord::from_json(&std::fs::read_to_string(p).unwrap()).unwrap();
+        paths.iter().filter(record).map(read).collect()
+    }
+}
+
+pub fn ended(output: Output) -> Ended {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// All files below a folder, in the order of their paths.
+pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+    found.sort();
+}
+
+/// A variable that `dev/with-servers` sets.
+pub fn server(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("this test needs {name}; run it under dev/with-servers, or run dev/test"))
+}
+
+/// A study on two SQLite files with short trials.
+pub const SQLITE_STUDY: &str = r#"schema = 1
+name = "small"
+baseline = "full"
+[price]
+snapshot = "aws-2026-07"
+regions = ["us-east-1"]
+[[contender]]
+name = "full"
+target = "sqlite:full.db?synchronous=FULL"
+node = [{ role = "db", instance = "m7g.large" }]
+[[contender]]
+name = "off"
+target = "sqlite:off.db?synchronous=OFF"
+node = [{ role = "db", instance = "m7i.large" }]
+[[workload]]
+name = "rw"
+kind = "sysbench"
+table_size = 1000
+[sweep]
+connections = [1, 2]
+warmup = "50ms"
+duration = "200ms"
+trials = 2
+"#;
