@@ -10,6 +10,8 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::executor::RunError;
 use perbuck_load::loader::LoadError;
 
+use crate::progress::say;
+
 /// Exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -112,7 +114,7 @@ impl CliError {
 
     /// Prints it on standard error and gives its exit code.
     pub(crate) fn print(&self) -> ExitCode {
-        eprintln!("perbuck: {self}");
+        say(&format!("perbuck: {self}"));
         ExitCode::from(self.exit as u8)
     }
 }

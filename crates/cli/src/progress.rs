@@ -22,26 +22,24 @@ impl Progress {
     /// A line that stays.
     pub(crate) fn line(&mut self, text: &str) {
         self.clear();
-        eprintln!("{text}");
+        say(text);
     }
 
     /// A line that the next one replaces; without a terminal at most one every ten seconds.
     pub(crate) fn passing(&mut self, text: &str) {
         if self.terminal {
             self.clear();
-            eprint!("{text}");
+            write(text);
             self.open_line = true;
-            // A terminal that is gone shows nothing; the work goes on.
-            let _ = stderr().flush();
         } else if self.last.elapsed() > Duration::from_secs(10) {
-            eprintln!("{text}");
+            say(text);
             self.last = Instant::now();
         }
     }
 
     fn clear(&mut self) {
         if std::mem::take(&mut self.open_line) {
-            eprint!("\r\x1b[K");
+            write("\r\x1b[K");
         }
         self.last = Instant::now();
     }
@@ -51,6 +49,17 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// A line on standard error.
+pub(crate) fn say(text: &str) {
+    write(&format!("{text}\n"));
+}
+
+/// Writes to standard error. A terminal or pipe that is gone shows nothing, and the work goes on; `eprintln!` would panic.
+fn write(text: &str) {
+    let mut to = stderr().lock();
+    let _ = to.write_all(text.as_bytes()).and_then(|()| to.flush());
 }
 
 /// One second for people: throughput, latency, errors.

@@ -14,6 +14,7 @@ use perbuck_load::stop::StopToken;
 use serde::Serialize;
 
 use crate::error::{CliError, Exit};
+use crate::progress::say;
 
 /// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
@@ -37,7 +38,7 @@ pub(crate) fn stop_on_signal() -> Result<StopToken, CliError> {
     let stop = StopToken::default();
     let raised = stop.clone();
     let handler = move || {
-        eprintln!("\nperbuck: stopping; this trial is thrown away. Once more aborts.");
+        say("\nperbuck: stopping; this trial is thrown away. Once more aborts.");
         raised.request();
     };
     ctrlc::set_handler(handler).map_err(|e| CliError::new(Exit::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;
