@@ -49,6 +49,9 @@ impl CliError {
             std::io::ErrorKind::NotFound => "check the path",
             std::io::ErrorKind::PermissionDenied => "check the permissions of the path and of its folders",
             std::io::ErrorKind::StorageFull => "free some space on that disk and run the command again; finished trials are kept",
+            std::io::ErrorKind::FileTooLarge => {
+                "raise the limit on the size of files (ulimit -f) and run the command again; finished trials are kept"
+            }
             std::io::ErrorKind::IsADirectory => "name a file, not a folder",
             _ => "",
         };
@@ -66,6 +69,7 @@ impl CliError {
     pub(crate) fn target(who: &str, error: &DriverError) -> Self {
         let exit = match error.class {
             ErrorClass::Refused | ErrorClass::Lost => Exit::Target,
+            _ if cannot_be_opened(error.code) => Exit::Target,
             _ => Exit::Failed,
         };
         Self::new(exit, format!("{who}: {error}"), hint(error))
@@ -127,6 +131,15 @@ impl fmt::Display for CliError {
         }
         Ok(())
     }
+}
+
+/// Whether SQLite says that there is no such file, no right to write it, or no database in it: its way of being unreachable.
+fn cannot_be_opened(code: ErrorCode) -> bool {
+    const READONLY: i32 = 8;
+    const CANTOPEN: i32 = 14;
+    const NOTADB: i32 = 26;
+    // The low byte is the primary code.
+    matches!(code, ErrorCode::Sqlite(code) if matches!(code & 0xff, READONLY | CANTOPEN | NOTADB))
 }
 
 /// What a user can do about an answer of a server.
