@@ -51,8 +51,8 @@ pub(crate) fn read_text(what: &str, path: &Path) -> Result<String, CliError> {
 /// # Errors
 /// Every problem of the study, in the order of its lines.
 pub(crate) fn check(name: &str, text: String, prices: Option<(PathBuf, String)>) -> Result<Inputs, Vec<Problem>> {
-    let study = Study::read(name, &text)?;
-    let mut problems = Vec::new();
+    let (study, mut problems) = Study::read_with_problems(name, &text);
+    let Some(study) = study else { return Err(problems) };
     let keep = |problems: &mut Vec<Problem>, found: Vec<Problem>| problems.extend(found);
     let (bills, snapshot_text) = match price(name, &study, prices) {
         Ok(priced) => priced,

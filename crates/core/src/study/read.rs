@@ -18,13 +18,21 @@ impl Study {
     /// # Errors
     /// Every problem of the file, in the order of its lines.
     pub fn read(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
-        let file = TomlFile::parse(name, text.to_owned()).map_err(|p| vec![p])?;
-        let study = read_root(&file.root());
-        let problems = file.into_problems();
-        match study {
-            Some(study) if problems.is_empty() => Ok(study),
-            _ => Err(problems),
+        match Self::read_with_problems(name, text) {
+            (Some(study), problems) if problems.is_empty() => Ok(study),
+            (_, problems) => Err(problems),
         }
+    }
+
+    /// Reads a study with all problems of the file, in the order of its lines. Where there are any, the study is there
+    /// only for a caller that looks for more of them: what is wrong in it has its default.
+    pub fn read_with_problems(name: &str, text: &str) -> (Option<Self>, Vec<Problem>) {
+        let file = match TomlFile::parse(name, text.to_owned()) {
+            Ok(file) => file,
+            Err(problem) => return (None, vec![problem]),
+        };
+        let study = read_root(&file.root());
+        (study, file.into_problems())
     }
 }
 
@@ -54,7 +62,10 @@ fn read_root(root: &Section<'_>) -> Option<Study> {
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
     one_kind_per_database(root, &workloads);
-    let baseline = find_baseline(root, baseline_name, &contenders)?;
+    let baseline = find_baseline(root, baseline_name, &contenders).unwrap_or(0);
+    if contenders.is_empty() {
+        return None;
+    }
     schema?;
     let seed = Seed(seed as u64);
     let (price, sweep, summary, decision) = (price?, sweep?, summary?, decision?);
