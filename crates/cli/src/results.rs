@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perbuck_core::compare::{self, Comparison};
+use perbuck_core::compare::{self, Comparison, Remark};
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Study;
 
@@ -42,7 +42,14 @@ pub(crate) fn read(root: &Path, basis: &BasisArguments) -> Result<Results, CliEr
         let message = format!("{} holds no trial yet", root.display());
         return Err(CliError::new(Exit::Failed, message, "run the study first: perbuck run STUDY"));
     }
-    let comparison =
-        compare::compare(&inputs.study, &stored.records, &inputs.bills, &basis.insist).map_err(|r| CliError::refusals(&r))?;
-    Ok(Results { study: inputs.study, records: stored.records, comparison })
+    let plan = inputs.study.plan();
+    let (records, outside): (Vec<RunRecord>, Vec<RunRecord>) = stored.records.into_iter().partition(|r| plan.contains(&r.key));
+    let mut comparison =
+        compare::compare(&inputs.study, &records, &inputs.bills, &basis.insist).map_err(|r| CliError::refusals(&r))?;
+    if let Some(first) = outside.first() {
+        // Left out, but never silently: choosing trials after seeing them is how results are bent.
+        let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
+        comparison.remarks.push(Remark { text, trials: outside.len(), example: first.key.path() });
+    }
+    Ok(Results { study: inputs.study, records, comparison })
 }

@@ -37,6 +37,8 @@ impl Store {
         let stored = root.join(FINGERPRINT_FILE);
         match fs::read_to_string(&stored) {
             Ok(text) if text.trim() == fingerprint => {}
+            // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
+            Ok(_) if records_in(&root)?.is_empty() => replace(&stored, &format!("{fingerprint}\n"))?,
             Ok(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
@@ -165,6 +167,12 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(found)
 }
 
+/// The paths of all records below a results folder.
+fn records_in(root: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
+    Ok(walk(root)?.into_iter().filter(is_record).collect())
+}
+
 /// What a results folder holds.
 pub(crate) struct Stored {
     /// Path of the stored study.
@@ -187,7 +195,7 @@ pub(crate) fn read(root: &Path) -> Result<Stored, CliError> {
         return Err(CliError::new(Exit::Files, message, "name the folder of one study, such as results/my-study"));
     }
     let mut records = Vec::new();
-    for path in walk(root)?.into_iter().filter(|p| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root)) {
+    for path in records_in(root)? {
         let record = RunRecord::from_json(&read_text("the record", &path)?).map_err(|e| {
             let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
             CliError::new(Exit::Files, format!("{} {e}", path.display()), help)

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
-use perbuck_core::run_record::{Flag, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord};
+use perbuck_core::run_record::{
+    Flag, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, TransactionRecord, WorkloadRecord,
+};
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
 use perbuck_load::executor::{Observer, TrialOutcome, TrialSpec};
@@ -183,10 +185,8 @@ fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>) ->
 
 fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool) -> Vec<Flag> {
     let mut flags = Vec::new();
-    let total = |count: fn(&perbuck_core::run_record::TransactionRecord) -> u64| {
-        outcome.measured.transactions.values().map(count).sum::<u64>()
-    };
-    let (completed, failed) = (total(|t| t.completed()), total(|t| t.failed));
+    let total = |count: fn(&TransactionRecord) -> u64| outcome.measured.transactions.values().map(count).sum::<u64>();
+    let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
     if failed * 100 > completed {
         flags.push(Flag::ManyErrors { failed, completed });
     }

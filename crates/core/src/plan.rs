@@ -9,6 +9,7 @@ use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct TrialKey {
     /// Name of the contender.
     pub contender: String,

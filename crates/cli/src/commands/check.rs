@@ -37,7 +37,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
         duration_text(each.saturating_mul(trials as u64)),
     );
     for (contender, target) in study.contenders.iter().zip(&inputs.targets) {
-        let target = target.as_ref().map_or_else(|| "priced only, no target".to_owned(), |t| t.address());
+        let target =
+            target.as_ref().map_or_else(|| "priced only, no target".to_owned(), perbuck_drivers::target::Target::address);
         out += &format!("  {}: {target}\n", contender.name);
     }
     print(&out)

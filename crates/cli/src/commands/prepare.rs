@@ -97,7 +97,7 @@ pub(crate) fn load(stage: &dyn Stage, stop: &StopToken, progress: &mut Progress)
     let mut last = LoadProgress { rows: 0, parts: 0, of: 0 };
     stage.load(stop, &mut |p| {
         last = p;
-        let share = if p.of > 0 { p.parts * 100 / p.of } else { 0 };
+        let share = (p.parts * 100).checked_div(p.of).unwrap_or(0);
         progress.passing(&format!("loading {}: {} rows, {share} %", stage.title(), thousands(p.rows)));
     })?;
     progress.line(&format!("{}: loaded {} rows", stage.title(), thousands(last.rows)));

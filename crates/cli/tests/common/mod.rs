@@ -1,5 +1,7 @@
 //! What all end-to-end tests share: the binary, a folder of their own, and studies.
-#![allow(dead_code, reason = "each test binary uses its own part of this")]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses its own part of this")]
+
+pub mod maria;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

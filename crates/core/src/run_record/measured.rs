@@ -179,10 +179,10 @@ impl HistogramRecord {
     /// # Errors
     /// Says what is wrong with the stored text, or that its count is not the stored one.
     pub fn to_histogram(&self) -> Result<Histogram, String> {
-        if self.hdr.is_empty() {
-            return Ok(Histogram::new());
-        }
-        let h = Histogram::from_base64(&self.hdr, u128::from(self.sum_ns), self.max_ns)?;
+        let h = match self.hdr.as_str() {
+            "" => Histogram::new(),
+            hdr => Histogram::from_base64(hdr, u128::from(self.sum_ns), self.max_ns)?,
+        };
         if h.count() != self.count {
             return Err(format!("histogram holds {} values, but the record says {}", h.count(), self.count));
         }

@@ -1,0 +1,126 @@
+//! perbuck against a real MariaDB and beside the real sysbench.
+
+mod common;
+
+use common::maria::{Maria, study};
+use common::{Desk, files, server};
+
+const RW: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
+const SHORT: &str = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
+
+#[test]
+fn real_sysbench_runs_on_our_tables() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "ours_theirs");
+    desk.write("s.toml", &study(&maria.url(), RW, SHORT));
+    desk.good(&["prepare", "s.toml"]);
+    for script in ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only"] {
+        let text = maria.sysbench(&[script, "--tables=2", "--table-size=3000", "--threads=4", "--events=200", "--time=0", "run"]);
+        assert!(text.contains("total number of events:              200"), "{text}");
+    }
+    assert_eq!(maria.sql("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest2").trim(), "3000\t1\t3000");
+    // Its cleanup knows our tables too.
+    maria.sysbench(&["oltp_read_write", "--tables=2", "cleanup"]);
+    assert_eq!(maria.sql("SHOW TABLES").trim(), "perbuck_data");
+}
+
+#[test]
+fn we_run_on_tables_that_real_sysbench_made() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "theirs_ours");
+    maria.sysbench(&["oltp_read_write", "--tables=2", "--table-size=3000", "prepare"]);
+    for script in ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only"] {
+        let workload = RW.replace("oltp_read_write", script);
+        desk.write("s.toml", &study(&maria.url(), &workload, SHORT).replace("name = \"s\"", &format!("name = \"{script}\"")));
+        desk.good(&["run", "s.toml"]);
+        let record = desk.records(&format!("results/{script}")).remove(0);
+        assert_eq!(record.workload.data, "foreign");
+        assert!(record.measured.transactions[script].committed > 20, "{record:#?}");
+        assert!(record.errors.keys().all(|code| code == "mysql 1213"), "{:?}", record.errors);
+    }
+    // Tables of another tool with another size are refused, and left alone.
+    desk.write("s.toml", &study(&maria.url(), &RW.replace("3000", "4000"), SHORT));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    assert_eq!(refused.code, Some(4), "{refused:#?}");
+    assert!(refused.err.contains("did not make") && refused.err.contains("sbtest1 with 3000 rows"), "{}", refused.err);
+    assert_eq!(maria.sql("SELECT COUNT(*) FROM sbtest1").trim(), "3000");
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "refusals");
+    let ask = |desk: &Desk, url: &str| {
+        desk.write("s.toml", &study(url, RW, SHORT));
+        desk.perbuck(&["run", "s.toml"])
+    };
+    let strangers = format!("{}?tls=verify-ca&ca={}", maria.url(), server("PERBUCK_TEST_OTHER_CA"));
+    let wrong_certificate = ask(&desk, &strangers);
+    assert_eq!(wrong_certificate.code, Some(3), "{wrong_certificate:#?}");
+    assert!(wrong_certificate.err.contains("certificate"), "{}", wrong_certificate.err);
+    let missing = ask(&desk, &maria.url().replace("refusals", "no_such_database"));
+    assert_eq!(missing.code, Some(3), "{missing:#?}");
+    assert!(missing.err.contains("CREATE DATABASE"), "{}", missing.err);
+    desk.set("PERBUCK_M_PASSWORD", "sesame-wrong-4711");
+    let wrong_password = ask(&desk, &maria.url());
+    assert_eq!(wrong_password.code, Some(3), "{wrong_password:#?}");
+    assert!(wrong_password.err.contains("PERBUCK_<CONTENDER>_PASSWORD"), "{}", wrong_password.err);
+    assert!(!wrong_password.err.contains("sesame-wrong-4711"));
+}
+
+#[test]
+fn a_table_that_vanished_ends_the_run_with_the_way_out() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "vanished");
+    desk.write("s.toml", &study(&maria.url(), RW, SHORT));
+    desk.good(&["prepare", "s.toml"]);
+    maria.sql("DROP TABLE sbtest2");
+    let ended = desk.perbuck(&["run", "s.toml"]);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+    assert!(ended.err.contains("sbtest2") && ended.err.contains("1146"), "{}", ended.err);
+    assert!(desk.records("results/s").is_empty());
+    // The way out that the message names must be one.
+    desk.good(&["prepare", "--force", "s.toml"]);
+    desk.good(&["run", "s.toml"]);
+}
+
+#[test]
+fn a_password_is_in_no_file_no_output_and_no_process_list() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "secrets");
+    desk.write("s.toml", &study(&maria.url(), RW, SHORT));
+    let by_environment = desk.good(&["run", "s.toml"]);
+    let by_file = study(&maria.url(), RW, SHORT)
+        .replace("[[workload]]", "password_file = \"word\"\n[[workload]]")
+        .replace("name = \"m\"", "name = \"f\"");
+    desk.write("f.toml", &by_file.replace("name = \"s\"", "name = \"by-file\""));
+    desk.write("word", &format!("{}\n", maria.password));
+    let mut child = desk.command(&["run", "f.toml"]).env_remove("PERBUCK_M_PASSWORD").spawn().unwrap();
+    let mut seen = String::new();
+    while child.try_wait().unwrap().is_none() {
+        seen += &std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap_or_default();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(child.wait().unwrap().success() && seen.contains("f.toml") && !seen.contains(&maria.password));
+    desk.good(&["report", "results/by-file"]);
+    assert!(!format!("{by_environment:?}").contains(&maria.password));
+    let mut found = Vec::new();
+    files(&desk.path("results"), &mut found);
+    assert!(found.len() > 8, "{found:?}");
+    for file in found {
+        let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+        assert!(!text.contains(&maria.password), "{}", file.display());
+    }
+}
+
+#[test]
+fn thousands_of_statements_are_not_prepared_beyond_what_the_server_allows() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB_KILL", "many_statements");
+    maria.sql("SET GLOBAL max_prepared_stmt_count = 50");
+    desk.write("s.toml", &study(&maria.url(), RW, &SHORT.replace("[4]", "[32]")));
+    let ended = desk.perbuck(&["run", "s.toml"]);
+    maria.sql("SET GLOBAL max_prepared_stmt_count = 16382");
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    assert!(desk.records("results/s")[0].measured.transactions["oltp_read_write"].committed > 20);
+}

@@ -1,0 +1,53 @@
+//! TPC-C on MariaDB with 32 terminals, once undisturbed and once with the server killed and started again half way.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use common::maria::{Maria, study};
+use common::{Desk, ended, server};
+
+const TPCC: &str = "kind = \"tpcc\"\nwarehouses = 2\nreset = \"never\"";
+
+fn holds(err: &str, times: usize) {
+    for condition in ["3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4"] {
+        assert_eq!(err.matches(&format!("{condition} holds")).count(), times, "{err}");
+    }
+    assert!(!err.contains("BROKEN"), "{err}");
+}
+
+#[test]
+fn conditions_hold_after_load_run_and_a_killed_server() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB_KILL", "crash");
+    let sweep = "connections = [32]\nwarmup = \"500ms\"\nduration = \"4s\"\ntrials = 1";
+    desk.write("s.toml", &study(&maria.url(), TPCC, sweep));
+    holds(&desk.good(&["prepare", "s.toml"]).err, 1);
+    holds(&desk.good(&["run", "s.toml"]).err, 1);
+    let calm = desk.records("results/s").remove(0);
+    assert!(calm.flags.is_empty() && calm.measured.transactions.len() == 5, "{:?}", calm.flags);
+    assert!(calm.measured.transactions.values().all(|t| t.committed > 0), "{:#?}", calm.measured);
+
+    let longer = study(&maria.url(), TPCC, &sweep.replace("\"4s\"", "\"12s\"")).replace("name = \"s\"", "name = \"crash\"");
+    desk.write("crash.toml", &longer);
+    let child = desk.command(&["run", "crash.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Killed once the load is on, whatever the machine's speed: when the server has seen the terminals.
+    let before = maria.status("Com_commit");
+    while maria.status("Com_commit") < before + 200 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let restart = server("PERBUCK_TEST_MARIADB_RESTART");
+    assert!(Command::new(&restart).arg("kill").status().unwrap().success());
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(Command::new(&restart).arg("start").status().unwrap().success());
+    let ended = ended(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(0), "{ended:#?}");
+    holds(&ended.err, 1);
+    assert!(ended.err.contains("nothing completed for"), "{}", ended.err);
+    let record = desk.records("results/crash").remove(0);
+    assert!(record.health.longest_gap_ns >= 1_000_000_000 && !record.health.gaps.is_empty(), "{:?}", record.health);
+    assert!(record.health.connections_lost >= 32 && record.health.reconnects >= 32, "{:?}", record.health);
+    let lost: u64 = record.errors.iter().filter(|(_, e)| e.class == "lost").map(|(_, e)| e.count).sum();
+    assert!(lost >= record.health.connections_lost, "{:?}", record.errors);
+}

@@ -1,0 +1,30 @@
+//! perbuck against a real MySQL 9: its authentication by TLS and by RSA, and a short study.
+
+mod common;
+
+use common::maria::study;
+use common::{Desk, server};
+
+const RW: &str = "kind = \"sysbench\"\ntables = 1\ntable_size = 1000\ndatabase = \"test\"";
+const SHORT: &str = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
+
+#[test]
+fn a_study_runs_with_caching_sha2_by_rsa_and_by_tls() {
+    let url = server("PERBUCK_TEST_MYSQL9").replace("root@", "sha2_user@");
+    for (name, options) in
+        [("rsa", "tls=disabled".to_owned()), ("tls", format!("tls=verify-ca&ca={}", server("PERBUCK_TEST_MYSQL9_CA")))]
+    {
+        let mut desk = Desk::new();
+        desk.set("PERBUCK_M_PASSWORD", &server("PERBUCK_TEST_MYSQL9_SHA2_PASSWORD"));
+        desk.write(
+            "s.toml",
+            &study(&format!("{url}?{options}"), RW, SHORT).replace("name = \"s\"", &format!("name = \"{name}\"")),
+        );
+        desk.good(&["run", "s.toml"]);
+        let record = desk.records(&format!("results/{name}")).remove(0);
+        assert!(record.target.version.starts_with("9."), "{}", record.target.version);
+        let whole = record.statements_whole_run;
+        assert_eq!(record.target.server_counters["Com_select"] as u64, whole.select);
+        assert!(whole.update > 10);
+    }
+}

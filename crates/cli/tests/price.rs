@@ -1,0 +1,24 @@
+//! `perbuck price` on the study of the 2021 article about TiDB on EKS: every monthly and five-year total that it printed.
+
+mod common;
+
+use common::Desk;
+
+#[test]
+fn every_published_total_appears() {
+    let desk = Desk::new();
+    let study = desk.write("eks.toml", include_str!("../../../studies/tidb-eks-arm-2021.toml"));
+    let out = desk.good(&["price", &study.display().to_string()]).out;
+    for total in ["$2,117.47", "$2,511.96", "$2,466.96", "$2,933.58", "$127,048.20", "$150,717.60", "$148,017.60", "$176,014.80"]
+    {
+        assert!(out.contains(total), "{total}: {out}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&desk.good(&["price", "--json", "eks.toml"]).out).unwrap();
+    let bills = json.as_array().unwrap();
+    assert_eq!(bills.len(), 4);
+    let arm = &bills[0];
+    let sum: i64 =
+        arm["lines"].as_array().unwrap().iter().filter(|l| l["priced"] == true).map(|l| l["monthly"].as_i64().unwrap()).sum();
+    // Micro-dollars, exact: the article's 2117.47 is 2117.468.
+    assert_eq!((arm["contender"].as_str(), sum), (Some("arm"), 2_117_468_000));
+}
