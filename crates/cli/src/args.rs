@@ -38,14 +38,21 @@ pub(crate) struct DemoArguments {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// A study and the prices to apply to it.
 #[derive(Debug, Args)]
-pub(crate) struct CheckArguments {
+pub(crate) struct StudyArguments {
     /// The study file
     #[arg(value_name = "STUDY")]
-    pub(crate) study: PathBuf,
+    pub(crate) path: PathBuf,
     /// Use this price snapshot file instead of a bundled one
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
     /// Print the problems as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -53,12 +60,8 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct PriceArguments {
-    /// The study file
-    #[arg(value_name = "STUDY")]
-    pub(crate) study: PathBuf,
-    /// Use this price snapshot file instead of a bundled one
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prices: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
     /// Print the bills as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -89,15 +92,11 @@ pub(crate) struct PrepareArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The study file
-    #[arg(value_name = "STUDY")]
-    pub(crate) study: PathBuf,
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
     /// Folder that holds the results of all studies
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,
-    /// Use this price snapshot file instead of a bundled one
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prices: Option<PathBuf>,
     /// Print the comparison as JSON at the end
     #[arg(long)]
     pub(crate) json: bool,

@@ -52,6 +52,7 @@ impl CliError {
             std::io::ErrorKind::FileTooLarge => {
                 "raise the limit on the size of files (ulimit -f) and run the command again; finished trials are kept"
             }
+            std::io::ErrorKind::NotADirectory => "a file stands where a folder is needed; move it away, or name another path",
             std::io::ErrorKind::IsADirectory => "name a file, not a folder",
             _ => "",
         };

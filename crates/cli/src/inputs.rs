@@ -28,14 +28,22 @@ pub(crate) struct Inputs {
     pub(crate) plans: Vec<Plan>,
 }
 
-/// Reads and checks a study.
+/// Reads and checks a study; `prices` replaces the snapshot that it names.
 ///
 /// # Errors
 /// An unreadable file, or every problem of the study at once.
 pub(crate) fn read(study: &Path, prices: Option<&Path>) -> Result<Inputs, CliError> {
+    read_or_list(study, prices)?.map_err(|problems| CliError::problems(&problems))
+}
+
+/// The same with the problems as a list.
+///
+/// # Errors
+/// An unreadable file.
+pub(crate) fn read_or_list(study: &Path, prices: Option<&Path>) -> Result<Result<Inputs, Vec<Problem>>, CliError> {
     let text = read_text("the study", study)?;
     let prices = prices.map(|p| read_text("the prices", p).map(|t| (p.to_owned(), t))).transpose()?;
-    check(&study.display().to_string(), text, prices).map_err(|problems| CliError::problems(&problems))
+    Ok(check(&study.display().to_string(), text, prices))
 }
 
 /// Reads a text file.

@@ -87,7 +87,7 @@ fn password(contender: &Contender, ask: bool) -> Result<Secret, CliError> {
         return Ok(Secret::new(given.into_encoded_bytes()));
     }
     if let Some(file) = &contender.password_file {
-        let mut text = read_text(&format!("the password of contender `{}`", contender.name), Path::new(&file.value))?;
+        let mut text = read_text(&format!("the password of contender `{}` in", contender.name), Path::new(&file.value))?;
         text.truncate(text.trim_end_matches(['\r', '\n']).len());
         return Ok(Secret::new(text));
     }

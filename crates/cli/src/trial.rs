@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, TransactionRecord, WorkloadRecord,
+    Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, TransactionRecord, WorkloadRecord,
 };
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
@@ -138,7 +138,7 @@ pub(crate) fn run(
             metric: task.metric,
         },
         target: target_record(task.stage, &facts, counters, server_ns),
-        host: host_record(context.host, &facts),
+        host: context.host.clone().into_record(facts.on_this_machine),
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
         errors: outcome.errors,
@@ -161,18 +161,6 @@ fn target_record(
         variables: facts.variables.clone(),
         server_counters,
         server_cpu_ns,
-    }
-}
-
-fn host_record(host: &HostFacts, facts: &TargetFacts) -> HostRecord {
-    HostRecord {
-        arch: host.arch.clone(),
-        emulator: host.emulator.clone(),
-        os: host.os.clone(),
-        cpu_model: host.cpu_model.clone(),
-        cpus: host.cpus,
-        memory_bytes: host.memory_bytes,
-        shared_with_server: facts.on_this_machine,
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Collector<'a> {
         // A moment ahead, so that every worker sees the start before it comes.
         let opens = Instant::now() + Duration::from_millis(5) + Duration::from_nanos(self.spec.warmup_ns);
         let window = Window { opens, length_ns: self.spec.duration_ns as i64 };
-        self.next_second = window.now_ns().div_euclid(SECOND_NS);
+        self.next_second = first_second(self.spec);
         if let Some(start) = &self.start {
             start.send_replace(Some(window));
         }
@@ -109,7 +109,7 @@ impl<'a> Collector<'a> {
         while self.next_second <= last && (self.next_second + 1) * SECOND_NS + PATIENCE_NS <= now_ns {
             let empty = Bucket::new(self.next_second, 0);
             let seen = self.seconds.get(&self.next_second).unwrap_or(&empty);
-            self.observer.second(&seen.interval(window.length_ns));
+            self.observer.second(&seen.interval(self.spec));
             self.next_second += 1;
         }
     }
@@ -172,15 +172,17 @@ impl Bucket {
         self.errors += other.errors;
     }
 
-    /// What records and displays show of a second.
-    pub(crate) fn interval(&self, window_ns: i64) -> Interval {
+    /// What records and displays show of a second. The first of a warm-up that is no whole number of seconds is short.
+    pub(crate) fn interval(&self, spec: &TrialSpec) -> Interval {
         let mut all = Histogram::new();
         self.kinds.iter().for_each(|k| all.merge(&k.service));
         let percentile = |p| all.percentile_ns(p).unwrap_or(0);
-        let start_ns = self.second.saturating_mul(SECOND_NS);
+        let second_ns = self.second.saturating_mul(SECOND_NS);
+        let start_ns = second_ns.max(-(spec.warmup_ns as i64));
+        let end_ns = (second_ns + SECOND_NS).min(spec.duration_ns as i64);
         Interval {
             start_ms: start_ns / 1_000_000,
-            length_ms: interval_length_ms(self.second, window_ns),
+            length_ms: ((end_ns - start_ns).max(0) / 1_000_000) as u64,
             transactions: self.kinds.iter().map(|k| k.committed + k.rolled_back).sum(),
             statements: self.statements.total(),
             errors: self.errors,
@@ -192,8 +194,7 @@ impl Bucket {
     }
 }
 
-fn interval_length_ms(second: i64, window_ns: i64) -> u64 {
-    let start = second.saturating_mul(SECOND_NS);
-    let end = if second < 0 { start + SECOND_NS } else { (start + SECOND_NS).min(window_ns) };
-    ((end - start).max(0) / 1_000_000) as u64
+/// The second in which the warm-up starts, relative to the measured window; 0 without a warm-up.
+pub(crate) fn first_second(spec: &TrialSpec) -> i64 {
+    (-(spec.warmup_ns as i64)).div_euclid(SECOND_NS)
 }

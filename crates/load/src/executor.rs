@@ -13,7 +13,7 @@ use perbuck_core::run_record::{
 use perbuck_core::units::Seed;
 use tokio::sync::{mpsc, watch};
 
-use crate::collector::Collector;
+use crate::collector::{Collector, first_second};
 use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::recorder::{Bucket, ErrorCounts, Recorder, Report, SECOND_NS, common_gaps};
@@ -223,7 +223,7 @@ fn finish(
         .into_iter()
         .map(|(code, e)| (code.to_string(), ErrorRecord { count: e.count, class: e.class.word().to_owned(), example: e.example }))
         .collect();
-    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals: intervals(seconds, window_ns), health }
+    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals: intervals(seconds, spec), health }
 }
 
 fn add_worker(
@@ -248,12 +248,11 @@ fn add_worker(
     }
 }
 
-/// Every second from the first with a sample to the end of the window, empty ones included.
-fn intervals(seconds: &BTreeMap<i64, Bucket>, window_ns: i64) -> Vec<Interval> {
-    let first = seconds.keys().next().copied().unwrap_or(0).min(0);
-    let last = (window_ns - 1).div_euclid(SECOND_NS);
-    let at = |s| seconds.get(&s).map_or_else(|| Bucket::new(s, 0).interval(window_ns), |bucket| bucket.interval(window_ns));
-    (first..=last).map(at).collect()
+/// Every second of warm-up and window, empty ones included.
+fn intervals(seconds: &BTreeMap<i64, Bucket>, spec: &TrialSpec) -> Vec<Interval> {
+    let last = (spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
+    let at = |s| seconds.get(&s).map_or_else(|| Bucket::new(s, 0).interval(spec), |bucket| bucket.interval(spec));
+    (first_second(spec)..=last).map(at).collect()
 }
 
 #[cfg(test)]

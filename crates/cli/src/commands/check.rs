@@ -5,14 +5,12 @@ use perbuck_core::units::duration_text;
 use crate::args::CheckArguments;
 use crate::commands::{print, print_json};
 use crate::error::CliError;
-use crate::inputs::{self, read_text};
+use crate::inputs;
 
 /// Reports every problem at once; says what a good study would do.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
-    let text = read_text("the study", &arguments.study)?;
-    let prices = arguments.prices.as_ref().map(|p| read_text("the prices", p).map(|t| (p.clone(), t))).transpose()?;
-    let checked = inputs::check(&arguments.study.display().to_string(), text, prices);
-    let inputs = match checked {
+    let path = &arguments.study.path;
+    let inputs = match inputs::read_or_list(path, arguments.study.prices.as_deref())? {
         Ok(inputs) => inputs,
         Err(problems) if arguments.json => {
             print_json(&problems)?;
@@ -26,7 +24,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
     let study = &inputs.study;
     let trials = study.plan().len();
     let each = study.sweep.warmup_ns + study.sweep.duration_ns;
-    let mut out = format!("{}: no problem found\n", arguments.study.display());
+    let mut out = format!("{}: no problem found\n", path.display());
     out += &format!(
         "{} contenders × {} workloads × {} points × {} trials = {trials} trials of {}, {} in all\n",
         study.contenders.len(),

@@ -7,9 +7,9 @@ use crate::inputs;
 
 /// Prints the bills of a study.
 pub(crate) fn run(arguments: &PriceArguments) -> Result<(), CliError> {
-    let inputs = inputs::read(&arguments.study, arguments.prices.as_deref())?;
+    let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
     if inputs.bills.is_empty() {
-        let message = format!("{} names no prices", arguments.study.display());
+        let message = format!("{} names no prices", arguments.study.path.display());
         return Err(CliError::new(Exit::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
     }
     if arguments.json {

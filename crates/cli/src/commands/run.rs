@@ -23,7 +23,7 @@ use crate::trial::{self, Context, Task};
 
 /// Runs a study.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
-    let inputs = inputs::read(&arguments.study, arguments.prices.as_deref())?;
+    let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
     let stop = stop_on_signal()?;
     let root = study(&inputs, &arguments.results, arguments.password.ask_password, &stop)?;
     let basis = BasisArguments { study: None, prices: None, insist: Vec::new() };

@@ -1,5 +1,5 @@
 //! What the tests against real servers share. The servers are those of `dev/with-servers`.
-#![allow(dead_code)]
+#![allow(dead_code, reason = "each test binary uses its own part of this")]
 
 use std::sync::Arc;
 

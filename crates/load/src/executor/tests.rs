@@ -135,7 +135,7 @@ fn a_run_to_the_end_counts_exactly() {
     let h = t.service.to_histogram().unwrap();
     assert_eq!((h.count(), h.percentile_ns(50.0), h.max_ns()), (completed, Some(2_000_000), 2_000_000));
     // One second of warm-up and ten of window; the sum over seconds is the total.
-    assert_eq!(outcome.intervals.len(), 12);
+    assert_eq!(outcome.intervals.len(), 11);
     let windowed: u64 = outcome.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.transactions).sum();
     assert_eq!(windowed, completed);
     assert!(outcome.errors.is_empty() && outcome.health.gaps.is_empty());
@@ -214,6 +214,18 @@ fn stuck_transactions_are_aborted_after_the_drain_and_said_so() {
     let stall = Some(Duration::from_secs(3)..Duration::from_secs(1000));
     let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
     assert_eq!(outcome.health.aborted, 8);
+}
+
+#[test]
+fn seconds_cut_by_warmup_and_window_say_their_true_length() {
+    let spec = TrialSpec { warmup_ns: 1_300_000_000, duration_ns: 2_500_000_000, ..spec(4) };
+    let outcome = simulate(&spec, SimDriver::default()).unwrap();
+    let seen: Vec<(i64, u64)> = outcome.intervals.iter().map(|i| (i.start_ms, i.length_ms)).collect();
+    assert_eq!(seen, [(-1300, 300), (-1000, 1000), (0, 1000), (1000, 1000), (2000, 500)]);
+    // 4 connections, 2 ms a transaction: 2 a millisecond, whatever the length.
+    for i in &outcome.intervals[1..] {
+        assert!(i.transactions.abs_diff(2 * i.length_ms) <= 8, "{i:?}");
+    }
 }
 
 #[test]
