@@ -91,6 +91,52 @@ pub fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
+/// Asks until it is so, or gives up after two minutes.
+pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+    for _ in 0..24_000 {
+        if so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("waited in vain until {what}");
+}
+
+/// Sends a signal, by its name without `SIG`.
+pub fn signal(child: &std::process::Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success(), "kill -s {name}");
+}
+
+/// [`SQLITE_STUDY`] with parts replaced; every part must be there.
+pub fn edited(edits: &[(&str, &str)]) -> String {
+    let edit = |text: String, (from, to): &(&str, &str)| {
+        assert!(text.contains(from), "{from} is not in the study:\n{text}");
+        text.replace(from, to)
+    };
+    edits.iter().fold(SQLITE_STUDY.to_owned(), edit)
+}
+
+/// Makes [`SQLITE_STUDY`] a matter of less than a second.
+pub const QUICK: [(&str, &str); 3] = [("[1, 2]", "[1]"), ("trials = 2", "trials = 1"), ("\"200ms\"", "\"100ms\"")];
+
+/// Asserts that below a folder nothing is half-written: no temporary file, and every record is whole and in its place.
+pub fn nothing_half_written(folder: &Path) {
+    let mut paths = Vec::new();
+    files(folder, &mut paths);
+    for path in paths {
+        let name = path.to_string_lossy();
+        assert!(!name.ends_with(".partial"), "left behind: {name}");
+        // Records lie in <contender>/<workload>/c<connections>/<trial>.json, and nothing else is JSON there.
+        let is_record = path.parent().and_then(Path::file_name).is_some_and(|f| f.to_string_lossy().starts_with("c0"));
+        if name.ends_with(".json") && is_record {
+            let record = perbuck_core::run_record::RunRecord::from_json(&std::fs::read_to_string(&path).unwrap());
+            let record = record.unwrap_or_else(|e| panic!("{name} {e}"));
+            assert!(path.ends_with(record.key.path()), "{name} holds {}", record.key.path());
+        }
+    }
+}
+
 /// A variable that `dev/with-servers` sets.
 pub fn server(name: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| panic!("this test needs {name}; run it under dev/with-servers, or run dev/test"))
