@@ -1,0 +1,151 @@
+//! A study that was broken off goes on where it was: nothing is lost, doubled or measured again.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::SystemTime;
+
+use common::{Desk, edited, ended, files, nothing_half_written, signal, wait_until};
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Metric;
+
+/// Every record file with what tells whether somebody touched it.
+type Seen = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
+
+fn seen(desk: &Desk) -> Seen {
+    let mut found = Vec::new();
+    let root = desk.path("results/small");
+    if root.exists() {
+        files(&root, &mut found);
+    }
+    found.retain(|p| p.extension().is_some_and(|e| e == "json"));
+    let look = |p: PathBuf| {
+        let state = (std::fs::read(&p).unwrap(), p.metadata().unwrap().modified().unwrap());
+        (p, state)
+    };
+    found.into_iter().map(look).collect()
+}
+
+fn start(desk: &Desk, arguments: &[&str]) -> Child {
+    desk.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The records of a study are exactly those of its plan, each in its own place of the order.
+fn is_the_plan(desk: &Desk, records: &[RunRecord]) {
+    let study = perbuck_core::study::Study::read("study.toml", &desk.read("study.toml")).unwrap();
+    let plan = study.plan();
+    assert_eq!(records.len(), plan.len(), "none lost, none doubled");
+    for record in records {
+        assert_eq!(plan[record.position as usize], record.key);
+    }
+}
+
+/// What `compare` and `report` say is what the records hold.
+fn is_reported(desk: &Desk, records: &[RunRecord]) {
+    let comparison: serde_json::Value = serde_json::from_str(&desk.good(&["compare", "--json", "results/small"]).out).unwrap();
+    assert_eq!((&comparison["planned"], &comparison["found"]), (&records.len().into(), &records.len().into()));
+    for cell in comparison["workloads"][0]["cells"].as_array().unwrap() {
+        let mine = |r: &&RunRecord| r.key.contender == cell["contender"] && r.key.connections == cell["connections"];
+        let computed: Vec<f64> = records.iter().filter(mine).map(|r| r.metric(Metric::Tps)).collect();
+        let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        assert_eq!(said, computed, "{cell}");
+    }
+    desk.good(&["report", "results/small"]);
+    assert!(desk.read("results/small/report.html").contains("</html>"));
+    assert!(desk.read("results/small/report.md").contains("full"));
+}
+
+#[test]
+fn a_killed_study_goes_on_and_touches_no_finished_trial() {
+    let desk = Desk::new();
+    desk.write("study.toml", &edited(&[("trials = 2", "trials = 3")]));
+    let mut child = start(&desk, &["run", "study.toml"]);
+    wait_until("two trials are on disk", || seen(&desk).len() >= 2);
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    let before = seen(&desk);
+    assert!((2..12).contains(&before.len()), "killed in the middle: {}", before.len());
+    // What a power cut in the middle of a write leaves behind.
+    let torn = desk.write("results/small/full/rw/c00001/009.json.partial", "{ \"schema\": 1, \"perb");
+
+    let ran = desk.good(&["run", "study.toml"]);
+    let words = format!("{} of 12 trials are on disk; going on with the others", before.len());
+    assert!(ran.err.contains(&words), "{ran:#?}");
+    let after = seen(&desk);
+    assert!(
+        before.iter().all(|(path, state)| after.get(path) == Some(state)),
+        "finished trials are the same bytes of the same time"
+    );
+    assert!(!torn.exists(), "the torn file is swept");
+    nothing_half_written(&desk.path("results"));
+    let records = desk.records("results");
+    is_the_plan(&desk, &records);
+    is_reported(&desk, &records);
+
+    let again = desk.good(&["run", "study.toml"]);
+    assert!(again.err.contains("all 12 trials are on disk"), "{again:#?}");
+    assert_eq!(seen(&desk).keys().count(), 12);
+    assert!(seen(&desk).iter().all(|(path, state)| after[path] == *state));
+}
+
+#[test]
+fn ctrl_c_throws_the_broken_trial_away_and_says_so() {
+    let desk = Desk::new();
+    desk.write("study.toml", &edited(&[("\"200ms\"", "\"2s\""), ("[1, 2]", "[2]"), ("trials = 2", "trials = 1")]));
+    let child = start(&desk, &["run", "study.toml"]);
+    wait_until("the first trial is on disk", || seen(&desk).len() == 1);
+    signal(&child, "INT");
+    let ended = ended(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{ended:#?}");
+    assert!(ended.err.contains("interrupted; finished trials are kept"), "{ended:#?}");
+    assert!(ended.err.contains("help: run the same command again to go on"), "{ended:#?}");
+    let before = seen(&desk);
+    assert_eq!(before.len(), 1, "the broken trial has no record");
+    nothing_half_written(&desk.path("results"));
+    desk.good(&["run", "study.toml"]);
+    is_the_plan(&desk, &desk.records("results"));
+    assert!(seen(&desk).iter().filter(|(path, state)| before.get(*path) == Some(state)).count() == 1);
+}
+
+/// A load that takes a while, for something to happen in the middle of it.
+fn slow_load() -> String {
+    edited(&[("table_size = 1000", "tables = 8\ntable_size = 20000"), ("trials = 2", "trials = 1"), ("[1, 2]", "[1]")])
+}
+
+/// How far the load of the first contender is: the last word that perbuck noted, and rows of the first table.
+fn loading(desk: &Desk) -> Option<(String, i64)> {
+    let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let database = rusqlite::Connection::open_with_flags(desk.path("full.db"), flags).ok()?;
+    let word = database.query_row("SELECT used_by FROM perbuck_data", [], |row| row.get(0)).ok()?;
+    let rows = database.query_row("SELECT COUNT(*) FROM sbtest1", [], |row| row.get(0)).ok()?;
+    Some((word, rows))
+}
+
+fn breaks_off_the_load(desk: &Desk, name: &str) -> std::process::ExitStatus {
+    let mut child = start(desk, &["prepare", "study.toml"]);
+    wait_until("the load is under way", || loading(desk).is_some_and(|(_, rows)| rows > 0));
+    signal(&child, name);
+    let status = child.wait().unwrap();
+    assert_eq!(loading(desk).unwrap().0, "loading", "broken off in the middle");
+    status
+}
+
+#[test]
+fn a_load_that_was_broken_off_is_done_again_from_the_start() {
+    for (name, code, killed) in [("KILL", None, Some(9)), ("INT", Some(130), None)] {
+        let desk = Desk::new();
+        desk.write("study.toml", &slow_load());
+        let status = breaks_off_the_load(&desk, name);
+        assert_eq!((status.code(), status.signal()), (code, killed));
+        let ran = desk.good(&["run", "study.toml"]);
+        assert!(ran.err.contains("full, rw: loaded 160,000 rows"), "{ran:#?}");
+        assert!(ran.err.contains("sbtest8 has 20000 rows (20,000 compared)"), "{ran:#?}");
+        for record in desk.records("results") {
+            let counts: Vec<u64> = record.workload.rows_before.values().copied().collect();
+            assert_eq!(counts, [20_000; 8], "{}", record.key.path());
+        }
+    }
+}
