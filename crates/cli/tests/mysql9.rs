@@ -26,5 +26,6 @@ fn a_study_runs_with_caching_sha2_by_rsa_and_by_tls() {
         let whole = record.statements_whole_run;
         assert_eq!(record.target.server_counters["Com_select"] as u64, whole.select);
         assert!(whole.update > 10);
+        assert_eq!(record.target.variables["connection encryption"] == "none", name == "rsa");
     }
 }

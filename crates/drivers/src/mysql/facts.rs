@@ -168,7 +168,12 @@ pub(super) async fn facts(session: &mut MysqlSession) -> Result<TargetFacts, Dri
     let all = name_values(session, "SHOW GLOBAL VARIABLES").await?;
     let on_this_machine = session.wire.peer_is_local();
     let local_pid = if on_this_machine { local_pid(&all) } else { None };
-    let variables = all.into_iter().filter(|(name, _)| VARIABLES.contains(&name.as_str())).collect();
+    let mut variables: BTreeMap<String, String> =
+        all.into_iter().filter(|(name, _)| VARIABLES.contains(&name.as_str())).collect();
+    // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
+    let cipher = name_values(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
+    let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
+    variables.insert("connection encryption".to_owned(), cipher);
     Ok(TargetFacts { version, variables, local_pid, on_this_machine })
 }
 
