@@ -1,4 +1,5 @@
 //! A record made under an emulator is never compared as if it were native.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! perbuck against a real MariaDB and beside the real sysbench.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! The statements that the server counted are those that the record says, to the query. Alone in its binary, because it
 //! reads counters of the whole server.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

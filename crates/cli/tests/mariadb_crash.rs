@@ -1,4 +1,5 @@
 //! TPC-C on MariaDB with 32 terminals, once undisturbed and once with the server killed and started again half way.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Wrong inputs: each has its exit code, names the thing and the place, says the way out, and leaves nothing half-done.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
 
