@@ -1,0 +1,129 @@
+//! The demo: one command from nothing to a report whose every figure comes from the records beside it.
+
+mod common;
+
+use common::{Desk, Ended, nothing_half_written};
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Metric;
+use serde_json::Value;
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Whether two figures are the same but for the order in which they were added.
+fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+fn metric(name: &Value) -> Metric {
+    match name.as_str() {
+        Some("tps") => Metric::Tps,
+        Some("tpmc") => Metric::Tpmc,
+        _ => panic!("the demo has no metric {name}"),
+    }
+}
+
+/// The metric from the raw counters of a record, not by the function that the comparison uses.
+fn counted(record: &RunRecord, metric: Metric) -> f64 {
+    let seconds = record.measured.window_ns as f64 / 1e9;
+    let of = |kind: &str| record.measured.transactions.get(kind).map_or(0, |t| t.committed + t.rolled_back) as f64;
+    match metric {
+        Metric::Tpmc => of("new_order") / (seconds / 60.0),
+        _ => record.measured.transactions.keys().map(|kind| of(kind)).sum::<f64>() / seconds,
+    }
+}
+
+/// Every throughput figure of a comparison against the records; returns how many were looked at.
+fn figures_are_those_of_the_records(comparison: &Value, records: &[RunRecord]) -> usize {
+    let mut looked_at = 0;
+    for workload in comparison["workloads"].as_array().unwrap() {
+        let metric = metric(&workload["metric"]);
+        let mut peaks = std::collections::BTreeMap::new();
+        for cell in workload["cells"].as_array().unwrap() {
+            let here = |r: &&RunRecord| {
+                (r.key.workload == workload["workload"] && r.key.contender == cell["contender"])
+                    && r.key.connections == cell["connections"]
+            };
+            let values: Vec<f64> = records.iter().filter(here).map(|r| counted(r, metric)).collect();
+            let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(number).collect();
+            assert!(said.len() == values.len() && said.iter().zip(&values).all(|(a, b)| same(*a, *b)), "{cell}: {values:?}");
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            assert!(mean > 0.0 && same(number(&cell["mean"]), mean), "{cell}: {mean}");
+            let peak = peaks.entry(cell["contender"].as_str().unwrap()).or_insert(0.0_f64);
+            *peak = peak.max(mean);
+            looked_at += 1 + values.len();
+        }
+        for contender in workload["contenders"].as_array().unwrap() {
+            let peak = peaks[contender["contender"].as_str().unwrap()];
+            assert!(same(number(&contender["value"]), peak), "{contender}: {peak}");
+            for price in contender["price"].as_array().unwrap() {
+                let (each, per_dollar) = (number(&price["usd_per_unit"]), number(&price["units_per_usd"]));
+                assert!(same(each * per_dollar, 1.0) && same(each * peak, number(&price["total"]) / 1e6), "{price}");
+            }
+            looked_at += 1;
+        }
+    }
+    looked_at
+}
+
+/// Whatever a page could fetch from elsewhere when it is opened.
+fn outside_resources(html: &str) -> Vec<&str> {
+    let hosts = ["http:", "https:", "//"];
+    let mut found = Vec::new();
+    for opener in ["src=\"", "href=\"", "src='", "href='", "srcset=\"", "data=\"", "action=\"", "url(", "url(\"", "url('"] {
+        let values = html.match_indices(opener).map(|(at, _)| &html[at + opener.len()..]);
+        found
+            .extend(values.filter(|v| hosts.iter().any(|h| v.starts_with(h))).map(|v| v.split(['"', '\'', ')']).next().unwrap()));
+    }
+    found.extend(["<script src", "<link", "<iframe", "@import", "fetch("].into_iter().filter(|word| html.contains(word)));
+    found
+}
+
+fn the_report_is_whole(desk: &Desk, demo: &Ended) {
+    let html = desk.read("demo/demo/report.html");
+    assert!(demo.out.contains("Report: ") && demo.out.contains("demo/demo/report.html"), "{demo:#?}");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>") && html.contains("<svg"));
+    assert_eq!(outside_resources(&html), Vec::<&str>::new());
+    let markdown = desk.read("demo/demo/report.md");
+    desk.good(&["report", "demo/demo"]);
+    assert_eq!(
+        (html, markdown),
+        (desk.read("demo/demo/report.html"), desk.read("demo/demo/report.md")),
+        "rebuilt from files alone"
+    );
+}
+
+#[test]
+fn the_demo_measures_prices_compares_and_reports() {
+    let desk = Desk::new();
+    let demo = desk.good(&["demo", "--out", "demo"]);
+    for part in ["Verdict", "Throughput", "baseline", "sysbench", "tpcc", "full", "relaxed", "tpmC", "TPS"] {
+        assert!(demo.out.contains(part), "`{part}` is missing in {demo:#?}");
+    }
+    for contender in ["full", "relaxed"] {
+        let held = demo.err.matches(&format!("{contender}, tpcc: 3.3.2.1 holds")).count();
+        assert_eq!(held, 2, "checked after the load and after the trials: {demo:#?}");
+    }
+    let records = desk.records("demo");
+    assert_eq!(records.len(), 36);
+    nothing_half_written(&desk.path("demo"));
+    assert!(!desk.path("demo/databases").exists(), "the databases went");
+    let comparison: Value = serde_json::from_str(&desk.good(&["compare", "--json", "demo/demo"]).out).unwrap();
+    assert_eq!(figures_are_those_of_the_records(&comparison, &records), 2 * (6 * 4 + 2));
+    the_report_is_whole(&desk, &demo);
+
+    let again = desk.perbuck(&["demo", "--out", "demo"]);
+    assert_eq!(again.code, Some(4), "{again:#?}");
+    assert!(again.err.contains("demo exists already") && again.err.contains("help: name a folder"), "{again:#?}");
+    assert_eq!(desk.records("demo"), records, "what was there is untouched");
+}
+
+#[test]
+fn what_a_page_would_fetch_is_seen() {
+    let page =
+        "<img src=\"https://a/b.png\"><a href='//c/d'>x</a><style>@import \"e\"; p { background: url(http://f/g) }</style>";
+    assert_eq!(outside_resources(page), ["https://a/b.png", "//c/d", "http://f/g", "@import"]);
+    let quiet = "<svg xmlns=\"http://www.w3.org/2000/svg\"><a href=\"#bill\">x</a><img src=\"data:image/png;base64,AA\"></svg>";
+    assert_eq!(outside_resources(quiet), Vec::<&str>::new());
+}
