@@ -93,22 +93,25 @@ fn a_killed_study_goes_on_and_touches_no_finished_trial() {
 }
 
 #[test]
-fn ctrl_c_throws_the_broken_trial_away_and_says_so() {
-    let desk = Desk::new();
-    desk.write("study.toml", &edited(&[("\"200ms\"", "\"2s\""), ("[1, 2]", "[2]"), ("trials = 2", "trials = 1")]));
-    let child = start(&desk, &["run", "study.toml"]);
-    wait_until("the first trial is on disk", || seen(&desk).len() == 1);
-    signal(&child, "INT");
-    let ended = ended(child.wait_with_output().unwrap());
-    assert_eq!(ended.code, Some(130), "{ended:#?}");
-    assert!(ended.err.contains("interrupted; finished trials are kept"), "{ended:#?}");
-    assert!(ended.err.contains("help: run the same command again to go on"), "{ended:#?}");
-    let before = seen(&desk);
-    assert_eq!(before.len(), 1, "the broken trial has no record");
-    nothing_half_written(&desk.path("results"));
-    desk.good(&["run", "study.toml"]);
-    is_the_plan(&desk, &desk.records("results"));
-    assert!(seen(&desk).iter().filter(|(path, state)| before.get(*path) == Some(state)).count() == 1);
+fn an_interruption_throws_the_broken_trial_away_and_says_so() {
+    for name in ["INT", "TERM"] {
+        let desk = Desk::new();
+        desk.write("study.toml", &edited(&[("\"200ms\"", "\"2s\""), ("[1, 2]", "[2]"), ("trials = 2", "trials = 1")]));
+        let child = start(&desk, &["run", "study.toml"]);
+        wait_until("the first trial is on disk", || seen(&desk).len() == 1);
+        signal(&child, name);
+        let ended = ended(child.wait_with_output().unwrap());
+        assert_eq!(ended.code, Some(130), "{ended:#?}");
+        assert!(ended.err.contains("interrupted; finished trials are kept"), "{ended:#?}");
+        assert!(ended.err.contains("help: run the same command again to go on"), "{ended:#?}");
+        let before = seen(&desk);
+        assert_eq!(before.len(), 1, "the broken trial has no record");
+        nothing_half_written(&desk.path("results"));
+        desk.good(&["run", "study.toml"]);
+        is_the_plan(&desk, &desk.records("results"));
+        let after = seen(&desk);
+        assert!(before.iter().all(|(path, state)| after.get(path) == Some(state)), "the finished trial is untouched");
+    }
 }
 
 /// A load that takes a while, for something to happen in the middle of it.
