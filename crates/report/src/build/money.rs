@@ -151,7 +151,7 @@ fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
     }
     sum_row(&mut table, "month", "", bill.monthly());
     let months = counted(bill.horizon_months as usize, "month");
-    sum_row(&mut table, &months, &format!("{} × {}", bill.horizon_months, bill.monthly()), bill.horizon_total());
+    sum_row(&mut table, &months, &format!("{} × {}", bill.horizon_months, unit_price_text(bill.monthly())), bill.horizon_total());
     table
 }
 
