@@ -132,9 +132,13 @@ pub fn run_trial<D: Driver, W: Workload>(
         let threads: Vec<_> = plans.into_iter().map(spawn).collect();
         // The collector sees the end of the reports only when every sender is gone, ours included.
         drop(reports);
-        let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
-        let collected = on_own_loop(collector.collect(received, stop));
-        let seconds = collector.seconds;
+        // Workers that are ready wait for the collector's start signal. Where its own loop cannot start, for want of file
+        // descriptors, only its end tells them that none will come; so it ends before they are joined.
+        let (collected, seconds) = {
+            let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
+            let collected = on_own_loop(collector.collect(received, stop));
+            (collected, collector.seconds)
+        };
         let join =
             |t: thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())));
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
