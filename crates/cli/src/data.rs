@@ -71,7 +71,26 @@ async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> R
     Ok(rows.int(0, 0).map_err(server(&doing))? > 0)
 }
 
-/// What data the target holds for workload `kind`.
+/// What perbuck noted of the data; `None` where it noted nothing.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn noted<S: Session>(session: &mut S, dialect: Dialect, kind: &str) -> Result<Option<DataState>, LoadError> {
+    if !exists(session, dialect, TABLE).await? {
+        return Ok(None);
+    }
+    let doing = "reading perbuck's notes on the data";
+    let rows = text(session, doing, &format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'")).await?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let cell = |column| rows.display(0, column).map_err(server(doing));
+    let (fingerprint, used_by) = (cell(0)?, cell(1)?);
+    Ok(Some(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } }))
+}
+
+/// What data the target holds for workload `kind`. Tables of a size that our own data (of fingerprint `mine`) never
+/// have were made by another tool after ours, whatever the note says; `sizes_change` is true for workloads that grow.
 ///
 /// # Errors
 /// The server's answer.
@@ -80,15 +99,18 @@ pub(crate) async fn state<S: Session>(
     dialect: Dialect,
     kind: &str,
     tables: &[TableSpec],
+    mine: &str,
+    sizes_change: bool,
 ) -> Result<DataState, LoadError> {
-    if exists(session, dialect, TABLE).await? {
-        let doing = "reading perbuck's notes on the data";
-        let rows = text(session, doing, &format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'")).await?;
-        if !rows.is_empty() {
-            let cell = |column| rows.display(0, column).map_err(server(doing));
-            let (fingerprint, used_by) = (cell(0)?, cell(1)?);
-            return Ok(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } });
+    let note = noted(session, dialect, kind).await?;
+    let comparable = matches!(&note, Some(DataState::Ours { fingerprint, .. }) if fingerprint == mine) && !sizes_change;
+    match note {
+        Some(state) if !comparable => return Ok(state),
+        Some(state) => {
+            let Some(strange) = wrong_size(session, dialect, tables).await? else { return Ok(state) };
+            return Ok(DataState::Foreign { complete: false, found: strange });
         }
+        None => {}
     }
     let mut found = Vec::new();
     let mut complete = true;
@@ -103,6 +125,20 @@ pub(crate) async fn state<S: Session>(
         }
     }
     Ok(if found.is_empty() { DataState::Absent } else { DataState::Foreign { complete, found: found.join(", ") } })
+}
+
+/// The first table that is there with another number of rows than it was loaded with, in words.
+async fn wrong_size<S: Session>(session: &mut S, dialect: Dialect, tables: &[TableSpec]) -> Result<Option<String>, LoadError> {
+    for table in tables {
+        let name = &table.bulk.name;
+        if let (Some(expected), true) = (table.rows, exists(session, dialect, name).await?) {
+            let rows = count(session, name).await?;
+            if rows != expected {
+                return Ok(Some(format!("{name} with {rows} rows, where {expected} were loaded")));
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Notes that a load begins; until [`note`] the data count as unfinished.
@@ -124,7 +160,7 @@ pub(crate) async fn begin<S: Session>(session: &mut S, kind: &str) -> Result<(),
 pub(crate) async fn note<S: Session>(session: &mut S, kind: &str, fingerprint: &str, used_by: &str) -> Result<(), LoadError> {
     let doing = "writing perbuck's notes on the data";
     // All three are made of our own words, study names and hexadecimal digits, which hold no quote.
-    text(session, doing, &format!("DELETE FROM {TABLE} WHERE workload = '{kind}'")).await?;
-    text(session, doing, &format!("INSERT INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')")).await?;
+    // One statement, which both dialects have: cut off between a DELETE and an INSERT, our tables would look foreign.
+    text(session, doing, &format!("REPLACE INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')")).await?;
     Ok(())
 }

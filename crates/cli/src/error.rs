@@ -73,7 +73,8 @@ impl CliError {
             _ if cannot_be_opened(error.code) => Exit::Target,
             _ => Exit::Failed,
         };
-        Self::new(exit, format!("{who}: {error}"), hint(error))
+        let contender: String = who.split(',').next().unwrap_or(who).chars().map(upper).collect();
+        Self::new(exit, format!("{who}: {error}"), hint(error).replace("<CONTENDER>", &contender))
     }
 
     /// A failed load.
@@ -141,6 +142,11 @@ fn cannot_be_opened(code: ErrorCode) -> bool {
     const NOTADB: i32 = 26;
     // The low byte is the primary code.
     matches!(code, ErrorCode::Sqlite(code) if matches!(code & 0xff, READONLY | CANTOPEN | NOTADB))
+}
+
+/// A character of a contender's name as it stands in the name of its environment variable.
+pub(crate) fn upper(c: char) -> char {
+    if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
 }
 
 /// What a user can do about an answer of a server.

@@ -51,5 +51,10 @@ pub(crate) fn read(root: &Path, basis: &BasisArguments) -> Result<Results, CliEr
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
         comparison.remarks.push(Remark { text, trials: outside.len(), example: first.key.path() });
     }
+    if !stored.checked {
+        let text = "the data were not checked after the last trial, or a condition did not hold; `perbuck run STUDY` checks them";
+        let trials = comparison.found;
+        comparison.remarks.push(Remark { text: text.to_owned(), trials, example: root.display().to_string() });
+    }
     Ok(Results { study: inputs.study, records, comparison })
 }

@@ -18,7 +18,7 @@ use perbuck_load::workload::{Dataset, Workload};
 use perbuck_workloads::{Plan, sysbench, tpcc};
 
 use crate::data::{self, DataState};
-use crate::error::{CliError, Exit};
+use crate::error::{CliError, Exit, upper};
 use crate::inputs::{Inputs, read_text};
 
 /// Sessions that load data at the same time; more give little on one client machine.
@@ -40,9 +40,13 @@ pub(crate) trait Stage {
     fn embedded(&self) -> bool;
     /// What the target says about itself.
     fn facts(&self) -> Result<TargetFacts, CliError>;
+    /// Statements that ran as text because the server would prepare no more, since the start.
+    fn text_fallbacks(&self) -> u64;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, CliError>;
-    /// What data the target holds.
+    /// What perbuck noted of the data: cheap, and enough between two trials of one study.
+    fn noted(&self) -> Result<DataState, CliError>;
+    /// What data the target holds, tables looked at.
     fn state(&self) -> Result<DataState, CliError>;
     /// Loads the data anew and notes them as fresh.
     fn load(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
@@ -81,7 +85,6 @@ pub(crate) fn build(inputs: &Inputs, ask_password: bool) -> Result<Vec<Box<dyn S
 
 /// The password of a contender: environment, then file, then prompt; none is the empty password.
 fn password(contender: &Contender, ask: bool) -> Result<Secret, CliError> {
-    let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     let variable = format!("PERBUCK_{}_PASSWORD", contender.name.chars().map(upper).collect::<String>());
     if let Some(given) = std::env::var_os(&variable) {
         return Ok(Secret::new(given.into_encoded_bytes()));
@@ -189,6 +192,7 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
         let result = on_loop(async {
             let connected = self.driver.connect(SessionId(0)).await;
             let mut session = connected.map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })?;
+            session.be_patient();
             let result = work(&mut session).await?;
             session.close().await;
             Ok(result)
@@ -236,6 +240,10 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         on_loop(ask).map_err(|e| CliError::load(&self.title, &e))
     }
 
+    fn text_fallbacks(&self) -> u64 {
+        self.driver.text_fallbacks()
+    }
+
     fn counters(&self) -> Result<BTreeMap<String, i64>, CliError> {
         let ask = async {
             self.driver
@@ -246,9 +254,16 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         on_loop(ask).map_err(|e| CliError::load(&self.title, &e))
     }
 
+    fn noted(&self) -> Result<DataState, CliError> {
+        let note = self.with_session("looking at its data", async |s| data::noted(s, self.driver.dialect(), &self.kind).await)?;
+        note.map_or_else(|| self.state(), Ok)
+    }
+
     fn state(&self) -> Result<DataState, CliError> {
         let tables = self.dataset.tables();
-        self.with_session("looking at its data", async |s| data::state(s, self.driver.dialect(), &self.kind, &tables).await)
+        self.with_session("looking at its data", async |s| {
+            data::state(s, self.driver.dialect(), &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
+        })
     }
 
     fn load(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {

@@ -3,8 +3,9 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use perbuck_core::plan::TrialKey;
+use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
 
 use crate::error::{CliError, Exit};
@@ -16,6 +17,11 @@ const STUDY_FILE: &str = "study.toml";
 const PRICES_FILE: &str = "prices.toml";
 /// The name of the file that holds the fingerprint of what is measured.
 const FINGERPRINT_FILE: &str = "fingerprint";
+
+/// The name of the file that says that the data were checked after the last trial.
+const CHECKED_FILE: &str = "checked";
+/// The name of the file that holds the number of the folder.
+const ID_FILE: &str = "id";
 
 /// A results folder that this process alone writes to.
 #[derive(Debug)]
@@ -56,6 +62,33 @@ impl Store {
         Ok(store)
     }
 
+    /// A number of this folder alone, made when it is first used.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub(crate) fn id(&self) -> Result<String, CliError> {
+        let path = self.root.join(ID_FILE);
+        if !path.exists() {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+            let text = plan::fingerprint(&format!("{} {now} {}", self.root.display(), std::process::id()));
+            replace(&path, &format!("{text}\n"))?;
+        }
+        Ok(read_text("the number of the results folder", &path)?.trim().to_owned())
+    }
+
+    /// Whether the data were checked after the last trial.
+    pub(crate) fn checked(&self) -> bool {
+        self.root.join(CHECKED_FILE).exists()
+    }
+
+    /// Notes that the data were checked after the last trial, and held.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(crate) fn mark_checked(&self) -> Result<(), CliError> {
+        replace(&self.root.join(CHECKED_FILE), "every condition held after the last trial\n")
+    }
+
     /// The folder.
     pub(crate) fn root(&self) -> &Path {
         &self.root
@@ -71,6 +104,7 @@ impl Store {
     /// # Errors
     /// When it cannot be written; nothing half-written stays behind.
     pub(crate) fn write(&self, record: &RunRecord) -> Result<(), CliError> {
+        remove_if_there(&self.root.join(CHECKED_FILE));
         let path = self.root.join(record.key.path());
         let folder = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
@@ -181,6 +215,8 @@ pub(crate) struct Stored {
     pub(crate) prices: Option<PathBuf>,
     /// All records, in the order of their paths.
     pub(crate) records: Vec<RunRecord>,
+    /// Whether the data were checked after the last trial.
+    pub(crate) checked: bool,
 }
 
 /// Reads a results folder.
@@ -207,5 +243,5 @@ pub(crate) fn read(root: &Path) -> Result<Stored, CliError> {
         records.push(record);
     }
     let prices = Some(root.join(PRICES_FILE)).filter(|p| p.exists());
-    Ok(Stored { study, prices, records })
+    Ok(Stored { study, prices, records, checked: root.join(CHECKED_FILE).exists() })
 }

@@ -98,15 +98,20 @@ pub(crate) fn run(
     };
     let facts = task.stage.facts()?;
     let before = task.stage.counters()?;
+    let text_before = task.stage.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     let idle = (CpuTime::default(), None);
     let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, second };
     let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(|e| CliError::trial(task.stage.title(), &e))?;
     let (own, server_ns) = (sampler.own, sampler.server_ns);
-    let counters = differences(&before, &task.stage.counters()?);
+    let counters = differences(&before, &task.stage.counters()?, spec.warmup_ns + spec.duration_ns);
+    let as_text = task.stage.text_fallbacks() - text_before;
     let rows_after = task.stage.rows()?;
-    let mut flags = flags(&spec, &outcome, own, task.stage.embedded());
+    let mut flags = flags(&spec, &outcome, own, task.stage.embedded(), context.host.cpus);
+    if as_text > 0 {
+        flags.push(Flag::TextStatements { count: as_text });
+    }
     flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
     let mut health = outcome.health;
     (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
@@ -164,18 +169,23 @@ fn target_record(
     }
 }
 
-/// What the server's counters rose by; nothing where one fell, for then the server was restarted and forgot.
-fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>) -> BTreeMap<String, i64> {
+/// What the server's counters rose by; nothing where the server was started again in between, for then it forgot.
+fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, load_ns: u64) -> BTreeMap<String, i64> {
     let change = |(name, value): (&String, &i64)| before.get(name).map(|b| (name.clone(), value - b));
     let changes: BTreeMap<String, i64> = after.iter().filter_map(change).collect();
-    if changes.iter().any(|(name, change)| name.starts_with("Com_") && *change < 0) { BTreeMap::new() } else { changes }
+    // Uptime counts whole seconds; two of them are its rounding at both ends.
+    let forgot = |(name, change): (&String, &i64)| match name.as_str() {
+        "Uptime" => *change < (load_ns / 1_000_000_000) as i64 - 2,
+        name => name.starts_with("Com_") && *change < 0,
+    };
+    if changes.iter().any(forgot) { BTreeMap::new() } else { changes }
 }
 
-fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool) -> Vec<Flag> {
+fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool, cpus: u32) -> Vec<Flag> {
     let mut flags = Vec::new();
     let total = |count: fn(&TransactionRecord) -> u64| outcome.measured.transactions.values().map(count).sum::<u64>();
     let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
-    if failed * 100 > completed {
+    if failed * 100 > completed || completed == 0 {
         flags.push(Flag::ManyErrors { failed, completed });
     }
     let gap_ms: u64 = outcome.health.gaps.iter().map(|g| g.length_ms).sum();
@@ -185,10 +195,15 @@ fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool)
     if outcome.health.aborted > 0 {
         flags.push(Flag::Aborted { count: outcome.health.aborted });
     }
-    let share = (own.user_ns + own.system_ns) as f64 / (spec.duration_ns as f64 * f64::from(outcome.workers.max(1)));
+    let share =
+        (own.user_ns + own.system_ns) as f64 / (spec.duration_ns as f64 * f64::from(outcome.workers.clamp(1, cpus.max(1))));
     // An embedded database runs on the client's threads; there the share says nothing about the client.
     if !embedded && share > CLIENT_LIMIT {
-        let why = format!("its {} worker threads were busy {:.0} % of the time", outcome.workers, share * 100.0);
+        let why = format!(
+            "its {} worker threads were busy {:.0} % of the time that the processors gave them",
+            outcome.workers,
+            share * 100.0
+        );
         flags.push(Flag::ClientLimited { why });
     }
     flags

@@ -65,7 +65,7 @@ fn who_is_not_let_in_is_told_why() {
     desk.set("PERBUCK_M_PASSWORD", "sesame-wrong-4711");
     let wrong_password = ask(&desk, &maria.url());
     assert_eq!(wrong_password.code, Some(3), "{wrong_password:#?}");
-    assert!(wrong_password.err.contains("PERBUCK_<CONTENDER>_PASSWORD"), "{}", wrong_password.err);
+    assert!(wrong_password.err.contains("PERBUCK_M_PASSWORD"), "{}", wrong_password.err);
     assert!(!wrong_password.err.contains("sesame-wrong-4711"));
 }
 
@@ -115,6 +115,22 @@ fn a_password_is_in_no_file_no_output_and_no_process_list() {
 }
 
 #[test]
+fn a_size_that_another_tool_made_after_ours_is_noticed_in_spite_of_our_note() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "replaced");
+    desk.write("s.toml", &study(&maria.url(), RW, SHORT));
+    desk.good(&["prepare", "s.toml"]);
+    maria.sysbench(&["oltp_read_write", "--tables=2", "cleanup"]);
+    maria.sysbench(&["oltp_read_write", "--tables=2", "--table-size=500", "prepare"]);
+    for command in [vec!["run", "s.toml"], vec!["prepare", "--force", "s.toml"]] {
+        let refused = desk.perbuck(&command);
+        assert_eq!(refused.code, Some(4), "{refused:#?}");
+        assert!(refused.err.contains("sbtest1 with 500 rows"), "{}", refused.err);
+    }
+    assert_eq!(maria.sql("SELECT COUNT(*) FROM sbtest2").trim(), "500");
+}
+
+#[test]
 fn thousands_of_statements_are_not_prepared_beyond_what_the_server_allows() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB_KILL", "many_statements");
@@ -123,5 +139,8 @@ fn thousands_of_statements_are_not_prepared_beyond_what_the_server_allows() {
     let ended = desk.perbuck(&["run", "s.toml"]);
     maria.sql("SET GLOBAL max_prepared_stmt_count = 16382");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
-    assert!(desk.records("results/s")[0].measured.transactions["oltp_read_write"].committed > 20);
+    let record = desk.records("results/s").remove(0);
+    assert!(record.measured.transactions["oltp_read_write"].committed > 20);
+    // Text is another protocol than the one of a server that prepares everything: the record must say so.
+    assert!(record.flags.iter().any(|f| f.text().contains("max_prepared_stmt_count")), "{:?}", record.flags);
 }

@@ -80,8 +80,28 @@ fn remarks(records: &[RunRecord]) -> Vec<Remark> {
             grouped.entry(remark_group(flag)).or_default().push(record);
         }
     }
+    for record in records {
+        // Trials of one contender are averaged; they must have met the same system on the same machine.
+        let first = records.iter().find(|r| r.key.contender == record.key.contender && r.key.workload == record.key.workload);
+        for what in first.map(|f| differences(f, record)).unwrap_or_default() {
+            grouped.entry(format!("trials of one contender differ in {what}")).or_default().push(record);
+        }
+    }
     let remark = |(text, trials): (String, Vec<&RunRecord>)| Remark { text, trials: trials.len(), example: trials[0].key.path() };
     grouped.into_iter().map(remark).collect()
+}
+
+/// What is not the same for two trials of one contender and workload, in words.
+fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
+    let machine = |r: &RunRecord| (r.host.arch.clone(), r.host.cpu_model.clone(), r.host.cpus);
+    let checks = [
+        (a.target.version != b.target.version, "the version of the database"),
+        (a.target.variables != b.target.variables, "the settings of the database"),
+        (machine(a) != machine(b), "the machine of the client"),
+        (a.perbuck != b.perbuck, "the version of perbuck"),
+        (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),
+    ];
+    checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
 }
 
 /// Flags of one sort are one remark, whatever their figures.
@@ -91,6 +111,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::ClientLimited { .. } => "the client was the limit".to_owned(),
         Flag::ManyErrors { .. } => "more than one transaction in a hundred failed".to_owned(),
         Flag::Gap { .. } => "the service was away for at least a second".to_owned(),
+        Flag::TextStatements { .. } => "statements ran as text, because the server would prepare no more".to_owned(),
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
     }
 }

@@ -165,6 +165,11 @@ pub enum Flag {
         /// Total length in milliseconds.
         total_ms: u64,
     },
+    /// The server would prepare no more statements, so some ran as text, which costs it more.
+    TextStatements {
+        /// Statements of connections that could not be prepared.
+        count: u64,
+    },
     /// Transactions did not end within the drain limit.
     Aborted {
         /// How many.
@@ -180,6 +185,9 @@ impl Flag {
             Self::ClientLimited { why } => format!("limited by the client: {why}"),
             Self::ManyErrors { failed, completed } => format!("{failed} transactions failed beside {completed} completed"),
             Self::Gap { total_ms } => format!("nothing completed for {:.1} s", *total_ms as f64 / 1000.0),
+            Self::TextStatements { count } => {
+                format!("{count} statements ran as text, because the server would prepare no more (max_prepared_stmt_count)")
+            }
             Self::Aborted { count } => format!("{count} transactions did not end within the drain limit"),
         }
     }
@@ -190,7 +198,7 @@ impl Flag {
             Self::Emulated { .. } => Some("emulated"),
             Self::ClientLimited { .. } => Some("client-limited"),
             Self::ManyErrors { .. } => Some("errors"),
-            Self::Gap { .. } | Self::Aborted { .. } => None,
+            Self::Gap { .. } | Self::TextStatements { .. } | Self::Aborted { .. } => None,
         }
     }
 }

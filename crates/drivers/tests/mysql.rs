@@ -187,7 +187,7 @@ async fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
     }
     run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 1048576").await;
     assert_eq!(outcome, vec![Ok(Effect::Affected(1)); 6]);
-    assert_eq!(driver.fallbacks(), 4);
+    assert_eq!(driver.text_fallbacks(), 4);
     run(&mut admin, &format!("DROP TABLE {name}")).await;
 }
 

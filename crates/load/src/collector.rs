@@ -12,6 +12,9 @@ use crate::executor::{Observer, RunError, TrialSpec};
 use crate::recorder::{Bucket, Report, SECOND_NS, Window};
 use crate::stop::StopToken;
 
+/// Seconds whose histograms are kept for workers that report late.
+const KEPT_SECONDS: i64 = 5;
+
 /// Gathers reports, starts the clock when all workers are ready, and calls the observer at the right times.
 pub(crate) struct Collector<'a> {
     spec: &'a TrialSpec,
@@ -19,7 +22,12 @@ pub(crate) struct Collector<'a> {
     trial_stop: StopToken,
     /// Gone when the run is given up, which frees the workers that wait for it.
     start: Option<watch::Sender<Option<Window>>>,
-    pub(crate) seconds: BTreeMap<i64, Bucket>,
+    /// Exact sums over the measured window.
+    pub(crate) total: Bucket,
+    /// The last few seconds, with their histograms; a long trial must not keep all of them.
+    seconds: BTreeMap<i64, Bucket>,
+    /// The seconds before.
+    folded: BTreeMap<i64, Interval>,
     next_second: i64,
     observer: &'a mut dyn Observer,
 }
@@ -27,15 +35,37 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         spec: &'a TrialSpec,
-        workers: u32,
+        (workers, kinds): (u32, usize),
         trial_stop: StopToken,
         start: watch::Sender<Option<Window>>,
         observer: &'a mut dyn Observer,
     ) -> Self {
-        Self { spec, workers, trial_stop, start: Some(start), seconds: BTreeMap::new(), next_second: i64::MIN, observer }
+        Self {
+            spec,
+            workers,
+            trial_stop,
+            start: Some(start),
+            total: Bucket::new(0, kinds),
+            seconds: BTreeMap::new(),
+            folded: BTreeMap::new(),
+            next_second: i64::MIN,
+            observer,
+        }
     }
 
     fn add(&mut self, bucket: Bucket) {
+        if bucket.second >= 0 && bucket.second.saturating_mul(SECOND_NS) < self.spec.duration_ns as i64 {
+            self.total.merge(&bucket);
+        }
+        if let Some(late) = self.folded.get_mut(&bucket.second) {
+            // Its percentiles are settled; nothing is missing from its counts, nor from the totals.
+            let more = bucket.interval(self.spec);
+            late.transactions += more.transactions;
+            late.statements += more.statements;
+            late.errors += more.errors;
+            late.max_ns = late.max_ns.max(more.max_ns);
+            return;
+        }
         match self.seconds.get_mut(&bucket.second) {
             Some(existing) => existing.merge(&bucket),
             None => {
@@ -112,6 +142,23 @@ impl<'a> Collector<'a> {
             self.observer.second(&seen.interval(self.spec));
             self.next_second += 1;
         }
+        self.fold(self.next_second - KEPT_SECONDS);
+    }
+
+    /// Turns all seconds before `limit` into figures.
+    fn fold(&mut self, limit: i64) {
+        while let Some(entry) = self.seconds.first_entry().filter(|e| *e.key() < limit) {
+            let bucket = entry.remove();
+            self.folded.insert(bucket.second, bucket.interval(self.spec));
+        }
+    }
+
+    /// Every second of warm-up and window, empty ones included.
+    pub(crate) fn intervals(&mut self) -> Vec<Interval> {
+        self.fold(i64::MAX);
+        let last = (self.spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
+        let at = |s| self.folded.get(&s).cloned().unwrap_or_else(|| Bucket::new(s, 0).interval(self.spec));
+        (first_second(self.spec)..=last).map(at).collect()
     }
 }
 
@@ -195,6 +242,6 @@ impl Bucket {
 }
 
 /// The second in which the warm-up starts, relative to the measured window; 0 without a warm-up.
-pub(crate) fn first_second(spec: &TrialSpec) -> i64 {
+fn first_second(spec: &TrialSpec) -> i64 {
     (-(spec.warmup_ns as i64)).div_euclid(SECOND_NS)
 }

@@ -73,6 +73,11 @@ pub trait Driver: Send + Sync + 'static {
     /// As [`Self::connect`], or the server's answer to a query.
     fn facts(&self) -> impl Future<Output = Result<TargetFacts, DriverError>>;
 
+    /// How many statements could not be prepared, so that they run as text: another protocol, which a record must name.
+    fn text_fallbacks(&self) -> u64 {
+        0
+    }
+
     /// The server's own counters (`Com_select` and its like); empty where it has none.
     ///
     /// # Errors
@@ -96,6 +101,9 @@ pub trait Session: 'static {
     /// # Errors
     /// The server's answer.
     fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
+
+    /// Lifts the limit for an answer: building an index or counting rows may take longer than any transaction.
+    fn be_patient(&mut self) {}
 
     /// Executes a statement of the catalogue; a result set is scanned into `rows`.
     ///

@@ -13,7 +13,7 @@ use perbuck_core::run_record::{
 use perbuck_core::units::Seed;
 use tokio::sync::{mpsc, watch};
 
-use crate::collector::{Collector, first_second};
+use crate::collector::Collector;
 use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::recorder::{Bucket, ErrorCounts, Recorder, Report, SECOND_NS, common_gaps};
@@ -116,7 +116,7 @@ pub fn run_trial<D: Driver, W: Workload>(
     let trial_stop = StopToken::default();
     let (start, started) = watch::channel(None);
     let (reports, received) = mpsc::unbounded_channel();
-    let (outcomes, seconds) = thread::scope(|scope| {
+    let (outcomes, seen) = thread::scope(|scope| {
         let spawn = |plan: WorkerPlan| {
             let (driver, workload, started) = (driver.clone(), workload.clone(), started.clone());
             let (trial_stop, reports) = (trial_stop.clone(), reports.clone());
@@ -134,21 +134,21 @@ pub fn run_trial<D: Driver, W: Workload>(
         drop(reports);
         // Workers that are ready wait for the collector's start signal. Where its own loop cannot start, for want of file
         // descriptors, only its end tells them that none will come; so it ends before they are joined.
-        let (collected, seconds) = {
-            let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
+        let (collected, seen) = {
+            let mut collector = Collector::new(spec, (workers, workload.kinds().len()), trial_stop, start, observer);
             let collected = on_own_loop(collector.collect(received, stop));
-            (collected, collector.seconds)
+            (collected, (collector.intervals(), collector.total))
         };
         let join =
             |t: thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())));
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
-        (first_error(outcomes, collected), seconds)
+        (first_error(outcomes, collected), seen)
     });
     let outcomes = outcomes?;
     if stop.requested() {
         return Err(RunError::Interrupted);
     }
-    Ok(finish(spec, workload.kinds(), outcomes, &seconds))
+    Ok(finish(spec, workload.kinds(), outcomes, seen))
 }
 
 /// Runs a future on a single-threaded event loop of this thread.
@@ -194,12 +194,8 @@ fn finish(
     spec: &TrialSpec,
     kinds: &[&'static str],
     outcomes: Vec<WorkerOutcome>,
-    seconds: &BTreeMap<i64, Bucket>,
+    (intervals, total): (Vec<Interval>, Bucket),
 ) -> TrialOutcome {
-    let window_ns = spec.duration_ns as i64;
-    let mut total = Bucket::new(0, kinds.len());
-    let in_window = |second: &i64| *second >= 0 && second.saturating_mul(SECOND_NS) < window_ns;
-    seconds.iter().filter(|(s, _)| in_window(s)).for_each(|(_, bucket)| total.merge(bucket));
     let transaction = |k: &crate::recorder::KindBucket| TransactionRecord {
         committed: k.committed,
         rolled_back: k.rolled_back,
@@ -227,7 +223,7 @@ fn finish(
         .into_iter()
         .map(|(code, e)| (code.to_string(), ErrorRecord { count: e.count, class: e.class.word().to_owned(), example: e.example }))
         .collect();
-    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals: intervals(seconds, spec), health }
+    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals, health }
 }
 
 fn add_worker(
@@ -250,13 +246,6 @@ fn add_worker(
             }
         }
     }
-}
-
-/// Every second of warm-up and window, empty ones included.
-fn intervals(seconds: &BTreeMap<i64, Bucket>, spec: &TrialSpec) -> Vec<Interval> {
-    let last = (spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
-    let at = |s| seconds.get(&s).map_or_else(|| Bucket::new(s, 0).interval(spec), |bucket| bucket.interval(spec));
-    (first_second(spec)..=last).map(at).collect()
 }
 
 #[cfg(test)]

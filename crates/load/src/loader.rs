@@ -6,11 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::driver::{Driver, Session, SessionId};
-use crate::error::DriverError;
+use crate::driver::{BulkTable, Driver, Session, SessionId};
+use crate::error::{DriverError, ErrorClass};
 use crate::stop::StopToken;
 use crate::values::{Params, Rows};
 use crate::workload::{Check, Dataset, Part, TableSpec};
+
+/// How often one batch is sent before the load is given up.
+const INSERT_ATTEMPTS: u32 = 10;
 
 /// How far a load is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +140,7 @@ pub fn on_loop<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<
 
 async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
     let mut session = driver.connect(SessionId(0)).await.map_err(server("connecting to load data"))?;
+    session.be_patient();
     let mut rows = Rows::default();
     for table in tables.iter().rev() {
         let sql = format!("DROP TABLE IF EXISTS {}", table.bulk.name);
@@ -160,6 +164,7 @@ async fn fill<D: Driver, T: Dataset>(
     stops: [&StopToken; 2],
 ) -> Result<(), LoadError> {
     let mut session = driver.connect(id).await.map_err(server("connecting to load data"))?;
+    session.be_patient();
     let mut cells = Params::default();
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
@@ -173,7 +178,7 @@ async fn fill<D: Driver, T: Dataset>(
             }
             let bulk = &tables[table].bulk;
             let sent = (cells.len() / bulk.columns.len()) as u64;
-            let inserted = session.insert_rows(bulk, &cells).await.map_err(server(format!("inserting into {}", bulk.name)))?;
+            let inserted = insert(&mut session, bulk, &cells).await?;
             if inserted != sent {
                 return Err(LoadError::WrongCount { table: bulk.name.clone(), expected: sent, found: inserted });
             }
@@ -185,8 +190,25 @@ async fn fill<D: Driver, T: Dataset>(
     Ok(())
 }
 
+/// Inserts a batch. A deadlock or write conflict keeps no row of it, so it is simply sent again, a few times.
+async fn insert<S: Session>(session: &mut S, bulk: &BulkTable, cells: &Params) -> Result<u64, LoadError> {
+    let doing = || server(format!("inserting into {}", bulk.name));
+    let mut attempt = 1;
+    loop {
+        match session.insert_rows(bulk, cells).await {
+            Err(error) if error.class == ErrorClass::Retry && attempt < INSERT_ATTEMPTS => {
+                session.rollback().await.map_err(doing())?;
+                tokio::time::sleep(Duration::from_millis(50) * attempt).await;
+                attempt += 1;
+            }
+            result => return result.map_err(doing()),
+        }
+    }
+}
+
 async fn finish<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
     let mut session = driver.connect(SessionId(0)).await.map_err(server("connecting to finish the load"))?;
+    session.be_patient();
     let mut rows = Rows::default();
     for table in tables {
         for sql in &table.after_load {

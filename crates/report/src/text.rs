@@ -55,7 +55,8 @@ pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
         wrapped(&mut out, "! ", &text);
     }
     for remark in &comparison.remarks {
-        let text = format!("{} ({} of {} trials, the first is {})", remark.text, remark.trials, comparison.found, remark.example);
+        let text =
+            format!("{} ({}, the first is {})", remark.text, crate::number::counted(remark.trials, "trial"), remark.example);
         wrapped(&mut out, "! ", &clean(&text));
     }
     if !out.is_empty() {

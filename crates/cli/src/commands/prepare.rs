@@ -19,15 +19,22 @@ pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), CliError> {
     let mut progress = Progress::new();
     for stage in stage::build(&inputs, arguments.password.ask_password)? {
         if arguments.check {
-            check(stage.as_ref(), &mut progress)?;
-        } else if arguments.force || ensure(stage.as_ref(), &stop, &mut progress)? == Ensured::Kept {
-            if arguments.force {
-                refuse_foreign(stage.as_ref())?;
-                load(stage.as_ref(), &stop, &mut progress)?;
-            } else {
-                progress.line(&format!("{}: the data are there", stage.title()));
-                check(stage.as_ref(), &mut progress)?;
+            if stage.state()? == DataState::Unfinished {
+                let message = format!("{}: the load of {} has not ended", stage.title(), stage.address());
+                return Err(CliError::new(Exit::Failed, message, "`perbuck prepare STUDY` loads the data anew"));
             }
+            check(stage.as_ref(), &mut progress)?;
+        } else if arguments.force {
+            refuse_foreign(stage.as_ref())?;
+            load(stage.as_ref(), &stop, &mut progress)?;
+        } else {
+            let words = match ensure(stage.as_ref(), &stop, &mut progress)? {
+                Ensured::Loaded => continue,
+                Ensured::Kept => "the data are there",
+                Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
+            };
+            progress.line(&format!("{}: {words}", stage.title()));
+            check(stage.as_ref(), &mut progress)?;
         }
     }
     Ok(())
@@ -77,11 +84,7 @@ pub(crate) fn refuse_foreign(stage: &dyn Stage) -> Result<(), CliError> {
 }
 
 fn foreign(stage: &dyn Stage, found: &str) -> CliError {
-    let message = format!(
-        "{}: {} holds tables that perbuck did not make, and not those that the study needs: {found}",
-        stage.title(),
-        stage.address()
-    );
+    let message = format!("{}: {} holds tables that perbuck did not make: {found}", stage.title(), stage.address());
     CliError::new(
         Exit::Refused,
         message,

@@ -52,22 +52,25 @@ pub(crate) fn study(
     let mut progress = Progress::new();
     if missing.is_empty() {
         progress.line(&format!("all {} trials are on disk in {}", plan.len(), store.root().display()));
-        return Ok(store.root().to_owned());
-    }
-    if missing.len() < plan.len() {
+        if store.checked() {
+            return Ok(store.root().to_owned());
+        }
+    } else if missing.len() < plan.len() {
         progress.line(&format!("{} of {} trials are on disk; going on with the others", plan.len() - missing.len(), plan.len()));
     }
     let stages = stage::build(inputs, ask_password)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
-    let mut session =
-        Session { inputs, context, stages: &stages, stop, progress, rows: BTreeMap::new(), touched: BTreeSet::new() };
+    let run = store.id()?;
+    let mut session = Session { inputs, context, stages: &stages, stop, progress, rows: BTreeMap::new(), run };
     session.prepare(&missing)?;
     for (done, (position, key)) in missing.iter().enumerate() {
         let record = session.trial(key, *position, plan.len(), missing.len() - done)?;
         store.write(&record)?;
+        session.settled(key)?;
     }
     session.check()?;
+    store.mark_checked()?;
     Ok(store.root().to_owned())
 }
 
@@ -80,8 +83,8 @@ struct Session<'a> {
     progress: Progress,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
-    /// Stages that had a trial.
-    touched: BTreeSet<usize>,
+    /// Tells this results folder from every other one, whatever the study is called.
+    run: String,
 }
 
 impl<'a> Session<'a> {
@@ -111,8 +114,10 @@ impl<'a> Session<'a> {
     /// Brings the data into the state that the reset rule asks for; says what was done.
     fn reset(&mut self, index: usize, key: &TrialKey) -> Result<&'static str, CliError> {
         let stage = self.stages[index].as_ref();
-        let block = format!("{}/{}", self.inputs.study.name, key.trial);
-        let (fresh, foreign) = match stage.state()? {
+        let block = self.block(key);
+        let (fresh, foreign) = match stage.noted()? {
+            DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint() => return Err(replaced(stage)),
+            DataState::Absent | DataState::Unfinished if stage.reset() == Reset::Never => return Err(replaced(stage)),
             DataState::Ours { used_by, .. } => {
                 (used_by == crate::data::FRESH || (stage.reset() == Reset::PerBlock && used_by == block), false)
             }
@@ -138,11 +143,30 @@ impl<'a> Session<'a> {
             return Ok("foreign");
         }
         if !keep {
+            if matches!(stage.noted()?, DataState::Ours { .. }) {
+                // A reload wipes out the evidence of what the last trials did to the data.
+                prepare::check(stage, &mut self.progress)?;
+            }
             prepare::load(stage, self.stop, &mut self.progress)?;
             self.rows.remove(&index);
         }
-        stage.mark(&block)?;
+        // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
+        stage.mark(&format!("{block} running"))?;
         Ok(if keep { "kept" } else { "reloaded" })
+    }
+
+    /// The block of a trial, as noted in the target.
+    fn block(&self, key: &TrialKey) -> String {
+        format!("{}/{}", self.run, key.trial)
+    }
+
+    /// Notes that a trial has ended and is on disk: the data now belong to its block.
+    fn settled(&self, key: &TrialKey) -> Result<(), CliError> {
+        let stage = self.stages[self.stage_of(key)?].as_ref();
+        match stage.noted()? {
+            DataState::Foreign { .. } => Ok(()),
+            _ => stage.mark(&self.block(key)),
+        }
     }
 
     fn trial(&mut self, key: &TrialKey, position: usize, of: usize, left: usize) -> Result<RunRecord, CliError> {
@@ -164,20 +188,29 @@ impl<'a> Session<'a> {
         let record = trial::run(&self.context, task, self.stop, &mut |interval| {
             progress.passing(&format!("{head} · {} · {left} left", second_text(interval)));
         })?;
-        self.touched.insert(index);
         self.rows.insert(index, record.workload.rows_after.clone());
         let flags: Vec<String> = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
         self.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
         Ok(record)
     }
 
-    /// Checks the data of every stage that had a trial.
+    /// Checks the data of every contender and workload.
     fn check(&mut self) -> Result<(), CliError> {
-        for index in &self.touched {
-            prepare::check(self.stages[*index].as_ref(), &mut self.progress)?;
+        for stage in self.stages {
+            prepare::check(stage.as_ref(), &mut self.progress)?;
         }
-        Ok(())
+        // Somebody may have asked to stop while the checks ran; the verdicts can wait.
+        if self.stop.requested() { Err(CliError::interrupted()) } else { Ok(()) }
     }
+}
+
+fn replaced(stage: &dyn Stage) -> CliError {
+    let message = format!("{}: somebody replaced or removed the data in {} meanwhile", stage.title(), stage.address());
+    CliError::new(
+        Exit::Refused,
+        message,
+        "let nobody else use that database during a study, then run it again; finished trials are kept",
+    )
 }
 
 fn trial_time(study: &Study) -> Duration {

@@ -202,8 +202,5 @@ fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
         error.class = ErrorClass::Refused;
     }
     error.message = format!("{place} does not let us in: {}", error.message);
-    if error.class == ErrorClass::Refused && error.code == perbuck_load::error::ErrorCode::Mysql(1045) {
-        error.message.push_str("; the password comes from PERBUCK_<CONTENDER>_PASSWORD or `password_file`");
-    }
     error
 }

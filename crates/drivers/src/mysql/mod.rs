@@ -65,13 +65,6 @@ impl MysqlDriver {
         Ok(Self { target, password, tls, fallbacks: Arc::default() })
     }
 
-    /// How many statements, summed over all sessions, the server would not prepare (error 1461,
-    /// `max_prepared_stmt_count`, or 1295) and that are therefore executed as text. Other numbers than 0 belong into a
-    /// record: text costs the server more.
-    pub fn fallbacks(&self) -> u64 {
-        self.fallbacks.load(Ordering::Relaxed)
-    }
-
     async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
         let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
@@ -83,6 +76,11 @@ impl MysqlDriver {
 
 impl Driver for MysqlDriver {
     type Session = MysqlSession;
+
+    /// Summed over all sessions: what the server would not prepare (error 1461, `max_prepared_stmt_count`, or 1295).
+    fn text_fallbacks(&self) -> u64 {
+        self.fallbacks.load(Ordering::Relaxed)
+    }
 
     fn dialect(&self) -> Dialect {
         Dialect::Mysql

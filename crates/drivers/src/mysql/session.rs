@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -173,12 +174,19 @@ fn wrong_count(expected: usize, bound: usize) -> DriverError {
     DriverError::client(ErrorClass::Fatal, "parameters", message)
 }
 
+/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
+const PATIENCE: Duration = Duration::from_secs(48 * 3600);
+
 impl Session for MysqlSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
         self.close_statements().await?;
         self.catalogue = Arc::clone(catalogue);
         self.slots.resize_with(catalogue.statements().len(), || Slot::New);
         Ok(())
+    }
+
+    fn be_patient(&mut self) {
+        self.wire.set_read_timeout(PATIENCE);
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -65,6 +65,11 @@ impl Socket {
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
     }
 
+    /// Another limit for all further answers.
+    pub(super) fn set_read_timeout(&mut self, limit: Duration) {
+        self.watchdog.set_limit(limit);
+    }
+
     /// Negotiates TLS. Without a name the peer's address stands in for it, which sends no name either.
     pub(super) async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> io::Result<()> {
         let Transport::Plain(stream) = std::mem::replace(&mut self.transport, Transport::Negotiating) else {

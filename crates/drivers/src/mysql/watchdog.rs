@@ -28,6 +28,11 @@ impl Watchdog {
         Self { sleep: Box::pin(sleep(quarter)), quarter, ticks: 0 }
     }
 
+    /// From now on another limit.
+    pub(super) fn set_limit(&mut self, limit: Duration) {
+        *self = Self::new(limit);
+    }
+
     /// A new answer is waited for.
     #[inline]
     pub(super) fn rearm(&mut self) {

@@ -33,6 +33,11 @@ pub(super) struct Wire {
 }
 
 impl Wire {
+    /// Another limit for all further answers.
+    pub(super) fn set_read_timeout(&mut self, limit: Duration) {
+        self.socket.set_read_timeout(limit);
+    }
+
     pub(super) async fn connect(host: &str, port: u16, read_timeout: Duration) -> Result<Self, DriverError> {
         let place = host_text(host, port);
         let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| {

@@ -93,16 +93,16 @@ fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunErro
         let tasks: Vec<_> = plans.into_iter().map(spawn).collect();
         drop(reports);
         let mut seen = Seen::default();
-        let mut collector = Collector::new(spec, workers, stop, start, &mut seen);
+        let mut collector = Collector::new(spec, (workers, workload.kinds().len()), stop, start, &mut seen);
         let collected = collector.collect(received, &StopToken::default()).await;
-        let seconds = std::mem::take(&mut collector.seconds);
+        let figures = (collector.intervals(), collector.total);
         let mut outcomes = Vec::new();
         for task in tasks {
             outcomes.push(task.await.unwrap());
         }
         let outcomes = first_error(outcomes, collected)?;
         assert_eq!((seen.opened, seen.closed), (1, 1));
-        Ok(finish(spec, workload.kinds(), outcomes, &seconds))
+        Ok(finish(spec, workload.kinds(), outcomes, figures))
     })
 }
 
