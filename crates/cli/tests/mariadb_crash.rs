@@ -43,8 +43,13 @@ fn conditions_hold_after_load_run_and_a_killed_server() {
     std::thread::sleep(Duration::from_millis(1500));
     assert!(Command::new(&restart).arg("start").status().unwrap().success());
     let ended = ended(child.wait_with_output().unwrap());
-    assert_eq!(ended.code, Some(0), "{ended:#?}");
     holds(&ended.err, 1);
+    // On a slow machine the 32 transactions that were lost are more than one in a hundred; then the comparison is refused
+    // unless insisted on. The record is there in both cases.
+    if ended.code != Some(0) {
+        assert!(ended.code == Some(4) && ended.err.contains("--insist errors"), "{ended:#?}");
+        desk.good(&["compare", "results/crash", "--insist", "errors"]);
+    }
     assert!(ended.err.contains("nothing completed for"), "{}", ended.err);
     let record = desk.records("results/crash").remove(0);
     assert!(record.health.longest_gap_ns >= 1_000_000_000 && !record.health.gaps.is_empty(), "{:?}", record.health);

@@ -84,7 +84,11 @@ pub(crate) fn refuse_foreign(stage: &dyn Stage) -> Result<(), CliError> {
 }
 
 fn foreign(stage: &dyn Stage, found: &str) -> CliError {
-    let message = format!("{}: {} holds tables that perbuck did not make: {found}", stage.title(), stage.address());
+    let message = format!(
+        "{}: {} holds tables that perbuck did not make, or that are not as it loaded them: {found}",
+        stage.title(),
+        stage.address()
+    );
     CliError::new(
         Exit::Refused,
         message,
