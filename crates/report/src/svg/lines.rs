@@ -67,7 +67,9 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
 fn places(connections: &[u32], left: f64, right: f64) -> (Vec<(u32, f64)>, bool) {
     let last = f64::from(connections.last().copied().unwrap_or(1));
     let inner = right - left - 26.0;
-    let crowded = connections.windows(2).any(|w| f64::from(w[1] - w[0]) / last * inner < 38.0);
+    // The first count must keep clear of the 0, too.
+    let near = |from: u32, to: u32| f64::from(to - from) / last * inner < 38.0;
+    let crowded = connections.first().is_some_and(|c| near(0, *c)) || connections.windows(2).any(|w| near(w[0], w[1]));
     let steps = connections.len() as f64;
     let place = |(i, c): (usize, &u32)| {
         let share = if crowded { (i as f64 + 0.5) / steps } else { f64::from(*c) / last };
