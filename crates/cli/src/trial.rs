@@ -85,17 +85,7 @@ pub(crate) fn run(
     stop: &StopToken,
     second: &mut dyn FnMut(&Interval),
 ) -> Result<RunRecord, CliError> {
-    let sweep = &context.study.sweep;
-    let seed = plan::trial_seed(context.study.seed, task.key);
-    let spec = TrialSpec {
-        connections: task.key.connections,
-        workers: sweep.workers,
-        warmup_ns: sweep.warmup_ns,
-        duration_ns: sweep.duration_ns,
-        max_attempts: sweep.max_attempts,
-        seed,
-        drain_ns: DRAIN_NS,
-    };
+    let spec = spec(context.study, task.key);
     let facts = task.stage.facts()?;
     let before = task.stage.counters()?;
     let text_before = task.stage.text_fallbacks();
@@ -123,16 +113,9 @@ pub(crate) fn run(
         key: task.key.clone(),
         position: task.position as u32,
         seed: context.study.seed,
-        trial_seed: seed,
+        trial_seed: spec.seed,
         started_unix_ms,
-        load: LoadRecord {
-            model: "closed".to_owned(),
-            connections: spec.connections,
-            workers: outcome.workers,
-            warmup_ns: spec.warmup_ns,
-            duration_ns: spec.duration_ns,
-            max_attempts: spec.max_attempts,
-        },
+        load: load_record(&spec, outcome.workers),
         workload: WorkloadRecord {
             kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
             parameters: task.parameters,
@@ -151,6 +134,30 @@ pub(crate) fn run(
         health,
         flags,
     })
+}
+
+/// How a trial of the study is loaded.
+fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
+    TrialSpec {
+        connections: key.connections,
+        workers: study.sweep.workers,
+        warmup_ns: study.sweep.warmup_ns,
+        duration_ns: study.sweep.duration_ns,
+        max_attempts: study.sweep.max_attempts,
+        seed: plan::trial_seed(study.seed, key),
+        drain_ns: DRAIN_NS,
+    }
+}
+
+fn load_record(spec: &TrialSpec, workers: u32) -> LoadRecord {
+    LoadRecord {
+        model: "closed".to_owned(),
+        connections: spec.connections,
+        workers,
+        warmup_ns: spec.warmup_ns,
+        duration_ns: spec.duration_ns,
+        max_attempts: spec.max_attempts,
+    }
 }
 
 fn target_record(

@@ -40,6 +40,18 @@ fn assert_published<T: JsonSchema>(file: &str) {
     assert!(stored == fresh, "docs/schema/{file} is out of date; write it with UPDATE_GOLDEN=1 and read the difference");
 }
 
+fn emulated_host() -> HostRecord {
+    HostRecord {
+        arch: "aarch64".into(),
+        emulator: Some("qemu-user".into()),
+        os: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0".into(),
+        cpu_model: "Neoverse-N1".into(),
+        cpus: 8,
+        memory_bytes: 16 << 30,
+        shared_with_server: false,
+    }
+}
+
 /// A record with something in every list and map.
 fn example() -> RunRecord {
     let mut service = Histogram::new();
@@ -82,15 +94,7 @@ fn example() -> RunRecord {
             server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
             server_cpu_ns: None,
         },
-        host: HostRecord {
-            arch: "aarch64".into(),
-            emulator: Some("qemu-user".into()),
-            os: "Debian GNU/Linux 12 (bookworm), Linux 6.1.0".into(),
-            cpu_model: "Neoverse-N1".into(),
-            cpus: 8,
-            memory_bytes: 16 << 30,
-            shared_with_server: false,
-        },
+        host: emulated_host(),
         measured: Measured {
             window_ns: 10_000_104_729,
             transactions: BTreeMap::from([("new_order".into(), new_order)]),
@@ -109,6 +113,7 @@ fn example() -> RunRecord {
             Flag::ClientLimited { why: "one worker was busy".into() },
             Flag::ManyErrors { failed: 2, completed: 600 },
             Flag::Gap { total_ms: 1500 },
+            Flag::TextStatements { count: 40 },
             Flag::Aborted { count: 1 },
         ],
     }
