@@ -1,0 +1,26 @@
+//! The event loop: one thread, thousands of connections, nothing shared, nothing allocated per operation.
+//!
+//! It exists because a load generator's own cost is part of what it measures (docs/adr/0001-event-loop.md has the
+//! measurement): a general runtime spends about as much on a wake-up as the rest of perbuck does on a transaction. Here
+//! readiness of a socket polls the one task that waits for it, without a queue and without an atomic.
+//!
+//! - [`block_on`] runs a future and everything that it spawns on this thread; [`block_on_simulated`] does so under a
+//!   clock that jumps to the next timer, so that a simulated hour takes no time.
+//! - [`now`], [`sleep_until`] and [`timeout_at`] use the clock of the loop they run in.
+//! - [`TaskSet`] spawns tasks and collects their results; [`tcp::TcpStream`] is a socket; [`dns::resolve`] looks up names.
+//!
+//! A task may be polled although nothing happened that it waits for; every future here bears that. Readiness wakes the
+//! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
+//! sockets or sleeps of this crate.
+
+pub mod dns;
+mod local;
+mod reactor;
+mod tasks;
+pub mod tcp;
+mod timer;
+mod wake;
+
+pub use local::{block_on, block_on_simulated, now, yield_now};
+pub use tasks::TaskSet;
+pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};

@@ -1,0 +1,87 @@
+//! Tasks that belong together.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+use crate::local;
+
+/// Tasks with results of one type; they run on the loop of this thread and end with the set.
+#[derive(Debug)]
+pub struct TaskSet<T> {
+    shared: Rc<RefCell<Shared<T>>>,
+}
+
+#[derive(Debug)]
+struct Shared<T> {
+    ended: VecDeque<T>,
+    running: Vec<usize>,
+    waiting: Option<Waker>,
+}
+
+impl<T: 'static> Default for TaskSet<T> {
+    fn default() -> Self {
+        let shared = Shared { ended: VecDeque::new(), running: Vec::new(), waiting: None };
+        Self { shared: Rc::new(RefCell::new(shared)) }
+    }
+}
+
+impl<T: 'static> TaskSet<T> {
+    /// Starts a task; it is polled first after this call.
+    pub fn spawn(&mut self, future: impl Future<Output = T> + 'static) {
+        let shared = self.shared.clone();
+        let task = async move {
+            let output = future.await;
+            let me = local::with(|this| this.current());
+            let mut shared = shared.borrow_mut();
+            shared.running.retain(|id| *id != me);
+            shared.ended.push_back(output);
+            if let Some(waiting) = shared.waiting.take() {
+                waiting.wake();
+            }
+        };
+        let id = local::with(|this| this.spawn(task));
+        self.shared.borrow_mut().running.push(id);
+    }
+
+    /// Tasks that have not ended.
+    pub fn running(&self) -> usize {
+        self.shared.borrow().running.len()
+    }
+
+    /// The result of the next task to end; `None` when none is left.
+    pub async fn next(&mut self) -> Option<T> {
+        poll_fn(|cx| {
+            let mut shared = self.shared.borrow_mut();
+            match shared.ended.pop_front() {
+                Some(output) => Poll::Ready(Some(output)),
+                None if shared.running.is_empty() => Poll::Ready(None),
+                None => {
+                    shared.waiting = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// Drops all tasks that have not ended.
+    pub fn abort_all(&mut self) {
+        self.abort();
+    }
+}
+
+impl<T> TaskSet<T> {
+    fn abort(&self) {
+        let running = std::mem::take(&mut self.shared.borrow_mut().running);
+        running.into_iter().for_each(local::kill);
+    }
+}
+
+impl<T> Drop for TaskSet<T> {
+    fn drop(&mut self) {
+        self.abort();
+    }
+}

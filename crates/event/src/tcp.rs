@@ -1,0 +1,161 @@
+//! A TCP connection of the loop.
+
+use std::future::poll_fn;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::task::Poll;
+
+use mio::Interest;
+
+use crate::local::{self, Loop};
+use crate::reactor::Readiness;
+
+/// A connection. It belongs to the task that used it last.
+pub struct TcpStream {
+    io: mio::net::TcpStream,
+    token: usize,
+    readiness: Rc<Readiness>,
+    home: Rc<Loop>,
+    /// A write found no room, so the loop tells when there is some.
+    waits_for_room: bool,
+}
+
+impl std::fmt::Debug for TcpStream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.io.fmt(f)
+    }
+}
+
+impl TcpStream {
+    /// Connects to the first of the addresses that answers.
+    ///
+    /// # Errors
+    /// That of the last address.
+    pub async fn connect(addresses: &[SocketAddr]) -> io::Result<Self> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+        for address in addresses {
+            match Self::connect_to(*address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    async fn connect_to(address: SocketAddr) -> io::Result<Self> {
+        let mut io = mio::net::TcpStream::connect(address)?;
+        let home = local::with(Rc::clone);
+        let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
+        let (token, readiness) = reactor.register(&mut io, Interest::READABLE | Interest::WRITABLE)?;
+        let mut stream = Self { io, token, readiness, home, waits_for_room: true };
+        poll_fn(|_| stream.poll_connected()).await?;
+        Ok(stream)
+    }
+
+    fn poll_connected(&mut self) -> Poll<io::Result<()>> {
+        if let Some(error) = self.io.take_error()? {
+            return Poll::Ready(Err(error));
+        }
+        match self.io.peer_addr() {
+            // From now on only what can be read is news, see `poll_write`.
+            Ok(_) => Poll::Ready(self.wait_for_room(false)),
+            Err(error) if error.kind() == io::ErrorKind::NotConnected => self.pending(),
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    #[inline]
+    fn pending<T>(&self) -> Poll<T> {
+        self.readiness.task.set(self.home.current());
+        Poll::Pending
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, wait: bool) -> io::Result<()> {
+        let interest = if wait { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
+        self.waits_for_room = wait;
+        match &self.home.reactor {
+            Some(reactor) => reactor.reregister(&mut self.io, self.token, interest),
+            None => Ok(()),
+        }
+    }
+
+    /// Reads what is there; 0 is the end. A read is tried only after the loop has heard of something, and one that
+    /// leaves room in the buffer has emptied the socket: so an answer costs one system call.
+    #[inline]
+    pub fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
+        if !self.readiness.readable.get() {
+            return self.pending();
+        }
+        loop {
+            match self.io.read(room) {
+                Ok(count) => {
+                    self.readiness.readable.set(count == room.len() || self.readiness.closed.get());
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.readiness.readable.set(false);
+                    return self.pending();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Writes what finds room. As a rule everything does, and then the loop need not watch for room: otherwise every
+    /// acknowledgement would be an event.
+    #[inline]
+    pub fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        loop {
+            match self.io.write(bytes) {
+                Ok(count) => {
+                    if self.waits_for_room {
+                        self.wait_for_room(false)?;
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // Asked for anew each time: the edge comes once.
+                    self.wait_for_room(true)?;
+                    return self.pending();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+    }
+
+    /// Sends small writes at once instead of waiting for the acknowledgement of the last one.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
+        self.io.set_nodelay(nodelay)
+    }
+
+    /// The address of this end.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.io.local_addr()
+    }
+
+    /// The address of the other end.
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.io.peer_addr()
+    }
+}
+
+impl Drop for TcpStream {
+    fn drop(&mut self) {
+        if let Some(reactor) = &self.home.reactor {
+            reactor.deregister(&mut self.io, self.token);
+        }
+    }
+}
