@@ -3,6 +3,7 @@
 //! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
 //! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet).
 
+pub mod arrivals;
 pub mod bill;
 pub mod compare;
 pub mod histogram;
