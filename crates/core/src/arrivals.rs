@@ -57,8 +57,7 @@ struct Leg {
 
 impl Leg {
     fn new(phase: &RatePhase, begin_ns: u64) -> Self {
-        // `max` takes the other number where one is none, so a rate that is no number becomes 0.
-        let in_range = |rate: f64| rate.max(0.0).min(HIGHEST_PER_S);
+        let in_range = |rate: f64| if rate.is_nan() { 0.0 } else { rate.clamp(0.0, HIGHEST_PER_S) };
         let (from_per_s, to_per_s) = (in_range(phase.from_per_s), in_range(phase.to_per_s));
         let length = phase.length_ns as f64;
         let slope = if phase.length_ns == 0 { 0.0 } else { (to_per_s - from_per_s) * 1e9 / length };
