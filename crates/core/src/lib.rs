@@ -5,6 +5,7 @@
 
 pub mod arrivals;
 pub mod bill;
+pub mod capacity;
 pub mod compare;
 pub mod histogram;
 pub mod littles_law;
