@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
     Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, TransactionRecord, WorkloadRecord,
@@ -115,7 +116,7 @@ pub(crate) fn run(
         seed: context.study.seed,
         trial_seed: spec.seed,
         started_unix_ms,
-        load: load_record(&spec, outcome.workers),
+        load: load_record(&spec, task.key.rate_per_s, outcome.workers),
         workload: WorkloadRecord {
             kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
             parameters: task.parameters,
@@ -139,6 +140,8 @@ pub(crate) fn run(
 /// How a trial of the study is loaded.
 fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     TrialSpec {
+        load: study.sweep.load_model(key.rate_per_s),
+        phases: study.sweep.phases.clone(),
         connections: key.connections,
         workers: study.sweep.workers,
         warmup_ns: study.sweep.warmup_ns,
@@ -149,10 +152,17 @@ fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     }
 }
 
-fn load_record(spec: &TrialSpec, workers: u32) -> LoadRecord {
+fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32) -> LoadRecord {
+    let arrivals = match spec.load {
+        LoadModel::Open { arrivals, .. } => Some(arrivals),
+        LoadModel::Closed { .. } => None,
+    };
     LoadRecord {
-        model: "closed".to_owned(),
+        model: if arrivals.is_some() { "open" } else { "closed" }.to_owned(),
         connections: spec.connections,
+        rate_per_s,
+        arrivals,
+        phases: spec.phases.clone(),
         workers,
         warmup_ns: spec.warmup_ns,
         duration_ns: spec.duration_ns,

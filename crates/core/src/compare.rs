@@ -113,6 +113,9 @@ fn remark_group(flag: &Flag) -> String {
         Flag::Gap { .. } => "the service was away for at least a second".to_owned(),
         Flag::TextStatements { .. } => "statements ran as text, because the server would prepare no more".to_owned(),
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
+        Flag::Overloaded { .. } => "the target could not keep the rate".to_owned(),
+        Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
+        Flag::LittlesLaw { .. } => "Little's law fails: the figures do not account for all connections".to_owned(),
     }
 }
 
@@ -127,10 +130,10 @@ fn workload_result(
     let cells = cells(study, &mine, metric).map_err(|reason| vec![Refusal { reason, insist: None }])?;
     let (points, how) = match &study.summary {
         Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
-        Summary::Peak => (study.sweep.connections.clone(), Summarise::Max),
+        Summary::Peak => (study.sweep.levels().to_vec(), Summarise::Max),
     };
     let values = |contender: &str| -> Vec<Vec<f64>> {
-        let at = |c: &u32| cells.iter().find(|cell| cell.contender == contender && cell.connections == *c);
+        let at = |c: &u32| cells.iter().find(|cell| cell.contender == contender && cell.level == *c);
         points.iter().map(|c| at(c).map(|cell| cell.values.clone()).unwrap_or_default()).collect()
     };
     let base = values(&study.baseline().name);
@@ -160,17 +163,17 @@ fn workload_result(
 
 fn cells(study: &Study, records: &[&RunRecord], metric: Metric) -> Result<Vec<Cell>, String> {
     let mut cells: Vec<Cell> = Vec::new();
-    for connections in &study.sweep.connections {
+    for level in study.sweep.levels() {
         let first = cells.len();
         for contender in &study.contenders {
             let mut trials: Vec<&&RunRecord> =
-                records.iter().filter(|r| r.key.contender == contender.name && r.key.connections == *connections).collect();
+                records.iter().filter(|r| r.key.contender == contender.name && r.key.level() == *level).collect();
             trials.sort_by_key(|r| r.key.trial);
-            cells.push(cell(&contender.name, *connections, &trials, metric, study.decision.confidence)?);
+            cells.push(cell(&contender.name, *level, &trials, metric, study.decision.confidence)?);
         }
         let base = vec![cells[first + study.baseline].values.clone()];
         for (i, cell) in cells[first..].iter_mut().enumerate().filter(|(i, _)| *i != study.baseline) {
-            let seed = study.seed.derive(&format!("cell {connections} {i}"));
+            let seed = study.seed.derive(&format!("cell {level} {i}"));
             cell.ratio =
                 stats::ratio(&base, std::slice::from_ref(&cell.values), Summarise::Mean, study.decision.confidence, seed);
         }
@@ -178,12 +181,12 @@ fn cells(study: &Study, records: &[&RunRecord], metric: Metric) -> Result<Vec<Ce
     Ok(cells)
 }
 
-fn cell(contender: &str, connections: u32, trials: &[&&RunRecord], metric: Metric, confidence: f64) -> Result<Cell, String> {
+fn cell(contender: &str, level: u32, trials: &[&&RunRecord], metric: Metric, confidence: f64) -> Result<Cell, String> {
     let values: Vec<f64> = trials.iter().map(|r| r.metric(metric)).collect();
     let mut merged = Histogram::new();
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
-        merged.merge(&record.service().map_err(|e| format!("{}: {e}", record.key.path()))?);
+        merged.merge(&record.latency().map_err(|e| format!("{}: {e}", record.key.path()))?);
         failed += record.measured.transactions.values().map(|t| t.failed).sum::<u64>();
         retries += record.measured.retries;
     }
@@ -191,7 +194,7 @@ fn cell(contender: &str, connections: u32, trials: &[&&RunRecord], metric: Metri
     let latency =
         Latency { p50_ns: percentile(50.0), p95_ns: percentile(95.0), p99_ns: percentile(99.0), max_ns: merged.max_ns() };
     let (mean, interval) = (stats::mean(&values), stats::mean_interval(&values, confidence));
-    Ok(Cell { contender: contender.to_owned(), connections, values, mean, interval, ratio: None, latency, failed, retries })
+    Ok(Cell { contender: contender.to_owned(), level, values, mean, interval, ratio: None, latency, failed, retries })
 }
 
 fn prices(

@@ -9,6 +9,7 @@ pub mod capacity;
 pub mod compare;
 pub mod histogram;
 pub mod littles_law;
+pub mod load_model;
 pub mod plan;
 pub mod problem;
 pub mod rng;

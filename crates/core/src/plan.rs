@@ -15,36 +15,54 @@ pub struct TrialKey {
     pub contender: String,
     /// Name of the workload.
     pub workload: String,
-    /// Connections (closed loop).
+    /// Connections; in open loop the most transactions in flight.
     pub connections: u32,
+    /// Transactions offered per second (open loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u32>,
     /// The block, from 1; each block holds every cell of the study once.
     pub trial: u32,
 }
 
 impl TrialKey {
-    /// `<contender>/<workload>/c<connections>/<trial>.json`, with digits padded so that names sort like numbers.
+    /// `<contender>/<workload>/c<connections>/<trial>.json`, in open loop `r<rate>-c<connections>`, with digits padded so
+    /// that names sort like numbers.
     pub fn path(&self) -> String {
-        format!("{}/{}/c{:05}/{:03}.json", self.contender, self.workload, self.connections, self.trial)
+        let rate = self.rate_per_s.map(|r| format!("r{r:07}-")).unwrap_or_default();
+        format!("{}/{}/{rate}c{:05}/{:03}.json", self.contender, self.workload, self.connections, self.trial)
     }
 
     /// For people: `arm · small · 300 connections · trial 2`.
     pub fn title(&self) -> String {
         let plural = if self.connections == 1 { "" } else { "s" };
-        format!("{} · {} · {} connection{plural} · trial {}", self.contender, self.workload, self.connections, self.trial)
+        let rate = self.rate_per_s.map(|r| format!("{r} transactions/s · ")).unwrap_or_default();
+        format!("{} · {} · {rate}{} connection{plural} · trial {}", self.contender, self.workload, self.connections, self.trial)
+    }
+
+    /// What a sweep varies: the rate in open loop, else the connections.
+    pub fn level(&self) -> u32 {
+        self.rate_per_s.unwrap_or(self.connections)
     }
 }
 
 /// All trials in the order in which they are run: within a block the order is shuffled by the seed, so that drift of
-/// the machine falls on all contenders alike (reference: randomised complete block design).
-pub fn plan(seed: Seed, contenders: &[String], workloads: &[String], connections: &[u32], trials: u32) -> Vec<TrialKey> {
+/// the machine falls on all contenders alike (reference: randomised complete block design). A point is a number of
+/// connections and, in open loop, a rate.
+pub fn plan(
+    seed: Seed,
+    contenders: &[String],
+    workloads: &[String],
+    points: &[(u32, Option<u32>)],
+    trials: u32,
+) -> Vec<TrialKey> {
     let mut order = Vec::new();
     for trial in 1..=trials {
         let mut block: Vec<TrialKey> = Vec::new();
         for workload in workloads {
-            for connections in connections {
+            for (connections, rate_per_s) in points {
                 for contender in contenders {
                     let (contender, workload) = (contender.clone(), workload.clone());
-                    block.push(TrialKey { contender, workload, connections: *connections, trial });
+                    block.push(TrialKey { contender, workload, connections: *connections, rate_per_s: *rate_per_s, trial });
                 }
             }
         }
@@ -56,7 +74,8 @@ pub fn plan(seed: Seed, contenders: &[String], workloads: &[String], connections
 
 /// The seed of a trial's operations. The contender is not part of it: both see the same work (common random numbers).
 pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
-    seed.derive(&format!("operations {} {} {}", key.workload, key.connections, key.trial))
+    let rate = key.rate_per_s.map(|r| format!(" {r}/s")).unwrap_or_default();
+    seed.derive(&format!("operations {} {}{rate} {}", key.workload, key.connections, key.trial))
 }
 
 /// A fingerprint of a text, 32 hexadecimal digits: tells versions apart, and is no protection against forgery.
@@ -76,7 +95,9 @@ impl Study {
         let s = &self.sweep;
         // The connections and the number of trials may grow later: what is on disk stays comparable.
         let sweep = (s.warmup_ns, s.duration_ns, s.workers, s.max_attempts);
-        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?} {}", self.seed.0))
+        // The same study without rates or phases has the fingerprint that it always had.
+        let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
+        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open} {}", self.seed.0))
     }
 }
 
@@ -90,7 +111,7 @@ mod tests {
 
     #[test]
     fn every_block_holds_every_cell_once_and_the_order_is_the_seeds() {
-        let make = |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[1, 8, 64], 3);
+        let make = |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[(1, None), (8, None), (8, Some(64))], 3);
         let order = make(1);
         assert_eq!(order.len(), 36);
         for (i, block) in order.chunks(12).enumerate() {
@@ -110,7 +131,13 @@ mod tests {
 
     #[test]
     fn contenders_share_their_operations_and_trials_do_not() {
-        let key = |contender: &str, trial| TrialKey { contender: contender.into(), workload: "w".into(), connections: 4, trial };
+        let key = |contender: &str, trial| TrialKey {
+            contender: contender.into(),
+            workload: "w".into(),
+            connections: 4,
+            rate_per_s: None,
+            trial,
+        };
         assert_eq!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("b", 1)));
         assert_ne!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("a", 2)));
     }

@@ -10,11 +10,16 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
 use crate::histogram::Histogram;
+use crate::load_model::Phase;
 use crate::plan::TrialKey;
 use crate::study::Metric;
 use crate::units::Seed;
-pub use measured::{ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, StatementCounts, TransactionRecord};
+pub use measured::{
+    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, TransactionRecord,
+    WorkerHealth,
+};
 
 /// The schema number of the records that this version writes and reads.
 pub const RECORD_SCHEMA: u32 = 1;
@@ -67,10 +72,20 @@ pub struct RunRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadRecord {
-    /// `closed`: each connection sends its next transaction when the last one ended.
+    /// `closed`: each connection sends its next transaction when the last one ended. `open`: transactions are due by a
+    /// schedule, and a free connection takes the next one.
     pub model: String,
-    /// Connections.
+    /// Connections; in open loop the most transactions in flight.
     pub connections: u32,
+    /// Transactions offered per second (open loop with one rate).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<u32>,
+    /// How the intended starts lie in time (open loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
+    /// The phases of the measured window, where it has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
     /// Threads that owned them.
     pub workers: u32,
     /// Warm-up as asked, nanoseconds.
@@ -140,7 +155,7 @@ pub struct HostRecord {
 }
 
 /// A remark that a reader of the result must see.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "flag", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Flag {
     /// The program ran under an emulator: its times say nothing about the machine.
@@ -175,6 +190,27 @@ pub enum Flag {
         /// How many.
         count: u64,
     },
+    /// Open loop: the target completed fewer transactions than were offered, and the rest still waited at the end.
+    Overloaded {
+        /// Due in the measured window.
+        offered: u64,
+        /// Completed in it.
+        completed: u64,
+        /// Due, and not started or not ended when the window closed.
+        unfinished: u64,
+    },
+    /// The throughput had not settled when the measured window opened, or drifted in it.
+    Unsettled {
+        /// What was seen.
+        why: String,
+    },
+    /// Little's law does not hold for the recorded figures: something was not counted.
+    LittlesLaw {
+        /// Busy connections by the recorded figures.
+        busy: f64,
+        /// Connections that there were.
+        connections: u32,
+    },
 }
 
 impl Flag {
@@ -189,6 +225,13 @@ impl Flag {
                 format!("{count} statements ran as text, because the server would prepare no more (max_prepared_stmt_count)")
             }
             Self::Aborted { count } => format!("{count} transactions did not end within the drain limit"),
+            Self::Overloaded { offered, completed, unfinished } => {
+                format!("could not keep the rate: {offered} offered, {completed} completed, {unfinished} unfinished at the end")
+            }
+            Self::Unsettled { why } => format!("not in a steady state: {why}"),
+            Self::LittlesLaw { busy, connections } => {
+                format!("Little's law fails: the figures account for {busy:.1} busy connections of {connections}")
+            }
         }
     }
 
@@ -198,7 +241,12 @@ impl Flag {
             Self::Emulated { .. } => Some("emulated"),
             Self::ClientLimited { .. } => Some("client-limited"),
             Self::ManyErrors { .. } => Some("errors"),
-            Self::Gap { .. } | Self::TextStatements { .. } | Self::Aborted { .. } => None,
+            Self::Gap { .. }
+            | Self::TextStatements { .. }
+            | Self::Aborted { .. }
+            | Self::Overloaded { .. }
+            | Self::Unsettled { .. }
+            | Self::LittlesLaw { .. } => None,
         }
     }
 }
@@ -229,6 +277,20 @@ impl RunRecord {
         let mut all = Histogram::new();
         for (kind, t) in &self.measured.transactions {
             all.merge(&t.service.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
+        }
+        Ok(all)
+    }
+
+    /// The latency that stands for the trial: service time in closed loop. In open loop response time, with those that
+    /// had not ended when the window closed counted by their age, which is less than what they took in the end.
+    ///
+    /// # Errors
+    /// As [`Self::service`].
+    pub fn latency(&self) -> Result<Histogram, String> {
+        let Some(open) = &self.measured.open_loop else { return self.service() };
+        let mut all = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
+        for (kind, t) in &self.measured.transactions {
+            all.merge(&t.response.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
         }
         Ok(all)
     }

@@ -57,14 +57,14 @@ fn example() -> RunRecord {
     let mut service = Histogram::new();
     (1..=600u64).for_each(|i| service.record(i * 10_000));
     let service = HistogramRecord::from_histogram(&service);
-    let new_order = TransactionRecord { committed: 594, rolled_back: 6, failed: 2, service };
+    let new_order = TransactionRecord { committed: 594, rolled_back: 6, failed: 2, service, ..TransactionRecord::default() };
     let counts = StatementCounts { read: 6000, write: 5400, other: 1200, select: 6000, ..StatementCounts::default() };
     RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: "0.1.0".into(),
         study: "example".into(),
         study_fingerprint: "5c1f".into(),
-        key: TrialKey { contender: "arm".into(), workload: "small".into(), connections: 8, trial: 1 },
+        key: TrialKey { contender: "arm".into(), workload: "small".into(), connections: 8, rate_per_s: None, trial: 1 },
         position: 0,
         seed: Seed(42),
         trial_seed: Seed(u64::MAX),
@@ -72,6 +72,9 @@ fn example() -> RunRecord {
         load: LoadRecord {
             model: "closed".into(),
             connections: 8,
+            rate_per_s: None,
+            arrivals: None,
+            phases: Vec::new(),
             workers: 2,
             warmup_ns: 1_000_000_000,
             duration_ns: 10_000_000_000,
@@ -100,6 +103,7 @@ fn example() -> RunRecord {
             transactions: BTreeMap::from([("new_order".into(), new_order)]),
             statements: counts,
             retries: 3,
+            ..Measured::default()
         },
         statements_whole_run: counts,
         errors: BTreeMap::from([(

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use mysql_support::{SERVERS, bound, cells, prepare_read, root, root_driver, run, select};
 use perbuck_drivers::mysql::MysqlSession;
+use perbuck_event::{TaskSet, block_on};
 use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
@@ -51,179 +52,191 @@ const TYPES: [(&str, &str, &str); 27] = [
     ("set('a','b')", "'a,b'", "a,b"),
 ];
 
-#[tokio::test]
-async fn every_type_comes_back_by_both_protocols() {
-    for server in SERVERS {
-        let mut session = root(server, "").await;
-        let columns: Vec<String> = TYPES.iter().enumerate().map(|(i, (kind, _, _))| format!("c{i} {kind} NULL")).collect();
-        let name = table(&mut session, "types", &format!("id int PRIMARY KEY, {}, b bit(12)", columns.join(", "))).await;
-        let values: Vec<&str> = TYPES.iter().map(|(_, value, _)| *value).collect();
-        run(&mut session, &format!("INSERT INTO {name} VALUES (1, {}, b'000101100001')", values.join(", "))).await;
-        run(&mut session, &format!("INSERT INTO {name} (id) VALUES (2)")).await;
-        let sql = format!("SELECT * FROM {name} ORDER BY id");
-        let text = select(&mut session, &sql).await;
-        let id = prepare_read(&mut session, &sql).await;
-        let mut rows = Rows::default();
-        assert_eq!(session.execute(id, &Params::default(), &mut rows).await, Ok(Effect::ResultSet));
-        let binary = cells(&rows);
-        for (i, (kind, _, expected)) in TYPES.iter().enumerate() {
-            // A float prints in its own way; the cells are equal as numbers.
-            let number = |text: &str| text.parse::<f64>().ok().filter(|_| *kind == "double");
-            for form in [&text, &binary] {
-                assert!(
-                    form[0][i + 1] == *expected || number(&form[0][i + 1]).is_some_and(|n| Some(n) == number(expected)),
-                    "{kind}"
-                );
+#[test]
+fn every_type_comes_back_by_both_protocols() {
+    block_on(async {
+        for server in SERVERS {
+            let mut session = root(server, "").await;
+            let columns: Vec<String> = TYPES.iter().enumerate().map(|(i, (kind, _, _))| format!("c{i} {kind} NULL")).collect();
+            let name = table(&mut session, "types", &format!("id int PRIMARY KEY, {}, b bit(12)", columns.join(", "))).await;
+            let values: Vec<&str> = TYPES.iter().map(|(_, value, _)| *value).collect();
+            run(&mut session, &format!("INSERT INTO {name} VALUES (1, {}, b'000101100001')", values.join(", "))).await;
+            run(&mut session, &format!("INSERT INTO {name} (id) VALUES (2)")).await;
+            let sql = format!("SELECT * FROM {name} ORDER BY id");
+            let text = select(&mut session, &sql).await;
+            let id = prepare_read(&mut session, &sql).await;
+            let mut rows = Rows::default();
+            assert_eq!(session.execute(id, &Params::default(), &mut rows).await, Ok(Effect::ResultSet));
+            let binary = cells(&rows);
+            for (i, (kind, _, expected)) in TYPES.iter().enumerate() {
+                // A float prints in its own way; the cells are equal as numbers.
+                let number = |text: &str| text.parse::<f64>().ok().filter(|_| *kind == "double");
+                for form in [&text, &binary] {
+                    assert!(
+                        form[0][i + 1] == *expected || number(&form[0][i + 1]).is_some_and(|n| Some(n) == number(expected)),
+                        "{kind}"
+                    );
+                }
+                assert_eq!((&*text[1][i + 1], &*binary[1][i + 1]), ("NULL", "NULL"), "{kind}");
             }
-            assert_eq!((&*text[1][i + 1], &*binary[1][i + 1]), ("NULL", "NULL"), "{kind}");
+            assert_eq!(text[0], binary[0]);
+            assert_eq!(rows.text(0, TYPES.len() + 1), Ok(&[1, 0x61][..]));
+            run(&mut session, &format!("DROP TABLE {name}")).await;
+            session.close().await;
         }
-        assert_eq!(text[0], binary[0]);
-        assert_eq!(rows.text(0, TYPES.len() + 1), Ok(&[1, 0x61][..]));
-        run(&mut session, &format!("DROP TABLE {name}")).await;
-        session.close().await;
-    }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn parameters_of_every_kind_arrive_and_change_their_kinds() {
-    for server in SERVERS {
-        let mut session = root(server, "").await;
-        let name = table(&mut session, "params", "id int PRIMARY KEY, i bigint, d decimal(12,2), t varchar(40), b blob").await;
-        let mut catalogue = Catalogue::default();
-        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?, ?, ?)"));
-        let read = catalogue.add_read(format!("SELECT i, d, t, b FROM {name} WHERE id = ?"));
-        let count = catalogue.add(Verb::Select, format!("SELECT * FROM {name} WHERE id > ?"));
-        let update = catalogue.add(Verb::Update, format!("UPDATE {name} SET i = ? WHERE id = ?"));
-        session.prepare(&Arc::new(catalogue)).await.unwrap();
-        let mut rows = Rows::default();
-        let all = [
-            bound(|p| _ = p.int(1).int(i64::MIN).decimal(-1230, 2).text("ä'\\".as_bytes()).text(b"\0\xff\x80")),
-            bound(|p| _ = p.int(2).null().null().null().null()),
-            bound(|p| _ = p.int(3).decimal(7, 0).int(5).int(12).text(b"")),
-            bound(|p| _ = p.int(4).text(b"8").text(b"9.10").null().int(1)),
-        ];
-        for params in &all {
-            assert_eq!(session.execute(insert, params, &mut rows).await, Ok(Effect::Affected(1)), "{server}");
-        }
-        let expected = [["-9223372036854775808", "-12.30", "ä'\\"], ["NULL"; 3], ["7", "5.00", "12"], ["8", "9.10", "NULL"]];
-        for (id, row) in (1..).zip(expected) {
-            session.execute(read, Params::default().int(id), &mut rows).await.unwrap();
-            assert_eq!(cells(&rows)[0][..3], row, "{server}");
-            if id == 1 {
-                assert_eq!(rows.text(0, 3), Ok(&b"\0\xff\x80"[..]));
-                assert_eq!(rows.decimal(0, 1, 2), Ok(-1230));
+#[test]
+fn parameters_of_every_kind_arrive_and_change_their_kinds() {
+    block_on(async {
+        for server in SERVERS {
+            let mut session = root(server, "").await;
+            let name =
+                table(&mut session, "params", "id int PRIMARY KEY, i bigint, d decimal(12,2), t varchar(40), b blob").await;
+            let mut catalogue = Catalogue::default();
+            let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?, ?, ?)"));
+            let read = catalogue.add_read(format!("SELECT i, d, t, b FROM {name} WHERE id = ?"));
+            let count = catalogue.add(Verb::Select, format!("SELECT * FROM {name} WHERE id > ?"));
+            let update = catalogue.add(Verb::Update, format!("UPDATE {name} SET i = ? WHERE id = ?"));
+            session.prepare(&Arc::new(catalogue)).await.unwrap();
+            let mut rows = Rows::default();
+            let all = [
+                bound(|p| _ = p.int(1).int(i64::MIN).decimal(-1230, 2).text("ä'\\".as_bytes()).text(b"\0\xff\x80")),
+                bound(|p| _ = p.int(2).null().null().null().null()),
+                bound(|p| _ = p.int(3).decimal(7, 0).int(5).int(12).text(b"")),
+                bound(|p| _ = p.int(4).text(b"8").text(b"9.10").null().int(1)),
+            ];
+            for params in &all {
+                assert_eq!(session.execute(insert, params, &mut rows).await, Ok(Effect::Affected(1)), "{server}");
             }
+            let expected = [["-9223372036854775808", "-12.30", "ä'\\"], ["NULL"; 3], ["7", "5.00", "12"], ["8", "9.10", "NULL"]];
+            for (id, row) in (1..).zip(expected) {
+                session.execute(read, Params::default().int(id), &mut rows).await.unwrap();
+                assert_eq!(cells(&rows)[0][..3], row, "{server}");
+                if id == 1 {
+                    assert_eq!(rows.text(0, 3), Ok(&b"\0\xff\x80"[..]));
+                    assert_eq!(rows.decimal(0, 1, 2), Ok(-1230));
+                }
+            }
+            session.execute(count, Params::default().int(1), &mut rows).await.unwrap();
+            assert_eq!((rows.len(), rows.width()), (3, 0));
+            // Without FOUND_ROWS an update that changes nothing has changed no row.
+            for affected in [1, 0] {
+                let effect = session.execute(update, Params::default().int(77).int(3), &mut rows).await;
+                assert_eq!(effect, Ok(Effect::Affected(affected)));
+            }
+            let error = session.execute(read, &Params::default(), &mut rows).await.unwrap_err();
+            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("parameters")));
+            run(&mut session, &format!("DROP TABLE {name}")).await;
+            session.close().await;
         }
-        session.execute(count, Params::default().int(1), &mut rows).await.unwrap();
-        assert_eq!((rows.len(), rows.width()), (3, 0));
-        // Without FOUND_ROWS an update that changes nothing has changed no row.
-        for affected in [1, 0] {
-            let effect = session.execute(update, Params::default().int(77).int(3), &mut rows).await;
-            assert_eq!(effect, Ok(Effect::Affected(affected)));
-        }
-        let error = session.execute(read, &Params::default(), &mut rows).await.unwrap_err();
-        assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("parameters")));
-        run(&mut session, &format!("DROP TABLE {name}")).await;
-        session.close().await;
-    }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn values_beyond_16_mib_go_both_ways() {
-    for server in SERVERS {
-        let mut admin = root(server, "").await;
-        run(&mut admin, "SET GLOBAL max_allowed_packet = 67108864").await;
-        let mut session = root(server, "").await;
-        let name = table(&mut session, "large", "id int PRIMARY KEY, b longblob").await;
-        let mut catalogue = Catalogue::default();
-        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?)"));
-        let read = catalogue.add_read(format!("SELECT b FROM {name} WHERE id = ?"));
-        let count = catalogue.add(Verb::Select, format!("SELECT b FROM {name} WHERE id >= ?"));
-        session.prepare(&Arc::new(catalogue)).await.unwrap();
-        let mut rows = Rows::default();
-        // Around the largest packet in one part, for rows of both protocols, and beyond two parts.
-        let lengths = [16_777_209, 16_777_210, 16_777_211, 16_777_212, 16_777_215, 34_000_000];
-        for (id, length) in (0..).zip(lengths) {
-            let value: Vec<u8> = (0..length).map(|i: u32| (i % 251) as u8).collect();
-            let params = bound(|p| _ = p.int(id).text(&value));
-            assert_eq!(session.execute(insert, &params, &mut rows).await, Ok(Effect::Affected(1)));
-            session.execute(read, Params::default().int(id), &mut rows).await.unwrap();
-            assert!(rows.text(0, 0).unwrap() == value, "{server} {length}");
-            session.query(&format!("SELECT b FROM {name} WHERE id = {id}"), &mut rows).await.unwrap();
-            assert!(rows.text(0, 0).unwrap() == value, "{server} {length}");
+#[test]
+fn values_beyond_16_mib_go_both_ways() {
+    block_on(async {
+        for server in SERVERS {
+            let mut admin = root(server, "").await;
+            run(&mut admin, "SET GLOBAL max_allowed_packet = 67108864").await;
+            let mut session = root(server, "").await;
+            let name = table(&mut session, "large", "id int PRIMARY KEY, b longblob").await;
+            let mut catalogue = Catalogue::default();
+            let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?)"));
+            let read = catalogue.add_read(format!("SELECT b FROM {name} WHERE id = ?"));
+            let count = catalogue.add(Verb::Select, format!("SELECT b FROM {name} WHERE id >= ?"));
+            session.prepare(&Arc::new(catalogue)).await.unwrap();
+            let mut rows = Rows::default();
+            // Around the largest packet in one part, for rows of both protocols, and beyond two parts.
+            let lengths = [16_777_209, 16_777_210, 16_777_211, 16_777_212, 16_777_215, 34_000_000];
+            for (id, length) in (0..).zip(lengths) {
+                let value: Vec<u8> = (0..length).map(|i: u32| (i % 251) as u8).collect();
+                let params = bound(|p| _ = p.int(id).text(&value));
+                assert_eq!(session.execute(insert, &params, &mut rows).await, Ok(Effect::Affected(1)));
+                session.execute(read, Params::default().int(id), &mut rows).await.unwrap();
+                assert!(rows.text(0, 0).unwrap() == value, "{server} {length}");
+                session.query(&format!("SELECT b FROM {name} WHERE id = {id}"), &mut rows).await.unwrap();
+                assert!(rows.text(0, 0).unwrap() == value, "{server} {length}");
+            }
+            session.execute(count, Params::default().int(0), &mut rows).await.unwrap();
+            assert_eq!(rows.len(), lengths.len() as u64);
+            run(&mut session, &format!("DROP TABLE {name}")).await;
+            session.close().await;
         }
-        session.execute(count, Params::default().int(0), &mut rows).await.unwrap();
-        assert_eq!(rows.len(), lengths.len() as u64);
-        run(&mut session, &format!("DROP TABLE {name}")).await;
-        session.close().await;
-    }
+    })
+    .unwrap();
 }
 
 /// On the server that may be disturbed, since the limit is everybody's.
-#[tokio::test]
-async fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
-    let driver = root_driver("PERBUCK_TEST_MARIADB_KILL", "");
-    let mut admin = driver.connect(SessionId(0)).await.unwrap();
-    let name = table(&mut admin, "fallback", "id int PRIMARY KEY, d decimal(12,2), t varchar(40)").await;
-    run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 0").await;
-    let mut outcome = Vec::new();
-    for mode in ["", "NO_BACKSLASH_ESCAPES"] {
-        let mut session = driver.connect(SessionId(1)).await.unwrap();
-        run(&mut session, &format!("SET sql_mode = '{mode}'")).await;
-        run(&mut session, &format!("DELETE FROM {name}")).await;
-        let mut catalogue = Catalogue::default();
-        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?)"));
-        let read = catalogue.add_read(format!("SELECT d, t, '?' FROM {name} WHERE id = ?"));
-        session.prepare(&Arc::new(catalogue)).await.unwrap();
-        let mut rows = Rows::default();
-        for _ in 0..3 {
+#[test]
+fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
+    block_on(async {
+        let driver = root_driver("PERBUCK_TEST_MARIADB_KILL", "");
+        let mut admin = driver.connect(SessionId(0)).await.unwrap();
+        let name = table(&mut admin, "fallback", "id int PRIMARY KEY, d decimal(12,2), t varchar(40)").await;
+        run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 0").await;
+        let mut outcome = Vec::new();
+        for mode in ["", "NO_BACKSLASH_ESCAPES"] {
+            let mut session = driver.connect(SessionId(1)).await.unwrap();
+            run(&mut session, &format!("SET sql_mode = '{mode}'")).await;
             run(&mut session, &format!("DELETE FROM {name}")).await;
-            let params = bound(|p| _ = p.int(1).decimal(-1230, 2).text(b"a'b\\'\"; -- ?\0"));
-            outcome.push(session.execute(insert, &params, &mut rows).await);
-            session.execute(read, Params::default().int(1), &mut rows).await.unwrap();
-            assert_eq!(cells(&rows), [["-12.30", "a'b\\'\"; -- ?\0", "?"]], "{mode}");
+            let mut catalogue = Catalogue::default();
+            let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?, ?)"));
+            let read = catalogue.add_read(format!("SELECT d, t, '?' FROM {name} WHERE id = ?"));
+            session.prepare(&Arc::new(catalogue)).await.unwrap();
+            let mut rows = Rows::default();
+            for _ in 0..3 {
+                run(&mut session, &format!("DELETE FROM {name}")).await;
+                let params = bound(|p| _ = p.int(1).decimal(-1230, 2).text(b"a'b\\'\"; -- ?\0"));
+                outcome.push(session.execute(insert, &params, &mut rows).await);
+                session.execute(read, Params::default().int(1), &mut rows).await.unwrap();
+                assert_eq!(cells(&rows), [["-12.30", "a'b\\'\"; -- ?\0", "?"]], "{mode}");
+            }
+            session.close().await;
         }
-        session.close().await;
-    }
-    run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 1048576").await;
-    assert_eq!(outcome, vec![Ok(Effect::Affected(1)); 6]);
-    assert_eq!(driver.text_fallbacks(), 4);
-    run(&mut admin, &format!("DROP TABLE {name}")).await;
+        run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 1048576").await;
+        assert_eq!(outcome, vec![Ok(Effect::Affected(1)); 6]);
+        assert_eq!(driver.text_fallbacks(), 4);
+        run(&mut admin, &format!("DROP TABLE {name}")).await;
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn a_deadlock_may_be_tried_again() {
-    for server in SERVERS {
-        let driver = root_driver(server, "");
-        let mut one = driver.connect(SessionId(0)).await.unwrap();
-        let mut two = driver.connect(SessionId(1)).await.unwrap();
-        let name = table(&mut one, "deadlock", "id int PRIMARY KEY, v int").await;
-        run(&mut one, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
-        for (session, id) in [(&mut one, 1), (&mut two, 2)] {
-            session.begin(Access::Write).await.unwrap();
-            run(session, &format!("UPDATE {name} SET v = 1 WHERE id = {id}")).await;
-        }
-        let (mut rows_one, mut rows_two) = (Rows::default(), Rows::default());
-        let (sql_one, sql_two) =
-            (format!("UPDATE {name} SET v = 2 WHERE id = 2"), format!("UPDATE {name} SET v = 2 WHERE id = 1"));
-        let (a, b) = tokio::join!(
-            async {
-                let result = one.query(&sql_one, &mut rows_one).await;
-                one.rollback().await.unwrap();
-                result
-            },
-            async {
-                let result = two.query(&sql_two, &mut rows_two).await;
-                two.rollback().await.unwrap();
-                result
+#[test]
+fn a_deadlock_may_be_tried_again() {
+    block_on(async {
+        for server in SERVERS {
+            let driver = root_driver(server, "");
+            let mut one = driver.connect(SessionId(0)).await.unwrap();
+            let mut two = driver.connect(SessionId(1)).await.unwrap();
+            let name = table(&mut one, "deadlock", "id int PRIMARY KEY, v int").await;
+            run(&mut one, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
+            for (session, id) in [(&mut one, 1), (&mut two, 2)] {
+                session.begin(Access::Write).await.unwrap();
+                run(session, &format!("UPDATE {name} SET v = 1 WHERE id = {id}")).await;
             }
-        );
-        let error = a.and(b).unwrap_err();
-        assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Mysql(1213)), "{error}");
-        // Rolling back where nothing is open does nothing.
-        one.rollback().await.unwrap();
-        run(&mut one, &format!("DROP TABLE {name}")).await;
-    }
+            let mut both = TaskSet::default();
+            for (mut session, other) in [(one, 2), (two, 1)] {
+                let sql = format!("UPDATE {name} SET v = 2 WHERE id = {other}");
+                both.spawn(async move {
+                    let result = session.query(&sql, &mut Rows::default()).await;
+                    session.rollback().await.unwrap();
+                    (session, result)
+                });
+            }
+            let (mut one, a) = both.next().await.unwrap();
+            let (_two, b) = both.next().await.unwrap();
+            let error = a.and(b).unwrap_err();
+            assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Mysql(1213)), "{error}");
+            // Rolling back where nothing is open does nothing.
+            one.rollback().await.unwrap();
+            run(&mut one, &format!("DROP TABLE {name}")).await;
+        }
+    })
+    .unwrap();
 }
 
 async fn error_of(session: &mut MysqlSession, sql: &str) -> DriverError {
@@ -231,67 +244,79 @@ async fn error_of(session: &mut MysqlSession, sql: &str) -> DriverError {
     session.query(sql, &mut rows).await.unwrap_err()
 }
 
-#[tokio::test]
-async fn errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usable() {
-    for server in SERVERS {
-        let mut session = root(server, "").await;
-        let name = table(&mut session, "errors", "id int PRIMARY KEY, v varchar(3)").await;
-        run(&mut session, &format!("INSERT INTO {name} VALUES (1, 'a')")).await;
-        for (sql, class, code) in [
-            (format!("INSERT INTO {name} VALUES (1, 'b')"), ErrorClass::Failed, 1062),
-            (format!("INSERT INTO {name} VALUES (2, 'long')"), ErrorClass::Failed, 1406),
-            ("SELECT * FROM no_such_table".to_owned(), ErrorClass::Fatal, 1146),
-            ("SELEC 1".to_owned(), ErrorClass::Fatal, 1064),
-            (format!("SELECT no_such_column FROM {name}"), ErrorClass::Fatal, 1054),
-        ] {
-            let error = error_of(&mut session, &sql).await;
-            assert_eq!((error.class, error.code), (class, ErrorCode::Mysql(code)), "{error}");
+#[test]
+fn errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usable() {
+    block_on(async {
+        for server in SERVERS {
+            let mut session = root(server, "").await;
+            let name = table(&mut session, "errors", "id int PRIMARY KEY, v varchar(3)").await;
+            run(&mut session, &format!("INSERT INTO {name} VALUES (1, 'a')")).await;
+            for (sql, class, code) in [
+                (format!("INSERT INTO {name} VALUES (1, 'b')"), ErrorClass::Failed, 1062),
+                (format!("INSERT INTO {name} VALUES (2, 'long')"), ErrorClass::Failed, 1406),
+                ("SELECT * FROM no_such_table".to_owned(), ErrorClass::Fatal, 1146),
+                ("SELEC 1".to_owned(), ErrorClass::Fatal, 1064),
+                (format!("SELECT no_such_column FROM {name}"), ErrorClass::Fatal, 1054),
+            ] {
+                let error = error_of(&mut session, &sql).await;
+                assert_eq!((error.class, error.code), (class, ErrorCode::Mysql(code)), "{error}");
+            }
+            // The same by a prepared statement, when it is prepared and when it is executed.
+            let mut catalogue = Catalogue::default();
+            let missing = catalogue.add_read("SELECT * FROM no_such_table");
+            let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?)"));
+            session.prepare(&Arc::new(catalogue)).await.unwrap();
+            let mut rows = Rows::default();
+            let error = session.execute(missing, &Params::default(), &mut rows).await.unwrap_err();
+            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Mysql(1146)));
+            for (id, expected) in
+                [(1, Err(ErrorCode::Mysql(1062))), (2, Ok(Effect::Affected(1))), (2, Err(ErrorCode::Mysql(1062)))]
+            {
+                let result = session.execute(insert, Params::default().int(id).text(b"x"), &mut rows).await;
+                assert_eq!(result.map_err(|error| error.code), expected);
+            }
+            run(&mut session, &format!("DROP TABLE {name}")).await;
         }
-        // The same by a prepared statement, when it is prepared and when it is executed.
-        let mut catalogue = Catalogue::default();
-        let missing = catalogue.add_read("SELECT * FROM no_such_table");
-        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES (?, ?)"));
-        session.prepare(&Arc::new(catalogue)).await.unwrap();
-        let mut rows = Rows::default();
-        let error = session.execute(missing, &Params::default(), &mut rows).await.unwrap_err();
-        assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Mysql(1146)));
-        for (id, expected) in [(1, Err(ErrorCode::Mysql(1062))), (2, Ok(Effect::Affected(1))), (2, Err(ErrorCode::Mysql(1062)))] {
-            let result = session.execute(insert, Params::default().int(id).text(b"x"), &mut rows).await;
-            assert_eq!(result.map_err(|error| error.code), expected);
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_killed_connection_is_lost() {
+    block_on(async {
+        for server in SERVERS {
+            let mut admin = root(server, "").await;
+            let mut victim = root(server, "").await;
+            let id = select(&mut victim, "SELECT CONNECTION_ID()").await[0][0].clone();
+            run(&mut admin, &format!("KILL {id}")).await;
+            let error = error_of(&mut victim, "SELECT 1").await;
+            assert_eq!(error.class, ErrorClass::Lost, "{server}: {error}");
+            assert_eq!(error_of(&mut victim, "SELECT 1").await.class, ErrorClass::Lost);
+            victim.close().await;
         }
-        run(&mut session, &format!("DROP TABLE {name}")).await;
-    }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn a_killed_connection_is_lost() {
-    for server in SERVERS {
-        let mut admin = root(server, "").await;
-        let mut victim = root(server, "").await;
-        let id = select(&mut victim, "SELECT CONNECTION_ID()").await[0][0].clone();
-        run(&mut admin, &format!("KILL {id}")).await;
-        let error = error_of(&mut victim, "SELECT 1").await;
-        assert_eq!(error.class, ErrorClass::Lost, "{server}: {error}");
-        assert_eq!(error_of(&mut victim, "SELECT 1").await.class, ErrorClass::Lost);
-        victim.close().await;
-    }
+#[test]
+fn an_answer_that_stays_out_is_lost_in_time() {
+    block_on(async {
+        for server in SERVERS {
+            let mut session = root(server, "read_timeout=400ms").await;
+            select(&mut session, "SELECT SLEEP(0.2)").await;
+            let started = Instant::now();
+            let error = error_of(&mut session, "SELECT SLEEP(5)").await;
+            let took = started.elapsed();
+            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
+            assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(2), "{took:?}");
+        }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn an_answer_that_stays_out_is_lost_in_time() {
-    for server in SERVERS {
-        let mut session = root(server, "read_timeout=400ms").await;
-        select(&mut session, "SELECT SLEEP(0.2)").await;
-        let started = Instant::now();
-        let error = error_of(&mut session, "SELECT SLEEP(5)").await;
-        let took = started.elapsed();
-        assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
-        assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(2), "{took:?}");
-    }
-}
-
-#[tokio::test]
-async fn rows_are_loaded_in_bulk_all_or_none() {
+#[test]
+fn rows_are_loaded_in_bulk_all_or_none() {
+    block_on(async {
     for server in SERVERS {
         for mode in ["", "NO_BACKSLASH_ESCAPES"] {
             let mut session = root(server, "").await;
@@ -320,4 +345,6 @@ async fn rows_are_loaded_in_bulk_all_or_none() {
             run(&mut session, &format!("DROP TABLE {name}")).await;
         }
     }
+    })
+    .unwrap();
 }

@@ -6,6 +6,7 @@ mod mysql_support;
 use mysql_support::{SERVERS, driver, root, root_driver, run, select, target, variable};
 use perbuck_drivers::mysql::MysqlDriver;
 use perbuck_drivers::secret::Secret;
+use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
@@ -34,47 +35,59 @@ async fn right_and_wrong(server: &str, user: &str, password: &str, options: &str
     }
 }
 
-#[tokio::test]
-async fn native_password() {
-    for options in ["tls=disabled", "tls=required"] {
-        right_and_wrong(MARIADB, "native_user", "PERBUCK_TEST_MARIADB_NATIVE_PASSWORD", options).await;
-    }
+#[test]
+fn native_password() {
+    block_on(async {
+        for options in ["tls=disabled", "tls=required"] {
+            right_and_wrong(MARIADB, "native_user", "PERBUCK_TEST_MARIADB_NATIVE_PASSWORD", options).await;
+        }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn ed25519() {
-    for options in ["tls=disabled", "tls=required"] {
-        right_and_wrong(MARIADB, "ed_user", "PERBUCK_TEST_MARIADB_ED25519_PASSWORD", options).await;
-    }
+#[test]
+fn ed25519() {
+    block_on(async {
+        for options in ["tls=disabled", "tls=required"] {
+            right_and_wrong(MARIADB, "ed_user", "PERBUCK_TEST_MARIADB_ED25519_PASSWORD", options).await;
+        }
+    })
+    .unwrap();
 }
 
 /// The first login after the server's cache is emptied is the full exchange, by RSA or under TLS; the next is the fast
 /// one.
-#[tokio::test]
-async fn caching_sha2_password() {
-    let mut admin = root(MYSQL9, "tls=required").await;
-    for options in ["tls=disabled", "tls=required"] {
-        for _ in 0..2 {
-            run(&mut admin, "FLUSH PRIVILEGES").await;
-            for _ in 0..3 {
-                right_and_wrong(MYSQL9, "sha2_user", "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD", options).await;
+#[test]
+fn caching_sha2_password() {
+    block_on(async {
+        let mut admin = root(MYSQL9, "tls=required").await;
+        for options in ["tls=disabled", "tls=required"] {
+            for _ in 0..2 {
+                run(&mut admin, "FLUSH PRIVILEGES").await;
+                for _ in 0..3 {
+                    right_and_wrong(MYSQL9, "sha2_user", "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD", options).await;
+                }
             }
         }
-    }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn an_account_without_a_password() {
-    for server in SERVERS {
-        let mut admin = root(server, "").await;
-        let user = format!("empty_{}", std::process::id());
-        run(&mut admin, &format!("CREATE USER {user}@'%' IDENTIFIED BY ''")).await;
-        run(&mut admin, &format!("GRANT SELECT ON test.* TO {user}@'%'")).await;
-        let driver = MysqlDriver::new(target(server, &user, ""), Secret::default()).unwrap();
-        let logged_in = try_login(&driver).await;
-        run(&mut admin, &format!("DROP USER {user}@'%'")).await;
-        assert_eq!(logged_in.as_deref(), Ok(&*format!("{user}@%")));
-    }
+#[test]
+fn an_account_without_a_password() {
+    block_on(async {
+        for server in SERVERS {
+            let mut admin = root(server, "").await;
+            let user = format!("empty_{}", std::process::id());
+            run(&mut admin, &format!("CREATE USER {user}@'%' IDENTIFIED BY ''")).await;
+            run(&mut admin, &format!("GRANT SELECT ON test.* TO {user}@'%'")).await;
+            let driver = MysqlDriver::new(target(server, &user, ""), Secret::default()).unwrap();
+            let logged_in = try_login(&driver).await;
+            run(&mut admin, &format!("DROP USER {user}@'%'")).await;
+            assert_eq!(logged_in.as_deref(), Ok(&*format!("{user}@%")));
+        }
+    })
+    .unwrap();
 }
 
 async fn cipher(server: &str, options: &str) -> Result<String, DriverError> {
@@ -85,54 +98,60 @@ async fn cipher(server: &str, options: &str) -> Result<String, DriverError> {
     Ok(status[0][1].clone())
 }
 
-#[tokio::test]
-async fn tls_modes() {
-    let (ca, other) = (variable("PERBUCK_TEST_CA"), variable("PERBUCK_TEST_OTHER_CA"));
-    for server in SERVERS {
-        for options in [
-            "tls=preferred".to_owned(),
-            "tls=required".to_owned(),
-            format!("tls=verify-ca&ca={ca}"),
-            format!("tls=verify-identity&ca={ca}"),
-            // Without verification the authority does not matter.
-            format!("tls=required&ca={other}"),
-        ] {
-            let cipher = cipher(server, &options).await;
-            assert!(cipher.as_ref().is_ok_and(|c| !c.is_empty()), "{server} {options}: {cipher:?}");
+#[test]
+fn tls_modes() {
+    block_on(async {
+        let (ca, other) = (variable("PERBUCK_TEST_CA"), variable("PERBUCK_TEST_OTHER_CA"));
+        for server in SERVERS {
+            for options in [
+                "tls=preferred".to_owned(),
+                "tls=required".to_owned(),
+                format!("tls=verify-ca&ca={ca}"),
+                format!("tls=verify-identity&ca={ca}"),
+                // Without verification the authority does not matter.
+                format!("tls=required&ca={other}"),
+            ] {
+                let cipher = cipher(server, &options).await;
+                assert!(cipher.as_ref().is_ok_and(|c| !c.is_empty()), "{server} {options}: {cipher:?}");
+            }
+            let plain = cipher(server, "tls=disabled").await.unwrap_err();
+            assert_eq!(plain.class, ErrorClass::Refused, "{plain}");
+            for options in [
+                format!("tls=verify-ca&ca={other}"),
+                format!("tls=verify-identity&ca={other}"),
+                "tls=verify-ca".to_owned(),
+                "tls=verify-identity".to_owned(),
+            ] {
+                let error = cipher(server, &options).await.unwrap_err();
+                assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{options}: {error}");
+                assert!(error.message.contains("127.0.0.1:"), "{error}");
+            }
         }
-        let plain = cipher(server, "tls=disabled").await.unwrap_err();
-        assert_eq!(plain.class, ErrorClass::Refused, "{plain}");
-        for options in [
-            format!("tls=verify-ca&ca={other}"),
-            format!("tls=verify-identity&ca={other}"),
-            "tls=verify-ca".to_owned(),
-            "tls=verify-identity".to_owned(),
-        ] {
-            let error = cipher(server, &options).await.unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{options}: {error}");
-            assert!(error.message.contains("127.0.0.1:"), "{error}");
-        }
-    }
+    })
+    .unwrap();
 }
 
 /// `127.0x1` is 127.0.0.1 for the resolver, a host name for TLS, and not in the certificate.
-#[tokio::test]
-async fn a_wrong_host_name_matters_to_verify_identity_only() {
-    let ca = variable("PERBUCK_TEST_CA");
-    for (mode, lets_in) in [("verify-ca", true), ("verify-identity", false)] {
-        for host in ["127.0x1", "127.1"] {
-            let mut target = target(MARIADB, "root", &format!("tls={mode}&ca={ca}"));
-            host.clone_into(&mut target.hosts[0].0);
-            let driver = MysqlDriver::new(target, Secret::new(variable("PERBUCK_TEST_MARIADB_PASSWORD"))).unwrap();
-            match try_login(&driver).await {
-                Ok(_) => assert!(lets_in, "{host} {mode}"),
-                Err(error) => {
-                    assert!(!lets_in, "{host} {mode}: {error}");
-                    assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{error}");
+#[test]
+fn a_wrong_host_name_matters_to_verify_identity_only() {
+    block_on(async {
+        let ca = variable("PERBUCK_TEST_CA");
+        for (mode, lets_in) in [("verify-ca", true), ("verify-identity", false)] {
+            for host in ["127.0x1", "127.1"] {
+                let mut target = target(MARIADB, "root", &format!("tls={mode}&ca={ca}"));
+                host.clone_into(&mut target.hosts[0].0);
+                let driver = MysqlDriver::new(target, Secret::new(variable("PERBUCK_TEST_MARIADB_PASSWORD"))).unwrap();
+                match try_login(&driver).await {
+                    Ok(_) => assert!(lets_in, "{host} {mode}"),
+                    Err(error) => {
+                        assert!(!lets_in, "{host} {mode}: {error}");
+                        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{error}");
+                    }
                 }
             }
         }
-    }
+    })
+    .unwrap();
 }
 
 #[test]
@@ -157,53 +176,64 @@ fn a_bad_file_of_authorities_is_named() {
     }
 }
 
-#[tokio::test]
-async fn what_cannot_be_reached_is_named_and_hosts_take_turns() {
-    let mut target = target(MARIADB, "root", "");
-    target.hosts.push(("127.0.0.1".to_owned(), 1));
-    target.hosts.push(("no-such-host.invalid".to_owned(), 3306));
-    let driver = MysqlDriver::new(target, Secret::new(variable("PERBUCK_TEST_MARIADB_PASSWORD"))).unwrap();
-    for round in 0..2 {
-        driver.connect(SessionId(3 * round)).await.unwrap().close().await;
-        for (i, place) in [(1, "127.0.0.1:1"), (2, "no-such-host.invalid:3306")] {
-            let error = driver.connect(SessionId(3 * round + i)).await.err().unwrap();
-            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("unreachable")), "{error}");
-            assert!(error.message.contains(place), "{error}");
+#[test]
+fn what_cannot_be_reached_is_named_and_hosts_take_turns() {
+    block_on(async {
+        let mut target = target(MARIADB, "root", "");
+        target.hosts.push(("127.0.0.1".to_owned(), 1));
+        target.hosts.push(("no-such-host.invalid".to_owned(), 3306));
+        let driver = MysqlDriver::new(target, Secret::new(variable("PERBUCK_TEST_MARIADB_PASSWORD"))).unwrap();
+        for round in 0..2 {
+            driver.connect(SessionId(3 * round)).await.unwrap().close().await;
+            for (i, place) in [(1, "127.0.0.1:1"), (2, "no-such-host.invalid:3306")] {
+                let error = driver.connect(SessionId(3 * round + i)).await.err().unwrap();
+                assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("unreachable")), "{error}");
+                assert!(error.message.contains(place), "{error}");
+            }
         }
-    }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn an_unknown_database_is_refused() {
-    for server in SERVERS {
-        let mut target = target(server, "root", "");
-        target.database = "no_such_database".to_owned();
-        let driver = MysqlDriver::new(target, Secret::new(variable(&format!("{server}_PASSWORD")))).unwrap();
-        let error = driver.connect(SessionId(0)).await.err().unwrap();
-        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Mysql(1049)), "{error}");
-    }
+#[test]
+fn an_unknown_database_is_refused() {
+    block_on(async {
+        for server in SERVERS {
+            let mut target = target(server, "root", "");
+            target.database = "no_such_database".to_owned();
+            let driver = MysqlDriver::new(target, Secret::new(variable(&format!("{server}_PASSWORD")))).unwrap();
+            let error = driver.connect(SessionId(0)).await.err().unwrap();
+            assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Mysql(1049)), "{error}");
+        }
+    })
+    .unwrap();
 }
 
-#[tokio::test]
-async fn facts_and_counters() {
-    for server in SERVERS {
-        let driver = root_driver(server, "");
-        let facts = driver.facts().await.unwrap();
-        assert!(facts.on_this_machine);
-        assert!(!facts.version.is_empty() && facts.variables["version"] == facts.version);
-        assert_eq!(facts.variables["innodb_flush_log_at_trx_commit"], "1");
-        assert_eq!(facts.variables["innodb_buffer_pool_size"], "268435456");
-        assert!(!facts.variables.contains_key("datadir"));
-        let pid = std::fs::read_to_string(variable(&format!("{server}_PIDFILE"))).unwrap();
-        assert_eq!(facts.local_pid.map(|pid| pid.to_string()).as_deref(), Some(pid.trim()));
-        let before = driver.counters().await.unwrap();
-        let mut session = driver.connect(SessionId(0)).await.unwrap();
-        for _ in 0..10 {
-            select(&mut session, "SELECT 1").await;
+#[test]
+fn facts_and_counters() {
+    block_on(async {
+        for server in SERVERS {
+            let driver = root_driver(server, "");
+            let facts = driver.facts().await.unwrap();
+            assert!(facts.on_this_machine);
+            assert!(!facts.version.is_empty() && facts.variables["version"] == facts.version);
+            assert_eq!(facts.variables["innodb_flush_log_at_trx_commit"], "1");
+            assert_eq!(facts.variables["innodb_buffer_pool_size"], "268435456");
+            assert!(!facts.variables.contains_key("datadir"));
+            let pid = std::fs::read_to_string(variable(&format!("{server}_PIDFILE"))).unwrap();
+            assert_eq!(facts.local_pid.map(|pid| pid.to_string()).as_deref(), Some(pid.trim()));
+            let before = driver.counters().await.unwrap();
+            let mut session = driver.connect(SessionId(0)).await.unwrap();
+            for _ in 0..10 {
+                select(&mut session, "SELECT 1").await;
+            }
+            session.close().await;
+            let after = driver.counters().await.unwrap();
+            assert!(after["Com_select"] >= before["Com_select"] + 10);
+            assert!(
+                after.contains_key("Questions") && after.contains_key("Bytes_sent") && after.contains_key("Handler_read_key")
+            );
         }
-        session.close().await;
-        let after = driver.counters().await.unwrap();
-        assert!(after["Com_select"] >= before["Com_select"] + 10);
-        assert!(after.contains_key("Questions") && after.contains_key("Bytes_sent") && after.contains_key("Handler_read_key"));
-    }
+    })
+    .unwrap();
 }

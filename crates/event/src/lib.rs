@@ -13,6 +13,7 @@
 //! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
 //! sockets or sleeps of this crate.
 
+pub mod cpu;
 pub mod dns;
 mod local;
 mod reactor;

@@ -81,6 +81,12 @@ impl TcpStream {
         }
     }
 
+    /// Ready when a read is worth trying.
+    #[inline]
+    pub fn poll_readable(&mut self) -> Poll<()> {
+        if self.readiness.readable.get() { Poll::Ready(()) } else { self.pending() }
+    }
+
     /// Reads what is there; 0 is the end. A read is tried only after the loop has heard of something, and one that
     /// leaves room in the buffer has emptied the socket: so an answer costs one system call.
     #[inline]

@@ -1,33 +1,38 @@
 //! Gathers what the workers report, gives the common start and calls the observer; a few times a second, not per operation.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
-use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::Interval;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
 
+use crate::arrivals::DueCounter;
 use crate::executor::{Observer, RunError, TrialSpec};
-use crate::recorder::{Bucket, Report, SECOND_NS, Window};
+use crate::recorder::{Report, Second};
+use crate::shift::StartSignal;
 use crate::stop::StopToken;
+use crate::window::{SECOND_NS, Window};
 
 /// Seconds whose histograms are kept for workers that report late.
 const KEPT_SECONDS: i64 = 5;
+/// How often it looks up when nothing is reported.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Gathers reports, starts the clock when all workers are ready, and calls the observer at the right times.
 pub(crate) struct Collector<'a> {
     spec: &'a TrialSpec,
     workers: u32,
+    ready: u32,
     trial_stop: StopToken,
-    /// Gone when the run is given up, which frees the workers that wait for it.
-    start: Option<watch::Sender<Option<Window>>>,
-    /// Exact sums over the measured window.
-    pub(crate) total: Bucket,
+    start: StartSignal,
+    window: Option<Window>,
+    edges: Edges,
     /// The last few seconds, with their histograms; a long trial must not keep all of them.
-    seconds: BTreeMap<i64, Bucket>,
+    seconds: BTreeMap<i64, Second>,
     /// The seconds before.
     folded: BTreeMap<i64, Interval>,
+    /// Arrivals started in each of those.
+    started: BTreeMap<i64, u64>,
     next_second: i64,
     observer: &'a mut dyn Observer,
 }
@@ -35,101 +40,109 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         spec: &'a TrialSpec,
-        (workers, kinds): (u32, usize),
+        workers: u32,
         trial_stop: StopToken,
-        start: watch::Sender<Option<Window>>,
+        start: StartSignal,
         observer: &'a mut dyn Observer,
     ) -> Self {
         Self {
             spec,
             workers,
+            ready: 0,
             trial_stop,
-            start: Some(start),
-            total: Bucket::new(0, kinds),
+            start,
+            window: None,
+            edges: Edges::default(),
             seconds: BTreeMap::new(),
             folded: BTreeMap::new(),
+            started: BTreeMap::new(),
             next_second: i64::MIN,
             observer,
         }
     }
 
-    fn add(&mut self, bucket: Bucket) {
-        if bucket.second >= 0 && bucket.second.saturating_mul(SECOND_NS) < self.spec.duration_ns as i64 {
-            self.total.merge(&bucket);
-        }
-        if let Some(late) = self.folded.get_mut(&bucket.second) {
+    fn add(&mut self, second: Second) {
+        *self.started.entry(second.number).or_default() += second.started;
+        if let Some(late) = self.folded.get_mut(&second.number) {
             // Its percentiles are settled; nothing is missing from its counts, nor from the totals.
-            let more = bucket.interval(self.spec);
-            late.transactions += more.transactions;
-            late.statements += more.statements;
-            late.errors += more.errors;
-            late.max_ns = late.max_ns.max(more.max_ns);
+            late.transactions += second.transactions;
+            late.statements += second.statements;
+            late.errors += second.errors;
+            late.max_ns = late.max_ns.max(second.latency.max_ns());
             return;
         }
-        match self.seconds.get_mut(&bucket.second) {
-            Some(existing) => existing.merge(&bucket),
+        match self.seconds.get_mut(&second.number) {
+            Some(existing) => existing.merge(&second),
             None => {
-                self.seconds.insert(bucket.second, bucket);
+                self.seconds.insert(second.number, second);
             }
         }
     }
 
-    /// Returns when every worker has ended.
-    pub(crate) async fn collect(
-        &mut self,
-        mut reports: mpsc::UnboundedReceiver<Report>,
-        stop: &StopToken,
-    ) -> Result<(), RunError> {
-        let mut ready = 0;
-        let mut window: Option<Window> = None;
-        let mut edges = Edges::default();
+    /// Takes a report.
+    pub(crate) fn take(&mut self, report: Report) {
+        match report {
+            Report::Second(second) => self.add(*second),
+            Report::Ready => {
+                self.ready += 1;
+                if self.ready == self.workers {
+                    self.begin();
+                }
+            }
+            Report::GaveUp => self.trial_stop.request(),
+        }
+    }
+
+    /// Passes requests to stop on, and calls the observer for what is over.
+    pub(crate) fn look(&mut self, stop: &StopToken) {
+        if self.trial_stop.requested() && self.window.is_none() {
+            self.start.give(None);
+        }
+        for _ in raised(&self.trial_stop)..raised(stop) {
+            self.trial_stop.request();
+        }
+        if let Some(window) = self.window {
+            self.edges.pass(&window, self.observer);
+            self.show(&window, window.now_ns());
+        }
+    }
+
+    /// When it has to look at the latest.
+    fn next_look(&self) -> Instant {
+        let look = perbuck_event::now() + LOOK;
+        self.window.and_then(|w| self.edges.next(&w)).map_or(look, |edge| look.min(edge))
+    }
+
+    /// Gathers until every worker has ended.
+    pub(crate) fn collect(&mut self, reports: &Receiver<Report>, stop: &StopToken) -> Result<(), RunError> {
         loop {
-            let wake = Instant::now() + Duration::from_millis(20);
-            let wake = window.map_or(wake, |w| wake.min(edges.next(&w).unwrap_or(wake)));
-            tokio::select! {
-                report = reports.recv() => match report {
-                    Some(Report::Bucket(bucket)) => self.add(*bucket),
-                    Some(Report::Ready) => {
-                        ready += 1;
-                        if ready == self.workers {
-                            window = Some(self.begin());
-                        }
-                    }
-                    Some(Report::GaveUp) => self.trial_stop.request(),
-                    None => break,
-                },
-                () = sleep_until(wake) => {}
+            let wait = self.next_look().saturating_duration_since(perbuck_event::now());
+            match reports.recv_timeout(wait) {
+                Ok(report) => self.take(report),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
             }
-            if self.trial_stop.requested() && window.is_none() {
-                self.start = None;
-            }
-            for _ in u8::from(self.trial_stop.requested())..raised(stop) {
-                self.trial_stop.request();
-            }
-            if let Some(w) = window {
-                edges.pass(&w, self.observer);
-                self.show(&w, w.now_ns());
-            }
+            self.look(stop);
         }
-        match window {
-            Some(w) => {
-                edges.pass_all(self.observer);
-                self.show(&w, i64::MAX);
-                Ok(())
-            }
-            None => Err(RunError::Interrupted),
-        }
+        self.end()
     }
 
-    fn begin(&mut self) -> Window {
+    /// All workers have ended: shows the rest.
+    pub(crate) fn end(&mut self) -> Result<(), RunError> {
+        self.start.give(None);
+        let Some(window) = self.window else { return Err(RunError::Interrupted) };
+        self.edges.pass_all(self.observer);
+        self.show(&window, i64::MAX);
+        Ok(())
+    }
+
+    fn begin(&mut self) {
         // A moment ahead, so that every worker sees the start before it comes.
-        let opens = Instant::now() + Duration::from_millis(5) + Duration::from_nanos(self.spec.warmup_ns);
-        let window = Window { opens, length_ns: self.spec.duration_ns as i64 };
+        let opens = perbuck_event::now() + Duration::from_millis(5) + Duration::from_nanos(self.spec.warmup_ns);
+        let window = Window { opens, length_ns: self.spec.duration_ns as i64, warmup_ns: self.spec.warmup_ns as i64 };
         self.next_second = first_second(self.spec);
-        if let Some(start) = &self.start {
-            start.send_replace(Some(window));
-        }
-        window
+        self.window = Some(window);
+        self.start.give(Some(window));
     }
 
     /// Shows every second that is over and that all workers have had time to report.
@@ -137,28 +150,42 @@ impl<'a> Collector<'a> {
         const PATIENCE_NS: i64 = 150_000_000;
         let last = (window.length_ns - 1).div_euclid(SECOND_NS);
         while self.next_second <= last && (self.next_second + 1) * SECOND_NS + PATIENCE_NS <= now_ns {
-            let empty = Bucket::new(self.next_second, 0);
+            let empty = Second::new(self.next_second);
             let seen = self.seconds.get(&self.next_second).unwrap_or(&empty);
-            self.observer.second(&seen.interval(self.spec));
+            self.observer.second(&interval(seen, self.spec));
             self.next_second += 1;
         }
-        self.fold(self.next_second - KEPT_SECONDS);
+        self.fold(self.next_second.saturating_sub(KEPT_SECONDS));
     }
 
     /// Turns all seconds before `limit` into figures.
     fn fold(&mut self, limit: i64) {
         while let Some(entry) = self.seconds.first_entry().filter(|e| *e.key() < limit) {
-            let bucket = entry.remove();
-            self.folded.insert(bucket.second, bucket.interval(self.spec));
+            let second = entry.remove();
+            self.folded.insert(second.number, interval(&second, self.spec));
         }
     }
 
-    /// Every second of warm-up and window, empty ones included.
+    /// Every second of warm-up and window, empty ones included, with the backlog of an open loop.
     pub(crate) fn intervals(&mut self) -> Vec<Interval> {
         self.fold(i64::MAX);
-        let last = (self.spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
-        let at = |s| self.folded.get(&s).cloned().unwrap_or_else(|| Bucket::new(s, 0).interval(self.spec));
-        (first_second(self.spec)..=last).map(at).collect()
+        let mut due = DueCounter::new(self.spec);
+        let (mut backlog, mut intervals) = (0u64, Vec::new());
+        for second in first_second(self.spec)..=(self.spec.duration_ns as i64 - 1).div_euclid(SECOND_NS) {
+            let mut one = self.folded.get(&second).cloned().unwrap_or_else(|| interval(&Second::new(second), self.spec));
+            one.due = due.until(((second + 1) * SECOND_NS).min(self.spec.duration_ns as i64));
+            backlog = (backlog + one.due).saturating_sub(self.started.get(&second).copied().unwrap_or(0));
+            one.backlog = backlog;
+            intervals.push(one);
+        }
+        intervals
+    }
+
+    /// Arrivals that were started before the window opened, and within it.
+    pub(crate) fn started(&self) -> (u64, u64) {
+        let sum = |range| self.started.range(range).map(|(_, n)| n).sum();
+        let (before, within): (std::ops::Range<i64>, _) = (i64::MIN..0, 0..i64::MAX);
+        (sum(before), sum(within))
     }
 }
 
@@ -178,7 +205,7 @@ impl Edges {
     fn next(&self, window: &Window) -> Option<Instant> {
         match (self.opened, self.closed) {
             (false, _) => Some(window.opens),
-            (true, false) => Some(window.opens + Duration::from_nanos(window.length_ns as u64)),
+            (true, false) => Some(window.instant(window.length_ns)),
             (true, true) => None,
         }
     }
@@ -205,39 +232,24 @@ impl Edges {
     }
 }
 
-impl Bucket {
-    /// Adds another worker's figures of the same second.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
-            mine.committed += theirs.committed;
-            mine.rolled_back += theirs.rolled_back;
-            mine.failed += theirs.failed;
-            mine.service.merge(&theirs.service);
-        }
-        self.statements.add(&other.statements);
-        self.retries += other.retries;
-        self.errors += other.errors;
-    }
-
-    /// What records and displays show of a second. The first of a warm-up that is no whole number of seconds is short.
-    pub(crate) fn interval(&self, spec: &TrialSpec) -> Interval {
-        let mut all = Histogram::new();
-        self.kinds.iter().for_each(|k| all.merge(&k.service));
-        let percentile = |p| all.percentile_ns(p).unwrap_or(0);
-        let second_ns = self.second.saturating_mul(SECOND_NS);
-        let start_ns = second_ns.max(-(spec.warmup_ns as i64));
-        let end_ns = (second_ns + SECOND_NS).min(spec.duration_ns as i64);
-        Interval {
-            start_ms: start_ns / 1_000_000,
-            length_ms: ((end_ns - start_ns).max(0) / 1_000_000) as u64,
-            transactions: self.kinds.iter().map(|k| k.committed + k.rolled_back).sum(),
-            statements: self.statements.total(),
-            errors: self.errors,
-            p50_ns: percentile(50.0),
-            p95_ns: percentile(95.0),
-            p99_ns: percentile(99.0),
-            max_ns: all.max_ns(),
-        }
+/// What records and displays show of a second. The first of a warm-up that is no whole number of seconds is short.
+fn interval(second: &Second, spec: &TrialSpec) -> Interval {
+    let percentile = |p| second.latency.percentile_ns(p).unwrap_or(0);
+    let second_ns = second.number.saturating_mul(SECOND_NS);
+    let start_ns = second_ns.max(-(spec.warmup_ns as i64));
+    let end_ns = second_ns.saturating_add(SECOND_NS).min(spec.duration_ns as i64);
+    Interval {
+        start_ms: start_ns / 1_000_000,
+        length_ms: ((end_ns - start_ns).max(0) / 1_000_000) as u64,
+        transactions: second.transactions,
+        statements: second.statements,
+        errors: second.errors,
+        due: 0,
+        backlog: 0,
+        p50_ns: percentile(50.0),
+        p95_ns: percentile(95.0),
+        p99_ns: percentile(99.0),
+        max_ns: second.latency.max_ns(),
     }
 }
 

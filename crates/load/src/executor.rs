@@ -1,30 +1,42 @@
 //! One trial: starts the workers, gives them a common start, collects what they saw. No code here runs per operation.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use perbuck_core::histogram::Histogram;
+use perbuck_core::littles_law;
+use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{
-    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, StatementCounts, TransactionRecord,
+    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts,
 };
 use perbuck_core::units::Seed;
-use tokio::sync::{mpsc, watch};
 
+use crate::arrivals::{DueCounter, schedule};
 use crate::collector::Collector;
 use crate::driver::Driver;
 use crate::error::DriverError;
-use crate::recorder::{Bucket, ErrorCounts, Recorder, Report, SECOND_NS, common_gaps};
+use crate::pace::{PacePlan, Queue};
+use crate::recorder::{ErrorCounts, Recorder, Report, common_gaps};
+use crate::shift::{self, StartSignal, WorkerOutcome, WorkerPlan};
 use crate::stop::StopToken;
-use crate::worker::{self, WorkerOutcome, WorkerPlan};
+use crate::totals::Totals;
+use crate::window::SECOND_NS;
 use crate::workload::Workload;
 
 /// How load is applied.
 #[derive(Debug, Clone)]
 pub struct TrialSpec {
-    /// Connections (closed loop).
+    /// Closed or open loop.
+    pub load: LoadModel,
+    /// The phases of the window, for figures of their own; may be empty.
+    pub phases: Vec<Phase>,
+    /// Connections; in open loop the most transactions in flight.
     pub connections: u32,
     /// Threads; `None` is one per processor, at most one per connection.
     pub workers: Option<u32>,
@@ -34,7 +46,7 @@ pub struct TrialSpec {
     pub duration_ns: u64,
     /// Attempts per transaction, at most.
     pub max_attempts: u32,
-    /// The seed of the operations.
+    /// The seed of the operations and arrivals.
     pub seed: Seed,
     /// How long transactions in flight are waited for, nanoseconds.
     pub drain_ns: u64,
@@ -113,15 +125,16 @@ pub fn run_trial<D: Driver, W: Workload>(
 ) -> Result<TrialOutcome, RunError> {
     let plans = worker_plans(spec, driver.blocking());
     let workers = plans.len() as u32;
-    let trial_stop = StopToken::default();
-    let (start, started) = watch::channel(None);
-    let (reports, received) = mpsc::unbounded_channel();
+    let (trial_stop, start) = (StopToken::default(), StartSignal::default());
+    let (reports, received) = mpsc::channel();
     let (outcomes, seen) = thread::scope(|scope| {
         let spawn = |plan: WorkerPlan| {
-            let (driver, workload, started) = (driver.clone(), workload.clone(), started.clone());
+            let (driver, workload, start) = (driver.clone(), workload.clone(), start.clone());
             let (trial_stop, reports) = (trial_stop.clone(), reports.clone());
             scope.spawn(move || {
-                let outcome = on_own_loop(worker::run(plan, driver, workload, started, trial_stop, reports.clone()));
+                let shift = shift::run(plan, driver, workload, start, trial_stop, reports.clone());
+                let outcome = catch_unwind(AssertUnwindSafe(|| on_own_loop(shift)));
+                let outcome = outcome.unwrap_or_else(|panic| Err(RunError::WorkerDied(panic_text(panic.as_ref()))));
                 if outcome.is_err() {
                     // The collector may have ended already, with the error of another worker.
                     let _ = reports.send(Report::GaveUp);
@@ -132,13 +145,9 @@ pub fn run_trial<D: Driver, W: Workload>(
         let threads: Vec<_> = plans.into_iter().map(spawn).collect();
         // The collector sees the end of the reports only when every sender is gone, ours included.
         drop(reports);
-        // Workers that are ready wait for the collector's start signal. Where its own loop cannot start, for want of file
-        // descriptors, only its end tells them that none will come; so it ends before they are joined.
-        let (collected, seen) = {
-            let mut collector = Collector::new(spec, (workers, workload.kinds().len()), trial_stop, start, observer);
-            let collected = on_own_loop(collector.collect(received, stop));
-            (collected, (collector.intervals(), collector.total))
-        };
+        let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
+        let collected = collector.collect(&received, stop);
+        let seen = Seen { intervals: collector.intervals(), started: collector.started() };
         let join =
             |t: thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())));
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
@@ -148,14 +157,26 @@ pub fn run_trial<D: Driver, W: Workload>(
     if stop.requested() {
         return Err(RunError::Interrupted);
     }
-    Ok(finish(spec, workload.kinds(), outcomes, seen))
+    Ok(finish(spec, workload.kinds(), driver.blocking(), outcomes, seen))
 }
 
 /// Runs a future on a single-threaded event loop of this thread.
 fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| RunError::WorkerDied(format!("cannot start an event loop: {e}")))?;
-    tokio::task::LocalSet::new().block_on(&runtime, future)
+    perbuck_event::block_on(future)
+        .unwrap_or_else(|e| Err(RunError::WorkerDied(format!("its event loop failed (file descriptors? see `ulimit -n`): {e}"))))
+}
+
+/// What a panic said.
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it panicked".to_owned())
+}
+
+/// What the collector saw.
+struct Seen {
+    intervals: Vec<Interval>,
+    /// Arrivals started before the window and within it.
+    started: (u64, u64),
 }
 
 /// The error that explains the others: an interruption is what the other workers of a failed one report.
@@ -175,42 +196,67 @@ fn first_error(
     worst.map_or(Ok(good), Err)
 }
 
-/// Deals terminals to workers, as evenly as possible. A blocking driver gets a thread per session.
+/// Deals terminals and arrivals to workers, as evenly as possible. A blocking driver gets a thread per session.
 pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> {
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let workers = if blocking { spec.connections } else { spec.workers.unwrap_or(processors).clamp(1, spec.connections.max(1)) };
     let share = |i: u32| (u64::from(spec.connections) * u64::from(i) / u64::from(workers.max(1))) as u32;
-    let plan = |terminals: Range<u32>| WorkerPlan {
+    let schedule = schedule(spec);
+    let shared = schedule.clone().filter(|_| blocking).map(|s| Queue::Shared(Arc::new(Mutex::new(s))));
+    let pace = |i: u32| match (&shared, &schedule) {
+        (Some(queue), _) => PacePlan::Open(queue.clone()),
+        (None, Some(schedule)) => {
+            PacePlan::Open(Queue::Own { schedule: Box::new(schedule.clone()), first: i as usize, of: workers as usize })
+        }
+        (None, None) => PacePlan::Closed(spec.load.clone()),
+    };
+    let plan = |i: u32, terminals: Range<u32>| WorkerPlan {
         terminals,
         of: spec.connections,
         seed: spec.seed,
         max_attempts: spec.max_attempts.max(1),
         drain: Duration::from_nanos(spec.drain_ns),
+        pace: pace(i),
+        phase_ends: phase_ends(spec),
     };
-    (0..workers).map(|i| plan(share(i)..share(i + 1))).collect()
+    (0..workers).map(|i| plan(i, share(i)..share(i + 1))).collect()
 }
 
-fn finish(
-    spec: &TrialSpec,
-    kinds: &[&'static str],
-    outcomes: Vec<WorkerOutcome>,
-    (intervals, total): (Vec<Interval>, Bucket),
-) -> TrialOutcome {
-    let transaction = |k: &crate::recorder::KindBucket| TransactionRecord {
-        committed: k.committed,
-        rolled_back: k.rolled_back,
-        failed: k.failed,
-        service: HistogramRecord::from_histogram(&k.service),
-    };
-    let transactions = kinds.iter().zip(&total.kinds).map(|(name, k)| ((*name).to_owned(), transaction(k))).collect();
-    let measured = Measured { window_ns: spec.duration_ns, transactions, statements: total.statements, retries: total.retries };
+/// Where the phases of the window end; the last one at its end.
+fn phase_ends(spec: &TrialSpec) -> Vec<i64> {
+    let mut end = 0;
+    let declared = spec.phases.iter().map(|p| {
+        end += p.length_ns as i64;
+        end.min(spec.duration_ns as i64)
+    });
+    let mut ends: Vec<i64> = declared.collect();
+    match ends.last_mut() {
+        Some(last) => *last = spec.duration_ns as i64,
+        None => ends.push(spec.duration_ns as i64),
+    }
+    ends
+}
+
+fn finish(spec: &TrialSpec, kinds: &[&'static str], blocking: bool, outcomes: Vec<WorkerOutcome>, seen: Seen) -> TrialOutcome {
+    let mut phases: Vec<Totals> = phase_ends(spec).iter().map(|_| Totals::new(kinds.len())).collect();
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
-    let mut gaps = Vec::new();
+    let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
+    let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
     let workers = outcomes.len() as u32;
     for outcome in outcomes {
         health.aborted += outcome.aborted;
+        if !blocking {
+            health.workers.push(outcome.health);
+            lag.merge(&outcome.lag);
+        }
+        phases.iter_mut().zip(&outcome.recorder.totals).for_each(|(all, one)| all.merge(one));
+        unfinished.merge(&outcome.recorder.unfinished);
+        send_lag.merge(&outcome.recorder.send_lag);
         add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
     }
+    let measured = measured(spec, kinds, &phases, &seen, &unfinished);
+    (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
+    health.littles_law = law(spec, &phases);
     let common = common_gaps(&gaps);
     health.longest_gap_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
     let long = |(f, t): &(i64, i64)| t - f >= SECOND_NS;
@@ -223,7 +269,44 @@ fn finish(
         .into_iter()
         .map(|(code, e)| (code.to_string(), ErrorRecord { count: e.count, class: e.class.word().to_owned(), example: e.example }))
         .collect();
-    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals, health }
+    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals: seen.intervals, health }
+}
+
+fn measured(spec: &TrialSpec, kinds: &[&'static str], phases: &[Totals], seen: &Seen, unfinished: &Histogram) -> Measured {
+    let mut total = Totals::new(kinds.len());
+    phases.iter().for_each(|p| total.merge(p));
+    let open_loop = spec.load.is_open().then(|| {
+        let mut due = DueCounter::new(spec);
+        let early = due.until(0);
+        let backlog_at_open = early - seen.started.0.min(early);
+        let offered = due.until(spec.duration_ns as i64);
+        let backlog_at_close = (backlog_at_open + offered).saturating_sub(seen.started.1);
+        let unfinished = HistogramRecord::from_histogram(unfinished);
+        OpenLoop { offered, started: seen.started.1, backlog_at_open, backlog_at_close, unfinished }
+    });
+    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(kinds) };
+    Measured {
+        window_ns: spec.duration_ns,
+        transactions: total.record(kinds),
+        statements: total.statements,
+        retries: total.retries,
+        open_loop,
+        phases: spec.phases.iter().zip(phases).map(record).collect(),
+    }
+}
+
+/// Little's law where the number of busy connections is known: closed loop, without phases and without failures, whose
+/// times are in no histogram.
+fn law(spec: &TrialSpec, phases: &[Totals]) -> Option<littles_law::LittlesLaw> {
+    let kinds = || phases.iter().flat_map(|p| &p.kinds);
+    let failed: u64 = kinds().map(|k| k.failed).sum();
+    if spec.load != LoadModel::closed() || failed > 0 {
+        return None;
+    }
+    let ended: u64 = kinds().map(|k| k.committed + k.rolled_back).sum();
+    let sum_ns: u128 = kinds().map(|k| k.service.sum_ns()).sum();
+    let mean_ns = if ended == 0 { 0.0 } else { sum_ns as f64 / ended as f64 };
+    Some(littles_law::check(spec.connections, ended, mean_ns, spec.duration_ns))
 }
 
 fn add_worker(

@@ -133,9 +133,8 @@ impl Shared {
 /// # Errors
 /// The future's, or that no event loop could be started.
 pub fn on_loop<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|e| LoadError::WorkerDied(format!("cannot start an event loop: {e}")))?;
-    tokio::task::LocalSet::new().block_on(&runtime, future)
+    perbuck_event::block_on(future)
+        .unwrap_or_else(|e| Err(LoadError::WorkerDied(format!("its event loop failed (file descriptors? see `ulimit -n`): {e}"))))
 }
 
 async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
@@ -198,7 +197,7 @@ async fn insert<S: Session>(session: &mut S, bulk: &BulkTable, cells: &Params) -
         match session.insert_rows(bulk, cells).await {
             Err(error) if error.class == ErrorClass::Retry && attempt < INSERT_ATTEMPTS => {
                 session.rollback().await.map_err(doing())?;
-                tokio::time::sleep(Duration::from_millis(50) * attempt).await;
+                perbuck_event::sleep(Duration::from_millis(50) * attempt).await;
                 attempt += 1;
             }
             result => return result.map_err(doing()),

@@ -1,15 +1,15 @@
 //! A simulated database for tests: programmable service times, errors, losses and stalls, and no socket.
 //!
-//! It sleeps on the clock of the event loop, so under a paused clock (tokio's `start_paused`) a simulated minute takes
-//! no time and every duration is exact.
+//! It sleeps on the clock of the event loop, so under a simulated one a minute takes no time and every duration is
+//! exact.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::{Instant, sleep_until};
+use perbuck_event::{now, sleep_until, yield_now};
 
 use crate::driver::{Access, BulkTable, Driver, Effect, Session, SessionId, TargetFacts};
 use crate::error::{DriverError, ErrorClass, ErrorCode};
@@ -61,7 +61,7 @@ impl Driver for SimDriver {
         if id.0 >= self.max_connections {
             return Err(Self::error(ErrorClass::Refused, 1040));
         }
-        Ok(SimSession { driver: self.clone(), opened: Instant::now(), statements: Cell::new(0) })
+        Ok(SimSession { driver: self.clone(), opened: now(), statements: Cell::new(0) })
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
@@ -78,14 +78,19 @@ impl SimSession {
     async fn statement(&self) -> Result<(), DriverError> {
         let number = self.statements.get() + 1;
         self.statements.set(number);
-        let mut ends = Instant::now() + self.driver.service;
-        if let Some(stall) = &self.driver.stall {
-            let (from, to) = (self.opened + stall.start, self.opened + stall.end);
-            if ends > from && Instant::now() < to {
-                ends = to + self.driver.service;
+        if self.driver.service.is_zero() && self.driver.stall.is_none() {
+            // Like an answer that is there at once: the others have their turn first.
+            yield_now().await;
+        } else {
+            let mut ends = now() + self.driver.service;
+            if let Some(stall) = &self.driver.stall {
+                let (from, to) = (self.opened + stall.start, self.opened + stall.end);
+                if ends > from && now() < to {
+                    ends = to + self.driver.service;
+                }
             }
+            sleep_until(ends).await;
         }
-        sleep_until(ends).await;
         match self.driver.failing.iter().find(|(every, _)| number.is_multiple_of(*every)) {
             Some((_, error)) => Err(error.clone()),
             None => Ok(()),

@@ -111,7 +111,7 @@ fn the_numbers_are_those_of_the_comparison() {
             }
         }
         for cell in w.cells.iter().filter(|c| c.contender == "arm") {
-            let base = w.cells.iter().find(|c| c.contender == "x86" && c.connections == cell.connections).unwrap();
+            let base = w.cells.iter().find(|c| c.contender == "x86" && c.level == cell.level).unwrap();
             let delta = (cell.mean.unwrap() - base.mean.unwrap()) / base.mean.unwrap() * 100.0;
             let sign = if delta < 0.0 { "−" } else { "+" };
             let either = [1, 2].map(|d| format!("{sign}{:.d$} %", delta.abs()));

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
         "{} contenders × {} workloads × {} points × {} trials = {trials} trials of {}, {} in all\n",
         study.contenders.len(),
         study.workloads.len(),
-        study.sweep.connections.len(),
+        study.sweep.points().len(),
         study.sweep.trials,
         duration_text(each),
         duration_text(each.saturating_mul(trials as u64)),

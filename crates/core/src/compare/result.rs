@@ -53,7 +53,7 @@ pub struct WorkloadResult {
     pub metric: Metric,
     /// How points become one figure.
     pub summary: Summary,
-    /// Every measured point, by connections and then contender.
+    /// Every measured point, by level and then contender.
     pub cells: Vec<Cell>,
     /// One entry per contender, in the order of the study.
     pub contenders: Vec<ContenderResult>,
@@ -64,8 +64,8 @@ pub struct WorkloadResult {
 pub struct Cell {
     /// The contender.
     pub contender: String,
-    /// Connections.
-    pub connections: u32,
+    /// Connections; in open loop transactions offered per second.
+    pub level: u32,
     /// The metric of each trial, in the order of the blocks.
     pub values: Vec<f64>,
     /// Their mean; `None` without trials.
@@ -74,7 +74,7 @@ pub struct Cell {
     pub interval: Option<Interval>,
     /// Ratio to the baseline at the same point; `None` for the baseline itself.
     pub ratio: Option<Ratio>,
-    /// Service time of all trials together.
+    /// Service time of all trials together; in open loop response time.
     pub latency: Latency,
     /// Transactions given up in the measured windows.
     pub failed: u64,

@@ -47,15 +47,24 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         service.record(1_000_000 + i * 2_000_000 / committed);
     }
     let service = HistogramRecord::from_histogram(&service);
-    let transaction = TransactionRecord { committed, rolled_back: 0, failed: 1, service };
-    let load =
-        LoadRecord { model: "closed".into(), connections, workers: 1, warmup_ns: 0, duration_ns: WINDOW_NS, max_attempts: 10 };
+    let transaction = TransactionRecord { committed, rolled_back: 0, failed: 1, service, ..TransactionRecord::default() };
+    let load = LoadRecord {
+        model: "closed".into(),
+        connections,
+        rate_per_s: None,
+        arrivals: None,
+        phases: Vec::new(),
+        workers: 1,
+        warmup_ns: 0,
+        duration_ns: WINDOW_NS,
+        max_attempts: 10,
+    };
     RunRecord {
         schema: crate::run_record::RECORD_SCHEMA,
         perbuck: "0".into(),
         study: "s".into(),
         study_fingerprint: "f".into(),
-        key: TrialKey { contender: contender.into(), workload: "small".into(), connections, trial },
+        key: TrialKey { contender: contender.into(), workload: "small".into(), connections, rate_per_s: None, trial },
         position: 0,
         seed: Seed(7),
         trial_seed: Seed(1),
@@ -154,7 +163,7 @@ fn ratios_come_from_unrounded_values() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
     assert_eq!((c.baseline.as_str(), c.planned, c.found), ("x86", 12, 12));
     let w = &c.workloads[0];
-    let cell = |name: &str, n: u32| w.cells.iter().find(|c| c.contender == name && c.connections == n).unwrap();
+    let cell = |name: &str, n: u32| w.cells.iter().find(|c| c.contender == name && c.level == n).unwrap();
     assert_eq!(cell("x86", 8).values, [330.0, 1000.0 / 3.0, 1010.0 / 3.0]);
     near(cell("x86", 8).mean.unwrap(), 1000.0 / 3.0);
     assert_eq!(cell("x86", 8).ratio, None);
@@ -177,7 +186,7 @@ fn ratios_come_from_unrounded_values() {
 fn cells_merge_histograms_and_counters() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
     let cell = &c.workloads[0].cells[0];
-    assert_eq!((cell.contender.as_str(), cell.connections, cell.failed, cell.retries), ("arm", 8, 3, 6));
+    assert_eq!((cell.contender.as_str(), cell.level, cell.failed, cell.retries), ("arm", 8, 3, 6));
     let within = |found: u64, expected: f64| assert!((found as f64 / expected - 1.0).abs() < 0.003, "{found} {expected}");
     within(cell.latency.p50_ns, 2e6);
     within(cell.latency.p95_ns, 2.9e6);

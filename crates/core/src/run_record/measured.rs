@@ -6,6 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
+use crate::littles_law::LittlesLaw;
+use crate::load_model::Phase;
+use crate::steady::Steadiness;
 
 /// The measured window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +22,40 @@ pub struct Measured {
     pub statements: StatementCounts,
     /// Attempts beyond the first.
     pub retries: u64,
+    /// What only an open loop has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoop>,
+    /// The phases of the window, where it has any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseRecord>,
+}
+
+/// What became of the arrivals of an open loop. `backlog_at_open + offered` is `started + backlog_at_close`; what was
+/// started has completed, failed, or is among the unfinished.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoop {
+    /// Transactions that were due in the measured window.
+    pub offered: u64,
+    /// Transactions that were started in it.
+    pub started: u64,
+    /// Due and not started when the window opened.
+    pub backlog_at_open: u64,
+    /// Due and not started when it closed.
+    pub backlog_at_close: u64,
+    /// How long those that were due and not ended when the window closed had been due then: a lower bound of their
+    /// response time. Percentiles of response time count them with it, since leaving them out would flatter the target.
+    pub unfinished: HistogramRecord,
+}
+
+/// One phase of the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PhaseRecord {
+    /// What was applied and how long.
+    pub phase: Phase,
+    /// Transactions that ended in it, by kind.
+    pub transactions: BTreeMap<String, TransactionRecord>,
 }
 
 /// Transactions of one kind that ended in the measured window.
@@ -31,8 +68,14 @@ pub struct TransactionRecord {
     pub rolled_back: u64,
     /// Given up after the last attempt, or refused without a retry.
     pub failed: u64,
-    /// Service time of completed transactions, all attempts included.
+    /// Service time of completed transactions, all attempts included: from their first statement to their end.
     pub service: HistogramRecord,
+    /// Open loop: from the intended start to the first statement.
+    #[serde(default, skip_serializing_if = "HistogramRecord::is_empty")]
+    pub wait: HistogramRecord,
+    /// Open loop: from the intended start to the end, which is what a user feels.
+    #[serde(default, skip_serializing_if = "HistogramRecord::is_empty")]
+    pub response: HistogramRecord,
 }
 
 /// A histogram as stored.
@@ -101,7 +144,13 @@ pub struct Interval {
     pub statements: u64,
     /// Errors of any kind.
     pub errors: u64,
-    /// Median service time in nanoseconds; 0 where nothing completed.
+    /// Open loop: transactions that were due in this second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub due: u64,
+    /// Open loop: transactions due and not started at the end of this second.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub backlog: u64,
+    /// Median service time in nanoseconds, in open loop response time; 0 where nothing completed.
     pub p50_ns: u64,
     /// 95th percentile.
     pub p95_ns: u64,
@@ -131,6 +180,42 @@ pub struct Health {
     pub drained: u64,
     /// Transactions still in flight when the drain limit came; they were aborted.
     pub aborted: u64,
+    /// Each load thread; empty for an embedded database, whose work is done on those threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerHealth>,
+    /// How late the event loops of the load threads woke from a probe every 10 ms, within the measured window.
+    #[serde(default, skip_serializing_if = "HistogramRecord::is_empty")]
+    pub lag: HistogramRecord,
+    /// Open loop: how late transactions started although a connection was free, which is the client's fault.
+    #[serde(default, skip_serializing_if = "HistogramRecord::is_empty")]
+    pub send_lag: HistogramRecord,
+    /// Open loop: starts more than a millisecond late although a connection was free.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late_sends: u64,
+    /// The most memory that the process has held so far, in bytes; 0 where the system does not say.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub peak_memory_bytes: u64,
+    /// Little's law over the measured window (closed loop).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub littles_law: Option<LittlesLaw>,
+    /// Whether the throughput had settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steadiness: Option<Steadiness>,
+}
+
+/// One load thread during the measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerHealth {
+    /// Connections that it drove.
+    pub connections: u32,
+    /// CPU time that it used, in nanoseconds.
+    pub cpu_ns: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A time in which nothing completed.
@@ -165,6 +250,11 @@ impl StatementCounts {
 }
 
 impl HistogramRecord {
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Encodes a histogram.
     pub fn from_histogram(h: &Histogram) -> Self {
         if h.count() == 0 {

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::Arrivals;
+use crate::load_model::{LoadModel, Phase, PhaseLoad};
 pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed};
 
@@ -192,8 +194,14 @@ pub enum Reset {
 /// Which points are measured and how long.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    /// Connections of each point, ascending, no doubles.
+    /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load.
     pub connections: Vec<u32>,
+    /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
+    pub rates_per_s: Vec<u32>,
+    /// How the intended starts of an open loop lie in time.
+    pub arrivals: Arrivals,
+    /// The load of one point in phases, all rates or all connections; empty is a constant load.
+    pub phases: Vec<Phase>,
     /// Time before the measured window, in nanoseconds.
     pub warmup_ns: u64,
     /// The measured window, in nanoseconds.
@@ -204,6 +212,41 @@ pub struct Sweep {
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
     pub max_attempts: u32,
+}
+
+impl Sweep {
+    /// Whether transactions are due by a schedule.
+    pub fn is_open(&self) -> bool {
+        !self.rates_per_s.is_empty() || self.phases.iter().any(|p| matches!(p.load, PhaseLoad::Rate { .. }))
+    }
+
+    /// What varies from point to point: rates if there are any, else connections.
+    pub fn levels(&self) -> &[u32] {
+        if self.rates_per_s.is_empty() { &self.connections } else { &self.rates_per_s }
+    }
+
+    /// The unit of [`Self::levels`], for tables and axes.
+    pub fn level_unit(&self) -> &'static str {
+        if self.rates_per_s.is_empty() { "connections" } else { "transactions/s offered" }
+    }
+
+    /// The points: connections and rate.
+    pub fn points(&self) -> Vec<(u32, Option<u32>)> {
+        if self.rates_per_s.is_empty() {
+            return self.connections.iter().map(|c| (*c, None)).collect();
+        }
+        let connections = self.connections.first().copied().unwrap_or(1);
+        self.rates_per_s.iter().map(|r| (connections, Some(*r))).collect()
+    }
+
+    /// How load is applied at a point.
+    pub fn load_model(&self, rate_per_s: Option<u32>) -> LoadModel {
+        match rate_per_s {
+            Some(rate) => LoadModel::rate(rate, self.arrivals, self.warmup_ns + self.duration_ns),
+            None if self.phases.is_empty() => LoadModel::closed(),
+            None => LoadModel::phased(&self.phases, self.arrivals, self.warmup_ns),
+        }
+    }
 }
 
 /// The figure that is compared.
@@ -233,7 +276,7 @@ impl Metric {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summary {
-    /// The arithmetic mean over these connection counts.
+    /// The arithmetic mean over these connection counts (or rates, in open loop).
     MeanOver(Vec<u32>),
     /// The highest mean over all points.
     Peak,
@@ -279,6 +322,6 @@ impl Study {
     pub fn plan(&self) -> Vec<crate::plan::TrialKey> {
         let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
         let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
-        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.connections, self.sweep.trials)
+        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.points(), self.sweep.trials)
     }
 }

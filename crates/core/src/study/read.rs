@@ -9,6 +9,10 @@ use super::{
     Summary, Sweep, Volume, WorkloadSpec,
 };
 
+mod sweep;
+
+use sweep::{default_sweep, read_sweep};
+
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 const MANY: i64 = 1_000_000;
 
@@ -241,50 +245,6 @@ fn read_workload(s: &Section<'_>) -> Option<WorkloadSpec> {
 
 const METRICS: &[(&str, Metric)] = &[("tps", Metric::Tps), ("qps", Metric::Qps), ("tpmc", Metric::Tpmc)];
 
-fn default_sweep() -> Sweep {
-    Sweep {
-        connections: vec![1, 4, 16],
-        warmup_ns: 10_000_000_000,
-        duration_ns: 60_000_000_000,
-        trials: 5,
-        workers: None,
-        max_attempts: 10,
-    }
-}
-
-fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
-    let mut sweep = default_sweep();
-    let before = s.ints("connections", 1..=MANY);
-    if let Some(list) = before {
-        sweep.connections = list.value.iter().map(|v| *v as u32).collect();
-        sweep.connections.sort_unstable();
-        sweep.connections.dedup();
-        if sweep.connections.is_empty() {
-            s.report("connections", "`sweep.connections` is empty", "give at least one count, such as `[1, 16, 64]`");
-        } else if sweep.connections.len() != list.value.len() {
-            s.report("connections", "`sweep.connections` holds a count twice", "name each count once");
-        }
-    }
-    if let Some(ns) = s.duration_ns("warmup") {
-        sweep.warmup_ns = ns.value;
-    }
-    if let Some(ns) = s.duration_ns("duration") {
-        sweep.duration_ns = ns.value;
-        if ns.value < 100_000_000 {
-            s.report(
-                "duration",
-                "`sweep.duration` is too short to measure anything",
-                "give at least \"100ms\"; minutes for a result to publish",
-            );
-        }
-    }
-    sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
-    sweep.workers = s.int("workers", 1..=4096).map(|v| v.value as u32);
-    sweep.max_attempts = s.int("max_attempts", 1..=1000).map_or(sweep.max_attempts, |v| v.value as u32);
-    s.finish();
-    Some(sweep)
-}
-
 fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
     let Some(s) = root.table("summary") else { return Some(Summary::Peak) };
     // Read by the caller, who gives it to the workloads; asked for here so that it is known.
@@ -295,10 +255,10 @@ fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
         match s.ints("over", 1..=MANY) {
             Some(list) => {
                 let over: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
-                let missing = |c: &&u32| sweep.is_some_and(|sweep| !sweep.connections.contains(c));
+                let missing = |c: &&u32| sweep.is_some_and(|sweep| !sweep.levels().contains(c));
                 if let Some(missing) = over.iter().find(missing) {
-                    let message = format!("`summary.over` names {missing} connections, which the sweep does not measure");
-                    s.report("over", message, "name only counts of `sweep.connections`");
+                    let message = format!("`summary.over` names {missing}, which the sweep does not measure");
+                    s.report("over", message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
                 } else if over.is_empty() {
                     s.report("over", "`summary.over` is empty", "give counts of `sweep.connections`, or \"peak\"");
                 }

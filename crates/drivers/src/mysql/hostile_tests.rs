@@ -1,15 +1,17 @@
 //! Servers that are broken or mean, at every turn of the conversation: the client must say so, in time, and live on.
 
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use perbuck_event::{block_on, now, timeout_at};
 use perbuck_load::driver::{Driver, Effect, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows};
 use proptest::prelude::*;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 use super::{MysqlDriver, MysqlSession};
 use crate::secret::Secret;
@@ -76,28 +78,29 @@ impl Evil {
     }
 }
 
-async fn hear(stream: &mut TcpStream) -> std::io::Result<()> {
+fn hear(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut header = [0; 4];
-    stream.read_exact(&mut header).await?;
+    stream.read_exact(&mut header)?;
     let length = u32::from_le_bytes([header[0], header[1], header[2], 0]);
     let mut payload = vec![0; length as usize];
-    stream.read_exact(&mut payload).await.map(|_| ())
+    stream.read_exact(&mut payload)
 }
 
 /// A server that says `says(turn)` at each turn and, after the last one, closes or falls silent.
-async fn server(turns: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_silent: bool) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+fn server(turns: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_silent: bool) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    tokio::spawn(async move {
-        let (mut stream, _) = listener.accept().await?;
+    thread::spawn(move || {
+        let (mut stream, _) = listener.accept()?;
         for turn in 0..turns {
             if turn > 0 {
-                hear(&mut stream).await?;
+                hear(&mut stream)?;
             }
-            stream.write_all(&says(turn)).await?;
+            stream.write_all(&says(turn))?;
         }
         if then_silent {
-            tokio::time::sleep(Duration::from_secs(30)).await;
+            // Until the client has had enough.
+            while stream.read(&mut [0; 512])? > 0 {}
         }
         Ok::<(), std::io::Error>(())
     });
@@ -142,9 +145,8 @@ async fn visit(port: u16) -> Result<(), DriverError> {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> (T, Duration) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let started = Instant::now();
-    let result = runtime.block_on(future);
+    let result = block_on(future).unwrap();
     (result, started.elapsed())
 }
 
@@ -155,14 +157,14 @@ fn check(error: &DriverError) {
 
 #[test]
 fn an_honest_server_is_understood() {
-    run(async { visit(server(TURNS, honest, true).await).await.unwrap() });
+    run(async { visit(server(TURNS, honest, true)).await.unwrap() });
 }
 
 #[test]
 fn silence_is_a_timeout_and_a_closed_door_is_one_at_every_turn() {
     for turn in 0..=TURNS - 1 {
         for silent in [true, false] {
-            let (result, took) = run(async { visit(server(turn, honest, silent).await).await });
+            let (result, took) = run(async { visit(server(turn, honest, silent)).await });
             let error = result.unwrap_err();
             check(&error);
             let word = if silent { "timeout" } else { "closed" };
@@ -174,22 +176,16 @@ fn silence_is_a_timeout_and_a_closed_door_is_one_at_every_turn() {
 
 #[test]
 fn rows_without_end_run_into_the_limit() {
-    let (result, took) = run(async {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        // A thread of its own, so that it is never the reader who has to wait.
-        let listener = listener.into_std().unwrap();
-        listener.set_nonblocking(false).unwrap();
-        std::thread::spawn(move || endless(&listener));
-        visit(port).await
-    });
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || endless(&listener));
+    let (result, took) = run(visit(port));
     let error = result.unwrap_err();
     assert_eq!(error.code, ErrorCode::Client("timeout"), "{error}");
     assert!(took < Duration::from_secs(3), "{took:?}");
 }
 
-fn endless(listener: &std::net::TcpListener) -> std::io::Result<()> {
-    use std::io::{Read, Write};
+fn endless(listener: &TcpListener) -> std::io::Result<()> {
     let (mut stream, _) = listener.accept()?;
     let mut heard = [0; 4096];
     for turn in 0..5 {
@@ -211,7 +207,7 @@ fn endless(listener: &std::net::TcpListener) -> std::io::Result<()> {
 #[test]
 fn a_request_for_a_file_is_refused() {
     let says = |turn| if turn == 6 { framed(&[b"\xfb/etc/passwd"], 1) } else { honest(turn) };
-    let (result, _) = run(async { visit(server(TURNS, says, true).await).await });
+    let (result, _) = run(async { visit(server(TURNS, says, true)).await });
     let error = result.unwrap_err();
     assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{error}");
 }
@@ -219,10 +215,10 @@ fn a_request_for_a_file_is_refused() {
 #[test]
 fn an_answer_that_was_given_up_is_not_taken_for_another() {
     run(async {
-        let mut session = connect(server(2, honest, true).await).await.unwrap();
+        let mut session = connect(server(2, honest, true)).await.unwrap();
         let mut rows = Rows::default();
         // As an abort of the run does it: the future is dropped half way.
-        let abandoned = tokio::time::timeout(Duration::from_millis(5), session.query("SELECT 1", &mut rows)).await;
+        let abandoned = timeout_at(now() + Duration::from_millis(5), session.query("SELECT 1", &mut rows)).await;
         assert!(abandoned.is_err());
         let error = session.query("SELECT 2", &mut rows).await.unwrap_err();
         assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("closed")), "{error}");
@@ -239,7 +235,7 @@ fn what_a_server_says_unasked_is_heard() {
         }
         all
     };
-    let (result, _) = run(async { visit(server(TURNS, says, true).await).await });
+    let (result, _) = run(async { visit(server(TURNS, says, true)).await });
     let error = result.unwrap_err();
     assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Mysql(4031)), "{error}");
 }
@@ -248,7 +244,7 @@ fn what_a_server_says_unasked_is_heard() {
 fn unknown_methods_and_old_passwords_are_refused() {
     for (request, name) in [(&b"\xfe"[..], "mysql_old_password"), (b"\xfemysql_clear_password\0", "mysql_clear_password")] {
         let says = move |turn| if turn == 1 { framed(&[request], 2) } else { honest(turn) };
-        let (result, _) = run(async { visit(server(TURNS, says, true).await).await });
+        let (result, _) = run(async { visit(server(TURNS, says, true)).await });
         let error = result.unwrap_err();
         check(&error);
         assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("auth")));
@@ -274,7 +270,7 @@ proptest! {
     fn no_server_makes_the_client_panic_or_hang(turn in 0..TURNS, evil in evil(), silent in prop::bool::weighted(0.1)) {
         let cut = matches!(evil, Evil::Cut(_));
         let says = move |t| if t == turn { evil.says(t) } else { honest(t) };
-        let (result, took) = run(async { visit(server(turn + 1, says, silent).await).await });
+        let (result, took) = run(async { visit(server(turn + 1, says, silent)).await });
         prop_assert!(took < Duration::from_secs(3), "{:?}", took);
         prop_assert!(!cut || result.is_err());
         if let Err(error) = result {

@@ -1,5 +1,6 @@
 //! Incoming bytes, cut into packets in place ("MySQL Packets": three bytes of length, one of sequence).
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use perbuck_load::values::Rows;
@@ -8,18 +9,27 @@ use super::bytes::{Malformed, Parsed};
 
 /// A packet of this length is continued by the next one.
 pub(super) const MAX_CHUNK: usize = 0xff_ffff;
-/// What a session keeps; a full network buffer of the server (16 KiB) fits with room to spare, so that one read
+/// What a session borrows; a full network buffer of the server (16 KiB) fits with room to spare, so that one read
 /// takes the whole answer and is seen to have drained the socket.
 const INITIAL: usize = 32 * 1024;
-/// A buffer that a large answer has grown beyond this is given back before the next statement.
+/// A buffer that a large answer has grown beyond this is freed before the next statement.
 const KEPT: usize = 1024 * 1024;
+/// How many buffers a thread keeps for its sessions: as many answers as are usually under way in parts.
+const SPARES: usize = 64;
 /// Until the login is done nobody has a reason to send more.
 const LIMIT_AT_LOGIN: usize = 128 * 1024;
 /// `max_allowed_packet` cannot exceed 1 GiB.
 const LIMIT: usize = 1024 * 1024 * 1024 + 64 * 1024;
 
+thread_local! {
+    /// Buffers that no session holds. A session that waits for an answer needs none, so that thousands of connections
+    /// use the memory of a few, and the kernel writes into memory that the processor has at hand.
+    static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The receive buffer. It grows with the bytes that arrive, never with the lengths that a server claims.
 pub(super) struct Inbox {
+    /// Empty between the sending of a statement and the first byte of its answer.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -30,7 +40,7 @@ pub(super) struct Inbox {
 
 impl Inbox {
     pub(super) fn new() -> Self {
-        Self { buffer: vec![0; INITIAL], start: 0, end: 0, sequence: 0, limit: LIMIT_AT_LOGIN }
+        Self { buffer: Vec::new(), start: 0, end: 0, sequence: 0, limit: LIMIT_AT_LOGIN }
     }
 
     pub(super) fn logged_in(&mut self) {
@@ -60,12 +70,29 @@ impl Inbox {
         self.buffer.get(packet.clone()).unwrap_or_default()
     }
 
+    /// Gives the buffer back if nothing is in it: what comes next is an answer, and that may take a while.
+    #[inline]
+    pub(super) fn rest(&mut self) {
+        if self.start == self.end && !self.buffer.is_empty() {
+            (self.start, self.end) = (0, 0);
+            let buffer = std::mem::take(&mut self.buffer);
+            SPARE.with_borrow_mut(|spare| {
+                if buffer.len() <= KEPT && spare.len() < SPARES {
+                    spare.push(buffer);
+                }
+            });
+        }
+    }
+
     /// Where the next bytes go.
+    #[inline]
     pub(super) fn room(&mut self) -> Parsed<&mut [u8]> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.buffer.len() > KEPT {
-                self.buffer = vec![0; INITIAL];
+            if self.buffer.is_empty() {
+                // A spare one may have grown beyond what a server may send before the login.
+                let spare = if self.limit == LIMIT { SPARE.with_borrow_mut(Vec::pop) } else { None };
+                self.buffer = spare.unwrap_or_else(|| vec![0; INITIAL]);
             }
         }
         // Moving the beginning of one packet to the front is cheaper than a read cut short.
@@ -223,6 +250,7 @@ mod tests {
         assert_eq!(inbox.bytes(&large)[MAX_CHUNK..MAX_CHUNK + 3], [1, 0, 3]);
         let small = inbox.take().unwrap().unwrap();
         assert_eq!(inbox.bytes(&small), [3, 2, 1]);
+        inbox.rest();
         assert_eq!(inbox.room().map(|room| room.len()), Ok(INITIAL));
     }
 

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use perbuck_load::error::{DriverError, ErrorClass};
-use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::ServerName;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 
 use super::auth::{Plugin, rsa_encrypt};
 use super::bytes::{Malformed, Reader, put_lenenc_bytes};

@@ -3,8 +3,8 @@
 //! socket's buffer but the cells of rows that the workload reads.
 //!
 //! From the bottom: `stream` is the socket (the only input and output) with `watchdog` for its limit, `inbox` cuts
-//! bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them, `auth`, `tls` and `login`
-//! open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and `bulk` are SQL
+//! bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them, `auth`, `certificates`, `tls` and
+//! `login` open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and `bulk` are SQL
 //! text, `errors` says what an error number means.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::Dialect;
-use tokio_rustls::rustls::ClientConfig;
+use rustls::ClientConfig;
 
 use crate::secret::Secret;
 use crate::target::{MysqlTarget, host_text};
@@ -25,6 +25,7 @@ mod auth;
 mod bulk;
 mod bytes;
 mod cells;
+mod certificates;
 mod errors;
 mod execute;
 mod facts;
@@ -61,7 +62,7 @@ impl MysqlDriver {
         if target.hosts.is_empty() {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         }
-        let tls = tls::config(&target)?;
+        let tls = certificates::config(&target)?;
         Ok(Self { target, password, tls, fallbacks: Arc::default() })
     }
 
@@ -92,7 +93,8 @@ impl Driver for MysqlDriver {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         };
         let limit_ms = self.target.connect_timeout_ms;
-        match tokio::time::timeout(Duration::from_millis(limit_ms.into()), self.open(host, *port)).await {
+        let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
+        match perbuck_event::timeout_at(limit, self.open(host, *port)).await {
             Ok(opened) => opened,
             Err(_) => {
                 let place = host_text(host, *port);

@@ -1,25 +1,23 @@
-//! The socket: the only file of this module that does input or output, so that it can be replaced by a leaner loop.
+//! The socket: the only file of this module that does input or output.
 //!
-//! Every call tries the socket first and waits only when the socket says so. With tokio a short read also tells that
-//! the socket is drained, so a statement costs one write and one read, never a read that finds nothing.
+//! A write is tried at once; a read only after the event loop has heard of something, and one that does not fill its
+//! room has emptied the socket. So a statement costs one write and one read, never a read that finds nothing.
 
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::ServerName;
+use perbuck_event::tcp::TcpStream;
+use perbuck_event::{dns, yield_now};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 
+use super::tls::TlsStream;
 use super::watchdog::Watchdog;
 
-/// Reads that find bytes at once do not look at the limit, except one in this many: an endless answer ends, too.
+/// So many reads that find bytes at once are done without a look at the limit: an endless answer ends, too.
 const READS_PER_LOOK: u32 = 100;
 
 /// How a read or write went wrong.
@@ -45,7 +43,7 @@ impl From<io::Error> for SocketFault {
 
 enum Transport {
     Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Tls(Box<TlsStream>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
 }
@@ -59,7 +57,7 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) async fn connect(host: &str, port: u16, read_timeout: Duration) -> io::Result<Self> {
-        let stream = TcpStream::connect((host, port)).await?;
+        let stream = TcpStream::connect(&dns::resolve(host, port).await?).await?;
         // A statement is one small segment that must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
@@ -79,7 +77,7 @@ impl Socket {
             Some(name) => name,
             None => ServerName::IpAddress(stream.peer_addr()?.ip().into()),
         };
-        let stream = TlsConnector::from(config).connect(name, stream).await?;
+        let stream = TlsStream::connect(config, name, stream).await?;
         self.transport = Transport::Tls(Box::new(stream));
         Ok(())
     }
@@ -93,7 +91,7 @@ impl Socket {
     pub(super) fn peer_is_local(&self) -> bool {
         let stream = match &self.transport {
             Transport::Plain(stream) => stream,
-            Transport::Tls(stream) => stream.get_ref().0,
+            Transport::Tls(stream) => stream.get_ref(),
             Transport::Negotiating => return false,
         };
         match (stream.local_addr(), stream.peer_addr()) {
@@ -108,39 +106,52 @@ impl Socket {
         self.watchdog.rearm();
     }
 
-    /// Reads what is there into `room`, at least one byte.
+    /// Waits until a read is worth trying. Nothing of the session is borrowed meanwhile, so that a connection that
+    /// waits needs no room to read into.
     #[inline]
-    pub(super) async fn read(&mut self, room: &mut [u8]) -> Result<usize, SocketFault> {
+    pub(super) async fn readable(&mut self) -> Result<(), SocketFault> {
         self.ready_reads += 1;
         if self.ready_reads >= READS_PER_LOOK {
             self.ready_reads = 0;
-            if poll_fn(|cx| Poll::Ready(self.watchdog.poll_overdue(cx).is_ready())).await {
+            // The others have their turn, and the loop looks at the clock.
+            yield_now().await;
+            if self.watchdog.poll_overdue().is_ready() {
                 return Err(SocketFault::Overdue);
             }
         }
-        poll_fn(|cx| match self.transport.poll_read(cx, room) {
-            Poll::Ready(Ok(0)) => Poll::Ready(Err(SocketFault::Closed)),
-            Poll::Ready(result) => Poll::Ready(result.map_err(SocketFault::from)),
-            Poll::Pending => self.watchdog.poll_overdue(cx).map(|()| Err(SocketFault::Overdue)),
+        poll_fn(|_| match self.transport.poll_readable() {
+            Poll::Ready(()) => Poll::Ready(Ok(())),
+            Poll::Pending => self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
         })
         .await
+    }
+
+    /// Reads what is there into `room`, at least one byte; `None` where there is nothing yet.
+    #[inline]
+    pub(super) fn try_read(&mut self, room: &mut [u8]) -> Result<Option<usize>, SocketFault> {
+        match self.transport.poll_read(room) {
+            Poll::Ready(Ok(0)) => Err(SocketFault::Closed),
+            Poll::Ready(Ok(count)) => Ok(Some(count)),
+            Poll::Ready(Err(error)) => Err(error.into()),
+            Poll::Pending => Ok(None),
+        }
     }
 
     /// Writes all of `bytes`.
     #[inline]
     pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), SocketFault> {
-        poll_fn(|cx| {
+        poll_fn(|_| {
             while !bytes.is_empty() {
-                match self.transport.poll_write(cx, bytes) {
+                match self.transport.poll_write(bytes) {
                     Poll::Ready(Ok(0)) => return Poll::Ready(Err(SocketFault::Closed)),
                     Poll::Ready(Ok(written)) => bytes = &bytes[written..],
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                    Poll::Pending => return self.watchdog.poll_overdue(cx).map(|()| Err(SocketFault::Overdue)),
+                    Poll::Pending => return self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
                 }
             }
-            match self.transport.poll_flush(cx) {
+            match self.transport.poll_flush() {
                 Poll::Ready(result) => Poll::Ready(result.map_err(SocketFault::from)),
-                Poll::Pending => self.watchdog.poll_overdue(cx).map(|()| Err(SocketFault::Overdue)),
+                Poll::Pending => self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
             }
         })
         .await
@@ -153,31 +164,41 @@ fn negotiating<T>() -> Poll<io::Result<T>> {
 
 impl Transport {
     #[inline]
-    fn poll_read(&mut self, cx: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut room = ReadBuf::new(room);
-        ready!(match self {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, &mut room),
-            Self::Tls(stream) => Pin::new(&mut **stream).poll_read(cx, &mut room),
-            Self::Negotiating => return negotiating(),
-        })?;
-        Poll::Ready(Ok(room.filled().len()))
+    fn poll_readable(&mut self) -> Poll<()> {
+        match self {
+            Self::Plain(stream) => stream.poll_readable(),
+            Self::Tls(stream) => stream.poll_readable(),
+            Self::Negotiating => Poll::Ready(()),
+        }
     }
 
     #[inline]
-    fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Tls(stream) => Pin::new(&mut **stream).poll_write(cx, bytes),
+            Self::Plain(stream) => stream.poll_read(room),
+            Self::Tls(stream) => stream.poll_read(room),
             Self::Negotiating => negotiating(),
         }
     }
 
     #[inline]
-    fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(stream) => stream.poll_write(bytes),
+            Self::Tls(stream) => stream.poll_write(bytes),
+            Self::Negotiating => negotiating(),
+        }
+    }
+
+    #[inline]
+    fn poll_flush(&mut self) -> Poll<io::Result<()>> {
         match self {
             // The kernel has it already.
             Self::Plain(_) => Poll::Ready(Ok(())),
-            Self::Tls(stream) => Pin::new(&mut **stream).poll_flush(cx),
+            Self::Tls(stream) => {
+                ready!(stream.poll_flush())?;
+                Poll::Ready(Ok(()))
+            }
             Self::Negotiating => negotiating(),
         }
     }

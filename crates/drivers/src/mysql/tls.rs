@@ -1,113 +1,129 @@
-//! TLS settings: what a certificate must prove in each mode. Signatures of the handshake are checked in all of them, so
-//! that the peer at least owns the certificate that it shows.
+//! TLS over a socket of the event loop: rustls does the cryptography, this file carries its bytes.
 
-use std::fmt;
-use std::path::Path;
+use std::future::poll_fn;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
+use std::task::{Poll, ready};
 
-use perbuck_load::error::{DriverError, ErrorClass};
-use tokio_rustls::rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use tokio_rustls::rustls::server::ParsedCertificate;
-use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use perbuck_event::tcp::TcpStream;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection};
 
-use crate::target::{MysqlTarget, TlsMode};
+/// An encrypted connection.
+pub(super) struct TlsStream {
+    tls: ClientConnection,
+    tcp: TcpStream,
+}
 
-/// The settings of a target; none where TLS is disabled. They are made once, since parsing authorities takes longer
-/// than a connection.
-pub(super) fn config(target: &MysqlTarget) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    let provider = Arc::new(ring::default_provider());
-    // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
-    let roots = Arc::new(roots(target.ca_file.as_deref())?);
-    let verifier: Arc<dyn ServerCertVerifier> = match target.tls {
-        TlsMode::Disabled => return Ok(None),
-        TlsMode::Preferred | TlsMode::Required => Arc::new(Lenient { provider: provider.clone(), roots: None }),
-        TlsMode::VerifyCa => Arc::new(Lenient { provider: provider.clone(), roots: Some(roots) }),
-        TlsMode::VerifyIdentity => {
-            let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
-            strict.map_err(|why| refused(format!("the certificate authorities cannot be used: {why}")))?
+/// A socket as rustls wants it: what would wait is the error `WouldBlock`.
+struct Nonblocking<'a>(&'a mut TcpStream);
+
+fn now<T>(polled: Poll<io::Result<T>>) -> io::Result<T> {
+    match polled {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
+    }
+}
+
+fn later<T>(result: io::Result<T>) -> Poll<io::Result<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Poll::Pending,
+        result => Poll::Ready(result),
+    }
+}
+
+impl Read for Nonblocking<'_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        now(self.0.poll_read(room))
+    }
+}
+
+impl Write for Nonblocking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        now(self.0.poll_write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl TlsStream {
+    /// Negotiates.
+    ///
+    /// # Errors
+    /// The socket's, or a [`rustls::Error`] within an [`io::Error`].
+    pub(super) async fn connect(config: Arc<ClientConfig>, name: ServerName<'static>, tcp: TcpStream) -> io::Result<Self> {
+        let mut tls = ClientConnection::new(config, name).map_err(io::Error::other)?;
+        // A whole statement is taken at once, however long; it is sent before the next.
+        tls.set_buffer_limit(None);
+        let mut stream = Self { tls, tcp };
+        poll_fn(|_| {
+            loop {
+                ready!(stream.poll_flush())?;
+                if !stream.tls.is_handshaking() {
+                    return Poll::Ready(Ok(()));
+                }
+                if ready!(stream.poll_receive())? == 0 {
+                    return Poll::Ready(Err(io::Error::from(io::ErrorKind::UnexpectedEof)));
+                }
+            }
+        })
+        .await?;
+        Ok(stream)
+    }
+
+    pub(super) fn get_ref(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    /// Takes one read of encrypted bytes; 0 is their end.
+    fn poll_receive(&mut self) -> Poll<io::Result<usize>> {
+        let count = ready!(later(self.tls.read_tls(&mut Nonblocking(&mut self.tcp))))?;
+        if let Err(error) = self.tls.process_new_packets() {
+            // The other side is told why, if that finds room; what we report is the error itself.
+            let _ = self.poll_flush();
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
-    };
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|why| refused(format!("TLS cannot be set up: {why}")))?;
-    // `dangerous` is rustls's name for bringing a verifier of one's own.
-    Ok(Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())))
-}
-
-fn refused(message: String) -> DriverError {
-    DriverError::client(ErrorClass::Refused, "tls", message)
-}
-
-fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
-    let mut roots = RootCertStore::empty();
-    let Some(path) = ca_file else {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        return Ok(roots);
-    };
-    let name = path.display();
-    let help = "`ca` of the target must name a PEM file of certificates";
-    let pem = std::fs::read(path).map_err(|why| refused(format!("{name} cannot be read: {why}; {help}")))?;
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|why| refused(format!("{name} is not PEM: {why}; {help}")))?;
-        roots.add(certificate).map_err(|why| refused(format!("{name} holds a certificate that is none: {why}; {help}")))?;
+        Poll::Ready(Ok(count))
     }
-    if roots.is_empty() {
-        return Err(refused(format!("{name} holds no certificate; {help}")));
-    }
-    Ok(roots)
-}
 
-/// Accepts any certificate, or any that comes from a known authority, whatever the name in it.
-struct Lenient {
-    provider: Arc<CryptoProvider>,
-    roots: Option<Arc<RootCertStore>>,
-}
-
-impl fmt::Debug for Lenient {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.roots.is_some() { "VerifyCa" } else { "AnyCertificate" })
-    }
-}
-
-impl ServerCertVerifier for Lenient {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
-        _ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        if let Some(roots) = &self.roots {
-            let certificate = ParsedCertificate::try_from(end_entity)?;
-            let algorithms = self.provider.signature_verification_algorithms.all;
-            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
+    /// Ready when decrypted bytes, an end or an error are there for [`Self::poll_read`].
+    pub(super) fn poll_readable(&mut self) -> Poll<()> {
+        // An answer may have been decrypted together with the one before.
+        match self.tls.process_new_packets() {
+            Ok(state) if state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed() => self.tcp.poll_readable(),
+            _ => Poll::Ready(()),
         }
-        Ok(ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    pub(super) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
+        loop {
+            // Tickets and key updates want to be answered.
+            if self.tls.wants_write() {
+                ready!(self.poll_flush())?;
+            }
+            match later(self.tls.reader().read(room)) {
+                Poll::Ready(result) => return Poll::Ready(result),
+                Poll::Pending => {
+                    if ready!(self.poll_receive())? == 0 {
+                        return Poll::Ready(Ok(0));
+                    }
+                }
+            }
+        }
     }
 
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    pub(super) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(self.tls.writer().write(bytes))
     }
 
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+    pub(super) fn poll_flush(&mut self) -> Poll<io::Result<()>> {
+        while self.tls.wants_write() {
+            if ready!(later(self.tls.write_tls(&mut Nonblocking(&mut self.tcp))))? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }

@@ -1,23 +1,21 @@
 //! The limit for an answer, without a timer per statement.
 //!
 //! A load generator waits for the server hundreds of thousands of times a second, and arming and disarming a timer for
-//! each wait would cost two clock reads and two trips through the timer wheel. So there is one sleep per session that
-//! is never disarmed: it goes off every quarter of the limit, and each time it finds the same answer outstanding it
+//! each wait would cost two clock reads and two trips through the timers. So there is one sleep per session that is
+//! never disarmed: it goes off every quarter of the limit, and each time it finds the same answer outstanding it
 //! counts. The first tick of an answer may come at once and the others are a quarter apart, so after the fifth one the
 //! answer has taken at least the limit, and at most five quarters of it. The price per statement is one store
-//! ([`Watchdog::rearm`]) and, when the answer is not there yet, one poll of a sleep that is already in the wheel.
+//! ([`Watchdog::rearm`]) and, when the answer is not there yet, one comparison with the time of the loop's last wait.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, Sleep, sleep};
+use perbuck_event::{Sleep, sleep};
 
 const QUARTERS: u32 = 4;
 
 pub(super) struct Watchdog {
-    sleep: Pin<Box<Sleep>>,
+    sleep: Sleep,
     quarter: Duration,
     ticks: u32,
 }
@@ -25,7 +23,7 @@ pub(super) struct Watchdog {
 impl Watchdog {
     pub(super) fn new(limit: Duration) -> Self {
         let quarter = (limit / QUARTERS).max(Duration::from_millis(1));
-        Self { sleep: Box::pin(sleep(quarter)), quarter, ticks: 0 }
+        Self { sleep: sleep(quarter), quarter, ticks: 0 }
     }
 
     /// From now on another limit.
@@ -41,10 +39,10 @@ impl Watchdog {
 
     /// Ready once the answer is overdue; otherwise the task is woken at the next tick.
     #[inline]
-    pub(super) fn poll_overdue(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        while self.sleep.as_mut().poll(cx).is_ready() {
+    pub(super) fn poll_overdue(&mut self) -> Poll<()> {
+        while self.sleep.poll_passed().is_ready() {
             self.ticks += 1;
-            self.sleep.as_mut().reset(Instant::now() + self.quarter);
+            self.sleep = sleep(self.quarter);
             if self.ticks > QUARTERS {
                 return Poll::Ready(());
             }
@@ -56,22 +54,25 @@ impl Watchdog {
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
-    use std::time::Instant as Wall;
+
+    use perbuck_event::{block_on_simulated, now};
 
     use super::*;
 
-    #[tokio::test]
-    async fn an_answer_is_overdue_neither_early_nor_much_too_late() {
-        let limit = Duration::from_millis(200);
-        let mut dog = Watchdog::new(limit);
-        // The sleep went off long ago, while nothing was waited for.
-        sleep(Duration::from_millis(120)).await;
-        for _ in 0..2 {
-            dog.rearm();
-            let started = Wall::now();
-            poll_fn(|cx| dog.poll_overdue(cx)).await;
-            let took = started.elapsed();
-            assert!(took >= limit && took < limit * 2, "{took:?}");
-        }
+    #[test]
+    fn an_answer_is_overdue_neither_early_nor_much_too_late() {
+        block_on_simulated(async {
+            let limit = Duration::from_millis(200);
+            let mut dog = Watchdog::new(limit);
+            // The sleep went off long ago, while nothing was waited for.
+            sleep(Duration::from_millis(120)).await;
+            for _ in 0..2 {
+                dog.rearm();
+                let started = now();
+                poll_fn(|_| dog.poll_overdue()).await;
+                let took = now() - started;
+                assert!(took >= limit && took <= limit * 5 / 4, "{took:?}");
+            }
+        });
     }
 }

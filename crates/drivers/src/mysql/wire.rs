@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{self, ClientConfig};
+use rustls::pki_types::ServerName;
+use rustls::{self, ClientConfig};
 
 use super::bytes::Malformed;
 use super::errors;
@@ -137,6 +137,7 @@ impl Wire {
             sequence = split(&mut self.out, sequence);
         }
         self.inbox.expect(sequence);
+        self.inbox.rest();
         self.socket.expect_answer();
         let sent = self.socket.write_all(&self.out).await;
         if self.out.capacity() > KEPT {
@@ -189,15 +190,23 @@ impl Wire {
 
     #[inline]
     async fn receive(&mut self) -> Result<(), DriverError> {
-        let room = match self.inbox.room() {
-            Ok(room) => room,
-            Err(why) => return Err(self.malformed(why)),
-        };
-        match self.socket.read(room).await {
-            Ok(count) => self.inbox.filled(count),
-            Err(fault) => return Err(self.lost(fault)),
+        loop {
+            if let Err(fault) = self.socket.readable().await {
+                return Err(self.lost(fault));
+            }
+            let room = match self.inbox.room() {
+                Ok(room) => room,
+                Err(why) => return Err(self.malformed(why)),
+            };
+            match self.socket.try_read(room) {
+                Ok(Some(count)) => {
+                    self.inbox.filled(count);
+                    return Ok(());
+                }
+                Ok(None) => {}
+                Err(fault) => return Err(self.lost(fault)),
+            }
         }
-        Ok(())
     }
 
     /// The bytes of a packet; valid until the next one is asked for.

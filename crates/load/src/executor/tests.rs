@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tokio::time::Instant;
+use std::time::Instant;
+
+use perbuck_event::TaskSet;
 
 use super::*;
 use crate::connection::Connection;
@@ -59,6 +61,8 @@ impl Terminal for TwoSelectsTerminal {
 
 fn spec(connections: u32) -> TrialSpec {
     TrialSpec {
+        load: LoadModel::closed(),
+        phases: Vec::new(),
         connections,
         workers: Some(2),
         warmup_ns: 1_000_000_000,
@@ -69,50 +73,51 @@ fn spec(connections: u32) -> TrialSpec {
     }
 }
 
-/// Runs all workers of a trial on one paused clock, as the executor does on threads of their own.
+/// Runs all workers of a trial on one simulated clock, as the executor does on threads of their own.
 fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    let local = tokio::task::LocalSet::new();
-    local.block_on(&runtime, async {
+    perbuck_event::block_on_simulated(async {
         let (driver, workload, stop) = (Arc::new(driver), TwoSelects::new(), StopToken::default());
-        let (start, started) = watch::channel(None);
-        let (reports, received) = mpsc::unbounded_channel();
+        let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
         let plans = worker_plans(spec, false);
-        let workers = plans.len() as u32;
-        let spawn = |plan| {
-            let (driver, workload, started, stop, reports) =
-                (driver.clone(), workload.clone(), started.clone(), stop.clone(), reports.clone());
-            tokio::task::spawn_local(async move {
-                let outcome = worker::run(plan, driver, workload, started, stop, reports.clone()).await;
+        let mut watched = Watched::default();
+        let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
+        let mut workers = TaskSet::default();
+        for plan in plans {
+            let shift = shift::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
+            let reports = reports.clone();
+            workers.spawn(async move {
+                let outcome = shift.await;
                 if outcome.is_err() {
                     let _ = reports.send(Report::GaveUp);
                 }
                 outcome
-            })
-        };
-        let tasks: Vec<_> = plans.into_iter().map(spawn).collect();
-        drop(reports);
-        let mut seen = Seen::default();
-        let mut collector = Collector::new(spec, (workers, workload.kinds().len()), stop, start, &mut seen);
-        let collected = collector.collect(received, &StopToken::default()).await;
-        let figures = (collector.intervals(), collector.total);
-        let mut outcomes = Vec::new();
-        for task in tasks {
-            outcomes.push(task.await.unwrap());
+            });
         }
+        let mut outcomes = Vec::new();
+        while workers.running() > 0 {
+            perbuck_event::sleep(Duration::from_millis(20)).await;
+            received.try_iter().for_each(|report| collector.take(report));
+            collector.look(&StopToken::default());
+        }
+        while let Some(outcome) = workers.next().await {
+            outcomes.push(outcome);
+        }
+        received.try_iter().for_each(|report| collector.take(report));
+        let collected = collector.end();
+        let seen = Seen { intervals: collector.intervals(), started: collector.started() };
         let outcomes = first_error(outcomes, collected)?;
-        assert_eq!((seen.opened, seen.closed), (1, 1));
-        Ok(finish(spec, workload.kinds(), outcomes, figures))
+        assert_eq!((watched.opened, watched.closed), (1, 1));
+        Ok(finish(spec, workload.kinds(), false, outcomes, seen))
     })
 }
 
 #[derive(Default)]
-struct Seen {
+struct Watched {
     opened: u32,
     closed: u32,
 }
 
-impl Observer for Seen {
+impl Observer for Watched {
     fn opens(&mut self) {
         self.opened += 1;
     }
@@ -204,7 +209,7 @@ fn a_stall_is_reported_as_a_gap_of_its_length() {
     let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
     let gap = outcome.health.gaps[0];
     assert_eq!(outcome.health.gaps.len(), 1);
-    assert!((1_980..=2_010).contains(&gap.start_ms) && (2_980..=3_010).contains(&gap.length_ms), "{gap:?}");
+    assert!((1_960..=2_010).contains(&gap.start_ms) && (2_980..=3_010).contains(&gap.length_ms), "{gap:?}");
     let h = outcome.measured.transactions["two_selects"].service.to_histogram().unwrap();
     assert!(h.max_ns() >= 2_990_000_000);
 }

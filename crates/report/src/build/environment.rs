@@ -142,10 +142,10 @@ fn joined(values: &BTreeSet<String>) -> String {
 fn cells<'a>(all: &'a Context<'_>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
     let mut out = Vec::new();
     for w in &all.study.workloads {
-        for connections in &all.study.sweep.connections {
+        for connections in all.study.sweep.levels() {
             for c in &all.study.contenders {
                 let mine =
-                    |r: &&RunRecord| r.key.workload == w.name && r.key.contender == c.name && r.key.connections == *connections;
+                    |r: &&RunRecord| r.key.workload == w.name && r.key.contender == c.name && r.key.level() == *connections;
                 let mine: Vec<&RunRecord> = all.records.iter().filter(mine).collect();
                 if !mine.is_empty() {
                     out.push((w.name.as_str(), c.name.as_str(), *connections, mine));
@@ -254,7 +254,7 @@ fn trials(all: &Context<'_>) -> Table {
             utc(r.started_unix_ms),
             clean(&r.key.workload),
             all.label(&r.key.contender),
-            thousands(u64::from(r.key.connections)),
+            thousands(u64::from(r.key.level())),
             r.key.trial.to_string(),
             r.trial_seed.0.to_string(),
             figure,

@@ -124,7 +124,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
                 let interval = cell.interval.map_or_else(|| ABSENT.to_owned(), |i| range(i, decimals));
                 let trials: Vec<String> = cell.values.iter().map(|v| fixed(*v, decimals)).collect();
                 let mean = cell.mean.map_or_else(|| ABSENT.to_owned(), |m| fixed(m, decimals));
-                let texts = [clean(&w.workload), all.label(name), fixed(f64::from(cell.connections), 0), mean, interval];
+                let texts = [clean(&w.workload), all.label(name), fixed(f64::from(cell.level), 0), mean, interval];
                 table.row(RowKind::Plain, texts.into_iter().chain([trials.join(" · ")]).map(Cell::new).collect());
             }
         }
@@ -147,12 +147,12 @@ fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Item = &'w Mea
 }
 
 fn line_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
-    let mut connections: Vec<u32> = w.cells.iter().map(|c| c.connections).collect();
+    let mut connections: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
     connections.sort_unstable();
     connections.dedup();
     let point = |c: &Measured| {
         let mean = c.mean.filter(|m| m.is_finite())?;
-        Some(Point { connections: c.connections, values: c.values.clone(), mean, interval: c.interval.map(pair) })
+        Some(Point { connections: c.level, values: c.values.clone(), mean, interval: c.interval.map(pair) })
     };
     let series = |name: &str| Series {
         slot: all.slot(name).unwrap_or(0),

@@ -32,11 +32,11 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
 }
 
 fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, connections: u32) -> Option<&'w Measured> {
-    w.cells.iter().find(|c| c.contender == contender && c.connections == connections)
+    w.cells.iter().find(|c| c.contender == contender && c.level == connections)
 }
 
 fn connections_of(w: &WorkloadResult) -> Vec<u32> {
-    let mut points: Vec<u32> = w.cells.iter().map(|c| c.connections).collect();
+    let mut points: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
     points.sort_unstable();
     points.dedup();
     points
@@ -167,7 +167,7 @@ fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
 /// Whether a point meets the latency objective, by its own percentile.
 fn objective(all: &Context<'_>, w: &WorkloadResult, name: &str, connections: u32, slo: &Slo) -> String {
     let mut merged = Histogram::new();
-    let key = |r: &perbuck_core::plan::TrialKey| r.workload == w.workload && r.contender == name && r.connections == connections;
+    let key = |r: &perbuck_core::plan::TrialKey| r.workload == w.workload && r.contender == name && r.level() == connections;
     for record in all.records.iter().filter(|r| key(&r.key)) {
         match record.service() {
             Ok(h) => merged.merge(&h),

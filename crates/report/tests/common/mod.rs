@@ -143,6 +143,7 @@ fn transactions(key: &TrialKey, rng: &mut OpRng) -> BTreeMap<String, Transaction
         rolled_back: rolled,
         failed,
         service: HistogramRecord::from_histogram(&service),
+        ..TransactionRecord::default()
     };
     if key.workload == "small" {
         return BTreeMap::from([("new_order".into(), record(0.45, 1_200, 3)), ("payment".into(), record(0.43, 0, 0))]);
@@ -174,6 +175,9 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         load: LoadRecord {
             model: "closed".into(),
             connections: key.connections,
+            rate_per_s: None,
+            arrivals: None,
+            phases: Vec::new(),
             workers: 8,
             warmup_ns: study.sweep.warmup_ns,
             duration_ns: study.sweep.duration_ns,
@@ -208,7 +212,13 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             memory_bytes: 32 << 30,
             shared_with_server: false,
         },
-        measured: Measured { window_ns: 600_000_000_000, transactions, statements, retries: if tpcc { 40 } else { 0 } },
+        measured: Measured {
+            window_ns: 600_000_000_000,
+            transactions,
+            statements,
+            retries: if tpcc { 40 } else { 0 },
+            ..Measured::default()
+        },
         statements_whole_run: statements,
         errors: if tpcc { BTreeMap::from([("mysql 1213".into(), retry)]) } else { BTreeMap::new() },
         intervals: Vec::new(),

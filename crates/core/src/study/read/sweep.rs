@@ -1,0 +1,132 @@
+//! The sweep of a study: which loads are measured, how long and how often.
+
+use crate::arrivals::Arrivals;
+use crate::load_model::{Phase, PhaseLoad};
+use crate::study::Sweep;
+use crate::toml_reader::Section;
+
+use super::{MANY, word};
+
+pub(super) fn default_sweep() -> Sweep {
+    Sweep {
+        connections: vec![1, 4, 16],
+        rates_per_s: Vec::new(),
+        arrivals: Arrivals::Poisson,
+        phases: Vec::new(),
+        warmup_ns: 10_000_000_000,
+        duration_ns: 60_000_000_000,
+        trials: 5,
+        workers: None,
+        max_attempts: 10,
+    }
+}
+
+pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
+    let mut sweep = default_sweep();
+    let counts = distinct(s, "connections");
+    if let Some(list) = &counts {
+        sweep.connections.clone_from(list);
+    }
+    sweep.rates_per_s = distinct(s, "rate").unwrap_or_default();
+    sweep.arrivals =
+        word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
+    let phases: Vec<Option<Phase>> = s.tables("phases").iter().map(read_phase).collect();
+    let has_phases = s.has("phases");
+    if let Some(ns) = s.duration_ns("warmup") {
+        sweep.warmup_ns = ns.value;
+    }
+    if let Some(ns) = s.duration_ns("duration") {
+        sweep.duration_ns = ns.value;
+        if ns.value < 100_000_000 {
+            s.report(
+                "duration",
+                "`sweep.duration` is too short to measure anything",
+                "give at least \"100ms\"; minutes for a result to publish",
+            );
+        }
+    }
+    sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
+    sweep.workers = s.int("workers", 1..=4096).map(|v| v.value as u32);
+    sweep.max_attempts = s.int("max_attempts", 1..=1000).map_or(sweep.max_attempts, |v| v.value as u32);
+    sweep.phases = phases.into_iter().collect::<Option<_>>()?;
+    one_load(s, &mut sweep, counts.as_deref(), has_phases);
+    s.finish();
+    Some(sweep)
+}
+
+/// A list of counts: ascending, no doubles, not empty.
+fn distinct(s: &Section<'_>, key: &str) -> Option<Vec<u32>> {
+    let list = s.ints(key, 1..=MANY)?;
+    let mut counts: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    if counts.is_empty() {
+        s.report(key, format!("`sweep.{key}` is empty"), "give at least one number, such as `[1, 16, 64]`");
+    } else if counts.len() != list.value.len() {
+        s.report(key, format!("`sweep.{key}` holds a number twice"), "name each number once");
+    }
+    Some(counts)
+}
+
+/// `{ time = "30s", rate = 500 }`, `{ time = "30s", rate = 500, to = 2000 }` or `{ time = "30s", connections = 64 }`.
+fn read_phase(s: &Section<'_>) -> Option<Phase> {
+    let time = s.duration_ns("time");
+    if time.is_none() && !s.has("time") {
+        s.report("time", "a phase has no `time`", "give its length, such as `time = \"30s\"`");
+    }
+    let most = f64::from(MANY as u32);
+    let (rate, to) = (s.number("rate", 0.0, most), s.number("to", 0.0, most));
+    let connections = s.int("connections", 1..=MANY);
+    s.finish();
+    let time = time?;
+    if time.value == 0 || !time.value.is_multiple_of(1_000_000_000) {
+        s.report(
+            "time",
+            "the `time` of a phase is not whole seconds",
+            "figures are kept by the second; write for instance \"30s\"",
+        );
+    }
+    let load = match (rate, to, connections) {
+        (Some(from), to, None) => PhaseLoad::Rate { from_per_s: from.value, to_per_s: to.map_or(from.value, |t| t.value) },
+        (None, None, Some(count)) => PhaseLoad::Connections(count.value as u32),
+        _ => {
+            let help = "give either `rate` (and `to` for a ramp) or `connections`";
+            s.report("rate", "a phase needs exactly one load", help);
+            return None;
+        }
+    };
+    Some(Phase { length_ns: time.value, load })
+}
+
+/// A sweep varies one thing: connections, or the rate, or phases within one point.
+fn one_load(s: &Section<'_>, sweep: &mut Sweep, counts: Option<&[u32]>, has_phases: bool) {
+    let limit = "add `connections = [64]`: at most so many transactions are in flight, and others wait";
+    if !sweep.rates_per_s.is_empty() && has_phases {
+        s.report("phases", "`sweep` has both `rate` and `phases`", "the phases say the rates; remove one of the two");
+    }
+    if s.has("arrivals") && !sweep.is_open() {
+        s.report("arrivals", "`arrivals` without a rate", "it says how the starts of an open loop lie in time: give `rate` too");
+    }
+    if sweep.is_open() && counts.is_none_or(|c| c.len() != 1) {
+        s.report("connections", "an open loop needs exactly one count of connections", limit);
+    }
+    if !has_phases {
+        return;
+    }
+    let rates = sweep.phases.iter().filter(|p| matches!(p.load, PhaseLoad::Rate { .. })).count();
+    if sweep.phases.is_empty() {
+        s.report("phases", "`sweep.phases` is empty", "give at least one, such as `{ time = \"30s\", rate = 500 }`");
+    } else if rates != 0 && rates != sweep.phases.len() {
+        s.report("phases", "`sweep.phases` mixes rates and connections", "make two studies: one is open loop, the other closed");
+    } else if rates == 0 {
+        if s.has("connections") {
+            s.report("connections", "`sweep` has both `connections` and phases of connections", "remove `connections`");
+        }
+        let most = |p: &Phase| if let PhaseLoad::Connections(n) = p.load { n } else { 0 };
+        sweep.connections = vec![sweep.phases.iter().map(most).max().unwrap_or(1)];
+    }
+    if s.has("duration") {
+        s.report("duration", "`sweep` has both `duration` and `phases`", "the phases say how long; remove `duration`");
+    }
+    sweep.duration_ns = sweep.phases.iter().map(|p| p.length_ns).sum::<u64>().max(1_000_000_000);
+}

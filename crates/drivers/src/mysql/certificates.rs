@@ -1,0 +1,113 @@
+//! TLS settings: what a certificate must prove in each mode. Signatures of the handshake are checked in all of them, so
+//! that the peer at least owns the certificate that it shows.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use perbuck_load::error::{DriverError, ErrorClass};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use crate::target::{MysqlTarget, TlsMode};
+
+/// The settings of a target; none where TLS is disabled. They are made once, since parsing authorities takes longer
+/// than a connection.
+pub(super) fn config(target: &MysqlTarget) -> Result<Option<Arc<ClientConfig>>, DriverError> {
+    let provider = Arc::new(ring::default_provider());
+    // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
+    let roots = Arc::new(roots(target.ca_file.as_deref())?);
+    let verifier: Arc<dyn ServerCertVerifier> = match target.tls {
+        TlsMode::Disabled => return Ok(None),
+        TlsMode::Preferred | TlsMode::Required => Arc::new(Lenient { provider: provider.clone(), roots: None }),
+        TlsMode::VerifyCa => Arc::new(Lenient { provider: provider.clone(), roots: Some(roots) }),
+        TlsMode::VerifyIdentity => {
+            let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
+            strict.map_err(|why| refused(format!("the certificate authorities cannot be used: {why}")))?
+        }
+    };
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|why| refused(format!("TLS cannot be set up: {why}")))?;
+    // `dangerous` is rustls's name for bringing a verifier of one's own.
+    Ok(Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())))
+}
+
+fn refused(message: String) -> DriverError {
+    DriverError::client(ErrorClass::Refused, "tls", message)
+}
+
+fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
+    let mut roots = RootCertStore::empty();
+    let Some(path) = ca_file else {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+        return Ok(roots);
+    };
+    let name = path.display();
+    let help = "`ca` of the target must name a PEM file of certificates";
+    let pem = std::fs::read(path).map_err(|why| refused(format!("{name} cannot be read: {why}; {help}")))?;
+    for certificate in CertificateDer::pem_slice_iter(&pem) {
+        let certificate = certificate.map_err(|why| refused(format!("{name} is not PEM: {why}; {help}")))?;
+        roots.add(certificate).map_err(|why| refused(format!("{name} holds a certificate that is none: {why}; {help}")))?;
+    }
+    if roots.is_empty() {
+        return Err(refused(format!("{name} holds no certificate; {help}")));
+    }
+    Ok(roots)
+}
+
+/// Accepts any certificate, or any that comes from a known authority, whatever the name in it.
+struct Lenient {
+    provider: Arc<CryptoProvider>,
+    roots: Option<Arc<RootCertStore>>,
+}
+
+impl fmt::Debug for Lenient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.roots.is_some() { "VerifyCa" } else { "AnyCertificate" })
+    }
+}
+
+impl ServerCertVerifier for Lenient {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if let Some(roots) = &self.roots {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            let algorithms = self.provider.signature_verification_algorithms.all;
+            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
+        }
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,82 @@
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::window::SECOND_NS;
+
+fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
+    Sample { kind: 0, outcome, intended_ns: started_ns, started_ns, finished_ns, retries: 1 }
+}
+
+fn window(ahead: Duration, length_ns: i64) -> Window {
+    Window { opens: Instant::now() + ahead, length_ns, warmup_ns: ahead.as_nanos() as i64 }
+}
+
+#[test]
+fn every_sample_lands_in_its_second_and_none_is_lost() {
+    let window = window(Duration::from_secs(3600), 2_500_000_000);
+    let (send, receive) = channel();
+    let mut r = Recorder::new(window, vec![window.length_ns], 1, false, send);
+    let one = StatementCounts { read: 1, ..StatementCounts::default() };
+    for at in [-1_500_000_000, -1, 0, 999_999_999, 1_000_000_000, 2_499_999_999, 2_500_000_000, 9_000_000_000] {
+        r.record(sample(Outcome::Committed, at - 10, at), &one);
+    }
+    r.record(sample(Outcome::Failed, 0, 9_000_000_001), &one);
+    r.finish();
+    let mut seen = Vec::new();
+    while let Ok(Report::Second(s)) = receive.try_recv() {
+        seen.push((s.number, s.transactions, s.failed, s.statements));
+    }
+    assert_eq!(seen, [(-2, 1, 0, 1), (-1, 1, 0, 1), (0, 2, 0, 2), (1, 1, 0, 1), (2, 1, 0, 1), (i64::MAX, 2, 1, 3)]);
+    assert_eq!((r.whole.read, r.drained), (9, 2));
+    let total = &r.totals[0];
+    assert_eq!((total.kinds[0].committed, total.statements.read, total.retries), (4, 4, 4));
+    assert_eq!(total.kinds[0].service.count(), 4);
+}
+
+#[test]
+fn phases_have_their_own_sums() {
+    let window = window(Duration::from_secs(3600), 6_000_000_000);
+    let mut r = Recorder::new(window, vec![2_000_000_000, 3_000_000_000, 6_000_000_000], 1, true, channel().0);
+    for at in [-5, 0, 1_999_999_999, 2_000_000_000, 5_000_000_000, 5_999_999_999, 6_000_000_000] {
+        r.record(sample(Outcome::Committed, at, at), &StatementCounts::default());
+    }
+    assert_eq!(r.totals.iter().map(|t| t.kinds[0].committed).collect::<Vec<_>>(), [2, 1, 2]);
+    assert_eq!(r.unfinished.count(), 0);
+}
+
+#[test]
+fn an_open_loop_keeps_wait_service_and_response_apart() {
+    let window = window(Duration::from_secs(3600), 10_000_000_000);
+    let mut r = Recorder::new(window, vec![window.length_ns], 1, true, channel().0);
+    let late = Sample { intended_ns: 1_000_000, started_ns: 5_000_000, ..sample(Outcome::Committed, 0, 7_000_000) };
+    r.started(1_000_000, 5_000_000, true);
+    r.started(1_000_000, 5_000_000, false);
+    r.record(late, &StatementCounts::default());
+    let k = &r.totals[0].kinds[0];
+    assert_eq!((k.wait.max_ns(), k.service.max_ns(), k.response.max_ns()), (4_000_000, 2_000_000, 6_000_000));
+    assert_eq!((r.send_lag.count(), r.late_sends), (1, 1));
+    // Ended in the drain: at the end of the window it had been due for four seconds.
+    let drained = Sample { intended_ns: 6_000_000_000, ..sample(Outcome::Committed, 6_000_000_000, 11_000_000_000) };
+    r.record(drained, &StatementCounts::default());
+    r.unfinished(10_000_000_000);
+    assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained), (1, 4_000_000_000, 1));
+}
+
+#[test]
+fn gaps_are_common_to_all_workers() {
+    assert_eq!(common_gaps(&[vec![(0, 10), (20, 40)], vec![(5, 30)], vec![(0, 100)]]), [(5, 10), (20, 30)]);
+    assert_eq!(common_gaps(&[vec![(0, 10)], vec![]]), []);
+    assert_eq!(common_gaps(&[]), []);
+}
+
+#[test]
+fn errors_are_counted_by_code() {
+    let window = window(Duration::ZERO, SECOND_NS);
+    let mut r = Recorder::new(window, vec![SECOND_NS], 1, false, channel().0);
+    for code in [1213, 1213, 1062] {
+        r.error(&DriverError { class: ErrorClass::Retry, code: ErrorCode::Mysql(code), message: format!("m{code}") });
+    }
+    let counts: Vec<(String, u64)> = r.errors.iter().map(|(c, e)| (c.to_string(), e.count)).collect();
+    assert_eq!(counts, [("mysql 1062".to_owned(), 1), ("mysql 1213".to_owned(), 2)]);
+}

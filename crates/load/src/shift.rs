@@ -1,0 +1,250 @@
+//! A worker's shift: an OS thread with a single-threaded event loop opens its connections, waits for the common start,
+//! drives its terminals to the end of the window and drains. The hot loop itself is in [`crate::worker`].
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::run_record::WorkerHealth;
+use perbuck_core::units::Seed;
+use perbuck_event::{TaskSet, cpu, now, sleep, sleep_until, timeout_at};
+
+use crate::connection::Connection;
+use crate::driver::{Driver, SessionId};
+use crate::error::DriverError;
+use crate::executor::RunError;
+use crate::pace::{Pace, PacePlan};
+use crate::recorder::{Recorder, Report};
+use crate::stop::StopToken;
+use crate::window::{SECOND_NS, Window};
+use crate::worker::{Common, Lane, drive};
+use crate::workload::{TerminalId, Workload};
+
+/// Connections that one worker opens at the same time; more would overrun a server's listen queue.
+const CONNECTS_AT_ONCE: usize = 32;
+/// How often the event loop's lag is probed.
+const PROBE_NS: i64 = 10_000_000;
+
+/// What a worker is to do.
+#[derive(Debug, Clone)]
+pub struct WorkerPlan {
+    /// The terminals it owns.
+    pub terminals: Range<u32>,
+    /// Terminals of all workers.
+    pub of: u32,
+    /// The seed of the trial's operations.
+    pub seed: Seed,
+    /// Attempts per transaction, at most.
+    pub max_attempts: u32,
+    /// How long it waits after the window for transactions in flight.
+    pub drain: Duration,
+    /// When its terminals start transactions.
+    pub pace: PacePlan,
+    /// Where the phases of the window end, in nanoseconds from its start.
+    pub phase_ends: Vec<i64>,
+}
+
+/// What a worker knows at its end.
+#[derive(Debug)]
+pub struct WorkerOutcome {
+    /// Its recorder, emptied of seconds.
+    pub recorder: Recorder,
+    /// Transactions that did not end within the drain limit.
+    pub aborted: u64,
+    /// Its thread during the window.
+    pub health: WorkerHealth,
+    /// How late its event loop woke.
+    pub lag: Histogram,
+}
+
+/// Gives all workers the same start, or tells them that there is none.
+#[derive(Debug, Clone, Default)]
+pub struct StartSignal(Arc<OnceLock<Option<Window>>>);
+
+impl StartSignal {
+    /// Gives the start; only the first call counts.
+    pub fn give(&self, window: Option<Window>) {
+        // Set before: the run was given up, or has begun, and stays so.
+        let _ = self.0.set(window);
+    }
+
+    async fn wait(&self) -> Result<Window, RunError> {
+        loop {
+            match self.0.get() {
+                Some(Some(window)) => return Ok(*window),
+                Some(None) => return Err(RunError::Interrupted),
+                // The start is given some milliseconds ahead.
+                None => sleep(Duration::from_millis(1)).await,
+            }
+        }
+    }
+}
+
+type Opened<D> = (TerminalId, Connection<<D as Driver>::Session>);
+
+/// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
+///
+/// # Errors
+/// The first error that ends a run: a refused connection, a fatal answer, a terminal that died.
+pub async fn run<D: Driver, W: Workload>(
+    plan: WorkerPlan,
+    driver: Arc<D>,
+    workload: Arc<W>,
+    start: StartSignal,
+    stop: StopToken,
+    reports: Sender<Report>,
+) -> Result<WorkerOutcome, RunError> {
+    let opened = open_all::<D, W>(&plan, &driver, &workload).await?;
+    // A closed channel means that another worker failed and the executor gave up; it has the reason.
+    let _ = reports.send(Report::Ready);
+    let window = start.wait().await?;
+    let pace = Pace::new(plan.pace.clone());
+    let open_loop = pace.is_open();
+    let recorder = Recorder::new(window, plan.phase_ends.clone(), workload.kinds().len(), open_loop, reports);
+    let common = Rc::new(Common {
+        driver,
+        workload,
+        window,
+        pace,
+        stop,
+        recorder: RefCell::new(recorder),
+        max_attempts: plan.max_attempts,
+        idle: Cell::new(0),
+        taken: RefCell::new(if open_loop { vec![None; opened.len()] } else { Vec::new() }),
+    });
+    let mut tasks = TaskSet::default();
+    for (place, (id, connection)) in opened.into_iter().enumerate() {
+        let terminal = common.workload.terminal(id);
+        tasks.spawn(drive(Lane { id, place, common: common.clone() }, terminal, connection));
+    }
+    let probe = Rc::new(Probe::default());
+    let mut probing = TaskSet::default();
+    probing.spawn(watch(common.clone(), probe.clone()));
+    let ended = drain(&mut tasks, &common, plan.drain).await;
+    tasks.abort_all();
+    probing.abort_all();
+    let aborted = ended?;
+    let Some(common) = Rc::into_inner(common) else {
+        return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
+    };
+    let recorder = close_books(common);
+    let health = WorkerHealth { connections: plan.terminals.len() as u32, cpu_ns: probe.cpu_ns.get() };
+    Ok(WorkerOutcome { recorder, aborted, health, lag: probe.lag.take() })
+}
+
+/// Writes down the arrivals that had not ended, and sends the last second.
+fn close_books<D, W>(common: Common<D, W>) -> Recorder {
+    let mut recorder = common.recorder.into_inner();
+    if common.pace.is_open() {
+        common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
+        common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
+    }
+    recorder.finish();
+    recorder
+}
+
+/// What is known of a worker's own state.
+#[derive(Default)]
+struct Probe {
+    cpu_ns: Cell<u64>,
+    lag: RefCell<Histogram>,
+}
+
+/// Rolls the recorder even when nothing completes, probes the lag of the event loop, and takes the thread's CPU time at
+/// the edges of the window.
+async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>) {
+    let window = common.window;
+    let (mut opened, mut closed) = (None, false);
+    while !closed {
+        let now_ns = window.now_ns();
+        common.recorder.borrow_mut().roll(now_ns);
+        if now_ns >= 0 && opened.is_none() {
+            opened = Some(cpu::thread_cpu_ns());
+        }
+        if now_ns >= window.length_ns {
+            probe.cpu_ns.set(cpu::thread_cpu_ns().saturating_sub(opened.unwrap_or(0)));
+            closed = true;
+        }
+        let edge = if now_ns < 0 { 0 } else { window.length_ns };
+        let next = ((now_ns.div_euclid(PROBE_NS) + 1) * PROBE_NS).min(edge.max(now_ns + 1));
+        sleep_until(window.instant(next)).await;
+        if now_ns >= 0 && !closed {
+            probe.lag.borrow_mut().record((window.now_ns() - next).max(0) as u64);
+        }
+    }
+    loop {
+        let next = (window.now_ns().div_euclid(SECOND_NS) + 1) * SECOND_NS;
+        sleep_until(window.instant(next)).await;
+        common.recorder.borrow_mut().roll(window.now_ns());
+    }
+}
+
+async fn open_all<D: Driver, W: Workload>(
+    plan: &WorkerPlan,
+    driver: &Arc<D>,
+    workload: &Arc<W>,
+) -> Result<Vec<Opened<D>>, RunError> {
+    let next = Rc::new(Cell::new(plan.terminals.start));
+    let (end, of, seed) = (plan.terminals.end, plan.of, plan.seed);
+    let mut opening = TaskSet::default();
+    for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.len()) {
+        let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
+        opening.spawn(async move {
+            let mut mine: Vec<Opened<D>> = Vec::new();
+            while next.get() < end {
+                let id = TerminalId { index: next.replace(next.get() + 1), of, seed };
+                mine.push((id, open::<D, W>(&driver, &workload, id).await?));
+            }
+            Ok::<_, DriverError>(mine)
+        });
+    }
+    let mut opened = Vec::new();
+    while let Some(mine) = opening.next().await {
+        opened.extend(mine.map_err(RunError::Connect)?);
+    }
+    opened.sort_by_key(|(id, _)| id.index);
+    Ok(opened)
+}
+
+/// Opens the connection of a terminal.
+pub(crate) async fn open<D: Driver, W: Workload>(
+    driver: &D,
+    workload: &W,
+    id: TerminalId,
+) -> Result<Connection<D::Session>, DriverError> {
+    let session = driver.connect(SessionId(id.index)).await?;
+    Connection::open(session, workload.catalogue()).await
+}
+
+/// Waits for the terminals: to the end of the window, then as long as the drain allows. Returns how many did not end.
+async fn drain<D, W>(
+    tasks: &mut TaskSet<Result<(), RunError>>,
+    common: &Common<D, W>,
+    patience: Duration,
+) -> Result<u64, RunError> {
+    let limit = common.window.instant(common.window.length_ns) + patience;
+    let mut look = now();
+    loop {
+        // Looks up now and then, because a stop request wakes nobody.
+        look = (look + Duration::from_millis(50)).max(now());
+        match timeout_at(look.min(limit), tasks.next()).await {
+            Ok(Some(Ok(()))) => {}
+            Ok(Some(Err(error))) => {
+                // Nobody goes on where a run has failed: the other workers see the request.
+                common.stop.request();
+                return Err(error);
+            }
+            Ok(None) => return Ok(0),
+            Err(_) => {
+                let busy = tasks.running() - common.idle.get().min(tasks.running());
+                if common.stop.aborted() || now() >= limit || (common.stop.requested() && busy == 0) {
+                    return Ok(busy as u64);
+                }
+            }
+        }
+    }
+}

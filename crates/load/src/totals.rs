@@ -1,0 +1,67 @@
+//! Exact sums over the measured window, or one phase of it; one per worker, merged at the end.
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::run_record::{HistogramRecord, StatementCounts, TransactionRecord};
+use std::collections::BTreeMap;
+
+/// What a worker saw in the window or in a phase.
+#[derive(Debug, Default)]
+pub struct Totals {
+    /// By kind of transaction.
+    pub kinds: Vec<KindTotals>,
+    /// Statements of the transactions that ended.
+    pub statements: StatementCounts,
+    /// Attempts beyond the first.
+    pub retries: u64,
+}
+
+/// Transactions of one kind.
+#[derive(Debug, Default)]
+pub struct KindTotals {
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back by design.
+    pub rolled_back: u64,
+    /// Given up.
+    pub failed: u64,
+    /// From the first statement to the end, of the completed ones.
+    pub service: Histogram,
+    /// From the intended start to the first statement; empty in closed loop.
+    pub wait: Histogram,
+    /// From the intended start to the end; empty in closed loop.
+    pub response: Histogram,
+}
+
+impl Totals {
+    /// Nothing seen yet.
+    pub(crate) fn new(kinds: usize) -> Self {
+        Self { kinds: (0..kinds).map(|_| KindTotals::default()).collect(), ..Self::default() }
+    }
+
+    /// Adds another worker's, or another phase's.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            mine.committed += theirs.committed;
+            mine.rolled_back += theirs.rolled_back;
+            mine.failed += theirs.failed;
+            mine.service.merge(&theirs.service);
+            mine.wait.merge(&theirs.wait);
+            mine.response.merge(&theirs.response);
+        }
+        self.statements.add(&other.statements);
+        self.retries += other.retries;
+    }
+
+    /// As records hold it.
+    pub(crate) fn record(&self, kinds: &[&'static str]) -> BTreeMap<String, TransactionRecord> {
+        let one = |k: &KindTotals| TransactionRecord {
+            committed: k.committed,
+            rolled_back: k.rolled_back,
+            failed: k.failed,
+            service: HistogramRecord::from_histogram(&k.service),
+            wait: HistogramRecord::from_histogram(&k.wait),
+            response: HistogramRecord::from_histogram(&k.response),
+        };
+        kinds.iter().zip(&self.kinds).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! The measured window and the clock relative to its start.
+
+use std::time::{Duration, Instant};
+
+/// Nanoseconds of a second.
+pub const SECOND_NS: i64 = 1_000_000_000;
+
+/// The measured window, and the clock relative to its start: negative in the warm-up.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// When the measured window starts.
+    pub opens: Instant,
+    /// Its length in nanoseconds.
+    pub length_ns: i64,
+    /// Time before it, in nanoseconds.
+    pub warmup_ns: i64,
+}
+
+impl Window {
+    /// Nanoseconds since the window opened.
+    #[inline]
+    pub fn now_ns(&self) -> i64 {
+        let now = perbuck_event::now();
+        match now.checked_duration_since(self.opens) {
+            Some(since) => since.as_nanos() as i64,
+            None => -((self.opens - now).as_nanos() as i64),
+        }
+    }
+
+    /// The moment that lies `at_ns` after the opening.
+    pub fn instant(&self, at_ns: i64) -> Instant {
+        let distance = Duration::from_nanos(at_ns.unsigned_abs());
+        if at_ns < 0 { self.opens.checked_sub(distance).unwrap_or(self.opens) } else { self.opens + distance }
+    }
+
+    /// The second that holds `at`, cut at the window's end: (number, end). After the window all is one long drain.
+    pub(crate) fn second(&self, at: i64) -> (i64, i64) {
+        if at >= self.length_ns {
+            return (i64::MAX, i64::MAX);
+        }
+        let number = at.div_euclid(SECOND_NS);
+        let end = (number + 1) * SECOND_NS;
+        (number, if at < 0 { end } else { end.min(self.length_ns) })
+    }
+}
