@@ -6,6 +6,7 @@ mod args;
 mod commands;
 mod data;
 mod error;
+mod flags;
 mod inputs;
 mod progress;
 mod results;

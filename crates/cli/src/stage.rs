@@ -36,8 +36,6 @@ pub(crate) trait Stage {
     fn fingerprint(&self) -> &str;
     /// When the data are loaded anew.
     fn reset(&self) -> Reset;
-    /// Whether calls run on the client's own CPU (an embedded database).
-    fn embedded(&self) -> bool;
     /// What the target says about itself.
     fn facts(&self) -> Result<TargetFacts, CliError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
@@ -224,10 +222,6 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
 
     fn reset(&self) -> Reset {
         self.reset
-    }
-
-    fn embedded(&self) -> bool {
-        self.driver.blocking()
     }
 
     fn facts(&self) -> Result<TargetFacts, CliError> {

@@ -5,22 +5,19 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::{self, TrialKey};
-use perbuck_core::run_record::{
-    Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, TransactionRecord, WorkloadRecord,
-};
+use perbuck_core::run_record::{Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord};
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
-use perbuck_load::executor::{Observer, TrialOutcome, TrialSpec};
+use perbuck_load::executor::{Observer, TrialSpec};
 use perbuck_load::stop::StopToken;
 use perbuck_observe::{CpuTime, HostFacts};
 
 use crate::error::CliError;
+use crate::flags;
 use crate::stage::Stage;
 
 /// How long transactions in flight at the end are waited for.
 const DRAIN_NS: u64 = 10_000_000_000;
-/// Share of its threads' time beyond which the client counts as the limit.
-const CLIENT_LIMIT: f64 = 0.9;
 
 /// What the trials of a study share.
 pub(crate) struct Context<'a> {
@@ -99,13 +96,15 @@ pub(crate) fn run(
     let counters = differences(&before, &task.stage.counters()?, spec.warmup_ns + spec.duration_ns);
     let as_text = task.stage.text_fallbacks() - text_before;
     let rows_after = task.stage.rows()?;
-    let mut flags = flags(&spec, &outcome, own, task.stage.embedded(), context.host.cpus);
+    let mut health = outcome.health;
+    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
+    health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
+    health.steadiness = flags::steadiness(&spec, &outcome.intervals);
+    let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     if as_text > 0 {
         flags.push(Flag::TextStatements { count: as_text });
     }
     flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
-    let mut health = outcome.health;
-    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
     Ok(RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -196,32 +195,4 @@ fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, lo
         name => name.starts_with("Com_") && *change < 0,
     };
     if changes.iter().any(forgot) { BTreeMap::new() } else { changes }
-}
-
-fn flags(spec: &TrialSpec, outcome: &TrialOutcome, own: CpuTime, embedded: bool, cpus: u32) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let total = |count: fn(&TransactionRecord) -> u64| outcome.measured.transactions.values().map(count).sum::<u64>();
-    let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
-    if failed * 100 > completed || completed == 0 {
-        flags.push(Flag::ManyErrors { failed, completed });
-    }
-    let gap_ms: u64 = outcome.health.gaps.iter().map(|g| g.length_ms).sum();
-    if gap_ms > 0 {
-        flags.push(Flag::Gap { total_ms: gap_ms });
-    }
-    if outcome.health.aborted > 0 {
-        flags.push(Flag::Aborted { count: outcome.health.aborted });
-    }
-    let share =
-        (own.user_ns + own.system_ns) as f64 / (spec.duration_ns as f64 * f64::from(outcome.workers.clamp(1, cpus.max(1))));
-    // An embedded database runs on the client's threads; there the share says nothing about the client.
-    if !embedded && share > CLIENT_LIMIT {
-        let why = format!(
-            "its {} worker threads were busy {:.0} % of the time that the processors gave them",
-            outcome.workers,
-            share * 100.0
-        );
-        flags.push(Flag::ClientLimited { why });
-    }
-    flags
 }

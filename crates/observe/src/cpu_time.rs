@@ -38,6 +38,14 @@ pub fn own_cpu() -> CpuTime {
         .map_or_else(|_| CpuTime::default(), |u| CpuTime { user_ns: ns(u.user_time()), system_ns: ns(u.system_time()) })
 }
 
+/// The most memory that this process has held, in bytes (`getrusage`'s largest resident set); 0 where the system does
+/// not say. It only grows: a later trial of the same process cannot show less than an earlier one.
+pub fn peak_memory_bytes() -> u64 {
+    // Linux counts KiB, macOS bytes.
+    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |u| u64::try_from(u.max_rss()).unwrap_or(0).saturating_mul(unit))
+}
+
 fn ns(time: TimeVal) -> u64 {
     let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
     let micros = u64::try_from(time.tv_usec()).unwrap_or(0);

@@ -8,5 +8,5 @@ mod cpu_time;
 mod emulator;
 mod host;
 
-pub use cpu_time::{CpuTime, cpu_of, own_cpu};
+pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
 pub use host::{HostFacts, host};

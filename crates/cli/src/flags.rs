@@ -1,0 +1,211 @@
+//! What a reader of a trial must know besides its figures: pure functions of what was recorded.
+
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, TransactionRecord};
+use perbuck_core::steady::{self, Settled, Steadiness};
+use perbuck_core::units::duration_text;
+use perbuck_load::executor::TrialSpec;
+
+use crate::error::{CliError, Exit};
+
+/// Share of one processor beyond which a load thread counts as full.
+const FULL: f64 = 0.9;
+/// A client that is late by less than this does not matter whatever the latency; one millisecond.
+const LATE_NS: u64 = 1_000_000;
+/// A client whose own delay is more than this share of the 99th percentile is part of the figure.
+const LATE_SHARE: f64 = 0.1;
+/// A target that completes less than this share of what is offered does not keep the rate.
+const KEEPS_UP: f64 = 0.99;
+
+/// The flags of a trial.
+///
+/// # Errors
+/// When a histogram of its record cannot be read, which is a defect of perbuck.
+pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Result<Vec<Flag>, CliError> {
+    let mut flags = Vec::new();
+    let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();
+    let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
+    if failed * 100 > completed || completed == 0 {
+        flags.push(Flag::ManyErrors { failed, completed });
+    }
+    let gap_ms: u64 = health.gaps.iter().map(|g| g.length_ms).sum();
+    if gap_ms > 0 {
+        flags.push(Flag::Gap { total_ms: gap_ms });
+    }
+    if health.aborted > 0 {
+        flags.push(Flag::Aborted { count: health.aborted });
+    }
+    flags.extend(full_worker(health, measured.window_ns).map(|why| Flag::ClientLimited { why }));
+    if let Some(open) = &measured.open_loop {
+        if ((completed + failed) as f64) < KEEPS_UP * open.offered as f64 && open.unfinished.count > 0 {
+            let unfinished = open.unfinished.count;
+            flags.push(Flag::Overloaded { offered: open.offered, completed, unfinished });
+        }
+        flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
+    }
+    flags.extend(unsettled(health.steadiness.as_ref()).map(|why| Flag::Unsettled { why }));
+    flags.extend(law(spec, measured, health));
+    Ok(flags)
+}
+
+/// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
+fn full_worker(health: &Health, window_ns: u64) -> Option<String> {
+    let share = |cpu_ns: u64| cpu_ns as f64 / window_ns.max(1) as f64;
+    let (number, worker) = health.workers.iter().enumerate().max_by_key(|(_, w)| w.cpu_ns)?;
+    let full = health.workers.iter().filter(|w| share(w.cpu_ns) > FULL).count();
+    (full > 0).then(|| {
+        let of = health.workers.len();
+        let percent = share(worker.cpu_ns) * 100.0;
+        format!("{full} of its {of} load threads were full; number {number} used {percent:.0} % of a processor (see `workers`)")
+    })
+}
+
+/// In open loop, starts that were late although a connection was free, by an amount that is seen in the response time.
+fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, CliError> {
+    let p99 = |h: &HistogramRecord| {
+        let h = h.to_histogram().map_err(|e| {
+            CliError::new(
+                Exit::Failed,
+                format!("a histogram just made cannot be read: {e}"),
+                "this is a defect of perbuck; please report it",
+            )
+        })?;
+        Ok::<_, CliError>(h.percentile_ns(99.0).unwrap_or(0))
+    };
+    let late_ns = p99(&health.send_lag)?;
+    let mut response_ns = 0;
+    for transactions in measured.transactions.values() {
+        response_ns = response_ns.max(p99(&transactions.response)?);
+    }
+    let matters = late_ns > LATE_NS && late_ns as f64 > LATE_SHARE * response_ns as f64;
+    let text = || {
+        format!(
+            "it started transactions late though a connection was free: p99 {} of a response time of {}",
+            duration_text(late_ns),
+            duration_text(response_ns)
+        )
+    };
+    Ok(matters.then(text))
+}
+
+/// Judges the whole seconds of warm-up and window; a load in phases is not meant to be steady.
+pub(crate) fn steadiness(spec: &TrialSpec, intervals: &[Interval]) -> Option<Steadiness> {
+    if !spec.phases.is_empty() {
+        return None;
+    }
+    let whole: Vec<&Interval> = intervals.iter().filter(|i| i.length_ms == 1000).collect();
+    let warmup = whole.iter().filter(|i| i.start_ms < 0).count();
+    let series: Vec<f64> = whole.iter().map(|i| i.transactions as f64).collect();
+    Some(steady::judge(&series, warmup))
+}
+
+fn unsettled(steadiness: Option<&Steadiness>) -> Option<String> {
+    let steadiness = steadiness?;
+    match steadiness.verdict {
+        Settled::Settled | Settled::TooShortToTell => None,
+        Settled::WarmupTooShort => Some(match steadiness.mser5_truncation_s {
+            Some(seconds) => format!("it settled only {seconds} s after the start of the warm-up, so give a longer `warmup`"),
+            None => "the warm-up was too short".to_owned(),
+        }),
+        Settled::Drifting => Some(match steadiness.slope_percent {
+            Some(percent) => format!("throughput changed by {percent:+.0} % over the window"),
+            None => "throughput changed over the window".to_owned(),
+        }),
+    }
+}
+
+/// Little's law, with room for the transactions that lie across an edge of the window.
+fn law(spec: &TrialSpec, measured: &Measured, health: &Health) -> Option<Flag> {
+    let law = health.littles_law.filter(|_| spec.load == LoadModel::closed() && health.connections_lost == 0)?;
+    let (count, sum_ns) =
+        measured.transactions.values().fold((0u64, 0u64), |(n, s), t| (n + t.service.count, s.saturating_add(t.service.sum_ns)));
+    let mean_ns = sum_ns as f64 / count.max(1) as f64;
+    let room = perbuck_core::littles_law::TOLERANCE + mean_ns / measured.window_ns.max(1) as f64;
+    let fails = count > 0 && (law.ratio - 1.0).abs() > room;
+    fails.then_some(Flag::LittlesLaw { busy: law.busy_connections, connections: law.connections })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perbuck_core::histogram::Histogram;
+    use perbuck_core::run_record::{OpenLoop, WorkerHealth};
+    use perbuck_core::units::Seed;
+
+    use super::*;
+
+    fn histogram(ns: u64, count: u64) -> HistogramRecord {
+        let mut h = Histogram::new();
+        (0..count).for_each(|_| h.record(ns));
+        HistogramRecord::from_histogram(&h)
+    }
+
+    fn spec() -> TrialSpec {
+        TrialSpec {
+            load: LoadModel::closed(),
+            phases: Vec::new(),
+            connections: 8,
+            workers: None,
+            warmup_ns: 0,
+            duration_ns: 10_000_000_000,
+            max_attempts: 1,
+            seed: Seed(1),
+            drain_ns: 0,
+        }
+    }
+
+    fn measured(completed: u64, each_ns: u64) -> Measured {
+        let service = histogram(each_ns, completed);
+        let one = TransactionRecord { committed: completed, response: service.clone(), service, ..TransactionRecord::default() };
+        Measured { window_ns: 10_000_000_000, transactions: BTreeMap::from([("t".to_owned(), one)]), ..Measured::default() }
+    }
+
+    fn texts(measured: &Measured, health: &Health) -> String {
+        of(&spec(), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect()
+    }
+
+    #[test]
+    fn a_full_load_thread_limits_the_client_and_a_busy_one_does_not() {
+        let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns };
+        let health = |a, b| Health { workers: vec![worker(a), worker(b)], ..Health::default() };
+        assert_eq!(texts(&measured(1000, 1000), &health(8_900_000_000, 0)), "");
+        let full = texts(&measured(1000, 1000), &health(1, 9_500_000_000));
+        assert!(full.contains("limited by the client: 1 of its 2 load threads were full; number 1 used 95 %"), "{full}");
+    }
+
+    #[test]
+    fn an_open_loop_says_who_was_late() {
+        let open = |unfinished, offered| OpenLoop { offered, unfinished: histogram(5, unfinished), ..OpenLoop::default() };
+        let with = |open| Measured { open_loop: Some(open), ..measured(1000, 20_000_000) };
+        assert_eq!(texts(&with(open(0, 1000)), &Health::default()), "");
+        let slow = texts(&with(open(1000, 2000)), &Health::default());
+        assert!(slow.contains("could not keep the rate: 2000 offered, 1000 completed, 1000 unfinished"), "{slow}");
+        let late = |ns| Health { send_lag: histogram(ns, 100), ..Health::default() };
+        assert_eq!(texts(&with(open(0, 1000)), &late(1_500_000)), "");
+        assert!(texts(&with(open(0, 1000)), &late(3_000_000)).contains("late though a connection was free"));
+    }
+
+    #[test]
+    fn figures_that_do_not_account_for_all_connections_are_named() {
+        let law =
+            |n| Health { littles_law: Some(perbuck_core::littles_law::check(8, n, 2e6, 10_000_000_000)), ..Health::default() };
+        assert_eq!(texts(&measured(40_000, 2_000_000), &law(40_000)), "");
+        assert!(texts(&measured(36_000, 2_000_000), &law(36_000)).contains("7.2 busy connections of 8"));
+    }
+
+    #[test]
+    fn only_whole_seconds_are_judged_and_phases_are_not() {
+        let second = |i: i64| Interval { start_ms: i * 1000, length_ms: 1000, transactions: 100, ..Interval::default() };
+        let mut intervals: Vec<Interval> = (-10..40).map(second).collect();
+        intervals.push(Interval { length_ms: 200, ..second(40) });
+        let judged = steadiness(&spec(), &intervals).unwrap();
+        assert_eq!(judged.verdict, Settled::Settled);
+        intervals.iter_mut().filter(|i| i.start_ms >= 20_000).for_each(|i| i.transactions = 60);
+        let judged = steadiness(&spec(), &intervals).unwrap();
+        assert!(unsettled(Some(&judged)).unwrap().contains("over the window"), "{judged:?}");
+        let phase = perbuck_core::load_model::Phase { length_ns: 1, load: perbuck_core::load_model::PhaseLoad::Connections(1) };
+        assert_eq!(steadiness(&TrialSpec { phases: vec![phase], ..spec() }, &intervals), None);
+    }
+}
