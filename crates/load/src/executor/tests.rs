@@ -274,3 +274,6 @@ fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
     let result = run_trial(&spec(8), &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut Unobserved);
     assert!(matches!(result, Err(RunError::Connect(_))), "{result:?}");
 }
+
+mod allocations;
+mod open_loop;
