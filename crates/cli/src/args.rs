@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use perbuck_core::units::parse_duration_ns;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -25,6 +26,8 @@ pub(crate) enum Command {
     Prepare(PrepareArguments),
     /// Run a study: prepare what is missing, go on where it was interrupted
     Run(RunArguments),
+    /// Find the highest throughput at which each contender keeps a latency objective
+    Capacity(CapacityArguments),
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown
@@ -97,7 +100,61 @@ pub(crate) struct RunArguments {
     /// Folder that holds the results of all studies
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,
+    /// Drive the simulated database instead, which answers at once: the ceiling of this machine's client. Nothing is
+    /// prepared and nothing is written
+    #[arg(long, value_name = "DRIVER", value_parser = ["sim"], conflicts_with = "json")]
+    pub(crate) driver: Option<String>,
     /// Print the comparison as JSON at the end
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) password: PasswordArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CapacityArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
+    /// Search for this contender only; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) contender: Vec<String>,
+    /// Search with this workload only; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) workload: Vec<String>,
+    /// The percentile of the response time that the objective is about; that of the study's `slo` if not given
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) percentile: Option<f64>,
+    /// The objective: the percentile is at most this, such as 20ms; that of the study's `slo` if not given
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
+    pub(crate) at_most: Option<u64>,
+    /// Transactions per second to begin with; if not given 100, then 10, then 1 where that breaks the objective
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) from: Option<u32>,
+    /// The highest rate to try
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) to: Option<u32>,
+    /// How far the rate that broke may lie above the rate that kept, as a share of it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.02)]
+    pub(crate) resolution: f64,
+    /// Trials of each of these two rates
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeats: u32,
+    /// The most transactions in flight, others wait; the largest count of the study's sweep if not given
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) connections: Option<u32>,
+    /// Time before the measured window of each trial; that of the study's sweep if not given
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
+    pub(crate) warmup: Option<u64>,
+    /// The measured window of each trial; that of the study's sweep if not given
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
+    pub(crate) duration: Option<u64>,
+    /// How the starts lie in time: `poisson` (like independent users) or `uniform`; that of the study's sweep if not given
+    #[arg(long, value_name = "HOW", value_parser = ["poisson", "uniform"])]
+    pub(crate) arrivals: Option<String>,
+    /// Folder that holds the results of all studies
+    #[arg(long, value_name = "FOLDER", default_value = "results")]
+    pub(crate) results: PathBuf,
+    /// Print what was found as JSON
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

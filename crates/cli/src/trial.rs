@@ -17,7 +17,7 @@ use crate::flags;
 use crate::stage::Stage;
 
 /// How long transactions in flight at the end are waited for.
-const DRAIN_NS: u64 = 10_000_000_000;
+pub(crate) const DRAIN_NS: u64 = 10_000_000_000;
 
 /// What the trials of a study share.
 pub(crate) struct Context<'a> {
@@ -33,6 +33,8 @@ pub(crate) struct Context<'a> {
 pub(crate) struct Task<'a> {
     /// Which one.
     pub(crate) key: &'a TrialKey,
+    /// How it is loaded.
+    pub(crate) spec: TrialSpec,
     /// Its place in the order.
     pub(crate) position: usize,
     /// The contender with the workload.
@@ -83,7 +85,7 @@ pub(crate) fn run(
     stop: &StopToken,
     second: &mut dyn FnMut(&Interval),
 ) -> Result<RunRecord, CliError> {
-    let spec = spec(context.study, task.key);
+    let spec = task.spec;
     let facts = task.stage.facts()?;
     let before = task.stage.counters()?;
     let text_before = task.stage.text_fallbacks();
@@ -137,7 +139,7 @@ pub(crate) fn run(
 }
 
 /// How a trial of the study is loaded.
-fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
+pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     TrialSpec {
         load: study.sweep.load_model(key.rate_per_s),
         phases: study.sweep.phases.clone(),

@@ -249,7 +249,7 @@ fn finish(spec: &TrialSpec, kinds: &[&'static str], blocking: bool, outcomes: Ve
             health.workers.push(outcome.health);
             lag.merge(&outcome.lag);
         }
-        phases.iter_mut().zip(&outcome.recorder.totals).for_each(|(all, one)| all.merge(one));
+        phases.iter_mut().zip(outcome.recorder.phases()).for_each(|(all, one)| all.merge(one));
         unfinished.merge(&outcome.recorder.unfinished);
         send_lag.merge(&outcome.recorder.send_lag);
         add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
@@ -316,10 +316,10 @@ fn add_worker(
     health: &mut Health,
     gaps: &mut Vec<Vec<(i64, i64)>>,
 ) {
-    whole.add(&recorder.whole);
+    whole.add(&recorder.statements_whole_run());
     health.connections_lost += recorder.lost;
     health.reconnects += recorder.reconnects;
-    health.drained += recorder.drained;
+    health.drained += recorder.drained();
     gaps.push(recorder.gaps);
     for (code, error) in recorder.errors {
         match errors.get_mut(&code) {

@@ -114,28 +114,25 @@ pub struct Sample {
 pub struct Recorder {
     window: Window,
     open_loop: bool,
-    kinds: usize,
     second: Second,
     second_ends: i64,
-    /// Where the phases of the window end, the last one at its end; one phase where the study declares none.
-    phase_ends: Vec<i64>,
-    phase: usize,
-    /// One for each phase; what ends in warm-up or drain is in none.
-    pub totals: Vec<Totals>,
+    /// When the periods end: the warm-up, the phases of the window (one where the study declares none), the drain.
+    period_ends: Vec<i64>,
+    period: usize,
+    /// One for each period.
+    totals: Vec<Totals>,
     reports: Option<Sender<Report>>,
     last_done_ns: i64,
     /// Errors of the whole run.
     pub errors: ErrorCounts,
     /// Times of at least 100 ms without a completion, within the window.
     pub gaps: Vec<(i64, i64)>,
-    /// Statements from the first connection to the last.
-    pub whole: StatementCounts,
+    /// Statements of connections that were lost, whose transaction has no other place.
+    pub stray: StatementCounts,
     /// Connections lost.
     pub lost: u64,
     /// Connections opened again.
     pub reconnects: u64,
-    /// Transactions that ended in the drain.
-    pub drained: u64,
     /// Open loop: for how long arrivals had been due that had not ended when the window closed.
     pub unfinished: Histogram,
     /// Open loop: how late starts were although a connection was free, within the window.
@@ -146,29 +143,30 @@ pub struct Recorder {
 
 impl Recorder {
     /// An empty recorder; full seconds go to `reports`.
-    pub fn new(window: Window, phase_ends: Vec<i64>, kinds: usize, open_loop: bool, reports: Sender<Report>) -> Self {
+    pub fn new(window: Window, phase_ends: &[i64], kinds: usize, open_loop: bool, reports: Sender<Report>) -> Self {
         let (number, second_ends) = window.second(window.now_ns());
-        Self {
+        let period_ends: Vec<i64> = [0].iter().chain(phase_ends).copied().chain([i64::MAX]).collect();
+        let mut recorder = Self {
             window,
             open_loop,
-            kinds,
             second: Second::new(number),
             second_ends,
-            totals: phase_ends.iter().map(|_| Totals::new(kinds)).collect(),
-            phase_ends,
-            phase: 0,
+            totals: period_ends.iter().map(|_| Totals::new(kinds)).collect(),
+            period_ends,
+            period: 0,
             reports: Some(reports),
-            last_done_ns: 0,
+            last_done_ns: i64::MIN / 2,
             errors: BTreeMap::new(),
             gaps: Vec::new(),
-            whole: StatementCounts::default(),
+            stray: StatementCounts::default(),
             lost: 0,
             reconnects: 0,
-            drained: 0,
             unfinished: Histogram::new(),
             send_lag: Histogram::new(),
             late_sends: 0,
-        }
+        };
+        recorder.find_period(window.now_ns());
+        recorder
     }
 
     /// An arrival of an open loop is started; `free` where a connection had been waiting for it.
@@ -190,52 +188,58 @@ impl Recorder {
         }
     }
 
-    /// Counts a finished transaction in the second in which it ended.
+    /// Counts a finished transaction in the second and the period in which it ended.
     #[inline]
     pub fn record(&mut self, sample: Sample, statements: &StatementCounts) {
         self.roll(sample.finished_ns);
-        self.whole.add(statements);
-        self.second.statements += statements.total();
         let service = (sample.finished_ns - sample.started_ns).max(0) as u64;
-        let response = (sample.finished_ns - sample.intended_ns).max(0) as u64;
-        let completed = sample.outcome != Outcome::Failed;
-        if completed {
-            self.second.transactions += 1;
-            self.second.latency.record(if self.open_loop { response } else { service });
-        } else {
-            self.second.failed += 1;
-        }
-        if sample.finished_ns >= self.window.length_ns {
-            self.drained += u64::from(completed);
-            if self.open_loop {
-                self.unfinished(sample.intended_ns);
-            }
-            return;
-        }
-        if sample.finished_ns < 0 {
-            return;
-        }
-        let totals = &mut self.totals[self.phase];
+        let totals = &mut self.totals[self.period];
         totals.statements.add(statements);
         totals.retries += u64::from(sample.retries);
+        self.second.statements += statements.total();
         let kind = &mut totals.kinds[usize::from(sample.kind)];
         match sample.outcome {
             Outcome::Committed => kind.committed += 1,
             Outcome::RolledBack => kind.rolled_back += 1,
             Outcome::Failed => {
                 kind.failed += 1;
-                return;
+                self.second.failed += 1;
+                return self.ended(sample);
             }
         }
         kind.service.record(service);
+        self.second.transactions += 1;
         if self.open_loop {
+            let response = (sample.finished_ns - sample.intended_ns).max(0) as u64;
             kind.response.record(response);
             kind.wait.record((sample.started_ns - sample.intended_ns).max(0) as u64);
+            self.second.latency.record(response);
+        } else {
+            self.second.latency.record(service);
         }
         if sample.finished_ns - self.last_done_ns >= GAP_NS {
-            self.gaps.push((self.last_done_ns, sample.finished_ns));
+            self.gap(sample.finished_ns);
         }
+        // In the warm-up and the drain it has no meaning; `gap` knows.
         self.last_done_ns = sample.finished_ns;
+        self.ended(sample);
+    }
+
+    /// What ends in the drain of an open loop was unfinished when the window closed.
+    #[inline]
+    fn ended(&mut self, sample: Sample) {
+        if self.open_loop && sample.finished_ns >= self.window.length_ns {
+            self.unfinished(sample.intended_ns);
+        }
+    }
+
+    /// Nothing was completed for some time; what of it lies in the window is kept.
+    #[cold]
+    fn gap(&mut self, until_ns: i64) {
+        let (from, to) = (self.last_done_ns.max(0), until_ns.min(self.window.length_ns));
+        if to - from >= GAP_NS {
+            self.gaps.push((from, to));
+        }
     }
 
     /// Counts an error.
@@ -258,11 +262,16 @@ impl Recorder {
     fn next_second(&mut self, now_ns: i64) {
         let (number, end) = self.window.second(now_ns);
         self.second_ends = end;
-        while self.phase + 1 < self.phase_ends.len() && now_ns >= self.phase_ends[self.phase] {
-            self.phase += 1;
-        }
+        self.find_period(now_ns);
         let done = std::mem::replace(&mut self.second, Second::new(number));
         self.send(done);
+    }
+
+    /// Periods end where seconds do.
+    fn find_period(&mut self, now_ns: i64) {
+        while self.period + 1 < self.period_ends.len() && now_ns >= self.period_ends[self.period] {
+            self.period += 1;
+        }
     }
 
     fn send(&self, second: Second) {
@@ -278,14 +287,24 @@ impl Recorder {
         self.send(done);
         self.reports = None;
         self.second_ends = i64::MAX;
-        if self.window.length_ns - self.last_done_ns >= GAP_NS {
-            self.gaps.push((self.last_done_ns, self.window.length_ns));
-        }
+        self.gap(self.window.length_ns);
     }
 
-    /// How many kinds of transactions it knows.
-    pub fn kinds(&self) -> usize {
-        self.kinds
+    /// The phases of the window.
+    pub fn phases(&self) -> &[Totals] {
+        &self.totals[1..self.totals.len() - 1]
+    }
+
+    /// Statements from the first connection to the last.
+    pub fn statements_whole_run(&self) -> StatementCounts {
+        let mut whole = self.stray;
+        self.totals.iter().for_each(|t| whole.add(&t.statements));
+        whole
+    }
+
+    /// Transactions that ended in the drain.
+    pub fn drained(&self) -> u64 {
+        self.totals.last().map_or(0, |drain| drain.kinds.iter().map(|k| k.committed + k.rolled_back).sum())
     }
 }
 

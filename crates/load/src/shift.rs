@@ -104,7 +104,7 @@ pub async fn run<D: Driver, W: Workload>(
     let window = start.wait().await?;
     let pace = Pace::new(plan.pace.clone());
     let open_loop = pace.is_open();
-    let recorder = Recorder::new(window, plan.phase_ends.clone(), workload.kinds().len(), open_loop, reports);
+    let recorder = Recorder::new(window, &plan.phase_ends, workload.kinds().len(), open_loop, reports);
     let common = Rc::new(Common {
         driver,
         workload,
@@ -125,6 +125,8 @@ pub async fn run<D: Driver, W: Workload>(
     let mut probing = TaskSet::default();
     probing.spawn(watch(common.clone(), probe.clone()));
     let ended = drain(&mut tasks, &common, plan.drain).await;
+    // The last terminal may have ended before the probe had its turn.
+    probe.close();
     tasks.abort_all();
     probing.abort_all();
     let aborted = ended?;
@@ -132,7 +134,7 @@ pub async fn run<D: Driver, W: Workload>(
         return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
     };
     let recorder = close_books(common);
-    let health = WorkerHealth { connections: plan.terminals.len() as u32, cpu_ns: probe.cpu_ns.get() };
+    let health = WorkerHealth { connections: plan.terminals.len() as u32, cpu_ns: probe.cpu_ns.get().unwrap_or(0) };
     Ok(WorkerOutcome { recorder, aborted, health, lag: probe.lag.take() })
 }
 
@@ -150,29 +152,43 @@ fn close_books<D, W>(common: Common<D, W>) -> Recorder {
 /// What is known of a worker's own state.
 #[derive(Default)]
 struct Probe {
-    cpu_ns: Cell<u64>,
+    opened_cpu_ns: Cell<Option<u64>>,
+    cpu_ns: Cell<Option<u64>>,
     lag: RefCell<Histogram>,
+}
+
+impl Probe {
+    fn open(&self) {
+        if self.opened_cpu_ns.get().is_none() {
+            self.opened_cpu_ns.set(Some(cpu::thread_cpu_ns()));
+        }
+    }
+
+    fn close(&self) {
+        if let (None, Some(opened)) = (self.cpu_ns.get(), self.opened_cpu_ns.get()) {
+            self.cpu_ns.set(Some(cpu::thread_cpu_ns().saturating_sub(opened)));
+        }
+    }
 }
 
 /// Rolls the recorder even when nothing completes, probes the lag of the event loop, and takes the thread's CPU time at
 /// the edges of the window.
 async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>) {
     let window = common.window;
-    let (mut opened, mut closed) = (None, false);
-    while !closed {
+    loop {
         let now_ns = window.now_ns();
         common.recorder.borrow_mut().roll(now_ns);
-        if now_ns >= 0 && opened.is_none() {
-            opened = Some(cpu::thread_cpu_ns());
+        if now_ns >= 0 {
+            probe.open();
         }
         if now_ns >= window.length_ns {
-            probe.cpu_ns.set(cpu::thread_cpu_ns().saturating_sub(opened.unwrap_or(0)));
-            closed = true;
+            probe.close();
+            break;
         }
         let edge = if now_ns < 0 { 0 } else { window.length_ns };
         let next = ((now_ns.div_euclid(PROBE_NS) + 1) * PROBE_NS).min(edge.max(now_ns + 1));
         sleep_until(window.instant(next)).await;
-        if now_ns >= 0 && !closed {
+        if now_ns >= 0 {
             probe.lag.borrow_mut().record((window.now_ns() - next).max(0) as u64);
         }
     }

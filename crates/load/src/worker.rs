@@ -176,7 +176,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     fn lose(&self, connection: &mut Option<Connection<D::Session>>) {
         if let Some(mut gone) = connection.take() {
             let mut recorder = self.common.recorder.borrow_mut();
-            recorder.whole.add(&gone.take_counts());
+            recorder.stray.add(&gone.take_counts());
             recorder.lost += 1;
         }
     }

@@ -10,7 +10,7 @@ use perbuck_core::study::{Reset, Study};
 use perbuck_load::stop::StopToken;
 
 use crate::args::{BasisArguments, RunArguments};
-use crate::commands::prepare;
+use crate::commands::{ceiling, prepare};
 use crate::commands::{print, print_json, stop_on_signal};
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
@@ -21,10 +21,16 @@ use crate::stage::{self, Stage};
 use crate::store::Store;
 use crate::trial::{self, Context, Task};
 
+/// The word for data that were loaded anew before a trial.
+pub(crate) const RELOADED: &str = "reloaded";
+
 /// Runs a study.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
     let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
     let stop = stop_on_signal()?;
+    if arguments.driver.is_some() {
+        return ceiling::run(&inputs, &stop);
+    }
     let root = study(&inputs, &arguments.results, arguments.password.ask_password, &stop)?;
     let basis = BasisArguments { study: None, prices: None, insist: Vec::new() };
     let results = results::read(&root, &basis)?;
@@ -111,50 +117,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Brings the data into the state that the reset rule asks for; says what was done.
-    fn reset(&mut self, index: usize, key: &TrialKey) -> Result<&'static str, CliError> {
-        let stage = self.stages[index].as_ref();
-        let block = self.block(key);
-        let (fresh, foreign) = match stage.noted()? {
-            DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint() => return Err(replaced(stage)),
-            DataState::Absent | DataState::Unfinished if stage.reset() == Reset::Never => return Err(replaced(stage)),
-            DataState::Ours { used_by, .. } => {
-                (used_by == crate::data::FRESH || (stage.reset() == Reset::PerBlock && used_by == block), false)
-            }
-            DataState::Foreign { .. } => (false, true),
-            DataState::Absent | DataState::Unfinished => (false, false),
-        };
-        let keep = match stage.reset() {
-            Reset::Never => true,
-            Reset::PerBlock | Reset::PerTrial => fresh,
-        };
-        if foreign {
-            if !keep {
-                let message = format!(
-                    "{}: the study resets its data, but these tables were made by another tool and are not dropped",
-                    stage.title()
-                );
-                return Err(CliError::new(
-                    Exit::Refused,
-                    message,
-                    "set `reset = \"never\"` in the workload, or drop the tables yourself",
-                ));
-            }
-            return Ok("foreign");
-        }
-        if !keep {
-            if matches!(stage.noted()?, DataState::Ours { .. }) {
-                // A reload wipes out the evidence of what the last trials did to the data.
-                prepare::check(stage, &mut self.progress)?;
-            }
-            prepare::load(stage, self.stop, &mut self.progress)?;
-            self.rows.remove(&index);
-        }
-        // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
-        stage.mark(&format!("{block} running"))?;
-        Ok(if keep { "kept" } else { "reloaded" })
-    }
-
     /// The block of a trial, as noted in the target.
     fn block(&self, key: &TrialKey) -> String {
         format!("{}/{}", self.run, key.trial)
@@ -162,17 +124,16 @@ impl<'a> Session<'a> {
 
     /// Notes that a trial has ended and is on disk: the data now belong to its block.
     fn settled(&self, key: &TrialKey) -> Result<(), CliError> {
-        let stage = self.stages[self.stage_of(key)?].as_ref();
-        match stage.noted()? {
-            DataState::Foreign { .. } => Ok(()),
-            _ => stage.mark(&self.block(key)),
-        }
+        settled(self.stages[self.stage_of(key)?].as_ref(), &self.block(key))
     }
 
     fn trial(&mut self, key: &TrialKey, position: usize, of: usize, left: usize) -> Result<RunRecord, CliError> {
         let index = self.stage_of(key)?;
         let stage = self.stages[index].as_ref();
-        let data = self.reset(index, key)?;
+        let data = reset(stage, &self.block(key), self.stop, &mut self.progress)?;
+        if data == RELOADED {
+            self.rows.remove(&index);
+        }
         let rows_before = match self.rows.remove(&index) {
             Some(rows) => rows,
             None => stage.rows()?,
@@ -180,7 +141,7 @@ impl<'a> Session<'a> {
         let study = &self.inputs.study;
         let plan = &self.inputs.plans[index % study.workloads.len()];
         let metric = study.workload(&key.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
-        let task = Task { key, position, stage, parameters: plan.parameters(), metric, data, rows_before };
+        let task = Task { key, spec: trial::spec(study, key), position, stage, parameters: plan.parameters(), metric, data, rows_before };
         let left = clock_text(trial_time(study) * left as u32);
         let head = format!("[{}/{of}] {}", position + 1, key.title());
         let progress = &mut self.progress;
@@ -201,6 +162,61 @@ impl<'a> Session<'a> {
         }
         // Somebody may have asked to stop while the checks ran; the verdicts can wait.
         if self.stop.requested() { Err(CliError::interrupted()) } else { Ok(()) }
+    }
+}
+
+/// Brings the data into the state that the reset rule asks for before a trial of `block`; says what was done.
+///
+/// # Errors
+/// Data that somebody replaced, tables of another tool where the rule wants them reloaded, a failed load or check.
+pub(crate) fn reset(stage: &dyn Stage, block: &str, stop: &StopToken, progress: &mut Progress) -> Result<&'static str, CliError> {
+    let (fresh, foreign) = match stage.noted()? {
+        DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint() => return Err(replaced(stage)),
+        DataState::Absent | DataState::Unfinished if stage.reset() == Reset::Never => return Err(replaced(stage)),
+        DataState::Ours { used_by, .. } => {
+            (used_by == crate::data::FRESH || (stage.reset() == Reset::PerBlock && used_by == block), false)
+        }
+        DataState::Foreign { .. } => (false, true),
+        DataState::Absent | DataState::Unfinished => (false, false),
+    };
+    let keep = match stage.reset() {
+        Reset::Never => true,
+        Reset::PerBlock | Reset::PerTrial => fresh,
+    };
+    if foreign {
+        if !keep {
+            let message = format!(
+                "{}: the study resets its data, but these tables were made by another tool and are not dropped",
+                stage.title()
+            );
+            return Err(CliError::new(
+                Exit::Refused,
+                message,
+                "set `reset = \"never\"` in the workload, or drop the tables yourself",
+            ));
+        }
+        return Ok("foreign");
+    }
+    if !keep {
+        if matches!(stage.noted()?, DataState::Ours { .. }) {
+            // A reload wipes out the evidence of what the last trials did to the data.
+            prepare::check(stage, progress)?;
+        }
+        prepare::load(stage, stop, progress)?;
+    }
+    // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
+    stage.mark(&format!("{block} running"))?;
+    Ok(if keep { "kept" } else { RELOADED })
+}
+
+/// Notes that a trial of `block` has ended and is on disk: the data now belong to it.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) fn settled(stage: &dyn Stage, block: &str) -> Result<(), CliError> {
+    match stage.noted()? {
+        DataState::Foreign { .. } => Ok(()),
+        _ => stage.mark(block),
     }
 }
 

@@ -16,7 +16,7 @@ fn window(ahead: Duration, length_ns: i64) -> Window {
 fn every_sample_lands_in_its_second_and_none_is_lost() {
     let window = window(Duration::from_secs(3600), 2_500_000_000);
     let (send, receive) = channel();
-    let mut r = Recorder::new(window, vec![window.length_ns], 1, false, send);
+    let mut r = Recorder::new(window, &[window.length_ns], 1, false, send);
     let one = StatementCounts { read: 1, ..StatementCounts::default() };
     for at in [-1_500_000_000, -1, 0, 999_999_999, 1_000_000_000, 2_499_999_999, 2_500_000_000, 9_000_000_000] {
         r.record(sample(Outcome::Committed, at - 10, at), &one);
@@ -28,8 +28,8 @@ fn every_sample_lands_in_its_second_and_none_is_lost() {
         seen.push((s.number, s.transactions, s.failed, s.statements));
     }
     assert_eq!(seen, [(-2, 1, 0, 1), (-1, 1, 0, 1), (0, 2, 0, 2), (1, 1, 0, 1), (2, 1, 0, 1), (i64::MAX, 2, 1, 3)]);
-    assert_eq!((r.whole.read, r.drained), (9, 2));
-    let total = &r.totals[0];
+    assert_eq!((r.statements_whole_run().read, r.drained()), (9, 2));
+    let total = &r.phases()[0];
     assert_eq!((total.kinds[0].committed, total.statements.read, total.retries), (4, 4, 4));
     assert_eq!(total.kinds[0].service.count(), 4);
 }
@@ -37,30 +37,30 @@ fn every_sample_lands_in_its_second_and_none_is_lost() {
 #[test]
 fn phases_have_their_own_sums() {
     let window = window(Duration::from_secs(3600), 6_000_000_000);
-    let mut r = Recorder::new(window, vec![2_000_000_000, 3_000_000_000, 6_000_000_000], 1, true, channel().0);
+    let mut r = Recorder::new(window, &[2_000_000_000, 3_000_000_000, 6_000_000_000], 1, true, channel().0);
     for at in [-5, 0, 1_999_999_999, 2_000_000_000, 5_000_000_000, 5_999_999_999, 6_000_000_000] {
         r.record(sample(Outcome::Committed, at, at), &StatementCounts::default());
     }
-    assert_eq!(r.totals.iter().map(|t| t.kinds[0].committed).collect::<Vec<_>>(), [2, 1, 2]);
+    assert_eq!(r.phases().iter().map(|t| t.kinds[0].committed).collect::<Vec<_>>(), [2, 1, 2]);
     assert_eq!(r.unfinished.count(), 0);
 }
 
 #[test]
 fn an_open_loop_keeps_wait_service_and_response_apart() {
     let window = window(Duration::from_secs(3600), 10_000_000_000);
-    let mut r = Recorder::new(window, vec![window.length_ns], 1, true, channel().0);
+    let mut r = Recorder::new(window, &[window.length_ns], 1, true, channel().0);
     let late = Sample { intended_ns: 1_000_000, started_ns: 5_000_000, ..sample(Outcome::Committed, 0, 7_000_000) };
     r.started(1_000_000, 5_000_000, true);
     r.started(1_000_000, 5_000_000, false);
     r.record(late, &StatementCounts::default());
-    let k = &r.totals[0].kinds[0];
+    let k = &r.phases()[0].kinds[0];
     assert_eq!((k.wait.max_ns(), k.service.max_ns(), k.response.max_ns()), (4_000_000, 2_000_000, 6_000_000));
     assert_eq!((r.send_lag.count(), r.late_sends), (1, 1));
     // Ended in the drain: at the end of the window it had been due for four seconds.
     let drained = Sample { intended_ns: 6_000_000_000, ..sample(Outcome::Committed, 6_000_000_000, 11_000_000_000) };
     r.record(drained, &StatementCounts::default());
     r.unfinished(10_000_000_000);
-    assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained), (1, 4_000_000_000, 1));
+    assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained()), (1, 4_000_000_000, 1));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn gaps_are_common_to_all_workers() {
 #[test]
 fn errors_are_counted_by_code() {
     let window = window(Duration::ZERO, SECOND_NS);
-    let mut r = Recorder::new(window, vec![SECOND_NS], 1, false, channel().0);
+    let mut r = Recorder::new(window, &[SECOND_NS], 1, false, channel().0);
     for code in [1213, 1213, 1062] {
         r.error(&DriverError { class: ErrorClass::Retry, code: ErrorCode::Mysql(code), message: format!("m{code}") });
     }

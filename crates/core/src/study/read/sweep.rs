@@ -23,11 +23,11 @@ pub(super) fn default_sweep() -> Sweep {
 
 pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     let mut sweep = default_sweep();
-    let counts = distinct(s, "connections");
+    let counts = distinct(s, "connections", MANY);
     if let Some(list) = &counts {
         sweep.connections.clone_from(list);
     }
-    sweep.rates_per_s = distinct(s, "rate").unwrap_or_default();
+    sweep.rates_per_s = distinct(s, "rate", 100 * MANY).unwrap_or_default();
     sweep.arrivals =
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
     let phases: Vec<Option<Phase>> = s.tables("phases").iter().map(read_phase).collect();
@@ -55,8 +55,8 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
 }
 
 /// A list of counts: ascending, no doubles, not empty.
-fn distinct(s: &Section<'_>, key: &str) -> Option<Vec<u32>> {
-    let list = s.ints(key, 1..=MANY)?;
+fn distinct(s: &Section<'_>, key: &str, most: i64) -> Option<Vec<u32>> {
+    let list = s.ints(key, 1..=most)?;
     let mut counts: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
     counts.sort_unstable();
     counts.dedup();
@@ -74,7 +74,7 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
     if time.is_none() && !s.has("time") {
         s.report("time", "a phase has no `time`", "give its length, such as `time = \"30s\"`");
     }
-    let most = f64::from(MANY as u32);
+    let most = f64::from(100 * MANY as u32);
     let (rate, to) = (s.number("rate", 0.0, most), s.number("to", 0.0, most));
     let connections = s.int("connections", 1..=MANY);
     s.finish();

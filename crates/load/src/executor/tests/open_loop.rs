@@ -100,10 +100,10 @@ fn a_stall_is_in_the_response_time_of_every_arrival_that_falls_into_it() {
     // 1,000 arrivals are due in two seconds; the last 0.1 s of them wait for less than 0.1 s.
     assert!(slow(&response(&outcome)).abs_diff(950) <= 2, "{}", slow(&response(&outcome)));
     // With 4,000 connections they all were sent in the stall. With two, the others had to wait for their turn.
-    let few = simulate(&open(2, 500, Arrivals::Uniform), SimDriver {
-        stall: Some(Duration::from_secs(3)..Duration::from_secs(5)),
-        ..SimDriver::default()
-    });
+    let few = simulate(
+        &open(2, 500, Arrivals::Uniform),
+        SimDriver { stall: Some(Duration::from_secs(3)..Duration::from_secs(5)), ..SimDriver::default() },
+    );
     let few = few.unwrap();
     add_up(&few);
     let service = few.measured.transactions["two_selects"].service.to_histogram().unwrap();

@@ -1,0 +1,65 @@
+//! `perbuck run STUDY --driver sim`: what this machine's client could do if the database took no time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perbuck_core::plan::TrialKey;
+use perbuck_core::units::thousands;
+use perbuck_load::driver::Driver;
+use perbuck_load::executor::{TrialOutcome, TrialSpec, Unobserved, run_trial};
+use perbuck_load::sim::SimDriver;
+use perbuck_load::stop::StopToken;
+use perbuck_workloads::{Plan, sysbench};
+
+use crate::commands::print;
+use crate::error::{CliError, Exit};
+use crate::inputs::Inputs;
+use crate::progress::Progress;
+use crate::trial;
+
+/// Runs every point of the study once against the simulated driver and prints what came out; nothing is written.
+pub(crate) fn run(inputs: &Inputs, stop: &StopToken) -> Result<(), CliError> {
+    let mut out =
+        "workload             connections  load threads  operations/s  operations/s and core  ns of CPU each\n".to_owned();
+    let mut progress = Progress::new();
+    for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
+        for (connections, rate_per_s) in inputs.study.sweep.points() {
+            let key =
+                TrialKey { contender: "sim".to_owned(), workload: workload.name.clone(), connections, rate_per_s, trial: 1 };
+            progress.passing(&format!("{}: {connections} connections", workload.name));
+            let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
+            out += &row(&workload.name, connections, &outcome);
+        }
+    }
+    drop(progress);
+    print(&out)
+}
+
+/// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
+fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Result<TrialOutcome, CliError> {
+    let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
+    match plan {
+        Plan::Sysbench(options) => {
+            let workload = Arc::new(sysbench::Sysbench::new(options, driver.dialect()));
+            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| CliError::trial("the simulated driver", &e))
+        }
+        Plan::Tpcc(_) => {
+            let message = format!("workload `{name}` reads values, and the simulated driver returns none");
+            Err(CliError::new(Exit::Usage, message, "measure the ceiling with a workload of kind \"sysbench\""))
+        }
+    }
+}
+
+/// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.
+fn row(name: &str, connections: u32, outcome: &TrialOutcome) -> String {
+    let seconds = outcome.measured.window_ns as f64 / 1e9;
+    let operations = outcome.measured.statements.total() as f64;
+    let cpu_ns: u64 = outcome.health.workers.iter().map(|w| w.cpu_ns).sum();
+    let each = cpu_ns as f64 / operations.max(1.0);
+    format!(
+        "{name:<20} {connections:>11} {:>13} {:>13} {:>22} {each:>15.0}\n",
+        outcome.workers,
+        thousands((operations / seconds) as u64),
+        thousands((1e9 / each.max(1e-9)) as u64)
+    )
+}
