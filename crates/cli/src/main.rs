@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Price(a) => commands::price::run(a),
         Command::Prepare(a) => commands::prepare::run(a),
         Command::Run(a) => commands::run::run(a),
+        Command::Capacity(a) => commands::capacity::run(a),
         Command::Compare(a) => commands::compare::run(a),
         Command::Report(a) => commands::report::run(a),
     };

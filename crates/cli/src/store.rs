@@ -37,29 +37,48 @@ impl Store {
     /// # Errors
     /// When the folder cannot be written, belongs to another study, or is in use.
     pub(crate) fn open(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, CliError> {
+        let store = Self::join(results, inputs, fingerprint)?;
+        store.keep(inputs)?;
+        Ok(store)
+    }
+
+    /// The same, but what its trials are compared with (the study and the prices that lie there) stays as it is.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn join(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, CliError> {
         let root = results.join(&inputs.study.name);
         fs::create_dir_all(&root).map_err(|e| CliError::file("make the results folder", &root, &e))?;
         let lock = lock(&root)?;
         let stored = root.join(FINGERPRINT_FILE);
-        match fs::read_to_string(&stored) {
-            Ok(text) if text.trim() == fingerprint => {}
+        let known = match fs::read_to_string(&stored) {
+            Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
             // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
-            Ok(_) if records_in(&root)?.is_empty() => replace(&stored, &format!("{fingerprint}\n"))?,
+            Ok(_) if records_in(&root)?.is_empty() => false,
             Ok(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
                 return Err(CliError::new(Exit::Refused, message, help));
             }
-            Err(e) if e.kind() == ErrorKind::NotFound => replace(&stored, &format!("{fingerprint}\n"))?,
+            Err(e) if e.kind() == ErrorKind::NotFound => false,
             Err(e) => return Err(CliError::file("read", &stored, &e)),
-        }
-        replace(&root.join(STUDY_FILE), &inputs.text)?;
-        if let Some((_, text)) = &inputs.prices {
-            replace(&root.join(PRICES_FILE), text)?;
-        }
+        };
         let store = Self { root, _lock: lock };
+        if !known {
+            replace(&stored, &format!("{fingerprint}\n"))?;
+            store.keep(inputs)?;
+        }
         store.sweep_temporary()?;
         Ok(store)
+    }
+
+    /// Stores the study and its prices.
+    fn keep(&self, inputs: &Inputs) -> Result<(), CliError> {
+        replace(&self.root.join(STUDY_FILE), &inputs.text)?;
+        match &inputs.prices {
+            Some((_, text)) => replace(&self.root.join(PRICES_FILE), text),
+            None => Ok(()),
+        }
     }
 
     /// A number of this folder alone, made when it is first used.
@@ -99,28 +118,13 @@ impl Store {
         self.root.join(key.path()).exists()
     }
 
-    /// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
+    /// Writes the record of a trial of the study, once.
     ///
     /// # Errors
-    /// When it cannot be written; nothing half-written stays behind.
+    /// As [`write_once`].
     pub(crate) fn write(&self, record: &RunRecord) -> Result<(), CliError> {
         remove_if_there(&self.root.join(CHECKED_FILE));
-        let path = self.root.join(record.key.path());
-        let folder = path.parent().unwrap_or(&self.root);
-        fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
-        let text = record.to_json().map_err(|e| {
-            CliError::new(Exit::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), "")
-        })?;
-        let temporary = write_temporary(&path, &text)?;
-        let linked = fs::hard_link(&temporary, &path).or_else(|e| match e.kind() {
-            // A file system without hard links; the lock keeps others away between the look and the rename.
-            ErrorKind::Unsupported | ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, &path),
-            _ => Err(e),
-        });
-        remove_if_there(&temporary);
-        linked.map_err(|e| CliError::file("write the record", &path, &e))?;
-        sync_folder(folder);
-        Ok(())
+        write_once(&self.root.join(record.key.path()), record)
     }
 
     /// Removes what an aborted process left half-written; the lock says that no other process is writing.
@@ -145,6 +149,39 @@ fn lock(root: &Path) -> Result<File, CliError> {
         }
         Err(TryLockError::Error(e)) => Err(CliError::file("lock", &path, &e)),
     }
+}
+
+/// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
+///
+/// # Errors
+/// When it cannot be written; nothing half-written stays behind.
+pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), CliError> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
+    let text = record
+        .to_json()
+        .map_err(|e| CliError::new(Exit::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
+    let temporary = write_temporary(path, &text)?;
+    let linked = fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
+        // A file system without hard links; the lock keeps others away between the look and the rename.
+        ErrorKind::Unsupported | ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, path),
+        _ => Err(e),
+    });
+    remove_if_there(&temporary);
+    linked.map_err(|e| CliError::file("write the record", path, &e))?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// Reads a record.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub(crate) fn read_record(path: &Path) -> Result<RunRecord, CliError> {
+    RunRecord::from_json(&read_text("the record", path)?).map_err(|e| {
+        let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
+        CliError::new(Exit::Files, format!("{} {e}", path.display()), help)
+    })
 }
 
 /// Writes a file whole or not at all, replacing what was there.
@@ -201,10 +238,16 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(found)
 }
 
-/// The paths of all records below a results folder.
+/// The folder below a results folder that holds searches for the capacity.
+pub(crate) const CAPACITY_FOLDER: &str = "capacity";
+
+/// The paths of all records of a study's own trials below its results folder.
 fn records_in(root: &Path) -> Result<Vec<PathBuf>, CliError> {
     let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
-    Ok(walk(root)?.into_iter().filter(is_record).collect())
+    // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
+    let of_a_search =
+        |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);
+    Ok(walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
 }
 
 /// What a results folder holds.
@@ -232,10 +275,7 @@ pub(crate) fn read(root: &Path) -> Result<Stored, CliError> {
     }
     let mut records = Vec::new();
     for path in records_in(root)? {
-        let record = RunRecord::from_json(&read_text("the record", &path)?).map_err(|e| {
-            let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
-            CliError::new(Exit::Files, format!("{} {e}", path.display()), help)
-        })?;
+        let record = read_record(&path)?;
         if root.join(record.key.path()) != path {
             let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
             return Err(CliError::new(Exit::Files, message, "put each record back to its own name"));

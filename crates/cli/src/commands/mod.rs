@@ -1,7 +1,7 @@
 //! The commands, one file each; every one returns its error instead of exiting.
 
-pub(crate) mod ceiling;
 pub(crate) mod capacity;
+pub(crate) mod ceiling;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;

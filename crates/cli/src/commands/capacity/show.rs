@@ -1,0 +1,152 @@
+//! What a search tells people and programs.
+
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::capacity::{CapacityResult, CapacityRule, ProbeResult, Votes};
+use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::study::Study;
+use perbuck_core::units::{Seed, duration_text, thousands};
+use perbuck_report::document::{Answer, Block, Cell, Column, ReportModel, Row, RowKind, Section, Table, Tone};
+use serde::Serialize;
+
+use super::hunt::Hunt;
+use super::terms::Terms;
+
+/// The schema number of `capacity.json`; its schema is docs/schema/capacity.schema.json.
+const CAPACITY_SCHEMA: u32 = 1;
+
+/// What was found for one contender and workload, as written to `capacity.json`.
+#[derive(Debug, Serialize)]
+pub(super) struct Found<'a> {
+    schema: u32,
+    perbuck: &'static str,
+    study: &'a str,
+    study_fingerprint: &'a str,
+    seed: Seed,
+    contender: &'a str,
+    workload: &'a str,
+    objective: String,
+    connections: u32,
+    arrivals: Arrivals,
+    warmup_ns: u64,
+    duration_ns: u64,
+    rule: &'a CapacityRule,
+    result: &'a CapacityResult,
+    sentence: String,
+}
+
+impl<'a> Found<'a> {
+    /// What a search found; `None` while it goes on.
+    pub(super) fn new(study: &'a Study, study_fingerprint: &'a str, terms: &'a Terms, hunt: &'a Hunt<'_>) -> Option<Self> {
+        let result = hunt.result()?;
+        Some(Self {
+            schema: CAPACITY_SCHEMA,
+            perbuck: env!("CARGO_PKG_VERSION"),
+            study: &study.name,
+            study_fingerprint,
+            seed: study.seed,
+            contender: &hunt.contender,
+            workload: &hunt.workload,
+            objective: terms.objective(),
+            connections: terms.connections,
+            arrivals: terms.arrivals,
+            warmup_ns: terms.warmup_ns,
+            duration_ns: terms.duration_ns,
+            rule: &hunt.rule,
+            result,
+            sentence: result.sentence(),
+        })
+    }
+
+    /// The title for messages, where even the lowest rate broke the objective.
+    pub(super) fn nothing_kept(&self) -> Option<String> {
+        let lowest = self.rule.lowest_per_s;
+        let nothing = self.result.capacity_per_s.is_none();
+        nothing.then(|| format!("{}, {} at {lowest}/s", self.contender, self.workload))
+    }
+}
+
+/// The outcome of a trial on one line: `kept, p99 1.20 ms`.
+pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecord) -> String {
+    let mut text = if rule.keeps(seen) { "kept" } else { "broken" }.to_owned();
+    match seen.response_ns {
+        Some(ns) => text.push_str(&format!(", p{} {}", rule.percentile, duration_text(ns))),
+        None => text.push_str(", nothing completed"),
+    }
+    if (seen.completed as f64) < rule.keeps_up * seen.offered as f64 {
+        text.push_str(&format!(", {} of {} completed", thousands(seen.completed), thousands(seen.offered)));
+    }
+    for flag in &record.flags {
+        match flag {
+            // Beyond the capacity a trial is overloaded and unsettled by design.
+            Flag::Overloaded { .. } | Flag::Unsettled { .. } => {}
+            // Why is in the record; here it would be longer than all the rest.
+            Flag::ClientLimited { .. } => text.push_str(" (limited by the client)"),
+            other => text.push_str(&format!(" ({})", other.text())),
+        }
+    }
+    text
+}
+
+/// What was found, for standard output.
+pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>]) -> String {
+    let arrivals = match terms.arrivals {
+        Arrivals::Poisson => "Poisson",
+        Arrivals::Uniform => "uniform",
+    };
+    let load = format!("open loop, {arrivals} arrivals, at most {} in flight", thousands(u64::from(terms.connections)));
+    let trial = format!("{} after {} of warm-up", duration_text(terms.duration_ns), duration_text(terms.warmup_ns));
+    let said = |f: &Found<'_>| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
+    let note = "In brackets, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
+                Few trials say little; more --repeats narrow it.";
+    let blocks = vec![Block::Table(table(found)), Block::Paragraph(note.to_owned())];
+    perbuck_report::text::render(&ReportModel {
+        title: format!("Capacity of {} with {}", study.name, terms.objective()),
+        study: study.name.clone(),
+        warnings: Vec::new(),
+        answers: found.iter().map(said).collect(),
+        price_note: String::new(),
+        cards: Vec::new(),
+        facts: vec![("Load".to_owned(), load), ("Each trial".to_owned(), trial)],
+        sections: vec![Section { id: "capacity", title: "Capacity".to_owned(), blocks }],
+        data: String::new(),
+    })
+}
+
+fn table(found: &[Found<'_>]) -> Table {
+    let column = |(head, numeric): (&str, bool)| Column { head: head.to_owned(), numeric };
+    let heads =
+        [("Contender", false), ("Workload", false), ("Capacity", true), ("Bracket", true), ("Kept", true), ("Broken", true)];
+    let row = |f: &Found<'_>| Row { kind: RowKind::Plain, cells: cells(f) };
+    Table {
+        caption: "Highest rate at which the objective was kept, and the lowest above it at which it was not".to_owned(),
+        columns: heads.into_iter().map(column).collect(),
+        rows: found.iter().map(row).collect(),
+    }
+}
+
+fn cells(found: &Found<'_>) -> Vec<Cell> {
+    let result = found.result;
+    let rate = |per_s: Option<u32>| per_s.map(|r| thousands(u64::from(r)));
+    let capacity = match rate(result.capacity_per_s) {
+        Some(rate) if result.at_least() => format!("≥ {rate}/s"),
+        Some(rate) => format!("{rate}/s"),
+        None => format!("< {}/s", thousands(u64::from(found.rule.lowest_per_s))),
+    };
+    let bracket = match (rate(result.capacity_per_s), rate(result.broken_per_s)) {
+        (Some(low), Some(high)) => format!("{low}–{high}/s"),
+        _ => "—".to_owned(),
+    };
+    let percent = |low: f64, high: f64| format!("{:.0}–{:.0} %", low * 100.0, high * 100.0);
+    let kept = |v: &Votes| Cell::noted(format!("{} of {}", v.kept, v.trials), percent(v.keeps.low, v.keeps.high));
+    let broken =
+        |v: &Votes| Cell::noted(format!("{} of {}", v.trials - v.kept, v.trials), percent(1.0 - v.keeps.high, 1.0 - v.keeps.low));
+    let none = || Cell::new("—");
+    vec![
+        Cell::new(found.contender),
+        Cell::new(found.workload),
+        Cell::new(capacity),
+        Cell::new(bracket),
+        result.kept.as_ref().map_or_else(none, kept),
+        result.broken.as_ref().map_or_else(none, broken),
+    ]
+}
