@@ -9,13 +9,52 @@ use crate::error::DriverError;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::values::{Params, Rows};
 
+/// Statements of one transaction; see [`StatementCounts`] for the fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs, reason = "the fields of `StatementCounts`, half as wide")]
+pub struct Counts {
+    pub read: u32,
+    pub write: u32,
+    pub other: u32,
+    pub select: u32,
+    pub insert: u32,
+    pub update: u32,
+    pub delete: u32,
+    pub begin: u32,
+    pub commit: u32,
+    pub rollback: u32,
+}
+
+impl Counts {
+    /// All statements.
+    #[inline]
+    pub fn total(&self) -> u64 {
+        u64::from(self.read) + u64::from(self.write) + u64::from(self.other)
+    }
+
+    /// Adds them to a sum.
+    #[inline]
+    pub fn add_to(&self, sum: &mut StatementCounts) {
+        sum.read += u64::from(self.read);
+        sum.write += u64::from(self.write);
+        sum.other += u64::from(self.other);
+        sum.select += u64::from(self.select);
+        sum.insert += u64::from(self.insert);
+        sum.update += u64::from(self.update);
+        sum.delete += u64::from(self.delete);
+        sum.begin += u64::from(self.begin);
+        sum.commit += u64::from(self.commit);
+        sum.rollback += u64::from(self.rollback);
+    }
+}
+
 /// One connection of a worker. Every statement passes through here and is counted.
 pub struct Connection<S> {
     session: S,
     catalogue: Arc<Catalogue>,
     params: Params,
     rows: Rows,
-    counts: StatementCounts,
+    counts: Counts,
 }
 
 impl<S: Session> Connection<S> {
@@ -26,7 +65,7 @@ impl<S: Session> Connection<S> {
     pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
         session.prepare(&catalogue).await?;
         let (params, rows) = (Params::default(), Rows::default());
-        Ok(Self { session, catalogue, params, rows, counts: StatementCounts::default() })
+        Ok(Self { session, catalogue, params, rows, counts: Counts::default() })
     }
 
     /// The parameters of the next statement, emptied.
@@ -42,7 +81,7 @@ impl<S: Session> Connection<S> {
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
         // Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
-        match self.catalogue.get(id).verb {
+        match self.catalogue.brief(id).verb {
             Verb::Select => self.counts.select += 1,
             Verb::Insert => self.counts.insert += 1,
             Verb::Update => self.counts.update += 1,
@@ -99,7 +138,7 @@ impl<S: Session> Connection<S> {
 
     /// The counters since the last call.
     #[inline]
-    pub fn take_counts(&mut self) -> StatementCounts {
+    pub fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.counts)
     }
 

@@ -7,10 +7,14 @@ use std::sync::mpsc::Sender;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::StatementCounts;
 
+use crate::connection::Counts;
 use crate::error::{DriverError, ErrorClass, ErrorCode};
 use crate::totals::Totals;
 use crate::window::Window;
 
+/// Transactions that are written down together. Each touches a dozen cache lines of histograms and sums, which the
+/// database has pushed out of the cache meanwhile; together they touch them once.
+const TOGETHER: usize = 64;
 /// Shortest time without a completion that is kept as a gap of one worker.
 const GAP_NS: i64 = 100_000_000;
 /// A start that comes so much after its time although a connection was free is counted as late: one millisecond.
@@ -107,6 +111,8 @@ pub struct Sample {
     pub finished_ns: i64,
     /// Attempts beyond the first.
     pub retries: u32,
+    /// Statements that it sent.
+    pub statements: Counts,
 }
 
 /// The recorder of one worker.
@@ -114,8 +120,10 @@ pub struct Sample {
 pub struct Recorder {
     window: Window,
     open_loop: bool,
-    second: Second,
+    /// Ended, and not written down yet; all of them in the second at hand.
+    pending: Vec<Sample>,
     second_ends: i64,
+    second: Second,
     /// When the periods end: the warm-up, the phases of the window (one where the study declares none), the drain.
     period_ends: Vec<i64>,
     period: usize,
@@ -149,6 +157,7 @@ impl Recorder {
         let mut recorder = Self {
             window,
             open_loop,
+            pending: Vec::with_capacity(TOGETHER),
             second: Second::new(number),
             second_ends,
             totals: period_ends.iter().map(|_| Totals::new(kinds)).collect(),
@@ -190,13 +199,28 @@ impl Recorder {
 
     /// Counts a finished transaction in the second and the period in which it ended.
     #[inline]
-    pub fn record(&mut self, sample: Sample, statements: &StatementCounts) {
+    pub fn record(&mut self, sample: Sample) {
         self.roll(sample.finished_ns);
+        self.pending.push(sample);
+        if self.pending.len() == TOGETHER {
+            self.write_down();
+        }
+    }
+
+    /// Counts what is pending.
+    fn write_down(&mut self) {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.iter().for_each(|sample| self.count(sample));
+        pending.clear();
+        self.pending = pending;
+    }
+
+    fn count(&mut self, sample: &Sample) {
         let service = (sample.finished_ns - sample.started_ns).max(0) as u64;
         let totals = &mut self.totals[self.period];
-        totals.statements.add(statements);
+        sample.statements.add_to(&mut totals.statements);
         totals.retries += u64::from(sample.retries);
-        self.second.statements += statements.total();
+        self.second.statements += sample.statements.total();
         let kind = &mut totals.kinds[usize::from(sample.kind)];
         match sample.outcome {
             Outcome::Committed => kind.committed += 1,
@@ -227,7 +251,7 @@ impl Recorder {
 
     /// What ends in the drain of an open loop was unfinished when the window closed.
     #[inline]
-    fn ended(&mut self, sample: Sample) {
+    fn ended(&mut self, sample: &Sample) {
         if self.open_loop && sample.finished_ns >= self.window.length_ns {
             self.unfinished(sample.intended_ns);
         }
@@ -260,6 +284,7 @@ impl Recorder {
 
     #[cold]
     fn next_second(&mut self, now_ns: i64) {
+        self.write_down();
         let (number, end) = self.window.second(now_ns);
         self.second_ends = end;
         self.find_period(now_ns);
@@ -283,6 +308,7 @@ impl Recorder {
 
     /// Sends what is left and closes the last gap.
     pub fn finish(&mut self) {
+        self.write_down();
         let done = std::mem::replace(&mut self.second, Second::new(i64::MAX));
         self.send(done);
         self.reports = None;

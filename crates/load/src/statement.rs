@@ -41,6 +41,17 @@ pub struct Statement {
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     statements: Vec<Statement>,
+    /// What the hot path asks of each, side by side: one cache line for all of them, and not one each.
+    briefs: Vec<Brief>,
+}
+
+/// What the hot path asks of a statement.
+#[derive(Debug, Clone, Copy)]
+pub struct Brief {
+    /// What it is.
+    pub verb: Verb,
+    /// Whether the transaction reads the values of its result.
+    pub keep_rows: bool,
 }
 
 impl Catalogue {
@@ -57,6 +68,7 @@ impl Catalogue {
     fn push(&mut self, statement: Statement) -> StatementId {
         let id = StatementId(self.statements.len() as u16);
         debug_assert!(self.statements.len() < usize::from(u16::MAX));
+        self.briefs.push(Brief { verb: statement.verb, keep_rows: statement.keep_rows });
         self.statements.push(statement);
         id
     }
@@ -65,6 +77,12 @@ impl Catalogue {
     #[inline]
     pub fn get(&self, id: StatementId) -> &Statement {
         &self.statements[usize::from(id.0)]
+    }
+
+    /// The brief of an id of this catalogue.
+    #[inline]
+    pub fn brief(&self, id: StatementId) -> Brief {
+        self.briefs[usize::from(id.0)]
     }
 
     /// All of them in order of their ids.

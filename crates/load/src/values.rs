@@ -178,6 +178,12 @@ impl Rows {
         }
     }
 
+    /// For drivers: so many rows came, none of them kept.
+    #[inline]
+    pub fn count_to(&mut self, count: u64) {
+        self.count = count;
+    }
+
     /// How many rows came.
     #[inline]
     pub fn len(&self) -> u64 {

@@ -76,8 +76,8 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         let (outcome, retries) = lane.attempts(&mut terminal, &mut connection, &mut operation).await?;
         let finished_ns = common.window.now_ns();
         let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
-        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries };
-        common.recorder.borrow_mut().record(sample, &statements);
+        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements };
+        common.recorder.borrow_mut().record(sample);
         lane.ended();
         now = if connection.is_some() { finished_ns } else { lane.reconnect(&mut connection).await? };
         sequence += 1;
@@ -176,7 +176,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     fn lose(&self, connection: &mut Option<Connection<D::Session>>) {
         if let Some(mut gone) = connection.take() {
             let mut recorder = self.common.recorder.borrow_mut();
-            recorder.stray.add(&gone.take_counts());
+            gone.take_counts().add_to(&mut recorder.stray);
             recorder.lost += 1;
         }
     }

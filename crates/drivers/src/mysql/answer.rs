@@ -7,6 +7,7 @@ use perbuck_load::values::Rows;
 
 use super::bytes::{Malformed, Parsed, Reader};
 use super::cells::{keep_binary_row, keep_text_row};
+use super::inbox::MAX_CHUNK;
 use super::packets::{Column, Done, capability, status};
 use super::wire::Wire;
 
@@ -36,6 +37,33 @@ pub(super) struct ResultReader {
 impl ResultReader {
     pub(super) fn new(capabilities: u32, status: u16) -> Self {
         Self { deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0, status, columns: Vec::new() }
+    }
+
+    /// The answer that nearly always comes: an OK or a result set, all of it there. `None` where it is anything else, of
+    /// which then nothing was taken: [`Self::read`] will say what it is.
+    #[inline]
+    pub(super) fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
+        let (bytes, sequence) = wire.arrived();
+        let (effect, done) = match bytes.get(4)? {
+            0x00 => scan_ok(bytes, sequence)?,
+            0xfb.. => return None,
+            _ => {
+                let kept = rows.keeps().then_some((&mut self.columns, form, &mut *rows));
+                let Some((count, done)) = scan_rows(bytes, sequence, self.deprecate_eof, kept) else {
+                    rows.start(rows.keeps());
+                    return None;
+                };
+                rows.count_to(count);
+                (Effect::ResultSet, done)
+            }
+        };
+        if done & status::MORE_RESULTS != 0 {
+            rows.start(rows.keeps());
+            return None;
+        }
+        self.status = done;
+        wire.take_all();
+        Some(effect)
     }
 
     /// Reads the whole answer. The effect and the rows are those of its first part that is a result set, or else of
@@ -138,6 +166,78 @@ impl ResultReader {
             };
             row.map_err(|why| wire.malformed(why))?;
         }
+    }
+}
+
+/// The packet at `at`: its payload and where the next one begins. Its number must be `sequence` (modulo 256).
+#[inline]
+fn packet_at(bytes: &[u8], at: usize, sequence: u8) -> Option<(&[u8], usize)> {
+    let &[a, b, c, number] = bytes.get(at..)?.first_chunk()?;
+    let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+    let begin = at + 4;
+    let payload = bytes.get(begin..begin + length)?;
+    (number == sequence && length < MAX_CHUNK).then_some((payload, begin + length))
+}
+
+/// One OK packet and nothing behind it.
+#[inline]
+fn scan_ok(bytes: &[u8], sequence: u8) -> Option<(Effect, u16)> {
+    let (payload, end) = packet_at(bytes, 0, sequence)?;
+    let done = Done::parse_ok(payload).ok().filter(|_| end == bytes.len())?;
+    Some((Effect::Affected(done.affected), done.status))
+}
+
+/// A whole result set and nothing behind it: how many rows, and its status flags. The values go into the last argument,
+/// where they are wanted.
+#[inline]
+fn scan_rows(
+    bytes: &[u8],
+    sequence: u8,
+    deprecate_eof: bool,
+    mut kept: Option<(&mut Vec<Column>, Form, &mut Rows)>,
+) -> Option<(u64, u16)> {
+    let (first, mut at) = packet_at(bytes, 0, sequence)?;
+    let columns = column_count(first).ok()?;
+    let mut number = sequence;
+    if let Some((known, ..)) = &mut kept {
+        known.clear();
+    }
+    for _ in 0..columns {
+        number = number.wrapping_add(1);
+        let (definition, next) = packet_at(bytes, at, number)?;
+        // Every definition begins with the catalogue's name, "def".
+        if *definition.first()? >= 0xfb {
+            return None;
+        }
+        if let Some((known, ..)) = &mut kept {
+            known.push(Column::parse(definition).ok()?);
+        }
+        at = next;
+    }
+    if !deprecate_eof {
+        number = number.wrapping_add(1);
+        let (end, next) = packet_at(bytes, at, number)?;
+        Done::parse_end(end, false).ok()?;
+        at = next;
+    }
+    let mut count = 0;
+    loop {
+        number = number.wrapping_add(1);
+        let (row, next) = packet_at(bytes, at, number)?;
+        match row.first()? {
+            0xfe => {
+                let done = Done::parse_end(row, deprecate_eof).ok().filter(|_| next == bytes.len())?;
+                return Some((count, done.status));
+            }
+            0xff => return None,
+            _ => count += 1,
+        }
+        match &mut kept {
+            None => {}
+            Some((known, Form::Binary, rows)) => keep_binary_row(row, known, rows).ok()?,
+            Some((known, Form::Text, rows)) => keep_text_row(row, known, rows).ok()?,
+        }
+        at = next;
     }
 }
 

@@ -70,6 +70,18 @@ impl Inbox {
         self.buffer.get(packet.clone()).unwrap_or_default()
     }
 
+    /// What has arrived and was not taken, and the sequence number that comes next.
+    #[inline]
+    pub(super) fn arrived(&self) -> (&[u8], u8) {
+        (self.buffer.get(self.start..self.end).unwrap_or_default(), self.sequence)
+    }
+
+    /// All that has arrived was a whole answer.
+    #[inline]
+    pub(super) fn take_all(&mut self) {
+        self.start = self.end;
+    }
+
     /// Gives the buffer back if nothing is in it: what comes next is an answer, and that may take a while.
     #[inline]
     pub(super) fn rest(&mut self) {

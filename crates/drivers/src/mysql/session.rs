@@ -75,12 +75,34 @@ impl MysqlSession {
         self.reader.read(&mut self.wire, Form::Text, &mut ignored).await
     }
 
+    /// A text without rows, on the hot path.
     #[inline]
+    async fn short(&mut self, sql: &[u8]) -> Result<(), DriverError> {
+        let out = self.wire.command()?;
+        out.push(command::QUERY);
+        out.extend_from_slice(sql);
+        self.ask(Form::Text, &mut Rows::default()).await.map(|_| ())
+    }
+
     async fn text_query(&mut self, sql: &[u8]) -> Result<(), DriverError> {
         let out = self.wire.command()?;
         out.push(command::QUERY);
         out.extend_from_slice(sql);
         self.wire.send_command().await
+    }
+
+    /// Sends the command that was written and reads its answer. As a rule the socket takes the command at once and one
+    /// read brings the whole answer: one wait, and no more code than that.
+    #[inline]
+    async fn ask(&mut self, form: Form, rows: &mut Rows) -> Result<Effect, DriverError> {
+        if !self.wire.try_send_command()? {
+            Box::pin(self.wire.finish_sending()).await?;
+        }
+        self.wire.receive().await?;
+        if let Some(effect) = self.reader.scan(&mut self.wire, form, rows) {
+            return Ok(effect);
+        }
+        self.reader.read(&mut self.wire, form, rows).await
     }
 
     fn unknown(&self, id: StatementId) -> DriverError {
@@ -191,18 +213,18 @@ impl Session for MysqlSession {
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         if !matches!(self.slots.get(usize::from(id.0)), Some(Slot::Prepared(_) | Slot::Text(_))) {
-            self.first_use(id).await?;
+            // Boxed, so that it takes no room in the future of every statement; it happens once.
+            Box::pin(self.first_use(id)).await?;
         }
-        rows.start(self.catalogue.get(id).keep_rows);
+        rows.start(self.catalogue.brief(id).keep_rows);
         let Some(Slot::Prepared(prepared)) = self.slots.get_mut(usize::from(id.0)) else {
-            return self.execute_text(id, params, rows).await;
+            return Box::pin(self.execute_text(id, params, rows)).await;
         };
         if params.len() != prepared.params() {
             return Err(wrong_count(prepared.params(), params.len()));
         }
         put_execute(self.wire.command()?, prepared, params);
-        self.wire.send_command().await?;
-        let result = self.reader.read(&mut self.wire, Form::Binary, rows).await;
+        let result = self.ask(Form::Binary, rows).await;
         if let Err(error) = &result {
             self.after_error(id, error);
         }
@@ -210,15 +232,15 @@ impl Session for MysqlSession {
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.run("BEGIN").await.map(|_| ())
+        self.short(b"BEGIN").await
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        self.run("COMMIT").await.map(|_| ())
+        self.short(b"COMMIT").await
     }
 
     async fn rollback(&mut self) -> Result<(), DriverError> {
-        self.run("ROLLBACK").await.map(|_| ())
+        self.short(b"ROLLBACK").await
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

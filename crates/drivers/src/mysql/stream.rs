@@ -137,6 +137,20 @@ impl Socket {
         }
     }
 
+    /// Writes what finds room at once.
+    #[inline]
+    pub(super) fn try_write(&mut self, bytes: &[u8]) -> Result<usize, SocketFault> {
+        let Transport::Plain(stream) = &mut self.transport else {
+            // Encrypted bytes must be flushed, too, which may have to wait.
+            return Ok(0);
+        };
+        match stream.poll_write(bytes) {
+            Poll::Ready(Ok(0)) => Err(SocketFault::Closed),
+            Poll::Ready(result) => result.map_err(SocketFault::from),
+            Poll::Pending => Ok(0),
+        }
+    }
+
     /// Writes all of `bytes`.
     #[inline]
     pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), SocketFault> {

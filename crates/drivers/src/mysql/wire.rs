@@ -25,6 +25,8 @@ pub(super) struct Wire {
     inbox: Inbox,
     /// The packet to be sent, behind four bytes for its header.
     out: Vec<u8>,
+    /// How many bytes of it the socket took.
+    sent: usize,
     /// `host:port`, for messages.
     place: String,
     /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
@@ -45,7 +47,7 @@ impl Wire {
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
         // The greeting is outstanding.
-        Ok(Self { socket, inbox: Inbox::new(), out: vec![0; 4], place, busy: true })
+        Ok(Self { socket, inbox: Inbox::new(), out: vec![0; 4], sent: 0, place, busy: true })
     }
 
     pub(super) async fn start_tls(
@@ -110,8 +112,32 @@ impl Wire {
     /// Sends the command; an answer is then outstanding, until [`Self::answered`].
     #[inline]
     pub(super) async fn send_command(&mut self) -> Result<(), DriverError> {
+        if self.try_send_command()? { Ok(()) } else { self.finish_sending().await }
+    }
+
+    /// As [`Self::send_command`], without waiting: whether the socket took all of it. If not, [`Self::finish_sending`].
+    #[inline]
+    pub(super) fn try_send_command(&mut self) -> Result<bool, DriverError> {
         self.inbox.expect(0);
-        self.send_reply().await
+        self.frame();
+        match self.socket.try_write(&self.out) {
+            Ok(count) => {
+                self.sent = count;
+                Ok(count == self.out.len() && self.out.capacity() <= KEPT)
+            }
+            Err(fault) => Err(self.lost(fault)),
+        }
+    }
+
+    /// Sends what the socket had no room for.
+    #[cold]
+    pub(super) async fn finish_sending(&mut self) -> Result<(), DriverError> {
+        let rest = self.out.get(self.sent..).unwrap_or_default();
+        let sent = self.socket.write_all(rest).await;
+        if self.out.capacity() > KEPT {
+            self.out = Vec::with_capacity(KEPT / 64);
+        }
+        sent.map_err(|fault| self.lost(fault))
     }
 
     /// Sends a command that has no answer (closing a statement, quitting).
@@ -122,8 +148,15 @@ impl Wire {
     }
 
     /// Sends the next packet of a dialogue.
-    #[inline]
     pub(super) async fn send_reply(&mut self) -> Result<(), DriverError> {
+        self.frame();
+        self.sent = 0;
+        self.finish_sending().await
+    }
+
+    /// Puts the header in front of what is to be sent; the answer is then outstanding.
+    #[inline]
+    fn frame(&mut self) {
         self.busy = true;
         let payload = self.out.len() - 4;
         let mut sequence = self.inbox.sequence();
@@ -139,11 +172,6 @@ impl Wire {
         self.inbox.expect(sequence);
         self.inbox.rest();
         self.socket.expect_answer();
-        let sent = self.socket.write_all(&self.out).await;
-        if self.out.capacity() > KEPT {
-            self.out = Vec::with_capacity(KEPT / 64);
-        }
-        sent.map_err(|fault| self.lost(fault))
     }
 
     /// The answer is complete, and the next command may be sent.
@@ -188,8 +216,9 @@ impl Wire {
         }
     }
 
+    /// Takes the next bytes of the answer, at least one.
     #[inline]
-    async fn receive(&mut self) -> Result<(), DriverError> {
+    pub(super) async fn receive(&mut self) -> Result<(), DriverError> {
         loop {
             if let Err(fault) = self.socket.readable().await {
                 return Err(self.lost(fault));
@@ -213,6 +242,19 @@ impl Wire {
     #[inline]
     pub(super) fn bytes(&self, packet: &Range<usize>) -> &[u8] {
         self.inbox.bytes(packet)
+    }
+
+    /// What has arrived and was not taken, and the sequence number that comes next.
+    #[inline]
+    pub(super) fn arrived(&self) -> (&[u8], u8) {
+        self.inbox.arrived()
+    }
+
+    /// All that has arrived was a whole answer.
+    #[inline]
+    pub(super) fn take_all(&mut self) {
+        self.inbox.take_all();
+        self.busy = false;
     }
 
     /// Whether a packet ends a result set.

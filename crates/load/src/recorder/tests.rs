@@ -5,7 +5,15 @@ use super::*;
 use crate::window::SECOND_NS;
 
 fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
-    Sample { kind: 0, outcome, intended_ns: started_ns, started_ns, finished_ns, retries: 1 }
+    Sample {
+        kind: 0,
+        outcome,
+        intended_ns: started_ns,
+        started_ns,
+        finished_ns,
+        retries: 1,
+        statements: Counts { read: 1, ..Counts::default() },
+    }
 }
 
 fn window(ahead: Duration, length_ns: i64) -> Window {
@@ -17,11 +25,10 @@ fn every_sample_lands_in_its_second_and_none_is_lost() {
     let window = window(Duration::from_secs(3600), 2_500_000_000);
     let (send, receive) = channel();
     let mut r = Recorder::new(window, &[window.length_ns], 1, false, send);
-    let one = StatementCounts { read: 1, ..StatementCounts::default() };
     for at in [-1_500_000_000, -1, 0, 999_999_999, 1_000_000_000, 2_499_999_999, 2_500_000_000, 9_000_000_000] {
-        r.record(sample(Outcome::Committed, at - 10, at), &one);
+        r.record(sample(Outcome::Committed, at - 10, at));
     }
-    r.record(sample(Outcome::Failed, 0, 9_000_000_001), &one);
+    r.record(sample(Outcome::Failed, 0, 9_000_000_001));
     r.finish();
     let mut seen = Vec::new();
     while let Ok(Report::Second(s)) = receive.try_recv() {
@@ -39,8 +46,9 @@ fn phases_have_their_own_sums() {
     let window = window(Duration::from_secs(3600), 6_000_000_000);
     let mut r = Recorder::new(window, &[2_000_000_000, 3_000_000_000, 6_000_000_000], 1, true, channel().0);
     for at in [-5, 0, 1_999_999_999, 2_000_000_000, 5_000_000_000, 5_999_999_999, 6_000_000_000] {
-        r.record(sample(Outcome::Committed, at, at), &StatementCounts::default());
+        r.record(sample(Outcome::Committed, at, at));
     }
+    r.write_down();
     assert_eq!(r.phases().iter().map(|t| t.kinds[0].committed).collect::<Vec<_>>(), [2, 1, 2]);
     assert_eq!(r.unfinished.count(), 0);
 }
@@ -52,13 +60,15 @@ fn an_open_loop_keeps_wait_service_and_response_apart() {
     let late = Sample { intended_ns: 1_000_000, started_ns: 5_000_000, ..sample(Outcome::Committed, 0, 7_000_000) };
     r.started(1_000_000, 5_000_000, true);
     r.started(1_000_000, 5_000_000, false);
-    r.record(late, &StatementCounts::default());
+    r.record(late);
+    r.write_down();
     let k = &r.phases()[0].kinds[0];
     assert_eq!((k.wait.max_ns(), k.service.max_ns(), k.response.max_ns()), (4_000_000, 2_000_000, 6_000_000));
     assert_eq!((r.send_lag.count(), r.late_sends), (1, 1));
     // Ended in the drain: at the end of the window it had been due for four seconds.
     let drained = Sample { intended_ns: 6_000_000_000, ..sample(Outcome::Committed, 6_000_000_000, 11_000_000_000) };
-    r.record(drained, &StatementCounts::default());
+    r.record(drained);
+    r.write_down();
     r.unfinished(10_000_000_000);
     assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained()), (1, 4_000_000_000, 1));
 }
