@@ -194,8 +194,10 @@ pub struct Figure {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", content = "panels", rename_all = "kebab-case")]
 pub enum Panels {
-    /// Lines over connections.
+    /// Lines over connections or offered rates.
     Lines(Vec<LinePanel>),
+    /// Lines over time.
+    Times(Vec<TimePanel>),
     /// Bars with whiskers.
     Bars(Vec<BarPanel>),
     /// Stacked bars.
@@ -209,10 +211,26 @@ pub struct LinePanel {
     pub title: String,
     /// The vertical axis.
     pub axis: String,
-    /// All measured connection counts, ascending.
-    pub connections: Vec<u32>,
+    /// How values lie on it.
+    pub scale: Scale,
+    /// The horizontal axis: what the levels count.
+    pub along: String,
+    /// The same where levels stand at equal steps.
+    pub along_even: String,
+    /// All measured levels, ascending: connections, or transactions offered per second.
+    pub levels: Vec<u32>,
     /// One line per contender; the position decides colour and marker.
     pub series: Vec<Series>,
+}
+
+/// How values lie on an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Evenly, from 0.
+    Linear,
+    /// Times in nanoseconds on a logarithmic scale.
+    LogTime,
 }
 
 /// One line.
@@ -229,14 +247,42 @@ pub struct Series {
 /// One measured point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// Connections.
-    pub connections: u32,
+    /// Connections, or transactions offered per second.
+    pub level: u32,
     /// All trials.
     pub values: Vec<f64>,
-    /// Their mean.
-    pub mean: f64,
+    /// What stands for them: their mean, or the percentile of all of them together.
+    pub value: f64,
     /// Interval of the mean.
     pub interval: Option<(f64, f64)>,
+    /// Whether the true value may be higher.
+    pub at_least: bool,
+}
+
+/// One drawing of lines over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TimePanel {
+    /// Its heading.
+    pub title: String,
+    /// The vertical axis.
+    pub axis: String,
+    /// The end of the horizontal axis, in seconds.
+    pub seconds: f64,
+    /// One line per contender.
+    pub lines: Vec<TimeLine>,
+}
+
+/// One line over time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TimeLine {
+    /// Position of the contender in the study.
+    pub slot: usize,
+    /// Its name.
+    pub name: String,
+    /// Which trial it is.
+    pub trial: String,
+    /// Seconds and values, ascending in time.
+    pub points: Vec<(f64, f64)>,
 }
 
 /// One drawing of bars.

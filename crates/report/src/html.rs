@@ -225,6 +225,7 @@ fn legend(out: &mut String, f: &Figure) {
     };
     match &f.panels {
         Panels::Lines(list) => list.iter().flat_map(|p| &p.series).for_each(|s| add(s.slot, s.name.as_str())),
+        Panels::Times(list) => list.iter().flat_map(|p| &p.lines).for_each(|l| add(l.slot, l.name.as_str())),
         Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).for_each(|b| add(b.slot, b.name.as_str())),
         Panels::Stacks(_) => f.legend.iter().enumerate().for_each(|(i, name)| add(i, name.as_str())),
     }
@@ -232,7 +233,7 @@ fn legend(out: &mut String, f: &Figure) {
     out.push_str("<ul class=\"legend\">\n");
     for (slot, name) in entries {
         let key = match &f.panels {
-            Panels::Lines(_) => svg::legend_marker(slot),
+            Panels::Lines(_) | Panels::Times(_) => svg::legend_marker(slot),
             Panels::Bars(_) => format!("<span class=\"swatch s{}\"></span>", slot % 6),
             Panels::Stacks(_) => format!("<span class=\"swatch g{}\"></span>", slot % 4),
         };

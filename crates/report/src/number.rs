@@ -88,6 +88,17 @@ pub(crate) fn dollar_decimals(values: impl IntoIterator<Item = f64>) -> usize {
     if largest >= 1.0 { 2 } else { significant_decimals(largest, 4) }
 }
 
+/// A round number of nanoseconds on an axis: `200 µs`, `1 ms`, `5 s`.
+pub(crate) fn axis_time(ns: f64) -> String {
+    let (value, unit) = match ns {
+        _ if ns < 1e3 => (ns, "ns"),
+        _ if ns < 1e6 => (ns / 1e3, "µs"),
+        _ if ns < 1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    format!("{} {unit}", fixed(value, 0))
+}
+
 /// Bytes in binary units: `15.6 GiB`.
 pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
@@ -174,6 +185,7 @@ mod tests {
         assert_eq!(utc(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(utc(1_785_576_612_000), "2026-08-01 09:30:12 UTC");
+        assert_eq!([5e2, 2e5, 1e6, 1e12].map(axis_time), ["500 ns", "200 µs", "1 ms", "1,000 s"]);
         assert_eq!(bytes(16 << 30), "16 GiB");
         assert_eq!(bytes(1_600_000), "1.5 MiB");
         assert_eq!(list(&["a".into(), "b".into(), "c".into()]), "a, b and c");

@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod common;
+mod open_loop;
+mod phases;
 
-use std::path::PathBuf;
-
+use common::{golden, without_data};
 use perbuck_core::study::Study;
 use perbuck_report::{ReportModel, html, markdown, model, text};
 
@@ -14,24 +15,6 @@ fn fixture() -> ReportModel {
     let study = common::study();
     let records = common::records(&study);
     model(&study, &common::comparison(&study, &records), &records)
-}
-
-/// Compares with a golden file, or rewrites it.
-fn golden(name: &str, made: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(&path, made).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    if let Some((i, (a, b))) = made.lines().zip(expected.lines()).enumerate().find(|(_, (a, b))| a != b) {
-        panic!("{name} line {} differs (UPDATE_GOLDEN=1 rewrites it):\n made: {a}\n file: {b}", i + 1);
-    }
-    assert_eq!(made.len(), expected.len(), "{name}: one is longer than the other (UPDATE_GOLDEN=1 rewrites it)");
-}
-
-/// The last digits of logarithms differ between processors; everything printed is rounded, the embedded JSON is not.
-fn without_data(page: &str, report: &ReportModel) -> String {
-    page.replace(&report.data, "DATA").replace(&report.data.replace('"', "&quot;"), "DATA")
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perbuck_core::run_record::{RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
 
+use super::levels::{arrivals_text, phases_text};
 use super::{Context, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
@@ -89,6 +90,13 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
         put(4, &format!("variable {}", clean(name)), clean(value));
     }
     put(5, "load: model", clean(&l.model));
+    if let Some(arrivals) = l.arrivals {
+        put(5, "load: arrivals", arrivals_text(arrivals).to_owned());
+        put(5, "load: transactions in flight, at most", thousands(u64::from(l.connections)));
+    }
+    if !l.phases.is_empty() {
+        put(5, "load: phases", phases_text(&l.phases));
+    }
     put(5, "load: threads", l.workers.to_string());
     put(5, "load: warm-up", duration_text(l.warmup_ns));
     put(5, "load: measured window", duration_text(l.duration_ns));
@@ -138,17 +146,15 @@ fn joined(values: &BTreeSet<String>) -> String {
     values.iter().map(String::as_str).collect::<Vec<_>>().join(" · ")
 }
 
-/// Records of one contender, workload and connection count, in the order of the study.
-fn cells<'a>(all: &'a Context<'_>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
+/// Records of one contender, workload and level, in the order of the study.
+pub(super) fn cells<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
     let mut out = Vec::new();
     for w in &all.study.workloads {
-        for connections in all.study.sweep.levels() {
+        for level in all.study.sweep.levels() {
             for c in &all.study.contenders {
-                let mine =
-                    |r: &&RunRecord| r.key.workload == w.name && r.key.contender == c.name && r.key.level() == *connections;
-                let mine: Vec<&RunRecord> = all.records.iter().filter(mine).collect();
+                let mine = all.trials_of(&w.name, &c.name, *level);
                 if !mine.is_empty() {
-                    out.push((w.name.as_str(), c.name.as_str(), *connections, mine));
+                    out.push((w.name.as_str(), c.name.as_str(), *level, mine));
                 }
             }
         }
@@ -159,14 +165,14 @@ fn cells<'a>(all: &'a Context<'_>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRec
 fn machine_time(all: &Context<'_>) -> Vec<Block> {
     let heads = [
         "Workload",
-        "Connections",
+        all.words().head,
         "Contender",
         "#Client CPU per transaction",
         "#Client processors busy",
         "#Server CPU per transaction",
     ];
     let mut table = Table::new("Processor time", &heads);
-    for (workload, contender, connections, records) in cells(all) {
+    for (workload, contender, level, records) in cells(all) {
         let completed: u64 =
             records.iter().flat_map(|r| r.measured.transactions.values()).map(TransactionRecord::completed).sum();
         let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
@@ -174,7 +180,7 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
         let each = |ns: u64| ns.checked_div(completed).map_or_else(|| ABSENT.to_owned(), duration_text);
         let busy = if window > 0 { fixed(client as f64 / window as f64, 2) } else { ABSENT.to_owned() };
-        let names = [clean(workload), thousands(u64::from(connections)), all.label(contender)];
+        let names = [clean(workload), thousands(u64::from(level)), all.label(contender)];
         table.texts(names.into_iter().chain([each(client), busy, server.map_or_else(|| ABSENT.to_owned(), each)]));
     }
     let text = "The client's processor time is that of the whole perbuck process in the measured window; an embedded database is part of \
@@ -229,17 +235,9 @@ fn rows(all: &Context<'_>) -> Table {
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let heads = [
-        "Position",
-        "Started",
-        "Workload",
-        "Contender",
-        "#Connections",
-        "#Trial",
-        "#Seed of its operations",
-        "#Figure",
-        "Remarks",
-    ];
+    let level = format!("#{}", all.words().head);
+    let heads =
+        ["Position", "Started", "Workload", "Contender", &level, "#Trial", "#Seed of its operations", "#Figure", "Remarks"];
     let mut table = Table::new("All trials", &heads);
     let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
     ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));

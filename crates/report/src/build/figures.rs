@@ -3,9 +3,10 @@
 use perbuck_core::compare::{Cell as Measured, PricePerformance, WorkloadResult};
 use perbuck_core::stats::Interval;
 
+use super::levels::levels_of;
 use super::money::GROUPS;
-use super::{Context, metric_text};
-use crate::document::{Bar, BarPanel, Cell, Figure, LinePanel, Panels, Point, RowKind, Series, Stack, StackPanel, Table};
+use super::{Context, metric_text, phases};
+use crate::document::{Bar, BarPanel, Cell, Figure, LinePanel, Panels, Point, RowKind, Scale, Series, Stack, StackPanel, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, range};
 
@@ -111,12 +112,21 @@ pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
     })
 }
 
-/// Throughput over connections; `None` without measurements.
+/// The figure of throughput: over time where the load changes in phases, else over the levels; `None` without measurements.
 pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
-    let measured = all.measured();
+    if all.study.sweep.phases.is_empty() { over_levels(all) } else { phases::over_time(all) }
+}
+
+/// Its number; those of an open loop follow it.
+pub(super) fn throughput_number(all: &Context<'_>) -> usize {
+    if all.comparison.bills.is_empty() { 1 } else { 3 }
+}
+
+fn over_levels(all: &Context<'_>) -> Option<Figure> {
+    let (measured, words) = (all.measured(), all.words());
     let confidence = percent(all.comparison.decision.confidence);
-    let heads = ["Workload", "Contender", "#Connections", "#Mean", "#Interval", "Trials"];
-    let mut table = Table::new("Data of the figure", &heads);
+    let level = format!("#{}", words.head);
+    let mut table = Table::new("Data of the figure", &["Workload", "Contender", &level, "#Mean", "#Interval", "Trials"]);
     for w in &measured {
         let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
         for name in all.contenders_of(w) {
@@ -130,11 +140,12 @@ pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
         }
     }
     (!measured.is_empty()).then(|| Figure {
-        number: if all.comparison.bills.is_empty() { 1 } else { 3 },
-        title: "Throughput over connections; higher is better".to_owned(),
+        number: throughput_number(all),
+        title: format!("{}; higher is better", words.throughput),
         caption: format!(
             "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
-             Contenders stand side by side at each connection count."
+             Contenders stand side by side at each {}.",
+            words.one
         ),
         legend: Vec::new(),
         panels: Panels::Lines(measured.iter().map(|w| line_panel(all, w)).collect()),
@@ -142,23 +153,27 @@ pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
     })
 }
 
-fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Item = &'w Measured> {
+pub(super) fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Item = &'w Measured> {
     w.cells.iter().filter(move |c| c.contender == name && !c.values.is_empty())
 }
 
 fn line_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
-    let mut connections: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
-    connections.sort_unstable();
-    connections.dedup();
     let point = |c: &Measured| {
-        let mean = c.mean.filter(|m| m.is_finite())?;
-        Some(Point { connections: c.level, values: c.values.clone(), mean, interval: c.interval.map(pair) })
+        let value = c.mean.filter(|m| m.is_finite())?;
+        Some(Point { level: c.level, values: c.values.clone(), value, interval: c.interval.map(pair), at_least: false })
     };
     let series = |name: &str| Series {
         slot: all.slot(name).unwrap_or(0),
         name: all.label(name),
         points: points(w, name).filter_map(point).collect(),
     };
-    let series = all.contenders_of(w).into_iter().map(series).collect();
-    LinePanel { title: clean(&w.workload), axis: metric_text(w.metric).to_owned(), connections, series }
+    LinePanel {
+        title: clean(&w.workload),
+        axis: metric_text(w.metric).to_owned(),
+        scale: Scale::Linear,
+        along: all.words().unit.to_owned(),
+        along_even: all.words().even(),
+        levels: levels_of(w),
+        series: all.contenders_of(w).into_iter().map(series).collect(),
+    }
 }

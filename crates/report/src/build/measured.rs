@@ -2,10 +2,12 @@
 
 use perbuck_core::compare::{Cell as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
+use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::{Metric, Scalar, Slo};
 use perbuck_core::units::{duration_text, thousands};
 
-use super::{Context, figures, metric_text, ordinal, paragraph, summary_text};
+use super::levels::levels_of;
+use super::{Context, figures, metric_text, open_figures, open_loop, ordinal, paragraph, summary_text};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, counted, delta_decimals, fixed, percent, signed_percent};
@@ -28,28 +30,23 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
         blocks.push(Block::Table(throughput_table(all, w)));
     }
     blocks.extend(measured.iter().filter(|w| w.kind == "tpcc").flat_map(|w| disclosure(all, w)));
+    blocks.extend(open_loop::offered(all));
+    blocks.extend(open_figures::backlog(all).map(Block::Figure));
     blocks
 }
 
-fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, connections: u32) -> Option<&'w Measured> {
-    w.cells.iter().find(|c| c.contender == contender && c.level == connections)
-}
-
-fn connections_of(w: &WorkloadResult) -> Vec<u32> {
-    let mut points: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
-    points.sort_unstable();
-    points.dedup();
-    points
+pub(super) fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) -> Option<&'w Measured> {
+    w.cells.iter().find(|c| c.contender == contender && c.level == level)
 }
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let caption = format!("{}: {} by connections", clean(&w.workload), metric_text(w.metric));
+    let caption = format!("{}: {} by {}", clean(&w.workload), metric_text(w.metric), all.words().unit);
     let mut table = Table::new(caption, &["Contender"]);
-    let points = connections_of(w);
+    let points = levels_of(w);
     for p in &points {
         table.column(&thousands(u64::from(*p)), true);
     }
-    table.column(&summary_text(&w.summary), true);
+    table.column(&summary_text(&w.summary, all.words()), true);
     let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
     // The baseline comes first, so that each difference stands below both of its rows.
     let mut names = all.contenders_of(w);
@@ -128,6 +125,12 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     if measured.is_empty() {
         return vec![paragraph("Nothing was measured.")];
     }
+    if all.study.sweep.is_open() {
+        let mut blocks = open_loop::explanation(all);
+        blocks.extend(open_figures::response(all).map(Block::Figure));
+        blocks.extend(measured.iter().flat_map(|w| [latency_table(all, w), open_loop::wait_table(all, w)]).map(Block::Table));
+        return blocks;
+    }
     let mut blocks = vec![paragraph(
         "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is a closed \
          loop: a slow answer delays the next question, so this is not the response time of users who arrive on their own. \
@@ -137,27 +140,31 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     blocks
 }
 
+/// The latency that stands for each point, with failures and retries.
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let caption = format!("{}: service time of all trials together", clean(&w.workload));
-    let heads = ["Connections", "Contender", "#p50", "#p95", "#p99", "#Maximum", "#Failed", "#Retries", "#Trials"];
+    let time = if all.study.sweep.is_open() { "response time (from the intended start)" } else { "service time" };
+    let caption = format!("{}: {time} of all trials together", clean(&w.workload));
+    let heads = [all.words().head, "Contender", "#p50", "#p95", "#p99", "#Maximum", "#Failed", "#Retries", "#Trials"];
     let mut table = Table::new(caption, &heads);
     let slo = all.comparison.decision.slo.as_ref();
     if let Some(slo) = slo {
         table.column(&format!("{} percentile at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns)), false);
     }
-    for p in connections_of(w) {
+    for p in levels_of(w) {
         for name in all.contenders_of(w) {
             let Some(cell) = cell_of(w, name, p) else { continue };
+            let trials = all.trials_of(&w.workload, name, p);
+            let bound = open_loop::bound(&trials);
             let mut texts = vec![thousands(u64::from(p)), all.label(name)];
             if cell.values.is_empty() {
                 texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
             } else {
                 let l = cell.latency;
-                texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(duration_text));
+                texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(|ns| format!("{bound}{}", duration_text(ns))));
                 texts.extend([cell.failed, cell.retries].map(thousands));
             }
             texts.push(cell.values.len().to_string());
-            texts.extend(slo.map(|slo| objective(all, w, name, p, slo)));
+            texts.extend(slo.map(|slo| objective(&trials, slo)));
             table.texts(texts);
         }
     }
@@ -165,18 +172,20 @@ fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
 }
 
 /// Whether a point meets the latency objective, by its own percentile.
-fn objective(all: &Context<'_>, w: &WorkloadResult, name: &str, connections: u32, slo: &Slo) -> String {
+fn objective(trials: &[&RunRecord], slo: &Slo) -> String {
     let mut merged = Histogram::new();
-    let key = |r: &perbuck_core::plan::TrialKey| r.workload == w.workload && r.contender == name && r.level() == connections;
-    for record in all.records.iter().filter(|r| key(&r.key)) {
-        match record.service() {
+    for record in trials {
+        match record.latency() {
             Ok(h) => merged.merge(&h),
             Err(_) => return ABSENT.to_owned(),
         }
     }
+    let bound = open_loop::bound(trials);
     match merged.percentile_ns(slo.percentile) {
-        Some(ns) if ns <= slo.at_most_ns => format!("yes, {}", duration_text(ns)),
-        Some(ns) => format!("no, {}", duration_text(ns)),
+        Some(ns) if ns > slo.at_most_ns => format!("no, {bound}{}", duration_text(ns)),
+        // A lower bound below the limit proves nothing.
+        Some(ns) if !bound.is_empty() => format!("unknown, {bound}{}", duration_text(ns)),
+        Some(ns) => format!("yes, {}", duration_text(ns)),
         None => ABSENT.to_owned(),
     }
 }

@@ -1,9 +1,11 @@
 //! How each number is made, in short plain sentences.
 
+use perbuck_core::arrivals::Arrivals;
 use perbuck_core::stats::DRAWS;
-use perbuck_core::study::SnapshotRule;
+use perbuck_core::study::{SnapshotRule, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
+use super::levels::phases_text;
 use super::{Context, rounding_text, rule_text};
 use crate::document::Block;
 use crate::escape::clean;
@@ -23,7 +25,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 fn measurements(all: &Context<'_>) -> Vec<String> {
     let sweep = &all.study.sweep;
     let confidence = percent(all.comparison.decision.confidence);
-    vec![
+    let mut out = vec![
         format!(
             "Each point is measured {} on each contender: {} of warm-up, then a measured window of {}.",
             if sweep.trials == 1 { "once".to_owned() } else { format!("{} times", sweep.trials) },
@@ -47,7 +49,41 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
         ),
         rule_text(&all.comparison.decision),
         "The detectable difference beside an undecided verdict is the one that four of five such studies would call significant (80 % power).".to_owned(),
-    ]
+    ];
+    out.splice(1..1, load(sweep));
+    out
+}
+
+/// How the load is applied, where it is not a closed loop of so many connections.
+fn load(sweep: &Sweep) -> Vec<String> {
+    let mut out = Vec::new();
+    if !sweep.phases.is_empty() {
+        out.push(format!(
+            "The window has phases: {}. The warm-up has the load with which the first one begins. A transaction counts in the phase in \
+             which it ends.",
+            phases_text(&sweep.phases)
+        ));
+    }
+    if sweep.is_open() {
+        let starts = match sweep.arrivals {
+            Arrivals::Poisson => "like those of independent users (a Poisson process)",
+            Arrivals::Uniform => "evenly",
+        };
+        let most = match sweep.connections.first() {
+            Some(n) if *n > 1 => format!("{} are", counted(*n as usize, "transaction")),
+            _ => "1 transaction is".to_owned(),
+        };
+        out.push(format!(
+            "Transactions are due by a schedule, {starts}: a function of the seed, the workload, the point and the block, so that contenders \
+             get the same one. At most {most} in flight; what is due meanwhile waits in a queue, and nothing is skipped."
+        ));
+        out.push(
+            "Response time runs from the intended start. A transaction that was due and had not ended when the window closed counts with its \
+             age then, which is less than what it took in the end."
+                .to_owned(),
+        );
+    }
+    out
 }
 
 fn prices(all: &Context<'_>) -> Vec<String> {
@@ -81,7 +117,13 @@ fn limits(all: &Context<'_>) -> Vec<String> {
          systematic errors that all trials share."
             .to_owned(),
         "Several verdicts are given side by side, each at its own confidence; no correction is made for their number.".to_owned(),
-        "The load is a closed loop: service times do not include the wait of users who would have arrived meanwhile.".to_owned(),
+        if all.study.sweep.is_open() {
+            "The load is an open loop through one pool of connections: with more of them a target may do more, or less. Where it could not \
+             keep the rate, response times are lower bounds and grow with the length of the window."
+        } else {
+            "The load is a closed loop: service times do not include the wait of users who would have arrived meanwhile."
+        }
+        .to_owned(),
     ];
     if all.records.iter().any(|r| r.host.shared_with_server) {
         out.push("Where client and server share a machine, the client's own work is part of what is measured.".to_owned());

@@ -2,9 +2,14 @@
 
 mod environment;
 mod figures;
+mod health;
+mod levels;
 mod measured;
 mod method;
 mod money;
+mod open_figures;
+mod open_loop;
+mod phases;
 mod verdicts;
 mod warnings;
 
@@ -16,6 +21,7 @@ use perbuck_core::units::duration_text;
 use crate::document::{Block, ReportModel, Section};
 use crate::escape::{clean, clean_to, json};
 use crate::number::{ABSENT, counted, fixed, list, percent};
+use levels::Words;
 pub(crate) use money::bill_blocks;
 pub(crate) use verdicts::{answers, verdict_blocks};
 
@@ -29,8 +35,11 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
     sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
     sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
-    sections.push(Section { id: "latency", title: "Service time and errors".to_owned(), blocks: measured::latency(&all) });
+    let latency = format!("{} and errors", if study.sweep.is_open() { "Response time" } else { "Service time" });
+    sections.push(Section { id: "latency", title: latency, blocks: measured::latency(&all) });
+    sections.extend(part("phases", "Phases", phases::section(&all)));
     sections.push(Section { id: "environment", title: "Environment".to_owned(), blocks: environment::section(&all) });
+    sections.extend(part("health", "Client health", health::section(&all)));
     sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method::section(&all) });
     ReportModel {
         title: clean(title),
@@ -43,6 +52,11 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         sections,
         data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
     }
+}
+
+/// A section that not every study has.
+fn part(id: &'static str, title: &str, blocks: Vec<Block>) -> Option<Section> {
+    (!blocks.is_empty()).then(|| Section { id, title: title.to_owned(), blocks })
 }
 
 /// What every part of the report is made from.
@@ -75,6 +89,19 @@ impl<'a> Context<'a> {
 
     fn base_label(&self) -> String {
         self.label(&self.comparison.baseline)
+    }
+
+    /// What the points of the study are called.
+    fn words(&self) -> Words {
+        Words::of(&self.study.sweep)
+    }
+
+    /// The trials of one contender at one point of a workload.
+    fn trials_of(&self, workload: &str, contender: &str, level: u32) -> Vec<&'a RunRecord> {
+        let key = |r: &&RunRecord| r.key.workload == workload && r.key.contender == contender && r.key.level() == level;
+        let mut trials: Vec<&RunRecord> = self.records.iter().filter(key).collect();
+        trials.sort_by_key(|r| r.key.trial);
+        trials
     }
 
     /// The workloads that have a measured point.
@@ -116,12 +143,12 @@ pub(crate) fn labels(study: &Study) -> Vec<String> {
 }
 
 /// `peak`, or the points over which the mean is taken.
-fn summary_text(summary: &Summary) -> String {
+fn summary_text(summary: &Summary, words: Words) -> String {
     match summary {
         Summary::Peak => "peak".to_owned(),
         Summary::MeanOver(points) => {
             let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
-            format!("mean over {} connections", list(&points))
+            format!("mean over {} {}", list(&points), words.unit)
         }
     }
 }
@@ -162,10 +189,12 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     }
     facts.push(("Rule of decision".to_owned(), rule_text(&c.decision)));
     if let Some(slo) = &c.decision.slo {
-        let text = format!("{} percentile of service time at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns));
+        let time = if study.sweep.is_open() { "response time" } else { "service time" };
+        let text = format!("{} percentile of {time} at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns));
         facts.push(("Latency objective".to_owned(), text));
     }
-    facts.push(("Figure compared".to_owned(), summary_text(&study.summary)));
+    facts.push(("Figure compared".to_owned(), summary_text(&study.summary, all.words())));
+    facts.extend(levels::load_text(&study.sweep).map(|text| ("Load".to_owned(), text)));
     let trials = format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial"));
     facts.push(("Evidence".to_owned(), trials));
     facts.push(("Prices".to_owned(), price_basis(all)));

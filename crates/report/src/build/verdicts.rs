@@ -10,6 +10,11 @@ use crate::number::{
     signed_percent,
 };
 
+/// What an open loop does to a comparison of throughputs.
+const OFFERED: &str = "The load is an open loop: a target that keeps the rate completes what is offered, however much more it could \
+                       do. Throughputs differ by capacity only where a target could not keep the rate; below that, compare the \
+                       response times.";
+
 /// The tone of a verdict.
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
@@ -37,7 +42,8 @@ pub(crate) fn answers(all: &Context<'_>) -> Vec<Answer> {
 /// What can be said of a workload that only one contender ran.
 fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
     let figure = w.contenders.first().map_or_else(|| ABSENT.to_owned(), |c| figure_cell(w, c).line());
-    let text = format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary));
+    let text =
+        format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
     Answer { text: text + ".", tone: Tone::Plain }
 }
 
@@ -173,6 +179,9 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 /// The tables of verdicts, also for the terminal.
 pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
     let mut blocks = vec![paragraph(rule_text(&all.comparison.decision)), Block::Table(throughput_table(all))];
+    if all.study.sweep.is_open() {
+        blocks.push(Block::Note(OFFERED.to_owned()));
+    }
     if !all.comparison.bills.is_empty() {
         if !all.study.price.note.trim().is_empty() {
             blocks.push(Block::Note(format!("On prices: {}", clean(&all.study.price.note))));
@@ -200,7 +209,7 @@ fn throughput_table(all: &Context<'_>) -> Table {
             let ratio = c.throughput.as_ref().map_or_else(|| Cell::new(ABSENT), ratio_cell);
             table.row(
                 RowKind::Plain,
-                vec![workload_cell(w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],
+                vec![workload_cell(all, w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],
             );
         }
     }
@@ -208,8 +217,8 @@ fn throughput_table(all: &Context<'_>) -> Table {
 }
 
 /// The workload; in its first row also how its points become one figure.
-fn workload_cell(w: &WorkloadResult, i: usize) -> Cell {
-    Cell::noted(clean(&w.workload), if i == 0 { summary_text(&w.summary) } else { String::new() })
+fn workload_cell(all: &Context<'_>, w: &WorkloadResult, i: usize) -> Cell {
+    Cell::noted(clean(&w.workload), if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() })
 }
 
 fn price_table(all: &Context<'_>, region: &str) -> Table {

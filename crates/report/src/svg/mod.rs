@@ -4,6 +4,7 @@ mod bars;
 mod lines;
 mod stacks;
 mod strip;
+mod times;
 
 use std::fmt::Write as _;
 
@@ -26,6 +27,7 @@ pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
     let id = |i: usize| format!("figure-{}-{}", figure.number, i + 1);
     match &figure.panels {
         Panels::Lines(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), lines::draw(&id(i), p))).collect(),
+        Panels::Times(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), times::draw(&id(i), p))).collect(),
         Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::draw(&id(i), p))).collect(),
         Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), stacks::draw(&id(i), p))).collect(),
     }
@@ -114,6 +116,37 @@ fn ticks(largest: f64) -> Vec<f64> {
     (0..=count).map(|i| i as f64 * step).collect()
 }
 
+/// Tick values on a logarithmic scale that reach from at most `smallest` to at least `largest`: 1, 2 and 5 of each
+/// power of ten, or the powers alone where those would be too many.
+fn log_ticks(smallest: f64, largest: f64) -> Vec<f64> {
+    if !(smallest.is_finite() && largest.is_finite() && smallest > 0.0 && largest >= smallest) {
+        return vec![1.0, 10.0];
+    }
+    let from = smallest.log10().floor() as i32 - 1;
+    let to = largest.log10().ceil() as i32 + 1;
+    let reach = |steps: &[f64]| {
+        let all: Vec<f64> = (from..=to).flat_map(|e| steps.iter().map(move |s| s * 10f64.powi(e))).collect();
+        let first = all.iter().rposition(|t| *t <= smallest * (1.0 + 1e-9)).unwrap_or(0);
+        let last = all.iter().position(|t| *t >= largest * (1.0 - 1e-9)).unwrap_or(all.len() - 1);
+        all[first..=last.max(first + 1)].to_vec()
+    };
+    let fine = reach(&[1.0, 2.0, 5.0]);
+    if fine.len() <= 8 { fine } else { reach(&[1.0]) }
+}
+
+/// Heights of labels, ascending, pushed apart where they would cover each other.
+fn spread(mut labels: Vec<(f64, usize)>, apart: f64, (top, bottom): (f64, f64)) -> Vec<(f64, usize)> {
+    labels.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut least = top;
+    for label in &mut labels {
+        label.0 = label.0.max(least);
+        least = label.0 + apart;
+    }
+    let over = labels.last().map_or(0.0, |l| (l.0 - bottom).max(0.0));
+    labels.iter_mut().for_each(|l| l.0 -= over);
+    labels
+}
+
 /// Tick values as text, all with the same decimals.
 fn tick_texts(ticks: &[f64]) -> Vec<String> {
     let step = ticks.get(1).copied().unwrap_or(1.0);
@@ -141,6 +174,22 @@ fn bottom_axis(out: &mut String, ticks: &[f64], (left, right): (f64, f64), (top,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logarithmic_ticks_hold_all_values() {
+        let near = |a: Vec<f64>, b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a / b - 1.0).abs() < 1e-9);
+        assert!(near(log_ticks(3e6, 4e7), &[2e6, 5e6, 1e7, 2e7, 5e7]), "{:?}", log_ticks(3e6, 4e7));
+        assert!(near(log_ticks(1e6, 3e9), &[1e6, 1e7, 1e8, 1e9, 1e10]), "{:?}", log_ticks(1e6, 3e9));
+        assert!(near(log_ticks(1e6, 1e6), &[1e6, 2e6]), "{:?}", log_ticks(1e6, 1e6));
+        assert_eq!(log_ticks(f64::INFINITY, 0.0), [1.0, 10.0]);
+    }
+
+    #[test]
+    fn labels_do_not_cover_each_other() {
+        let found = spread(vec![(50.0, 0), (48.0, 1), (10.0, 2), (95.0, 3)], 17.0, (20.0, 100.0));
+        assert_eq!(found, [(20.0, 2), (48.0, 1), (65.0, 0), (95.0, 3)]);
+        assert_eq!(spread(vec![(95.0, 0), (100.0, 1)], 17.0, (20.0, 100.0)), [(83.0, 0), (100.0, 1)]);
+    }
 
     #[test]
     fn ticks_are_round_and_reach_the_largest() {

@@ -1,7 +1,10 @@
 //! A study, its bills and its trials, made up and always the same.
 #![allow(unreachable_pub, clippy::unwrap_used, reason = "a module of test helpers")]
 
+pub mod open;
+
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use perbuck_core::bill::{Bill, BillLine, LineGroup};
 use perbuck_core::compare::{Comparison, compare};
@@ -14,6 +17,7 @@ use perbuck_core::run_record::{
 };
 use perbuck_core::study::{Metric, Study};
 use perbuck_core::units::{MicroUsd, unit_price_text};
+use perbuck_report::ReportModel;
 
 pub const STUDY: &str = r#"
 schema = 1
@@ -235,4 +239,22 @@ pub fn records(study: &Study) -> Vec<RunRecord> {
 
 pub fn comparison(study: &Study, records: &[RunRecord]) -> Comparison {
     compare(study, records, &bills(), &[]).unwrap()
+}
+
+/// Compares with a golden file, or rewrites it.
+pub fn golden(name: &str, made: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, made).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if let Some((i, (a, b))) = made.lines().zip(expected.lines()).enumerate().find(|(_, (a, b))| a != b) {
+        panic!("{name} line {} differs (UPDATE_GOLDEN=1 rewrites it):\n made: {a}\n file: {b}", i + 1);
+    }
+    assert_eq!(made.len(), expected.len(), "{name}: one is longer than the other (UPDATE_GOLDEN=1 rewrites it)");
+}
+
+/// The last digits of logarithms differ between processors; everything printed is rounded, the embedded JSON is not.
+pub fn without_data(page: &str, report: &ReportModel) -> String {
+    page.replace(&report.data, "DATA").replace(&report.data.replace('"', "&quot;"), "DATA")
 }

@@ -1,0 +1,242 @@
+//! Whether the client itself was sound: its threads, its punctuality, its connections, and whether its figures add up.
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::run_record::{HistogramRecord, RunRecord};
+use perbuck_core::steady::Settled;
+use perbuck_core::units::{duration_text, thousands};
+
+use super::environment::cells;
+use super::{Context, paragraph};
+use crate::document::{Block, Cell, Column, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, bytes, counted, fixed, list};
+
+/// The client over some trials; what no record holds is absent.
+#[derive(Debug, Default)]
+struct Client {
+    /// Share of a processor that the fullest load thread used in the worst trial.
+    fullest: Option<f64>,
+    lag: Option<Histogram>,
+    send_lag: Option<Histogram>,
+    late_sends: u64,
+    lost: u64,
+    memory: Option<u64>,
+    /// Little's law where it is furthest from 1.
+    law: Option<f64>,
+    settled: [usize; 4],
+}
+
+/// The verdicts on steadiness in their order, with their words.
+const VERDICTS: [(Settled, &str); 4] = [
+    (Settled::Settled, "settled"),
+    (Settled::WarmupTooShort, "warm-up too short"),
+    (Settled::Drifting, "drifting"),
+    (Settled::TooShortToTell, "too short to tell"),
+];
+
+impl Client {
+    fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
+        let mut all = Self::default();
+        for r in records {
+            let h = &r.health;
+            let window_ns = r.measured.window_ns.max(1) as f64;
+            let fullest = h.workers.iter().map(|w| w.cpu_ns as f64 / window_ns).reduce(f64::max);
+            all.fullest = all.fullest.into_iter().chain(fullest).reduce(f64::max);
+            merge(&mut all.lag, &h.lag);
+            merge(&mut all.send_lag, &h.send_lag);
+            all.late_sends += h.late_sends;
+            all.lost += h.connections_lost;
+            all.memory = all.memory.max(Some(h.peak_memory_bytes).filter(|m| *m > 0));
+            let off = |ratio: &f64| (ratio - 1.0).abs();
+            let law = h.littles_law.map(|l| l.ratio);
+            all.law = all.law.into_iter().chain(law).max_by(|a, b| off(a).total_cmp(&off(b)));
+            if let Some(s) = &h.steadiness {
+                let place = VERDICTS.iter().position(|(v, _)| *v == s.verdict).unwrap_or(0);
+                all.settled[place] += 1;
+            }
+        }
+        all
+    }
+
+    /// Whether any record says anything of it; lost connections alone have been in records from the start.
+    fn is_known(&self) -> bool {
+        let times = self.fullest.is_some() || self.lag.is_some() || self.send_lag.is_some();
+        times || self.memory.is_some() || self.law.is_some() || self.judged() > 0
+    }
+
+    fn judged(&self) -> usize {
+        self.settled.iter().sum()
+    }
+
+    /// `2 settled, 1 drifting`.
+    fn settled_text(&self) -> Option<String> {
+        let each = |(n, (_, word)): (&usize, &(Settled, &str))| (*n > 0).then(|| format!("{n} {word}"));
+        let parts: Vec<String> = self.settled.iter().zip(&VERDICTS).filter_map(each).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+fn merge(sum: &mut Option<Histogram>, record: &HistogramRecord) {
+    if let Some(h) = Some(record).filter(|r| !r.is_empty()).and_then(|r| r.to_histogram().ok()) {
+        sum.get_or_insert_with(Histogram::new).merge(&h);
+    }
+}
+
+fn time(h: Option<&Histogram>, percent: f64) -> Option<String> {
+    h.and_then(|h| h.percentile_ns(percent)).map(duration_text)
+}
+
+fn maximum(h: Option<&Histogram>) -> Option<String> {
+    h.map(|h| duration_text(h.max_ns()))
+}
+
+fn share(value: f64) -> String {
+    format!("{} %", fixed(value * 100.0, 0))
+}
+
+/// Empty where no record says anything of the client's health, as records of older versions.
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let whole = Client::of(all.records);
+    if !whole.is_known() {
+        return Vec::new();
+    }
+    let explanation = "Load thread: the share of a processor that the fullest load thread used over the window, in the worst trial; above \
+                       90 % the trial counts as limited by the client. Lag: how late the event loops of the load threads woke from a probe \
+                       every 10 ms. Send lag: how late transactions of an open loop started although a connection was free; late sends \
+                       are those late by more than a millisecond. Memory: the most that the perbuck process had held so far. Little's law: \
+                       the share of the connections that throughput times mean service time accounts for, where it is furthest from 1. \
+                       Steadiness: whether the transactions completed per second had settled when the window opened, and stayed so. An \
+                       embedded database works on the load threads, so neither threads nor lag are measured there.";
+    let details = vec![paragraph(explanation), Block::Table(table(all))];
+    vec![paragraph(summary(&whole)), Block::Folded("Client health by point".to_owned(), details)]
+}
+
+/// The worst of all trials in a few words.
+fn summary(c: &Client) -> String {
+    let mut parts = Vec::new();
+    parts.extend(c.fullest.map(|s| format!("the fullest load thread used {} of a processor", share(s))));
+    let lag = time(c.lag.as_ref(), 99.0).zip(maximum(c.lag.as_ref()));
+    parts.extend(lag.map(|(p99, most)| format!("event loops woke {p99} late at the 99th percentile and {most} at most")));
+    if c.send_lag.is_some() {
+        let late = if c.late_sends == 0 { "no transaction".to_owned() } else { counted(c.late_sends as usize, "transaction") };
+        parts.push(format!("{late} started more than a millisecond late"));
+    }
+    parts.push(format!("{} lost", if c.lost == 1 { "1 connection was".to_owned() } else { were(c.lost) }));
+    parts.extend(c.memory.map(|m| format!("perbuck held {} of memory at most", bytes(m))));
+    parts.extend(c.law.map(|l| format!("Little's law gives {} where it is furthest from 1", fixed(l, 3))));
+    let mut text = format!("Over all trials {}.", list(&parts));
+    if let Some(settled) = c.settled_text() {
+        text += &format!(" Of {}: {settled}.", counted(c.judged(), "trial"));
+    }
+    text
+}
+
+fn were(n: u64) -> String {
+    if n == 0 { "no connection was".to_owned() } else { format!("{} connections were", thousands(n)) }
+}
+
+/// One row per point and contender; columns that no record fills are left out.
+fn table(all: &Context<'_>) -> Table {
+    let heads = [
+        "#Load thread, worst trial",
+        "#Lag p50",
+        "#Lag p99",
+        "#Lag at most",
+        "#Send lag p99",
+        "#Late sends",
+        "#Lost connections",
+        "#Peak memory",
+        "#Little's law, worst trial",
+        "Steadiness",
+    ];
+    let mut table = Table::new("Client health", &["Workload", all.words().head, "Contender"]);
+    let rows: Vec<([String; 3], [Option<String>; 10])> = cells(all)
+        .into_iter()
+        .map(|(workload, name, level, trials)| {
+            let c = Client::of(trials);
+            let names = [clean(workload), thousands(u64::from(level)), all.label(name)];
+            (names, figures(&c))
+        })
+        .collect();
+    let used: Vec<usize> = (0..heads.len()).filter(|i| rows.iter().any(|(_, f)| f[*i].is_some())).collect();
+    for i in &used {
+        let head = heads[*i];
+        table.columns.push(Column { head: head.trim_start_matches('#').to_owned(), numeric: head.starts_with('#') });
+    }
+    for (names, figures) in rows {
+        let mut cells: Vec<Cell> = names.into_iter().map(Cell::new).collect();
+        cells.extend(used.iter().map(|i| Cell::new(figures[*i].clone().unwrap_or_else(|| ABSENT.to_owned()))));
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+fn figures(c: &Client) -> [Option<String>; 10] {
+    let (lag, send_lag) = (c.lag.as_ref(), c.send_lag.as_ref());
+    [
+        c.fullest.map(share),
+        time(lag, 50.0),
+        time(lag, 99.0),
+        maximum(lag),
+        time(send_lag, 99.0),
+        send_lag.map(|_| thousands(c.late_sends)),
+        Some(thousands(c.lost)).filter(|_| c.is_known()),
+        c.memory.map(bytes),
+        c.law.map(|l| fixed(l, 3)),
+        c.settled_text(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use perbuck_core::littles_law;
+    use perbuck_core::run_record::{Health, WorkerHealth};
+    use perbuck_core::steady;
+
+    use super::*;
+
+    /// A record that says nothing but this of its client.
+    fn record(health: Health) -> RunRecord {
+        let text = include_str!("../../../../docs/schema/run-record.example.json");
+        let mut record = RunRecord::from_json(text).unwrap();
+        record.measured.window_ns = 10_000_000_000;
+        record.health = health;
+        record
+    }
+
+    fn lag(values: &[u64]) -> HistogramRecord {
+        let mut h = Histogram::new();
+        values.iter().for_each(|v| h.record(*v));
+        HistogramRecord::from_histogram(&h)
+    }
+
+    #[test]
+    fn the_worst_trial_stands_for_the_point() {
+        let worker = |cpu_ns| WorkerHealth { connections: 1, cpu_ns };
+        let health = |cpu: [u64; 2], n: u64, series: &[f64]| Health {
+            workers: cpu.map(worker).to_vec(),
+            lag: lag(&[n * 1_000_000; 100]),
+            littles_law: Some(littles_law::check(10, n, 1e7, 10_000_000_000)),
+            steadiness: Some(steady::judge(series, 0)),
+            peak_memory_bytes: n << 20,
+            connections_lost: 1,
+            ..Health::default()
+        };
+        let a = record(health([5_000_000_000, 1], 10_000, &[5.0; 60]));
+        let b = record(health([1, 8_000_000_000], 9_000, &[5.0; 10]));
+        let found = figures(&Client::of([&a, &b]));
+        let text = |i: usize| found[i].clone().unwrap_or_default();
+        assert_eq!((text(0), text(6), text(8)), ("80 %".to_owned(), "2".to_owned(), "0.900".to_owned()));
+        assert_eq!((text(7), text(9)), ("9.8 GiB".to_owned(), "1 settled, 1 too short to tell".to_owned()));
+        assert_eq!((found[4].clone(), found[5].clone()), (None, None));
+        let said = summary(&Client::of([&a, &b]));
+        assert!(said.contains("used 80 % of a processor") && said.contains("2 connections were lost"), "{said}");
+        assert!(said.ends_with("Of 2 trials: 1 settled, 1 too short to tell."), "{said}");
+    }
+
+    #[test]
+    fn older_records_say_nothing() {
+        let old = record(Health { connections_lost: 3, ..Health::default() });
+        assert!(!Client::of([&old]).is_known());
+    }
+}

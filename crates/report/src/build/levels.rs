@@ -1,0 +1,128 @@
+//! What the report calls the points of a study, and the load in words.
+
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::compare::WorkloadResult;
+use perbuck_core::load_model::Phase;
+use perbuck_core::study::Sweep;
+use perbuck_core::units::{duration_text, thousands};
+
+use crate::number::list;
+
+/// Names of what varies from point to point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// Heads a column.
+    pub(crate) head: &'static str,
+    /// Follows a number; also the title of an axis.
+    pub(crate) unit: &'static str,
+    /// One of them.
+    pub(crate) one: &'static str,
+    /// What is drawn at equal steps.
+    steps: &'static str,
+    /// The title of the figure of throughput.
+    pub(crate) throughput: &'static str,
+}
+
+impl Words {
+    /// Those of a sweep.
+    pub(crate) fn of(sweep: &Sweep) -> Self {
+        match (sweep.rates_per_s.is_empty(), sweep.phases.is_empty()) {
+            (false, _) => Self {
+                head: "Offered per second",
+                unit: sweep.level_unit(),
+                one: "offered rate",
+                steps: "measured rates",
+                throughput: "Throughput over the offered rate",
+            },
+            (true, true) => Self {
+                head: "Connections",
+                unit: "connections",
+                one: "connection count",
+                steps: "measured counts",
+                throughput: "Throughput over connections",
+            },
+            (true, false) => Self {
+                head: "Connections, at most",
+                unit: "connections at most",
+                one: "connection count",
+                steps: "measured counts",
+                throughput: "Throughput over time",
+            },
+        }
+    }
+
+    /// The title of an axis on which the levels stand at equal steps.
+    pub(crate) fn even(self) -> String {
+        format!("{} ({} at equal steps)", self.unit, self.steps)
+    }
+}
+
+/// All levels of a workload, ascending.
+pub(super) fn levels_of(w: &WorkloadResult) -> Vec<u32> {
+    let mut levels: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
+    levels.sort_unstable();
+    levels.dedup();
+    levels
+}
+
+/// How load is applied, where it is not simply a closed loop of so many connections.
+pub(super) fn load_text(sweep: &Sweep) -> Option<String> {
+    let phases = || format!("{} phases: {}", sweep.phases.len(), phases_text(&sweep.phases));
+    if sweep.is_open() {
+        let starts = match sweep.arrivals {
+            Arrivals::Poisson => "a Poisson process",
+            Arrivals::Uniform => "an even schedule",
+        };
+        let most = thousands(u64::from(sweep.connections.first().copied().unwrap_or(1)));
+        let text = format!("open loop: transactions are due by {starts}; at most {most} are in flight");
+        return Some(if sweep.phases.is_empty() { text } else { format!("{text}; {}", phases()) });
+    }
+    (!sweep.phases.is_empty()).then(|| format!("closed loop in {}", phases()))
+}
+
+/// How intended starts lie in time.
+pub(super) fn arrivals_text(arrivals: Arrivals) -> &'static str {
+    match arrivals {
+        Arrivals::Poisson => "Poisson process",
+        Arrivals::Uniform => "evenly spaced",
+    }
+}
+
+/// `30 s at 500/s, 1 min at 500/s to 2000/s`.
+pub(super) fn phases_text(phases: &[Phase]) -> String {
+    let each = |p: &Phase| format!("{} at {}", duration_text(p.length_ns), p.load.text());
+    list(&phases.iter().map(each).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use perbuck_core::study::Study;
+
+    use super::*;
+
+    fn sweep(lines: &str) -> Sweep {
+        let start = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[workload]]\nname = \"w\"\nkind = \"sysbench\"\n";
+        Study::read("s.toml", &format!("{start}[sweep]\n{lines}\n")).unwrap().sweep
+    }
+
+    #[test]
+    fn points_are_called_what_they_are() {
+        let closed = sweep("connections = [1, 8]");
+        assert_eq!(Words::of(&closed).even(), "connections (measured counts at equal steps)");
+        assert_eq!(load_text(&closed), None);
+        let open = sweep("rate = [100, 200]\nconnections = [1500]\narrivals = \"uniform\"");
+        assert_eq!(Words::of(&open).unit, "transactions/s offered");
+        let text = "open loop: transactions are due by an even schedule; at most 1,500 are in flight";
+        assert_eq!(load_text(&open).unwrap(), text);
+    }
+
+    #[test]
+    fn phases_are_told_in_order() {
+        let closed = sweep("phases = [{ time = \"60s\", connections = 1 }, { time = \"2m\", connections = 64 }]");
+        assert_eq!(load_text(&closed).unwrap(), "closed loop in 2 phases: 60 s at 1 connection and 2 min at 64 connections");
+        let open =
+            sweep("connections = [8]\nphases = [{ time = \"30s\", rate = 500 }, { time = \"30s\", rate = 500, to = 2000 }]");
+        assert!(load_text(&open).unwrap().ends_with("; 2 phases: 30 s at 500/s and 30 s at 500/s to 2000/s"));
+        assert_eq!(Words::of(&open).head, "Connections, at most");
+    }
+}
