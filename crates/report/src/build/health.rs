@@ -18,13 +18,15 @@ struct Client {
     fullest: Option<f64>,
     lag: Option<Histogram>,
     send_lag: Option<Histogram>,
-    late_sends: u64,
     lost: u64,
     memory: Option<u64>,
     /// Little's law where it is furthest from 1.
     law: Option<f64>,
     settled: [usize; 4],
 }
+
+/// A start that is late by more than this is counted: one millisecond.
+const LATE_NS: u64 = 1_000_000;
 
 /// The verdicts on steadiness in their order, with their words.
 const VERDICTS: [(Settled, &str); 4] = [
@@ -44,7 +46,6 @@ impl Client {
             all.fullest = all.fullest.into_iter().chain(fullest).reduce(f64::max);
             merge(&mut all.lag, &h.lag);
             merge(&mut all.send_lag, &h.send_lag);
-            all.late_sends += h.late_sends;
             all.lost += h.connections_lost;
             all.memory = all.memory.max(Some(h.peak_memory_bytes).filter(|m| *m > 0));
             let off = |ratio: &f64| (ratio - 1.0).abs();
@@ -62,6 +63,13 @@ impl Client {
     fn is_known(&self) -> bool {
         let times = self.fullest.is_some() || self.lag.is_some() || self.send_lag.is_some();
         times || self.memory.is_some() || self.law.is_some() || self.judged() > 0
+    }
+
+    /// Starts that were late by more than a millisecond: from the histogram, since not every record has filled the counter
+    /// beside it.
+    fn late_sends(&self) -> u64 {
+        let buckets = self.send_lag.iter().flat_map(Histogram::buckets);
+        buckets.filter(|(ns, _)| *ns > LATE_NS).map(|(_, count)| count).sum()
     }
 
     fn judged(&self) -> usize {
@@ -118,7 +126,8 @@ fn summary(c: &Client) -> String {
     let lag = time(c.lag.as_ref(), 99.0).zip(maximum(c.lag.as_ref()));
     parts.extend(lag.map(|(p99, most)| format!("event loops woke {p99} late at the 99th percentile and {most} at most")));
     if c.send_lag.is_some() {
-        let late = if c.late_sends == 0 { "no transaction".to_owned() } else { counted(c.late_sends as usize, "transaction") };
+        let late =
+            if c.late_sends() == 0 { "no transaction".to_owned() } else { counted(c.late_sends() as usize, "transaction") };
         parts.push(format!("{late} started more than a millisecond late"));
     }
     parts.push(format!("{} lost", if c.lost == 1 { "1 connection was".to_owned() } else { were(c.lost) }));
@@ -179,7 +188,7 @@ fn figures(c: &Client) -> [Option<String>; 10] {
         time(lag, 99.0),
         maximum(lag),
         time(send_lag, 99.0),
-        send_lag.map(|_| thousands(c.late_sends)),
+        send_lag.map(|_| thousands(c.late_sends())),
         Some(thousands(c.lost)).filter(|_| c.is_known()),
         c.memory.map(bytes),
         c.law.map(|l| fixed(l, 3)),
@@ -232,6 +241,13 @@ mod tests {
         let said = summary(&Client::of([&a, &b]));
         assert!(said.contains("used 80 % of a processor") && said.contains("2 connections were lost"), "{said}");
         assert!(said.ends_with("Of 2 trials: 1 settled, 1 too short to tell."), "{said}");
+    }
+
+    #[test]
+    fn late_starts_are_counted_from_their_histogram() {
+        let client = Client::of([&record(Health { send_lag: lag(&[10, 900_000, 1_100_000, 5_000_000]), ..Health::default() })]);
+        assert_eq!(figures(&client)[5].as_deref(), Some("2"));
+        assert!(summary(&client).contains("2 transactions started more than a millisecond late"), "{}", summary(&client));
     }
 
     #[test]
