@@ -234,7 +234,7 @@ fn where_even_the_lowest_rate_breaks_the_objective_the_way_out_is_named() {
     assert!(failed.out.contains("< 10/s") && failed.out.contains("broken in 1 of 1 trial at 10/s"), "{failed:#?}");
     let again = desk.perbuck(&arguments);
     assert_eq!((again.code, again.out), (Some(1), failed.out));
-    assert!(again.err.contains("1 trials are on disk; the search is over"), "{}", again.err);
+    assert!(again.err.contains("1 trial is on disk; the search is over"), "{}", again.err);
     let lower = desk.perbuck(&[&arguments[..], &["--from=50"]].concat());
     assert!(lower.code == Some(1) && lower.err.contains("full, rw at 50/s"), "{lower:#?}");
 }

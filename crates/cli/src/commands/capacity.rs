@@ -21,7 +21,7 @@ use crate::error::{CliError, Exit};
 use crate::inputs::{self, Inputs};
 use crate::progress::{Progress, second_text};
 use crate::stage::{self, Stage};
-use crate::store::Store;
+use crate::store::{CAPACITY_FOLDER, Store};
 use crate::trial::{self, Context, Task};
 
 /// Searches for every chosen contender and workload, and says what was found.
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
     if arguments.json {
         print_json(&found)?;
     } else {
-        print(&show::text(&inputs.study, &terms, &found))?;
+        print(&show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER)))?;
     }
     let nothing: Vec<String> = found.iter().filter_map(Found::nothing_kept).collect();
     if nothing.is_empty() {
@@ -111,7 +111,8 @@ fn search(
         missing |= !over || !hunt.written();
         if hunt.trials > 0 {
             let rest = if over { "the search is over" } else { "going on" };
-            progress.line(&format!("{}: {} trials are on disk; {rest}", hunt.title(), hunt.trials));
+            let trials = if hunt.trials == 1 { "1 trial is".to_owned() } else { format!("{} trials are", hunt.trials) };
+            progress.line(&format!("{}: {trials} on disk; {rest}", hunt.title()));
         }
     }
     if !missing {

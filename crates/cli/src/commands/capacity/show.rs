@@ -1,5 +1,7 @@
 //! What a search tells people and programs.
 
+use std::path::Path;
+
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityResult, CapacityRule, ProbeResult, Votes};
 use perbuck_core::run_record::{Flag, RunRecord};
@@ -88,13 +90,14 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
 }
 
 /// What was found, for standard output.
-pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>]) -> String {
+pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>], folder: &Path) -> String {
     let arrivals = match terms.arrivals {
         Arrivals::Poisson => "Poisson",
         Arrivals::Uniform => "uniform",
     };
     let load = format!("open loop, {arrivals} arrivals, at most {} in flight", thousands(u64::from(terms.connections)));
     let trial = format!("{} after {} of warm-up", duration_text(terms.duration_ns), duration_text(terms.warmup_ns));
+    let facts = [("Load", load), ("Each trial", trial), ("On disk in", folder.display().to_string())];
     let said = |f: &Found<'_>| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
     let note = "In brackets, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
                 Few trials say little; more --repeats narrow it.";
@@ -106,7 +109,7 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>]) -> String 
         answers: found.iter().map(said).collect(),
         price_note: String::new(),
         cards: Vec::new(),
-        facts: vec![("Load".to_owned(), load), ("Each trial".to_owned(), trial)],
+        facts: facts.map(|(label, value)| (label.to_owned(), value)).to_vec(),
         sections: vec![Section { id: "capacity", title: "Capacity".to_owned(), blocks }],
         data: String::new(),
     })
@@ -118,7 +121,8 @@ fn table(found: &[Found<'_>]) -> Table {
         [("Contender", false), ("Workload", false), ("Capacity", true), ("Bracket", true), ("Kept", true), ("Broken", true)];
     let row = |f: &Found<'_>| Row { kind: RowKind::Plain, cells: cells(f) };
     Table {
-        caption: "Highest rate at which the objective was kept, and the lowest above it at which it was not".to_owned(),
+        caption: "In transactions per second: the highest rate at which the objective was kept, and the lowest above it at which it was broken"
+            .to_owned(),
         columns: heads.into_iter().map(column).collect(),
         rows: found.iter().map(row).collect(),
     }
