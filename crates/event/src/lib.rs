@@ -22,6 +22,6 @@ pub mod tcp;
 mod timer;
 mod wake;
 
-pub use local::{block_on, block_on_simulated, now, yield_now};
+pub use local::{block_on, block_on_simulated, now, wake_current, yield_now};
 pub use tasks::TaskSet;
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};

@@ -28,7 +28,7 @@ struct Task {
 /// The state of a loop, shared by everything that runs in it.
 pub(crate) struct Loop {
     /// `None` inside while a task is being polled.
-    tasks: RefCell<Slab<Option<Box<Task>>>>,
+    tasks: RefCell<Slab<Option<Task>>>,
     ready: RefCell<VecDeque<usize>>,
     /// The batch of tasks whose sockets have news; kept for its memory.
     woken: RefCell<Vec<usize>>,
@@ -79,6 +79,12 @@ pub fn now() -> Instant {
     simulated.unwrap_or_else(Instant::now)
 }
 
+/// Marks the task that is being polled as ready, so that it is polled again after the others had their turn.
+#[inline]
+pub fn wake_current() {
+    with(|this| this.wake(this.current.get()));
+}
+
 /// Lets everything else that is ready run first.
 #[inline]
 pub fn yield_now() -> impl Future<Output = ()> {
@@ -87,7 +93,7 @@ pub fn yield_now() -> impl Future<Output = ()> {
         if std::mem::replace(&mut yielded, true) {
             return Poll::Ready(());
         }
-        with(|this| this.wake(this.current.get()));
+        wake_current();
         Poll::Pending
     })
 }
@@ -193,7 +199,7 @@ impl Loop {
         let entry = tasks.vacant_entry();
         let id = entry.key();
         let waker = Waker::from(Arc::new(TaskWaker { task: id, remote: self.remote.clone() }));
-        entry.insert(Some(Box::new(Task { future: Box::pin(future), waker })));
+        entry.insert(Some(Task { future: Box::pin(future), waker }));
         self.wake(id);
         id
     }
@@ -207,7 +213,7 @@ impl Loop {
         drop(killed);
     }
 
-    fn take_any(&self) -> Option<Option<Box<Task>>> {
+    fn take_any(&self) -> Option<Option<Task>> {
         let mut tasks = self.tasks.borrow_mut();
         let id = tasks.iter().next().map(|(id, _)| id)?;
         tasks.try_remove(id)

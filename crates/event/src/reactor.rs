@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::event::Source;
@@ -20,7 +19,7 @@ const ALARM: Token = Token(usize::MAX);
 #[cfg(target_os = "linux")]
 const TIMER: Token = Token(usize::MAX - 1);
 
-/// What is known of a socket.
+/// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     /// A read may find something.
@@ -34,7 +33,7 @@ pub(crate) struct Readiness {
 pub(crate) struct Reactor {
     poll: RefCell<Poll>,
     events: RefCell<Events>,
-    sources: RefCell<Slab<Rc<Readiness>>>,
+    sources: RefCell<Slab<Readiness>>,
     #[cfg(target_os = "linux")]
     timer: timer::PreciseTimer,
 }
@@ -110,15 +109,20 @@ impl Reactor {
     }
 
     /// Enters a socket that is being connected.
-    pub(crate) fn register(&self, io: &mut impl Source, interest: Interest) -> io::Result<(usize, Rc<Readiness>)> {
-        let readiness = Rc::new(Readiness::default());
-        let token = self.sources.borrow_mut().insert(readiness.clone());
+    pub(crate) fn register(&self, io: &mut impl Source, interest: Interest) -> io::Result<usize> {
+        let token = self.sources.borrow_mut().insert(Readiness::default());
         let entered = self.poll.borrow().registry().register(io, Token(token), interest);
         if let Err(error) = entered {
             self.sources.borrow_mut().try_remove(token);
             return Err(error);
         }
-        Ok((token, readiness))
+        Ok(token)
+    }
+
+    /// What is known of a socket that is registered.
+    #[inline]
+    pub(crate) fn with_readiness<T>(&self, token: usize, f: impl FnOnce(&Readiness) -> T) -> Option<T> {
+        self.sources.borrow().get(token).map(f)
     }
 
     /// Changes what a socket waits for.

@@ -3,8 +3,11 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
+
+use pin_project_lite::pin_project;
 
 use crate::local;
 
@@ -21,6 +24,33 @@ struct Shared<T> {
     waiting: Option<Waker>,
 }
 
+pin_project! {
+    /// A task of a set. Written by hand, because an `async` block that awaits a captured future holds it twice.
+    struct Member<F, T> {
+        #[pin]
+        future: F,
+        shared: Rc<RefCell<Shared<T>>>,
+    }
+}
+
+impl<T, F: Future<Output = T>> Future for Member<F, T> {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let output = ready!(this.future.poll(cx));
+        let me = local::with(|this| this.current());
+        let mut shared = this.shared.borrow_mut();
+        shared.running.retain(|id| *id != me);
+        shared.ended.push_back(output);
+        if let Some(waiting) = shared.waiting.take() {
+            waiting.wake();
+        }
+        Poll::Ready(())
+    }
+}
+
 impl<T: 'static> Default for TaskSet<T> {
     fn default() -> Self {
         let shared = Shared { ended: VecDeque::new(), running: Vec::new(), waiting: None };
@@ -31,17 +61,7 @@ impl<T: 'static> Default for TaskSet<T> {
 impl<T: 'static> TaskSet<T> {
     /// Starts a task; it is polled first after this call.
     pub fn spawn(&mut self, future: impl Future<Output = T> + 'static) {
-        let shared = self.shared.clone();
-        let task = async move {
-            let output = future.await;
-            let me = local::with(|this| this.current());
-            let mut shared = shared.borrow_mut();
-            shared.running.retain(|id| *id != me);
-            shared.ended.push_back(output);
-            if let Some(waiting) = shared.waiting.take() {
-                waiting.wake();
-            }
-        };
+        let task = Member { future, shared: self.shared.clone() };
         let id = local::with(|this| this.spawn(task));
         self.shared.borrow_mut().running.push(id);
     }

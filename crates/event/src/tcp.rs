@@ -15,7 +15,6 @@ use crate::reactor::Readiness;
 pub struct TcpStream {
     io: mio::net::TcpStream,
     token: usize,
-    readiness: Rc<Readiness>,
     home: Rc<Loop>,
     /// A write found no room, so the loop tells when there is some.
     waits_for_room: bool,
@@ -47,8 +46,8 @@ impl TcpStream {
         let mut io = mio::net::TcpStream::connect(address)?;
         let home = local::with(Rc::clone);
         let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
-        let (token, readiness) = reactor.register(&mut io, Interest::READABLE | Interest::WRITABLE)?;
-        let mut stream = Self { io, token, readiness, home, waits_for_room: true };
+        let token = reactor.register(&mut io, Interest::READABLE | Interest::WRITABLE)?;
+        let mut stream = Self { io, token, home, waits_for_room: true };
         poll_fn(|_| stream.poll_connected()).await?;
         Ok(stream)
     }
@@ -65,9 +64,15 @@ impl TcpStream {
         }
     }
 
+    /// Asks what is known of the socket. It is registered as long as it lives.
+    #[inline]
+    fn readiness<T: Default>(&self, f: impl FnOnce(&Readiness) -> T) -> T {
+        self.home.reactor.as_ref().and_then(|reactor| reactor.with_readiness(self.token, f)).unwrap_or_default()
+    }
+
     #[inline]
     fn pending<T>(&self) -> Poll<T> {
-        self.readiness.task.set(self.home.current());
+        self.readiness(|r| r.task.set(self.home.current()));
         Poll::Pending
     }
 
@@ -84,24 +89,24 @@ impl TcpStream {
     /// Ready when a read is worth trying.
     #[inline]
     pub fn poll_readable(&mut self) -> Poll<()> {
-        if self.readiness.readable.get() { Poll::Ready(()) } else { self.pending() }
+        if self.readiness(|r| r.readable.get()) { Poll::Ready(()) } else { self.pending() }
     }
 
     /// Reads what is there; 0 is the end. A read is tried only after the loop has heard of something, and one that
     /// leaves room in the buffer has emptied the socket: so an answer costs one system call.
     #[inline]
     pub fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
-        if !self.readiness.readable.get() {
+        if !self.readiness(|r| r.readable.get()) {
             return self.pending();
         }
         loop {
             match self.io.read(room) {
                 Ok(count) => {
-                    self.readiness.readable.set(count == room.len() || self.readiness.closed.get());
+                    self.readiness(|r| r.readable.set(count == room.len() || r.closed.get()));
                     return Poll::Ready(Ok(count));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.readiness.readable.set(false);
+                    self.readiness(|r| r.readable.set(false));
                     return self.pending();
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

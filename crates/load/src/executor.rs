@@ -319,6 +319,7 @@ fn add_worker(
     whole.add(&recorder.statements_whole_run());
     health.connections_lost += recorder.lost;
     health.reconnects += recorder.reconnects;
+    health.late_sends += recorder.late_sends;
     health.drained += recorder.drained();
     gaps.push(recorder.gaps);
     for (code, error) in recorder.errors {

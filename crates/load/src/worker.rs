@@ -73,13 +73,27 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         };
         let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
         let kind = terminal.kind(&operation);
-        let (outcome, retries) = lane.attempts(&mut terminal, &mut connection, &mut operation).await?;
+        let mut retries = 0;
+        let outcome = loop {
+            let Some(open) = connection.as_mut() else { break Outcome::Failed };
+            let error = match terminal.transaction(open, &mut operation).await {
+                Ok(done) if done.rolled_back => break Outcome::RolledBack,
+                Ok(_) => break Outcome::Committed,
+                Err(error) => error,
+            };
+            // Boxed, so that what is rare takes no room in every terminal's task.
+            if !Box::pin(lane.settle(&error, &mut connection, retries)).await? {
+                break Outcome::Failed;
+            }
+            retries += 1;
+            operation.rng = OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence);
+        };
         let finished_ns = common.window.now_ns();
         let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
         let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements };
         common.recorder.borrow_mut().record(sample);
         lane.ended();
-        now = if connection.is_some() { finished_ns } else { lane.reconnect(&mut connection).await? };
+        now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
         sequence += 1;
     }
     if let Some(open) = connection {
@@ -120,36 +134,14 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         self.common.window.now_ns()
     }
 
-    /// Tries one operation until it ends. On return the connection is `None` if it was lost on the way.
-    async fn attempts(
-        &self,
-        terminal: &mut W::Terminal,
-        connection: &mut Option<Connection<D::Session>>,
-        operation: &mut Operation,
-    ) -> Result<(Outcome, u32), RunError> {
-        let mut retries = 0;
-        loop {
-            let Some(open) = connection.as_mut() else { return Ok((Outcome::Failed, retries)) };
-            let error = match terminal.transaction(open, operation).await {
-                Ok(done) if done.rolled_back => return Ok((Outcome::RolledBack, retries)),
-                Ok(_) => return Ok((Outcome::Committed, retries)),
-                Err(error) => error,
-            };
-            self.settle(&error, connection).await?;
-            let common = &self.common;
-            let again = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.max_attempts;
-            // Past the end of the window, or asked to stop, nobody tries for ever.
-            if !again || common.stop.requested() || common.window.now_ns() >= common.window.length_ns {
-                return Ok((Outcome::Failed, retries));
-            }
-            retries += 1;
-            operation.rng = OpRng::at(self.id.seed, u64::from(self.id.index), operation.sequence);
-        }
-    }
-
-    /// Counts an error and leaves the connection without an open transaction, or lost.
+    /// Counts an error and leaves the connection without an open transaction, or lost. Whether to try again.
     #[cold]
-    async fn settle(&self, error: &DriverError, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
+    async fn settle(
+        &self,
+        error: &DriverError,
+        connection: &mut Option<Connection<D::Session>>,
+        retries: u32,
+    ) -> Result<bool, RunError> {
         self.common.recorder.borrow_mut().error(error);
         match error.class {
             ErrorClass::Refused | ErrorClass::Fatal => return Err(RunError::Fatal(error.clone())),
@@ -169,7 +161,10 @@ impl<D: Driver, W: Workload> Lane<D, W> {
                 }
             }
         }
-        Ok(())
+        let common = &self.common;
+        let again = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.max_attempts;
+        // Past the end of the window, or asked to stop, nobody tries for ever.
+        Ok(again && !common.stop.requested() && common.window.now_ns() < common.window.length_ns)
     }
 
     /// Gives up a connection, keeping what it counted.

@@ -1,6 +1,8 @@
 //! The answer to a statement ("COM_QUERY Response", "Binary Protocol Resultset"): OK, an error, or a result set, and
 //! after each perhaps another.
 
+use std::ops::Range;
+
 use perbuck_load::driver::Effect;
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
@@ -25,24 +27,53 @@ pub(super) enum Form {
     Binary,
 }
 
+/// What comes next in an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// OK, an error, or the number of columns.
+    Head,
+    /// So many definitions of columns.
+    Definitions(usize),
+    /// The packet that ends the definitions, from servers that send one.
+    EndOfDefinitions,
+    /// A row, or the packet that ends them.
+    Row,
+}
+
 /// Reads answers; keeps what it needs from one to the next.
 pub(super) struct ResultReader {
     deprecate_eof: bool,
     /// Status flags of the last answer.
     pub(super) status: u16,
+    next: Next,
+    /// The effect of the parts before this one; once there were rows, further ones are not wanted.
+    effect: Option<Effect>,
+    /// Memory that the kept rows take, about.
+    kept: usize,
     /// Columns of the rows being kept.
     columns: Vec<Column>,
 }
 
 impl ResultReader {
     pub(super) fn new(capabilities: u32, status: u16) -> Self {
-        Self { deprecate_eof: capabilities & capability::DEPRECATE_EOF != 0, status, columns: Vec::new() }
+        let deprecate_eof = capabilities & capability::DEPRECATE_EOF != 0;
+        Self { deprecate_eof, status, next: Next::Head, effect: None, kept: 0, columns: Vec::new() }
+    }
+
+    /// A new answer is waited for.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        (self.next, self.effect, self.kept) = (Next::Head, None, 0);
     }
 
     /// The answer that nearly always comes: an OK or a result set, all of it there. `None` where it is anything else, of
-    /// which then nothing was taken: [`Self::read`] will say what it is.
+    /// which then nothing was taken: [`Self::advance`] will say what it is.
     #[inline]
     pub(super) fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
+        if self.next != Next::Head || self.effect.is_some() {
+            // The beginning is gone.
+            return None;
+        }
         let (bytes, sequence) = wire.arrived();
         let (effect, done) = match bytes.get(4)? {
             0x00 => scan_ok(bytes, sequence)?,
@@ -66,78 +97,130 @@ impl ResultReader {
         Some(effect)
     }
 
-    /// Reads the whole answer. The effect and the rows are those of its first part that is a result set, or else of
-    /// its last part: a stored procedure answers with its results and then with an OK.
-    #[inline]
-    pub(super) async fn read(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Effect, DriverError> {
-        let mut effect = self.read_part(wire, form, rows).await?;
-        while self.status & status::MORE_RESULTS != 0 {
-            let mut further = Rows::default();
-            let has_rows = effect == Effect::ResultSet;
-            let next = self.read_part(wire, form, if has_rows { &mut further } else { &mut *rows }).await?;
-            effect = if has_rows { effect } else { next };
+    /// Reads what has arrived of the answer; `None` where more must come. The effect and the rows are those of its first
+    /// part that is a result set, or else of its last part: a stored procedure answers with its results and then with
+    /// an OK.
+    pub(super) fn advance(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+        while let Some(packet) = wire.take()? {
+            let ended = match self.next {
+                Next::Head => self.head(wire, &packet, rows)?,
+                Next::Definitions(left) => self.definition(wire, &packet, left, rows)?,
+                Next::EndOfDefinitions => {
+                    if Done::parse_end(wire.bytes(&packet), false).is_err() {
+                        return Err(not_a_definition(wire, &packet));
+                    }
+                    self.next = Next::Row;
+                    None
+                }
+                Next::Row => self.row(wire, &packet, form, rows)?,
+            };
+            if let Some(effect) = ended {
+                // Of several parts the first with rows counts.
+                let first = self.effect.filter(|e| *e == Effect::ResultSet);
+                self.effect = Some(first.unwrap_or(effect));
+                self.next = Next::Head;
+                if self.status & status::MORE_RESULTS == 0 {
+                    wire.answered();
+                    return Ok(self.effect);
+                }
+            }
         }
-        wire.answered();
-        Ok(effect)
+        Ok(None)
     }
 
-    #[inline]
-    async fn read_part(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Effect, DriverError> {
-        let packet = wire.packet().await?;
-        let columns = match wire.bytes(&packet) {
+    /// Whether the rows of this part are wanted.
+    fn wanted(&self) -> bool {
+        self.effect != Some(Effect::ResultSet)
+    }
+
+    fn head(&mut self, wire: &mut Wire, packet: &Range<usize>, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+        let columns = match wire.bytes(packet) {
             payload @ [0x00, ..] => {
                 let done = Done::parse_ok(payload).map_err(|why| wire.malformed(why))?;
                 self.status = done.status;
-                return Ok(Effect::Affected(done.affected));
+                return Ok(Some(Effect::Affected(done.affected)));
             }
-            [0xff, ..] => return Err(wire.server_error(&packet)),
+            [0xff, ..] => return Err(wire.server_error(packet)),
             [0xfb, ..] => return Err(wire.malformed(Malformed("it asks for a file of this machine, which nobody offered"))),
             payload => column_count(payload).map_err(|why| wire.malformed(why))?,
         };
-        let end = if rows.keeps() {
-            self.read_definitions(wire, columns).await?;
-            self.keep_rows(wire, form, rows).await?
-        } else {
-            self.skip_definitions(wire, columns).await?;
-            wire.count_rows(rows).await?
-        };
-        match wire.bytes(&end) {
-            [0xff, ..] => Err(wire.server_error(&end)),
-            payload => {
-                let done = Done::parse_end(payload, self.deprecate_eof).map_err(|why| wire.malformed(why))?;
-                self.status = done.status;
-                Ok(Effect::ResultSet)
-            }
+        if self.wanted() {
+            rows.start(rows.keeps());
         }
+        self.columns.clear();
+        self.next = Next::Definitions(columns);
+        Ok(None)
     }
 
-    /// Passes over the definitions of columns or parameters.
-    #[inline]
+    fn definition(
+        &mut self,
+        wire: &mut Wire,
+        packet: &Range<usize>,
+        left: usize,
+        rows: &Rows,
+    ) -> Result<Option<Effect>, DriverError> {
+        let payload = wire.bytes(packet);
+        if rows.keeps() {
+            match Column::parse(payload) {
+                Ok(column) => self.columns.push(column),
+                Err(_) => return Err(not_a_definition(wire, packet)),
+            }
+        } else if payload.first().is_none_or(|byte| *byte >= 0xfb) {
+            // Every definition begins with the catalogue's name, "def".
+            return Err(not_a_definition(wire, packet));
+        }
+        self.next = match left {
+            2.. => Next::Definitions(left - 1),
+            _ if self.deprecate_eof => Next::Row,
+            _ => Next::EndOfDefinitions,
+        };
+        Ok(None)
+    }
+
+    fn row(
+        &mut self,
+        wire: &mut Wire,
+        packet: &Range<usize>,
+        form: Form,
+        rows: &mut Rows,
+    ) -> Result<Option<Effect>, DriverError> {
+        if wire.ends_rows(packet) {
+            return match wire.bytes(packet) {
+                [0xff, ..] => Err(wire.server_error(packet)),
+                payload => {
+                    let done = Done::parse_end(payload, self.deprecate_eof).map_err(|why| wire.malformed(why))?;
+                    self.status = done.status;
+                    Ok(Some(Effect::ResultSet))
+                }
+            };
+        }
+        if !self.wanted() {
+            return Ok(None);
+        }
+        if !rows.keeps() {
+            rows.end_row();
+            return Ok(None);
+        }
+        // A cell costs memory of its own, however short it is.
+        self.kept += packet.len() + self.columns.len() * 32;
+        if self.kept > MAX_KEPT_BYTES {
+            return Err(wire.malformed(Malformed("it sends more rows to be kept than fit into 1 GiB")));
+        }
+        let row = match form {
+            Form::Binary => keep_binary_row(wire.bytes(packet), &self.columns, rows),
+            Form::Text => keep_text_row(wire.bytes(packet), &self.columns, rows),
+        };
+        row.map(|()| None).map_err(|why| wire.malformed(why))
+    }
+
+    /// Passes over the definitions of parameters or columns of a prepared statement.
     pub(super) async fn skip_definitions(&self, wire: &mut Wire, count: usize) -> Result<(), DriverError> {
         for _ in 0..count {
             let packet = wire.packet().await?;
-            // Every definition begins with the catalogue's name, "def".
             if wire.bytes(&packet).first().is_none_or(|byte| *byte >= 0xfb) {
                 return Err(not_a_definition(wire, &packet));
             }
         }
-        self.end_of_definitions(wire, count).await
-    }
-
-    async fn read_definitions(&mut self, wire: &mut Wire, count: usize) -> Result<(), DriverError> {
-        self.columns.clear();
-        for _ in 0..count {
-            let packet = wire.packet().await?;
-            match Column::parse(wire.bytes(&packet)) {
-                Ok(column) => self.columns.push(column),
-                Err(_) => return Err(not_a_definition(wire, &packet)),
-            }
-        }
-        self.end_of_definitions(wire, count).await
-    }
-
-    #[inline]
-    async fn end_of_definitions(&self, wire: &mut Wire, count: usize) -> Result<(), DriverError> {
         if self.deprecate_eof || count == 0 {
             return Ok(());
         }
@@ -145,26 +228,6 @@ impl ResultReader {
         match Done::parse_end(wire.bytes(&packet), false) {
             Ok(_) => Ok(()),
             Err(_) => Err(not_a_definition(wire, &packet)),
-        }
-    }
-
-    async fn keep_rows(&self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<std::ops::Range<usize>, DriverError> {
-        let mut kept = 0_usize;
-        loop {
-            let packet = wire.packet().await?;
-            if wire.ends_rows(&packet) {
-                return Ok(packet);
-            }
-            // A cell costs memory of its own, however short it is.
-            kept += packet.len() + self.columns.len() * 32;
-            if kept > MAX_KEPT_BYTES {
-                return Err(wire.malformed(Malformed("it sends more rows to be kept than fit into 1 GiB")));
-            }
-            let row = match form {
-                Form::Binary => keep_binary_row(wire.bytes(&packet), &self.columns, rows),
-                Form::Text => keep_text_row(wire.bytes(&packet), &self.columns, rows),
-            };
-            row.map_err(|why| wire.malformed(why))?;
         }
     }
 }
@@ -252,7 +315,7 @@ fn column_count(payload: &[u8]) -> Parsed<usize> {
 
 /// A server may still fail where it should describe a column.
 #[cold]
-fn not_a_definition(wire: &mut Wire, packet: &std::ops::Range<usize>) -> DriverError {
+fn not_a_definition(wire: &mut Wire, packet: &Range<usize>) -> DriverError {
     match wire.bytes(packet) {
         [0xff, ..] => wire.server_error(packet),
         _ => wire.malformed(Malformed("the definition of a column was expected")),

@@ -1,6 +1,7 @@
 //! COM_STMT_EXECUTE: the one packet that a load generator sends all day.
 
 use perbuck_load::values::{Params, Value, write_decimal};
+use smallvec::{SmallVec, smallvec};
 
 use super::bytes::put_lenenc_bytes;
 use super::packets::PrepareOk;
@@ -16,14 +17,14 @@ const VAR_STRING: u8 = 0xfd;
 pub(super) struct Prepared {
     id: u32,
     /// The type of each parameter when it was sent last.
-    types: Vec<u8>,
+    types: SmallVec<[u8; 16]>,
     /// Whether the server knows `types`; it keeps them from one execution to the next.
     types_known: bool,
 }
 
 impl Prepared {
     pub(super) fn new(ok: PrepareOk) -> Self {
-        Self { id: ok.id, types: vec![NULL; usize::from(ok.params)], types_known: false }
+        Self { id: ok.id, types: smallvec![NULL; usize::from(ok.params)], types_known: false }
     }
 
     pub(super) fn id(&self) -> u32 {

@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use perbuck_load::values::Rows;
-
 use super::bytes::{Malformed, Parsed};
 
 /// A packet of this length is continued by the next one.
@@ -176,18 +174,6 @@ impl Inbox {
         self.sequence = self.sequence.wrapping_add(parts.len() as u8);
         self.start = at;
         Ok(Some(first..joined))
-    }
-
-    /// Counts the rows that have arrived, without a look into them, up to the packet that ends them.
-    #[inline]
-    pub(super) fn count_rows(&mut self, rows: &mut Rows) -> Parsed<Option<Range<usize>>> {
-        while let Some(packet) = self.take()? {
-            if self.ends_rows(&packet) {
-                return Ok(Some(packet));
-            }
-            rows.end_row();
-        }
-        Ok(None)
     }
 
     /// Whether the packet ends a result set: EOF, the OK that stands for it, or an error. A text row may begin with

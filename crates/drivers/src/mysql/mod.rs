@@ -24,6 +24,8 @@ mod answer;
 mod auth;
 mod bulk;
 mod bytes;
+#[cfg(feature = "canned")]
+pub mod canned;
 mod cells;
 mod certificates;
 mod errors;

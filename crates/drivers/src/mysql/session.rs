@@ -1,8 +1,10 @@
 //! One connection as the engine uses it ("Command Phase"). The hot path is [`Session::execute`]: one write, one read,
 //! rows counted where they lie.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -34,6 +36,14 @@ enum Slot {
     Prepared(Prepared),
     /// The server would not prepare it: sent as text, with values in these places.
     Text(Vec<usize>),
+}
+
+/// How far a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    NotYet,
+    Sends,
+    Waits,
 }
 
 /// A connection to a MySQL-protocol server.
@@ -70,39 +80,47 @@ impl MysqlSession {
 
     /// As [`Self::run`]; values in the text may be any bytes.
     pub(super) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
-        self.text_query(sql).await?;
-        let mut ignored = Rows::default();
-        self.reader.read(&mut self.wire, Form::Text, &mut ignored).await
+        self.put_query(sql)?;
+        self.ask(Form::Text, &mut Rows::default()).await
     }
 
-    /// A text without rows, on the hot path.
     #[inline]
-    async fn short(&mut self, sql: &[u8]) -> Result<(), DriverError> {
+    fn put_query(&mut self, sql: &[u8]) -> Result<(), DriverError> {
         let out = self.wire.command()?;
         out.push(command::QUERY);
         out.extend_from_slice(sql);
-        self.ask(Form::Text, &mut Rows::default()).await.map(|_| ())
-    }
-
-    async fn text_query(&mut self, sql: &[u8]) -> Result<(), DriverError> {
-        let out = self.wire.command()?;
-        out.push(command::QUERY);
-        out.extend_from_slice(sql);
-        self.wire.send_command().await
+        Ok(())
     }
 
     /// Sends the command that was written and reads its answer. As a rule the socket takes the command at once and one
-    /// read brings the whole answer: one wait, and no more code than that.
+    /// read brings the whole answer. One future with one state, since every level of futures is a detour on the way back
+    /// from the event loop, through memory that the database has pushed out of the caches.
     #[inline]
-    async fn ask(&mut self, form: Form, rows: &mut Rows) -> Result<Effect, DriverError> {
-        if !self.wire.try_send_command()? {
-            Box::pin(self.wire.finish_sending()).await?;
+    fn ask<'a>(&'a mut self, form: Form, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
+        let mut asked = Asked::NotYet;
+        poll_fn(move |_| self.poll_ask(&mut asked, form, rows))
+    }
+
+    #[inline]
+    fn poll_ask(&mut self, asked: &mut Asked, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        if *asked != Asked::Waits {
+            if *asked == Asked::NotYet {
+                self.wire.frame_command();
+                *asked = Asked::Sends;
+            }
+            ready!(self.wire.poll_send())?;
+            *asked = Asked::Waits;
+            self.reader.begin();
         }
-        self.wire.receive().await?;
-        if let Some(effect) = self.reader.scan(&mut self.wire, form, rows) {
-            return Ok(effect);
+        loop {
+            ready!(self.wire.poll_receive())?;
+            if let Some(effect) = self.reader.scan(&mut self.wire, form, rows) {
+                return Poll::Ready(Ok(effect));
+            }
+            if let Some(effect) = self.reader.advance(&mut self.wire, form, rows)? {
+                return Poll::Ready(Ok(effect));
+            }
         }
-        self.reader.read(&mut self.wire, form, rows).await
     }
 
     fn unknown(&self, id: StatementId) -> DriverError {
@@ -162,8 +180,7 @@ impl MysqlSession {
         if put_statement(out, sql, places, params.iter(), no_backslash).is_none() {
             return Err(wrong_count(places.len(), params.len()));
         }
-        self.wire.send_command().await?;
-        self.reader.read(&mut self.wire, Form::Text, rows).await
+        self.ask(Form::Text, rows).await
     }
 
     /// Closes the prepared statements of the catalogue before, if any: the server keeps them otherwise.
@@ -232,21 +249,21 @@ impl Session for MysqlSession {
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.short(b"BEGIN").await
+        self.run_bytes(b"BEGIN").await.map(|_| ())
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        self.short(b"COMMIT").await
+        self.run_bytes(b"COMMIT").await.map(|_| ())
     }
 
     async fn rollback(&mut self) -> Result<(), DriverError> {
-        self.short(b"ROLLBACK").await
+        self.run_bytes(b"ROLLBACK").await.map(|_| ())
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
         rows.start(true);
-        self.text_query(sql.as_bytes()).await?;
-        self.reader.read(&mut self.wire, Form::Text, rows).await
+        self.put_query(sql.as_bytes())?;
+        self.ask(Form::Text, rows).await
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {

@@ -3,14 +3,13 @@
 //! A write is tried at once; a read only after the event loop has heard of something, and one that does not fill its
 //! room has emptied the socket. So a statement costs one write and one read, never a read that finds nothing.
 
-use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
 use perbuck_event::tcp::TcpStream;
-use perbuck_event::{dns, yield_now};
+use perbuck_event::{dns, wake_current};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
@@ -44,6 +43,9 @@ impl From<io::Error> for SocketFault {
 enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream>),
+    /// In memory.
+    #[cfg(feature = "canned")]
+    Canned(Box<super::canned::Canned>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
 }
@@ -61,6 +63,12 @@ impl Socket {
         // A statement is one small segment that must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
+    }
+
+    #[cfg(feature = "canned")]
+    pub(super) fn canned(server: super::canned::Canned, read_timeout: Duration) -> Self {
+        let transport = Transport::Canned(Box::new(server));
+        Self { transport, watchdog: Watchdog::new(read_timeout), ready_reads: 0 }
     }
 
     /// Another limit for all further answers.
@@ -92,6 +100,8 @@ impl Socket {
         let stream = match &self.transport {
             Transport::Plain(stream) => stream,
             Transport::Tls(stream) => stream.get_ref(),
+            #[cfg(feature = "canned")]
+            Transport::Canned(_) => return false,
             Transport::Negotiating => return false,
         };
         match (stream.local_addr(), stream.peer_addr()) {
@@ -106,24 +116,19 @@ impl Socket {
         self.watchdog.rearm();
     }
 
-    /// Waits until a read is worth trying. Nothing of the session is borrowed meanwhile, so that a connection that
-    /// waits needs no room to read into.
+    /// Ready when a read is worth trying.
     #[inline]
-    pub(super) async fn readable(&mut self) -> Result<(), SocketFault> {
-        self.ready_reads += 1;
-        if self.ready_reads >= READS_PER_LOOK {
-            self.ready_reads = 0;
-            // The others have their turn, and the loop looks at the clock.
-            yield_now().await;
-            if self.watchdog.poll_overdue().is_ready() {
-                return Err(SocketFault::Overdue);
+    pub(super) fn poll_readable(&mut self) -> Poll<Result<(), SocketFault>> {
+        if self.transport.poll_readable().is_ready() {
+            self.ready_reads += 1;
+            if self.ready_reads < READS_PER_LOOK {
+                return Poll::Ready(Ok(()));
             }
+            // The others have their turn, and the loop looks at the clock.
+            self.ready_reads = 0;
+            wake_current();
         }
-        poll_fn(|_| match self.transport.poll_readable() {
-            Poll::Ready(()) => Poll::Ready(Ok(())),
-            Poll::Pending => self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
-        })
-        .await
+        self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue))
     }
 
     /// Reads what is there into `room`, at least one byte; `None` where there is nothing yet.
@@ -137,38 +142,21 @@ impl Socket {
         }
     }
 
-    /// Writes what finds room at once.
+    /// Writes `bytes` from `sent` on, and counts there what was taken; ready when all is.
     #[inline]
-    pub(super) fn try_write(&mut self, bytes: &[u8]) -> Result<usize, SocketFault> {
-        let Transport::Plain(stream) = &mut self.transport else {
-            // Encrypted bytes must be flushed, too, which may have to wait.
-            return Ok(0);
-        };
-        match stream.poll_write(bytes) {
-            Poll::Ready(Ok(0)) => Err(SocketFault::Closed),
-            Poll::Ready(result) => result.map_err(SocketFault::from),
-            Poll::Pending => Ok(0),
+    pub(super) fn poll_write_all(&mut self, bytes: &[u8], sent: &mut usize) -> Poll<Result<(), SocketFault>> {
+        while let Some(rest) = bytes.get(*sent..).filter(|rest| !rest.is_empty()) {
+            match self.transport.poll_write(rest) {
+                Poll::Ready(Ok(0)) => return Poll::Ready(Err(SocketFault::Closed)),
+                Poll::Ready(Ok(written)) => *sent += written,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
+                Poll::Pending => return self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
+            }
         }
-    }
-
-    /// Writes all of `bytes`.
-    #[inline]
-    pub(super) async fn write_all(&mut self, mut bytes: &[u8]) -> Result<(), SocketFault> {
-        poll_fn(|_| {
-            while !bytes.is_empty() {
-                match self.transport.poll_write(bytes) {
-                    Poll::Ready(Ok(0)) => return Poll::Ready(Err(SocketFault::Closed)),
-                    Poll::Ready(Ok(written)) => bytes = &bytes[written..],
-                    Poll::Ready(Err(error)) => return Poll::Ready(Err(error.into())),
-                    Poll::Pending => return self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
-                }
-            }
-            match self.transport.poll_flush() {
-                Poll::Ready(result) => Poll::Ready(result.map_err(SocketFault::from)),
-                Poll::Pending => self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
-            }
-        })
-        .await
+        match self.transport.poll_flush() {
+            Poll::Ready(result) => Poll::Ready(result.map_err(SocketFault::from)),
+            Poll::Pending => self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue)),
+        }
     }
 }
 
@@ -182,6 +170,8 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_readable(),
             Self::Tls(stream) => stream.poll_readable(),
+            #[cfg(feature = "canned")]
+            Self::Canned(_) => Poll::Ready(()),
             Self::Negotiating => Poll::Ready(()),
         }
     }
@@ -191,6 +181,8 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_read(room),
             Self::Tls(stream) => stream.poll_read(room),
+            #[cfg(feature = "canned")]
+            Self::Canned(server) => Poll::Ready(Ok(server.say(room))),
             Self::Negotiating => negotiating(),
         }
     }
@@ -200,6 +192,8 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_write(bytes),
             Self::Tls(stream) => stream.poll_write(bytes),
+            #[cfg(feature = "canned")]
+            Self::Canned(server) => Poll::Ready(Ok(server.hear(bytes))),
             Self::Negotiating => negotiating(),
         }
     }
@@ -209,6 +203,8 @@ impl Transport {
         match self {
             // The kernel has it already.
             Self::Plain(_) => Poll::Ready(Ok(())),
+            #[cfg(feature = "canned")]
+            Self::Canned(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) => {
                 ready!(stream.poll_flush())?;
                 Poll::Ready(Ok(()))

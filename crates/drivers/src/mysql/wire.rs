@@ -1,12 +1,13 @@
 //! Packets over a socket: what one side says, whose turn it is, and what it means when the other side falls silent.
 
+use std::future::poll_fn;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::values::Rows;
 use rustls::pki_types::ServerName;
 use rustls::{self, ClientConfig};
 
@@ -48,6 +49,14 @@ impl Wire {
         })?;
         // The greeting is outstanding.
         Ok(Self { socket, inbox: Inbox::new(), out: vec![0; 4], sent: 0, place, busy: true })
+    }
+
+    #[cfg(feature = "canned")]
+    pub(super) fn canned(answers: super::canned::Answers, read_timeout: Duration) -> Self {
+        let socket = Socket::canned(super::canned::Canned::new(answers), read_timeout);
+        let mut inbox = Inbox::new();
+        inbox.logged_in();
+        Self { socket, inbox, out: vec![0; 4], sent: 0, place: "memory".to_owned(), busy: false }
     }
 
     pub(super) async fn start_tls(
@@ -110,34 +119,26 @@ impl Wire {
     }
 
     /// Sends the command; an answer is then outstanding, until [`Self::answered`].
-    #[inline]
     pub(super) async fn send_command(&mut self) -> Result<(), DriverError> {
-        if self.try_send_command()? { Ok(()) } else { self.finish_sending().await }
+        self.frame_command();
+        poll_fn(|_| self.poll_send()).await
     }
 
-    /// As [`Self::send_command`], without waiting: whether the socket took all of it. If not, [`Self::finish_sending`].
+    /// Makes the command ready to be sent.
     #[inline]
-    pub(super) fn try_send_command(&mut self) -> Result<bool, DriverError> {
+    pub(super) fn frame_command(&mut self) {
         self.inbox.expect(0);
         self.frame();
-        match self.socket.try_write(&self.out) {
-            Ok(count) => {
-                self.sent = count;
-                Ok(count == self.out.len() && self.out.capacity() <= KEPT)
-            }
-            Err(fault) => Err(self.lost(fault)),
-        }
     }
 
-    /// Sends what the socket had no room for.
-    #[cold]
-    pub(super) async fn finish_sending(&mut self) -> Result<(), DriverError> {
-        let rest = self.out.get(self.sent..).unwrap_or_default();
-        let sent = self.socket.write_all(rest).await;
+    /// Sends what is framed, as the socket takes it.
+    #[inline]
+    pub(super) fn poll_send(&mut self) -> Poll<Result<(), DriverError>> {
+        let sent = ready!(self.socket.poll_write_all(&self.out, &mut self.sent));
         if self.out.capacity() > KEPT {
             self.out = Vec::with_capacity(KEPT / 64);
         }
-        sent.map_err(|fault| self.lost(fault))
+        Poll::Ready(sent.map_err(|fault| self.lost(fault)))
     }
 
     /// Sends a command that has no answer (closing a statement, quitting).
@@ -150,14 +151,14 @@ impl Wire {
     /// Sends the next packet of a dialogue.
     pub(super) async fn send_reply(&mut self) -> Result<(), DriverError> {
         self.frame();
-        self.sent = 0;
-        self.finish_sending().await
+        poll_fn(|_| self.poll_send()).await
     }
 
     /// Puts the header in front of what is to be sent; the answer is then outstanding.
     #[inline]
     fn frame(&mut self) {
         self.busy = true;
+        self.sent = 0;
         let payload = self.out.len() - 4;
         let mut sequence = self.inbox.sequence();
         if payload < MAX_CHUNK {
@@ -192,25 +193,18 @@ impl Wire {
         self.out.fill(0);
     }
 
-    /// The next packet of the answer.
+    /// The next packet of the answer, if it has arrived.
     #[inline]
+    pub(super) fn take(&mut self) -> Result<Option<Range<usize>>, DriverError> {
+        self.inbox.take().map_err(|why| self.malformed(why))
+    }
+
+    /// The next packet of the answer.
     pub(super) async fn packet(&mut self) -> Result<Range<usize>, DriverError> {
         loop {
             match self.inbox.take() {
                 Ok(Some(packet)) => return Ok(packet),
-                Ok(None) => self.receive().await?,
-                Err(why) => return Err(self.malformed(why)),
-            }
-        }
-    }
-
-    /// Counts rows up to the packet that ends them.
-    #[inline]
-    pub(super) async fn count_rows(&mut self, rows: &mut Rows) -> Result<Range<usize>, DriverError> {
-        loop {
-            match self.inbox.count_rows(rows) {
-                Ok(Some(packet)) => return Ok(packet),
-                Ok(None) => self.receive().await?,
+                Ok(None) => poll_fn(|_| self.poll_receive()).await?,
                 Err(why) => return Err(self.malformed(why)),
             }
         }
@@ -218,22 +212,22 @@ impl Wire {
 
     /// Takes the next bytes of the answer, at least one.
     #[inline]
-    pub(super) async fn receive(&mut self) -> Result<(), DriverError> {
+    pub(super) fn poll_receive(&mut self) -> Poll<Result<(), DriverError>> {
         loop {
-            if let Err(fault) = self.socket.readable().await {
-                return Err(self.lost(fault));
+            if let Err(fault) = ready!(self.socket.poll_readable()) {
+                return Poll::Ready(Err(self.lost(fault)));
             }
             let room = match self.inbox.room() {
                 Ok(room) => room,
-                Err(why) => return Err(self.malformed(why)),
+                Err(why) => return Poll::Ready(Err(self.malformed(why))),
             };
             match self.socket.try_read(room) {
                 Ok(Some(count)) => {
                     self.inbox.filled(count);
-                    return Ok(());
+                    return Poll::Ready(Ok(()));
                 }
                 Ok(None) => {}
-                Err(fault) => return Err(self.lost(fault)),
+                Err(fault) => return Poll::Ready(Err(self.lost(fault))),
             }
         }
     }

@@ -7,6 +7,7 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::values::Params;
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
 use super::options::{Options, Script};
@@ -136,54 +137,80 @@ impl SysbenchTerminal {
         self.distribution.draw(rng, self.table_size)
     }
 
-    async fn read<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<(), DriverError> {
-        if self.points.repeats > 0 {
-            let statement = self.points.on(self.table(rng));
-            for _ in 0..self.points.repeats {
-                connection.bind().int(self.id(rng));
-                connection.execute(statement).await?;
+    /// Binds the next statement of the transaction; `None` after the last one. Statements come in the order of
+    /// sysbench's scripts; the table is drawn once per group.
+    #[inline]
+    fn next(&self, at: &mut Place, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
+        loop {
+            let group = self.group(at.group)?;
+            if at.repeat == group.repeats {
+                (at.group, at.repeat) = (at.group + 1, 0);
+                continue;
             }
-        }
-        for group in self.ranges.iter().filter(|g| g.repeats > 0) {
-            let statement = group.on(self.table(rng));
-            for _ in 0..group.repeats {
-                let start = self.id(rng);
-                // The end may lie behind the last row, as in sysbench: fewer rows come then.
-                connection.bind().int(start).int(start + i64::from(self.range_size) - 1);
-                connection.execute(statement).await?;
+            if at.repeat == 0 && !at.deleted {
+                at.table = self.table(rng);
             }
+            match at.group {
+                POINTS | INDEX_UPDATES => {
+                    params.int(self.id(rng));
+                }
+                SIMPLE_RANGES..=DISTINCT_RANGES => {
+                    let start = self.id(rng);
+                    // The end may lie behind the last row, as in sysbench: fewer rows come then.
+                    params.int(start).int(start + i64::from(self.range_size) - 1);
+                }
+                NON_INDEX_UPDATES => {
+                    params.text_with(|out| write_groups(out, rng, C_GROUPS)).int(self.id(rng));
+                }
+                _ if !at.deleted => {
+                    (at.id, at.k, at.deleted) = (self.id(rng), self.id(rng), true);
+                    params.int(at.id);
+                    return Some(self.deletes.on(at.table));
+                }
+                _ => {
+                    let row = params.int(at.id).int(at.k);
+                    row.text_with(|out| write_groups(out, rng, C_GROUPS)).text_with(|out| write_groups(out, rng, PAD_GROUPS));
+                    at.deleted = false;
+                    at.repeat += 1;
+                    return Some(self.inserts.on(at.table));
+                }
+            }
+            at.repeat += 1;
+            return Some(group.on(at.table));
         }
-        Ok(())
     }
 
-    async fn write<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<(), DriverError> {
-        if self.index_updates.repeats > 0 {
-            let statement = self.index_updates.on(self.table(rng));
-            for _ in 0..self.index_updates.repeats {
-                connection.bind().int(self.id(rng));
-                connection.execute(statement).await?;
-            }
-        }
-        if self.non_index_updates.repeats > 0 {
-            let statement = self.non_index_updates.on(self.table(rng));
-            for _ in 0..self.non_index_updates.repeats {
-                connection.bind().text_with(|out| write_groups(out, rng, C_GROUPS)).int(self.id(rng));
-                connection.execute(statement).await?;
-            }
-        }
-        if self.deletes.repeats > 0 {
-            let table = self.table(rng);
-            for _ in 0..self.deletes.repeats {
-                let (id, k) = (self.id(rng), self.id(rng));
-                connection.bind().int(id);
-                connection.execute(self.deletes.on(table)).await?;
-                let row = connection.bind().int(id).int(k);
-                row.text_with(|out| write_groups(out, rng, C_GROUPS)).text_with(|out| write_groups(out, rng, PAD_GROUPS));
-                connection.execute(self.inserts.on(table)).await?;
-            }
-        }
-        Ok(())
+    #[inline]
+    fn group(&self, number: u8) -> Option<Group> {
+        Some(match number {
+            POINTS => self.points,
+            SIMPLE_RANGES..=DISTINCT_RANGES => self.ranges[usize::from(number - SIMPLE_RANGES)],
+            INDEX_UPDATES => self.index_updates,
+            NON_INDEX_UPDATES => self.non_index_updates,
+            DELETES => self.deletes,
+            _ => return None,
+        })
     }
+}
+
+/// Groups in the order of a transaction.
+const POINTS: u8 = 0;
+const SIMPLE_RANGES: u8 = 1;
+const DISTINCT_RANGES: u8 = 4;
+const INDEX_UPDATES: u8 = 5;
+const NON_INDEX_UPDATES: u8 = 6;
+const DELETES: u8 = 7;
+
+/// Where in its transaction a terminal is.
+#[derive(Debug, Default)]
+struct Place {
+    group: u8,
+    repeat: u32,
+    table: u16,
+    /// The row that was deleted and is to be inserted again.
+    deleted: bool,
+    id: i64,
+    k: i64,
 }
 
 impl Terminal for SysbenchTerminal {
@@ -200,8 +227,10 @@ impl Terminal for SysbenchTerminal {
         if let Some(access) = self.transaction {
             connection.begin(access).await?;
         }
-        self.read(connection, rng).await?;
-        self.write(connection, rng).await?;
+        let mut at = Place::default();
+        while let Some(statement) = self.next(&mut at, rng, connection.bind()) {
+            connection.execute(statement).await?;
+        }
         if self.transaction.is_some() {
             connection.commit().await?;
         }

@@ -98,7 +98,7 @@ fn event(options: &Options, sequence: u64) -> (Vec<String>, [u64; 3]) {
     let done = now(terminal.transaction(&mut connection, &mut operation)).unwrap();
     assert_eq!(done, Done { kind: 0, rolled_back: false });
     let counts = connection.take_counts();
-    (log.take(), [counts.read, counts.write, counts.other])
+    (log.take(), [counts.read, counts.write, counts.other].map(u64::from))
 }
 
 /// The number behind `sbtest` in a statement.

@@ -1,0 +1,63 @@
+//! A server that lives in memory and always says the same, for the benchmark of the protocol alone: what a statement
+//! costs without the kernel.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perbuck_load::error::DriverError;
+
+use super::answer::ResultReader;
+use super::packets::capability;
+use super::session::{MysqlSession, command};
+use super::wire::Wire;
+
+/// The answers.
+#[derive(Debug, Clone)]
+pub struct Answers {
+    /// To every prepare: whole packets.
+    pub prepared: Vec<u8>,
+    /// To every execution of a prepared statement.
+    pub executed: Vec<u8>,
+    /// To every text.
+    pub text: Vec<u8>,
+}
+
+/// The server's end.
+pub(super) struct Canned {
+    answers: Answers,
+    asked: u8,
+}
+
+impl Canned {
+    pub(super) fn new(answers: Answers) -> Self {
+        Self { answers, asked: command::QUERY }
+    }
+
+    pub(super) fn hear(&mut self, bytes: &[u8]) -> usize {
+        self.asked = bytes.get(4).copied().unwrap_or(command::QUERY);
+        bytes.len()
+    }
+
+    pub(super) fn say(&self, room: &mut [u8]) -> usize {
+        let answer = match self.asked {
+            command::STMT_PREPARE => &self.answers.prepared,
+            command::STMT_EXECUTE => &self.answers.executed,
+            _ => &self.answers.text,
+        };
+        let count = answer.len().min(room.len());
+        room[..count].copy_from_slice(&answer[..count]);
+        count
+    }
+}
+
+impl MysqlSession {
+    /// A session with such a server; within an event loop.
+    ///
+    /// # Errors
+    /// As those of a real one.
+    pub async fn canned(answers: Answers) -> Result<Self, DriverError> {
+        let wire = Wire::canned(answers, Duration::from_secs(60));
+        // The flag for autocommit, as after any login.
+        Self::new(wire, ResultReader::new(capability::DEPRECATE_EOF, 2), Arc::default()).await
+    }
+}
