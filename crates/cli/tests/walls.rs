@@ -10,9 +10,11 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 10] = [
+const MAY_USE: [(&str, &[&str]); 11] = [
     ("perbuck-core", &[]),
     // What perbuck is measured against shares nothing with it.
+    // Benchmarks may use what they measure; nothing uses them.
+    ("perbuck-engine-bench", &["perbuck-core", "perbuck-drivers", "perbuck-event", "perbuck-load", "perbuck-workloads"]),
     ("perbuck-floor", &[]),
     ("perbuck-event", &[]),
     ("perbuck-load", &["perbuck-core", "perbuck-event"]),

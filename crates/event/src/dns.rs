@@ -14,9 +14,11 @@ use std::time::{Duration, Instant};
 const KEPT: Duration = Duration::from_secs(5);
 
 type Answer = io::Result<Vec<SocketAddr>>;
+/// Hosts and ports with the time of their answer.
+type Known = BTreeMap<(String, u16), (Instant, Vec<SocketAddr>)>;
 
 thread_local! {
-    static KNOWN: RefCell<BTreeMap<(String, u16), (Instant, Vec<SocketAddr>)>> = const { RefCell::new(BTreeMap::new()) };
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
 }
 
 #[derive(Default)]

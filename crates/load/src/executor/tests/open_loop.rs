@@ -73,7 +73,7 @@ fn at_twice_the_capacity_nothing_is_skipped_and_the_response_time_is_the_backlog
     // After one second of warm-up and ten of window half of 44,000 wait or are in flight.
     assert!(open.backlog_at_close.abs_diff(22_000) <= 8, "{open:?}");
     assert!((open.backlog_at_close..=open.backlog_at_close + 4).contains(&open.unfinished.count), "{open:?}");
-    for i in outcome.intervals.iter() {
+    for i in &outcome.intervals {
         let end_s = i.start_ms as f64 / 1000.0 + 1.0;
         assert!((i.backlog as f64 - 2000.0 * (end_s + 1.0)).abs() <= 8.0, "{i:?}");
     }
