@@ -98,12 +98,14 @@ fn answers(rows: usize) -> Answers {
     executed.extend(std::iter::repeat_n(&row[..], rows));
     executed.push(end);
     let prepared = packets(&[b"\x00\x01\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00", column]);
-    Answers { prepared, executed: packets(&executed), text: packets(&[b"\x00\x00\x00\x02\x00\x00\x00"]) }
+    Answers { prepared, executed: packets(&executed), text: packets(&[b"\x00\x00\x00\x02\x00\x00\x00"]), at_once: usize::MAX }
 }
 
 /// Statements through connection, session and protocol, answered from memory.
 fn protocol(c: &mut Criterion) {
-    for (name, rows, keep) in [("point select, counted", 1, false), ("point select, kept", 1, true), ("100 rows, counted", 100, false)] {
+    for (name, rows, keep) in
+        [("point select, counted", 1, false), ("point select, kept", 1, true), ("100 rows, counted", 100, false)]
+    {
         c.bench_function(&format!("protocol: {name}"), |b| b.iter_custom(|count| statements(count, rows, keep)));
     }
 }

@@ -44,7 +44,7 @@ fn figures_are_those_of_the_records(comparison: &Value, records: &[RunRecord]) -
         for cell in workload["cells"].as_array().unwrap() {
             let here = |r: &&RunRecord| {
                 (r.key.workload == workload["workload"] && r.key.contender == cell["contender"])
-                    && r.key.connections == cell["connections"]
+                    && r.key.connections == cell["level"]
             };
             let values: Vec<f64> = records.iter().filter(here).map(|r| counted(r, metric)).collect();
             let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(number).collect();

@@ -49,7 +49,7 @@ fn is_reported(desk: &Desk, records: &[RunRecord]) {
     let comparison: serde_json::Value = serde_json::from_str(&desk.good(&["compare", "--json", "results/small"]).out).unwrap();
     assert_eq!((&comparison["planned"], &comparison["found"]), (&records.len().into(), &records.len().into()));
     for cell in comparison["workloads"][0]["cells"].as_array().unwrap() {
-        let mine = |r: &&RunRecord| r.key.contender == cell["contender"] && r.key.connections == cell["connections"];
+        let mine = |r: &&RunRecord| r.key.contender == cell["contender"] && r.key.connections == cell["level"];
         let computed: Vec<f64> = records.iter().filter(mine).map(|r| r.metric(Metric::Tps)).collect();
         let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
         assert_eq!(said, computed, "{cell}");

@@ -20,32 +20,39 @@ pub struct Answers {
     pub executed: Vec<u8>,
     /// To every text.
     pub text: Vec<u8>,
+    /// Bytes that one read brings, at most.
+    pub at_once: usize,
 }
 
 /// The server's end.
 pub(super) struct Canned {
     answers: Answers,
     asked: u8,
+    said: usize,
 }
 
 impl Canned {
     pub(super) fn new(answers: Answers) -> Self {
-        Self { answers, asked: command::QUERY }
+        Self { answers, asked: command::QUERY, said: 0 }
     }
 
     pub(super) fn hear(&mut self, bytes: &[u8]) -> usize {
         self.asked = bytes.get(4).copied().unwrap_or(command::QUERY);
+        self.said = 0;
         bytes.len()
     }
 
-    pub(super) fn say(&self, room: &mut [u8]) -> usize {
+    /// The next bytes of the answer; none behind its end, as if the connection had been closed.
+    pub(super) fn say(&mut self, room: &mut [u8]) -> usize {
         let answer = match self.asked {
             command::STMT_PREPARE => &self.answers.prepared,
             command::STMT_EXECUTE => &self.answers.executed,
             _ => &self.answers.text,
         };
-        let count = answer.len().min(room.len());
-        room[..count].copy_from_slice(&answer[..count]);
+        let rest = answer.get(self.said..).unwrap_or_default();
+        let count = rest.len().min(room.len()).min(self.answers.at_once);
+        room[..count].copy_from_slice(&rest[..count]);
+        self.said += count;
         count
     }
 }

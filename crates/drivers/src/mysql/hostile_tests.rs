@@ -264,8 +264,14 @@ fn evil() -> impl Strategy<Value = Evil> {
     ]
 }
 
+/// So many cases, unless `bench/fuzz-protocol` wants more.
+pub(super) fn cases(usual: u32) -> ProptestConfig {
+    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+    ProptestConfig { cases: wanted.unwrap_or(usual), ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(cases(400))]
     #[test]
     fn no_server_makes_the_client_panic_or_hang(turn in 0..TURNS, evil in evil(), silent in prop::bool::weighted(0.1)) {
         let cut = matches!(evil, Evil::Cut(_));

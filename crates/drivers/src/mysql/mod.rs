@@ -24,7 +24,7 @@ mod answer;
 mod auth;
 mod bulk;
 mod bytes;
-#[cfg(feature = "canned")]
+#[cfg(any(test, feature = "canned"))]
 pub mod canned;
 mod cells;
 mod certificates;
@@ -41,6 +41,8 @@ mod tls;
 mod watchdog;
 mod wire;
 
+#[cfg(test)]
+mod answer_tests;
 #[cfg(test)]
 mod hostile_tests;
 

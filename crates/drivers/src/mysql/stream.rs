@@ -44,7 +44,7 @@ enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream>),
     /// In memory.
-    #[cfg(feature = "canned")]
+    #[cfg(any(test, feature = "canned"))]
     Canned(Box<super::canned::Canned>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
@@ -65,7 +65,7 @@ impl Socket {
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
     }
 
-    #[cfg(feature = "canned")]
+    #[cfg(any(test, feature = "canned"))]
     pub(super) fn canned(server: super::canned::Canned, read_timeout: Duration) -> Self {
         let transport = Transport::Canned(Box::new(server));
         Self { transport, watchdog: Watchdog::new(read_timeout), ready_reads: 0 }
@@ -100,7 +100,7 @@ impl Socket {
         let stream = match &self.transport {
             Transport::Plain(stream) => stream,
             Transport::Tls(stream) => stream.get_ref(),
-            #[cfg(feature = "canned")]
+            #[cfg(any(test, feature = "canned"))]
             Transport::Canned(_) => return false,
             Transport::Negotiating => return false,
         };
@@ -170,7 +170,7 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_readable(),
             Self::Tls(stream) => stream.poll_readable(),
-            #[cfg(feature = "canned")]
+            #[cfg(any(test, feature = "canned"))]
             Self::Canned(_) => Poll::Ready(()),
             Self::Negotiating => Poll::Ready(()),
         }
@@ -181,7 +181,7 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_read(room),
             Self::Tls(stream) => stream.poll_read(room),
-            #[cfg(feature = "canned")]
+            #[cfg(any(test, feature = "canned"))]
             Self::Canned(server) => Poll::Ready(Ok(server.say(room))),
             Self::Negotiating => negotiating(),
         }
@@ -192,7 +192,7 @@ impl Transport {
         match self {
             Self::Plain(stream) => stream.poll_write(bytes),
             Self::Tls(stream) => stream.poll_write(bytes),
-            #[cfg(feature = "canned")]
+            #[cfg(any(test, feature = "canned"))]
             Self::Canned(server) => Poll::Ready(Ok(server.hear(bytes))),
             Self::Negotiating => negotiating(),
         }
@@ -203,7 +203,7 @@ impl Transport {
         match self {
             // The kernel has it already.
             Self::Plain(_) => Poll::Ready(Ok(())),
-            #[cfg(feature = "canned")]
+            #[cfg(any(test, feature = "canned"))]
             Self::Canned(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) => {
                 ready!(stream.poll_flush())?;

@@ -51,7 +51,7 @@ impl Wire {
         Ok(Self { socket, inbox: Inbox::new(), out: vec![0; 4], sent: 0, place, busy: true })
     }
 
-    #[cfg(feature = "canned")]
+    #[cfg(any(test, feature = "canned"))]
     pub(super) fn canned(answers: super::canned::Answers, read_timeout: Duration) -> Self {
         let socket = Socket::canned(super::canned::Canned::new(answers), read_timeout);
         let mut inbox = Inbox::new();
