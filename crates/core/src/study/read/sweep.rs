@@ -74,8 +74,8 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
     if time.is_none() && !s.has("time") {
         s.report("time", "a phase has no `time`", "give its length, such as `time = \"30s\"`");
     }
-    let most = f64::from(100 * MANY as u32);
-    let (rate, to) = (s.number("rate", 0.0, most), s.number("to", 0.0, most));
+    let per_s = |key| s.int(key, 0..=100 * MANY).map(|v| v.value as f64);
+    let (rate, to) = (per_s("rate"), per_s("to"));
     let connections = s.int("connections", 1..=MANY);
     s.finish();
     let time = time?;
@@ -87,7 +87,7 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
         );
     }
     let load = match (rate, to, connections) {
-        (Some(from), to, None) => PhaseLoad::Rate { from_per_s: from.value, to_per_s: to.map_or(from.value, |t| t.value) },
+        (Some(from_per_s), to, None) => PhaseLoad::Rate { from_per_s, to_per_s: to.unwrap_or(from_per_s) },
         (None, None, Some(count)) => PhaseLoad::Connections(count.value as u32),
         _ => {
             let help = "give either `rate` (and `to` for a ramp) or `connections`";
