@@ -10,10 +10,19 @@ const UNIT_NS: u64 = 1;
 /// Values above this are counted as this; the maximum is kept exactly beside the histogram. One hour.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// A histogram of durations in nanoseconds.
+/// Values are kept exactly below 2¹¹, and in steps of 2⁻¹⁰ of their power of two above: three digits.
+const SUB_BITS: u32 = 11;
+/// Powers of two above the exact part, up to that of [`HIGHEST_NS`].
+const POWERS: usize = (u64::BITS - HIGHEST_NS.leading_zeros() - SUB_BITS) as usize;
+/// As many counts as values can be told apart: the exact ones, and the upper half of every further power.
+const SLOTS: usize = (POWERS + 2) << (SUB_BITS - 1);
+
+/// A histogram of durations in nanoseconds: the layout of HDR histograms (Tene) with constant bounds, so that counting
+/// one is a handful of instructions. What is read and stored goes through the library that defines the format.
 #[derive(Debug, Clone)]
 pub struct Histogram {
-    inner: hdrhistogram::Histogram<u64>,
+    counts: Vec<u64>,
+    total: u64,
     sum_ns: u128,
     max_ns: u64,
 }
@@ -24,27 +33,38 @@ impl Default for Histogram {
     }
 }
 
+/// The slot of a value of at most [`HIGHEST_NS`].
+#[inline]
+fn slot(ns: u64) -> usize {
+    let power = u64::BITS - (ns | ((1 << SUB_BITS) - 1)).leading_zeros() - SUB_BITS;
+    ((power as usize) << (SUB_BITS - 1)) + (ns >> power) as usize
+}
+
+/// The lowest value of a slot.
+fn lowest_of(slot: usize) -> u64 {
+    let half = 1 << (SUB_BITS - 1);
+    let power = (slot / half).saturating_sub(1);
+    ((slot - power * half) as u64) << power
+}
+
 impl Histogram {
     /// An empty histogram.
-    ///
-    /// # Panics
-    /// Never: the bounds are constants that the histogram accepts.
     pub fn new() -> Self {
-        let inner = hdrhistogram::Histogram::new_with_bounds(UNIT_NS, HIGHEST_NS, 3).expect("constant bounds are valid");
-        Self { inner, sum_ns: 0, max_ns: 0 }
+        Self { counts: vec![0; SLOTS], total: 0, sum_ns: 0, max_ns: 0 }
     }
 
     /// Counts one duration.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.inner.saturating_record(ns.max(LOWEST_NS));
+        self.counts[slot(ns.clamp(LOWEST_NS, HIGHEST_NS))] += 1;
+        self.total += 1;
         self.sum_ns += u128::from(ns);
         self.max_ns = self.max_ns.max(ns);
     }
 
     /// How many durations were counted.
     pub fn count(&self) -> u64 {
-        self.inner.len()
+        self.total
     }
 
     /// The exact sum of all durations.
@@ -65,35 +85,43 @@ impl Histogram {
     /// The value at or below which `percent` (0 to 100) of the durations lie, never above the exact maximum;
     /// `None` when empty.
     pub fn percentile_ns(&self, percent: f64) -> Option<u64> {
-        (self.count() > 0).then(|| self.inner.value_at_quantile((percent / 100.0).clamp(0.0, 1.0)).min(self.max_ns))
+        (self.count() > 0).then(|| self.hdr().value_at_quantile((percent / 100.0).clamp(0.0, 1.0)).min(self.max_ns))
     }
 
-    /// Adds all counts of another histogram; exact, because all histograms share their bounds.
+    /// Adds all counts of another histogram; exact, because all histograms have the same slots.
     pub fn merge(&mut self, other: &Self) {
-        if self.inner.add(&other.inner).is_err() {
-            // All histograms have the same constant bounds, so `add` has no reason to fail.
-            debug_assert!(false, "histograms with other bounds");
-        }
+        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        self.total += other.total;
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
     /// Empties it, keeping its memory.
     pub fn reset(&mut self) {
-        self.inner.reset();
-        self.sum_ns = 0;
-        self.max_ns = 0;
+        self.counts.fill(0);
+        (self.total, self.sum_ns, self.max_ns) = (0, 0, 0);
+    }
+
+    /// The same in the library's type.
+    fn hdr(&self) -> hdrhistogram::Histogram<u64> {
+        let mut hdr = hdrhistogram::Histogram::new_with_bounds(UNIT_NS, HIGHEST_NS, 3).expect("constant bounds are valid");
+        for (slot, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            // Every value of ours is within its bounds.
+            hdr.saturating_record_n(lowest_of(slot), *count);
+        }
+        hdr
     }
 
     /// Pairs of (highest equivalent value in ns, count) of the non-empty buckets, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.inner.iter_recorded().map(|v| (v.value_iterated_to(), v.count_since_last_iteration()))
+        let used = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        used.map(|(slot, count)| (lowest_of(slot + 1) - 1, *count))
     }
 
     /// HDR V2 (deflated), base64: what every HDR tool reads.
     pub fn to_base64(&self) -> String {
         let mut bytes = Vec::new();
-        if V2DeflateSerializer::new().serialize(&self.inner, &mut bytes).is_err() {
+        if V2DeflateSerializer::new().serialize(&self.hdr(), &mut bytes).is_err() {
             // Writing to a Vec has no I/O error, and the counts of a run fit the format.
             debug_assert!(false, "histogram did not serialise");
         }
@@ -108,10 +136,13 @@ impl Histogram {
         let bytes = STANDARD.decode(text).map_err(|e| format!("histogram is not base64: {e}"))?;
         let read: hdrhistogram::Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| format!("histogram is not HDR V2: {e:?}"))?;
-        let mut whole = Self::new();
-        whole.inner.add(&read).map_err(|e| format!("histogram has other bounds than ours: {e:?}"))?;
-        whole.sum_ns = sum_ns;
-        whole.max_ns = max_ns;
+        let mut whole = Self { sum_ns, max_ns, ..Self::new() };
+        for value in read.iter_recorded() {
+            let ns = value.value_iterated_to();
+            let place = whole.counts.get_mut(slot(ns)).ok_or_else(|| format!("histogram holds {ns} ns, beyond an hour"))?;
+            *place += value.count_since_last_iteration();
+            whole.total += value.count_since_last_iteration();
+        }
         Ok(whole)
     }
 }
@@ -154,6 +185,21 @@ mod tests {
         let stored = Histogram::from_base64(&a.to_base64(), a.sum_ns(), a.max_ns()).unwrap();
         assert_eq!(stored.buckets().collect::<Vec<_>>(), both.buckets().collect::<Vec<_>>());
         assert_eq!((stored.count(), stored.sum_ns(), stored.max_ns()), (both.count(), both.sum_ns(), both.max_ns()));
+    }
+
+    #[test]
+    fn the_slots_are_those_of_the_library() {
+        let mut rng = OpRng::new(Seed(3));
+        let mut values: Vec<u64> = (0..42).flat_map(|p| [(1 << p) - 1, 1 << p, (1 << p) + 1]).collect();
+        values.extend([LOWEST_NS, HIGHEST_NS - 1, HIGHEST_NS]);
+        values.extend((0..20_000).map(|_| (rng.next_u64() >> 22) >> (rng.next_u64() % 32)));
+        let reference = hdrhistogram::Histogram::<u64>::new_with_bounds(UNIT_NS, HIGHEST_NS, 3).unwrap();
+        for ns in values.into_iter().map(|ns| ns.min(HIGHEST_NS)) {
+            let slot = slot(ns);
+            assert!(slot < SLOTS && lowest_of(slot) <= ns && ns < lowest_of(slot + 1), "{ns}");
+            assert_eq!(lowest_of(slot), reference.lowest_equivalent(ns), "{ns}");
+            assert_eq!(lowest_of(slot + 1) - 1, reference.highest_equivalent(ns), "{ns}");
+        }
     }
 
     #[test]
