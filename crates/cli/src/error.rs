@@ -29,6 +29,10 @@ pub(crate) enum Exit {
     Interrupted = 130,
 }
 
+/// The way out where this machine gives no more.
+const MACHINE: &str =
+    "raise the limits of this shell (`ulimit -n` for file descriptors, `ulimit -u` for threads), or lower the connections";
+
 /// A failed command.
 #[derive(Debug)]
 pub(crate) struct CliError {
@@ -85,6 +89,7 @@ impl CliError {
                 let inner = Self::target(who, answer);
                 Self { message: format!("{who}: {doing}: {answer}"), ..inner }
             }
+            LoadError::Machine(_) => Self::new(Exit::Failed, format!("{who}: {error}"), MACHINE),
             LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => Self::new(Exit::Failed, format!("{who}: {error}"), ""),
         }
     }
@@ -97,6 +102,7 @@ impl CliError {
                 let inner = Self::target(who, answer);
                 Self { message: format!("{who}: {error}"), ..inner }
             }
+            RunError::Machine(_) => Self::new(Exit::Failed, format!("{who}: {error}"), MACHINE),
             RunError::WorkerDied(_) => Self::new(Exit::Failed, format!("{who}: {error}"), ""),
         }
     }

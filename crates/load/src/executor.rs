@@ -95,6 +95,8 @@ pub enum RunError {
     Fatal(DriverError),
     /// A worker or a terminal panicked.
     WorkerDied(String),
+    /// The machine gives no more threads or file descriptors.
+    Machine(String),
     /// Somebody asked to stop.
     Interrupted,
 }
@@ -105,6 +107,7 @@ impl fmt::Display for RunError {
             Self::Connect(e) => write!(f, "cannot open a connection: {e}"),
             Self::Fatal(e) => write!(f, "no transaction can succeed: {e}"),
             Self::WorkerDied(e) => write!(f, "a load worker died, which is a defect of perbuck: {e}"),
+            Self::Machine(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -131,7 +134,8 @@ pub fn run_trial<D: Driver, W: Workload>(
         let spawn = |plan: WorkerPlan| {
             let (driver, workload, start) = (driver.clone(), workload.clone(), start.clone());
             let (trial_stop, reports) = (trial_stop.clone(), reports.clone());
-            scope.spawn(move || {
+            let trouble = trial_stop.clone();
+            let spawned = thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, move || {
                 let shift = shift::run(plan, driver, workload, start, trial_stop, reports.clone());
                 let outcome = catch_unwind(AssertUnwindSafe(|| on_own_loop(shift)));
                 let outcome = outcome.unwrap_or_else(|panic| Err(RunError::WorkerDied(panic_text(panic.as_ref()))));
@@ -140,6 +144,11 @@ pub fn run_trial<D: Driver, W: Workload>(
                     let _ = reports.send(Report::GaveUp);
                 }
                 outcome
+            });
+            spawned.map_err(|e| {
+                // The threads that there are wait for a start that will not come; the collector tells them.
+                trouble.request();
+                RunError::Machine(format!("cannot start a load thread: {e}"))
             })
         };
         let threads: Vec<_> = plans.into_iter().map(spawn).collect();
@@ -148,8 +157,9 @@ pub fn run_trial<D: Driver, W: Workload>(
         let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
         let collected = collector.collect(&received, stop);
         let seen = Seen { intervals: collector.intervals(), started: collector.started() };
-        let join =
-            |t: thread::ScopedJoinHandle<'_, _>| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned())));
+        let join = |t: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
+            t.and_then(|t| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned()))))
+        };
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
         (first_error(outcomes, collected), seen)
     });
@@ -163,7 +173,7 @@ pub fn run_trial<D: Driver, W: Workload>(
 /// Runs a future on a single-threaded event loop of this thread.
 fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
     perbuck_event::block_on(future)
-        .unwrap_or_else(|e| Err(RunError::WorkerDied(format!("its event loop failed (file descriptors? see `ulimit -n`): {e}"))))
+        .unwrap_or_else(|e| Err(RunError::Machine(format!("the event loop of a load thread failed: {e}"))))
 }
 
 /// What a panic said.

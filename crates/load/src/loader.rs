@@ -47,6 +47,8 @@ pub enum LoadError {
     },
     /// A loading thread panicked.
     WorkerDied(String),
+    /// The machine gives no more file descriptors.
+    Machine(String),
     /// Somebody asked to stop.
     Interrupted,
 }
@@ -59,6 +61,7 @@ impl fmt::Display for LoadError {
                 write!(f, "table {table} holds {found} rows after the load, not {expected}")
             }
             Self::WorkerDied(e) => write!(f, "a loading thread died, which is a defect of perbuck: {e}"),
+            Self::Machine(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }
     }
@@ -133,8 +136,7 @@ impl Shared {
 /// # Errors
 /// The future's, or that no event loop could be started.
 pub fn on_loop<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
-    perbuck_event::block_on(future)
-        .unwrap_or_else(|e| Err(LoadError::WorkerDied(format!("its event loop failed (file descriptors? see `ulimit -n`): {e}"))))
+    perbuck_event::block_on(future).unwrap_or_else(|e| Err(LoadError::Machine(format!("an event loop failed: {e}"))))
 }
 
 async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
