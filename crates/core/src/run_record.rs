@@ -69,7 +69,7 @@ pub struct RunRecord {
 }
 
 /// How load was applied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadRecord {
     /// `closed`: each connection sends its next transaction when the last one ended. `open`: transactions are due by a

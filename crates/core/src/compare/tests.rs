@@ -48,17 +48,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
     }
     let service = HistogramRecord::from_histogram(&service);
     let transaction = TransactionRecord { committed, rolled_back: 0, failed: 1, service, ..TransactionRecord::default() };
-    let load = LoadRecord {
-        model: "closed".into(),
-        connections,
-        rate_per_s: None,
-        arrivals: None,
-        phases: Vec::new(),
-        workers: 1,
-        warmup_ns: 0,
-        duration_ns: WINDOW_NS,
-        max_attempts: 10,
-    };
+    let load = LoadRecord { model: "closed".into(), connections, duration_ns: WINDOW_NS, ..LoadRecord::default() };
     RunRecord {
         schema: crate::run_record::RECORD_SCHEMA,
         perbuck: "0".into(),
