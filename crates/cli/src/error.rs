@@ -117,7 +117,7 @@ impl CliError {
         let reasons: Vec<&str> = refusals.iter().map(|r| r.reason.as_str()).collect();
         let words: Vec<String> = refusals.iter().filter_map(|r| r.insist).map(|w| format!("--insist {w}")).collect();
         let help = if words.len() == refusals.len() {
-            format!("to compare them all the same, add {}", words.join(" "))
+            format!("the records are kept; to compare them all the same: `perbuck compare RESULTS {}`", words.join(" "))
         } else {
             "this cannot be insisted on; measure those trials again".to_owned()
         };

@@ -1,7 +1,8 @@
 //! What a reader of a trial must know besides its figures: pure functions of what was recorded.
 
+use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::LoadModel;
-use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, TransactionRecord};
+use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::duration_text;
 use perbuck_load::executor::TrialSpec;
@@ -37,8 +38,9 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     }
     flags.extend(full_worker(health, measured.window_ns).map(|why| Flag::ClientLimited { why }));
     if let Some(open) = &measured.open_loop {
-        if ((completed + failed) as f64) < KEEPS_UP * open.offered as f64 && open.unfinished.count > 0 {
-            let unfinished = open.unfinished.count;
+        let unfinished = open.unfinished.count;
+        let ended = completed + failed + young(open, measured.window_ns)?;
+        if (ended as f64) < KEEPS_UP * open.offered as f64 && unfinished > 0 {
             flags.push(Flag::Overloaded { offered: open.offered, completed, unfinished });
         }
         flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
@@ -48,30 +50,33 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     Ok(flags)
 }
 
+/// Those that were in flight when the window closed and had been due for no more than a hundredth of it: they would have
+/// been completed in a longer one.
+fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, CliError> {
+    let ages = histogram(&open.unfinished)?;
+    Ok(ages.buckets().filter(|(age_ns, _)| *age_ns <= window_ns / 100).map(|(_, count)| count).sum())
+}
+
+fn histogram(record: &HistogramRecord) -> Result<Histogram, CliError> {
+    let help = "this is a defect of perbuck; please report it";
+    record.to_histogram().map_err(|e| CliError::new(Exit::Failed, format!("a histogram just made cannot be read: {e}"), help))
+}
+
 /// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
 fn full_worker(health: &Health, window_ns: u64) -> Option<String> {
-    let share = |cpu_ns: u64| cpu_ns as f64 / window_ns.max(1) as f64;
-    let (number, worker) = health.workers.iter().enumerate().max_by_key(|(_, w)| w.cpu_ns)?;
-    let full = health.workers.iter().filter(|w| share(w.cpu_ns) > FULL).count();
+    let share = |w: &WorkerHealth| w.busiest_phase.max(w.cpu_ns as f64 / window_ns.max(1) as f64);
+    let (number, worker) = health.workers.iter().enumerate().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let full = health.workers.iter().filter(|w| share(w) > FULL).count();
     (full > 0).then(|| {
         let of = health.workers.len();
-        let percent = share(worker.cpu_ns) * 100.0;
+        let percent = share(worker) * 100.0;
         format!("{full} of its {of} load threads were full; number {number} used {percent:.0} % of a processor (see `workers`)")
     })
 }
 
 /// In open loop, starts that were late although a connection was free, by an amount that is seen in the response time.
 fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, CliError> {
-    let p99 = |h: &HistogramRecord| {
-        let h = h.to_histogram().map_err(|e| {
-            CliError::new(
-                Exit::Failed,
-                format!("a histogram just made cannot be read: {e}"),
-                "this is a defect of perbuck; please report it",
-            )
-        })?;
-        Ok::<_, CliError>(h.percentile_ns(99.0).unwrap_or(0))
-    };
+    let p99 = |h: &HistogramRecord| Ok::<_, CliError>(histogram(h)?.percentile_ns(99.0).unwrap_or(0));
     let late_ns = p99(&health.send_lag)?;
     let mut response_ns = 0;
     for transactions in measured.transactions.values() {
@@ -130,13 +135,11 @@ fn law(spec: &TrialSpec, measured: &Measured, health: &Health) -> Option<Flag> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use perbuck_core::histogram::Histogram;
-    use perbuck_core::run_record::{OpenLoop, WorkerHealth};
     use perbuck_core::units::Seed;
 
     use super::*;
 
-    fn histogram(ns: u64, count: u64) -> HistogramRecord {
+    fn waiting(ns: u64, count: u64) -> HistogramRecord {
         let mut h = Histogram::new();
         (0..count).for_each(|_| h.record(ns));
         HistogramRecord::from_histogram(&h)
@@ -157,7 +160,7 @@ mod tests {
     }
 
     fn measured(completed: u64, each_ns: u64) -> Measured {
-        let service = histogram(each_ns, completed);
+        let service = waiting(each_ns, completed);
         let one = TransactionRecord { committed: completed, response: service.clone(), service, ..TransactionRecord::default() };
         Measured { window_ns: 10_000_000_000, transactions: BTreeMap::from([("t".to_owned(), one)]), ..Measured::default() }
     }
@@ -168,21 +171,26 @@ mod tests {
 
     #[test]
     fn a_full_load_thread_limits_the_client_and_a_busy_one_does_not() {
-        let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns };
+        let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns, busiest_phase: 0.0 };
         let health = |a, b| Health { workers: vec![worker(a), worker(b)], ..Health::default() };
         assert_eq!(texts(&measured(1000, 1000), &health(8_900_000_000, 0)), "");
         let full = texts(&measured(1000, 1000), &health(1, 9_500_000_000));
         assert!(full.contains("limited by the client: 1 of its 2 load threads were full; number 1 used 95 %"), "{full}");
+        // One phase was too much for the client, though over the window it had time to spare.
+        let phase = WorkerHealth { busiest_phase: 0.99, ..worker(2_000_000_000) };
+        let phased = texts(&measured(1000, 1000), &Health { workers: vec![worker(1), phase], ..Health::default() });
+        assert!(phased.contains("number 1 used 99 %"), "{phased}");
     }
 
     #[test]
     fn an_open_loop_says_who_was_late() {
-        let open = |unfinished, offered| OpenLoop { offered, unfinished: histogram(5, unfinished), ..OpenLoop::default() };
+        let open =
+            |unfinished, offered| OpenLoop { offered, unfinished: waiting(5_000_000_000, unfinished), ..OpenLoop::default() };
         let with = |open| Measured { open_loop: Some(open), ..measured(1000, 20_000_000) };
         assert_eq!(texts(&with(open(0, 1000)), &Health::default()), "");
         let slow = texts(&with(open(1000, 2000)), &Health::default());
         assert!(slow.contains("could not keep the rate: 2000 offered, 1000 completed, 1000 unfinished"), "{slow}");
-        let late = |ns| Health { send_lag: histogram(ns, 100), ..Health::default() };
+        let late = |ns| Health { send_lag: waiting(ns, 100), ..Health::default() };
         assert_eq!(texts(&with(open(0, 1000)), &late(1_500_000)), "");
         assert!(texts(&with(open(0, 1000)), &late(3_000_000)).contains("late though a connection was free"));
     }

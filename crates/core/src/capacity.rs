@@ -47,7 +47,12 @@ impl CapacityRule {
     /// transactions are offered and not completed.
     pub fn keeps(&self, result: &ProbeResult) -> bool {
         let fast = result.response_ns.is_some_and(|ns| ns <= self.at_most_ns);
-        fast && result.completed as f64 >= self.keeps_up * result.offered as f64
+        fast && self.keeps_up(result)
+    }
+
+    /// Whether the database completed enough of what was offered; what was young at the end is not held against it.
+    pub fn keeps_up(&self, result: &ProbeResult) -> bool {
+        (result.completed + result.young) as f64 >= self.keeps_up * result.offered as f64
     }
 
     fn highest(&self) -> u32 {
@@ -96,8 +101,11 @@ pub struct ProbeResult {
     pub repeat: u32,
     /// Transactions due in the measured window; from 1.
     pub offered: u64,
-    /// Transactions of these that were completed.
+    /// Transactions that were completed in it.
     pub completed: u64,
+    /// Transactions that had been due for so short a time when the window closed that they are not held against the
+    /// database, though they were not completed.
+    pub young: u64,
     /// The percentile of the response time in nanoseconds; `None` where nothing was completed.
     pub response_ns: Option<u64>,
     /// Transactions of these that failed.

@@ -140,8 +140,9 @@ impl Histogram {
         for value in read.iter_recorded() {
             let ns = value.value_iterated_to();
             let place = whole.counts.get_mut(slot(ns)).ok_or_else(|| format!("histogram holds {ns} ns, beyond an hour"))?;
-            *place += value.count_since_last_iteration();
-            whole.total += value.count_since_last_iteration();
+            let count = value.count_since_last_iteration();
+            let sums = place.checked_add(count).zip(whole.total.checked_add(count));
+            (*place, whole.total) = sums.ok_or_else(|| "histogram holds more values than can be counted".to_owned())?;
         }
         Ok(whole)
     }

@@ -1,7 +1,7 @@
 //! Names to addresses. The system's resolver blocks, so it runs in a thread of its own, once for many connections.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use crate::sleep;
 
 /// How long an answer is used again: long enough for the connections of a start, short enough to follow a failover.
 const KEPT: Duration = Duration::from_secs(5);
@@ -18,6 +20,8 @@ type Answer = io::Result<Vec<SocketAddr>>;
 type Known = BTreeMap<(String, u16), (Instant, Vec<SocketAddr>)>;
 
 thread_local! {
+    /// Look-ups under way: a thousand connections that are opened again ask once.
+    static ASKING: RefCell<BTreeSet<(String, u16)>> = const { RefCell::new(BTreeSet::new()) };
     static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
 }
 
@@ -36,13 +40,31 @@ pub async fn resolve(host: &str, port: u16) -> Answer {
         return Ok(vec![SocketAddr::new(ip, port)]);
     }
     let key = (host.to_owned(), port);
-    let known = KNOWN.with_borrow(|known| known.get(&key).filter(|(at, _)| at.elapsed() < KEPT).map(|(_, a)| a.clone()));
-    if let Some(addresses) = known {
-        return Ok(addresses);
+    loop {
+        let known = KNOWN.with_borrow(|known| known.get(&key).filter(|(at, _)| at.elapsed() < KEPT).map(|(_, a)| a.clone()));
+        if let Some(addresses) = known {
+            return Ok(addresses);
+        }
+        if ASKING.with_borrow_mut(|asking| asking.insert(key.clone())) {
+            break;
+        }
+        sleep(Duration::from_millis(5)).await;
     }
-    let addresses = look_up(key.clone()).await?;
+    let asking = Asking(key.clone());
+    let addresses = look_up(key.clone()).await;
+    drop(asking);
+    let addresses = addresses?;
     KNOWN.with_borrow_mut(|known| known.insert(key, (Instant::now(), addresses.clone())));
     Ok(addresses)
+}
+
+/// Ends with the look-up, also where that is given up.
+struct Asking((String, u16));
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        ASKING.with_borrow_mut(|asking| asking.remove(&self.0));
+    }
 }
 
 async fn look_up(key: (String, u16)) -> Answer {

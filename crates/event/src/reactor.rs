@@ -97,6 +97,7 @@ impl Reactor {
     #[cfg(target_os = "linux")]
     fn timeout(&self, until: Option<Instant>) -> io::Result<Option<Duration>> {
         match until {
+            Some(at) if self.timer.is_armed_for(at) => Ok(None),
             Some(at) if local::until(at).is_zero() => Ok(Some(Duration::ZERO)),
             Some(at) => self.timer.arm(at).map(|()| None),
             None => Ok(None),
@@ -163,10 +164,13 @@ mod timer {
             Ok(Self { fd, armed: Cell::new(None) })
         }
 
+        /// Whether it will go off then, or has just done so.
+        #[inline]
+        pub(super) fn is_armed_for(&self, at: Instant) -> bool {
+            self.armed.get() == Some(at)
+        }
+
         pub(super) fn arm(&self, at: Instant) -> io::Result<()> {
-            if self.armed.get() == Some(at) {
-                return Ok(());
-            }
             // A time of zero would disarm it.
             let wait = crate::local::until(at).max(std::time::Duration::from_nanos(1));
             let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);

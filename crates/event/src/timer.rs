@@ -46,7 +46,8 @@ impl Timers {
 #[derive(Debug, Clone)]
 pub struct Sleep {
     at: Instant,
-    queued: bool,
+    /// The task that is polled then.
+    queued: Option<usize>,
 }
 
 impl Sleep {
@@ -58,8 +59,11 @@ impl Sleep {
             if self.at <= this.woke_at() {
                 return Poll::Ready(());
             }
-            if !std::mem::replace(&mut self.queued, true) {
-                this.timers.borrow_mut().add(self.at, this.current());
+            // Another task than before, if what holds the sleep was handed over.
+            let task = this.current();
+            if self.queued != Some(task) {
+                self.queued = Some(task);
+                this.timers.borrow_mut().add(self.at, task);
             }
             Poll::Pending
         })
@@ -74,9 +78,9 @@ impl Future for Sleep {
     }
 }
 
-/// Waits until `at`. The task that polls it first is the one that is woken.
+/// Waits until `at`. The task that polls it last is the one that is woken.
 pub fn sleep_until(at: Instant) -> Sleep {
-    Sleep { at, queued: false }
+    Sleep { at, queued: None }
 }
 
 /// Waits for a time.

@@ -21,8 +21,8 @@ use crate::arrivals::{DueCounter, schedule};
 use crate::collector::Collector;
 use crate::driver::Driver;
 use crate::error::DriverError;
-use crate::pace::{PacePlan, Queue};
-use crate::recorder::{ErrorCounts, Recorder, Report, common_gaps};
+use crate::pace::PacePlan;
+use crate::recorder::{ErrorCounts, Quiet, Recorder, Report, common_gaps, waited_for};
 use crate::shift::{self, StartSignal, WorkerOutcome, WorkerPlan};
 use crate::stop::StopToken;
 use crate::totals::Totals;
@@ -156,7 +156,8 @@ pub fn run_trial<D: Driver, W: Workload>(
         drop(reports);
         let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
         let collected = collector.collect(&received, stop);
-        let seen = Seen { intervals: collector.intervals(), started: collector.started() };
+        // A trial that is thrown away needs no figures, and a long schedule takes time to walk.
+        let seen = if stop.requested() { Seen::default() } else { Seen::of(&mut collector) };
         let join = |t: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
             t.and_then(|t| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned()))))
         };
@@ -183,10 +184,17 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
 }
 
 /// What the collector saw.
+#[derive(Default)]
 struct Seen {
     intervals: Vec<Interval>,
     /// Arrivals started before the window and within it.
     started: (u64, u64),
+}
+
+impl Seen {
+    fn of(collector: &mut Collector<'_>) -> Self {
+        Self { intervals: collector.intervals(), started: collector.started() }
+    }
 }
 
 /// The error that explains the others: an interruption is what the other workers of a failed one report.
@@ -211,25 +219,21 @@ pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> 
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let workers = if blocking { spec.connections } else { spec.workers.unwrap_or(processors).clamp(1, spec.connections.max(1)) };
     let share = |i: u32| (u64::from(spec.connections) * u64::from(i) / u64::from(workers.max(1))) as u32;
-    let schedule = schedule(spec);
-    let shared = schedule.clone().filter(|_| blocking).map(|s| Queue::Shared(Arc::new(Mutex::new(s))));
-    let pace = |i: u32| match (&shared, &schedule) {
-        (Some(queue), _) => PacePlan::Open(queue.clone()),
-        (None, Some(schedule)) => {
-            PacePlan::Open(Queue::Own { schedule: Box::new(schedule.clone()), first: i as usize, of: workers as usize })
-        }
-        (None, None) => PacePlan::Closed(spec.load.clone()),
+    let pace = match schedule(spec) {
+        Some(schedule) if workers > 1 => PacePlan::Shared(Arc::new(Mutex::new(schedule))),
+        Some(schedule) => PacePlan::Alone(Box::new(schedule)),
+        None => PacePlan::Closed(spec.load.clone()),
     };
-    let plan = |i: u32, terminals: Range<u32>| WorkerPlan {
+    let plan = |terminals: Range<u32>| WorkerPlan {
         terminals,
         of: spec.connections,
         seed: spec.seed,
         max_attempts: spec.max_attempts.max(1),
         drain: Duration::from_nanos(spec.drain_ns),
-        pace: pace(i),
+        pace: pace.clone(),
         phase_ends: phase_ends(spec),
     };
-    (0..workers).map(|i| plan(i, share(i)..share(i + 1))).collect()
+    (0..workers).map(|i| plan(share(i)..share(i + 1))).collect()
 }
 
 /// Where the phases of the window end; the last one at its end.
@@ -267,7 +271,7 @@ fn finish(spec: &TrialSpec, kinds: &[&'static str], blocking: bool, outcomes: Ve
     let measured = measured(spec, kinds, &phases, &seen, &unfinished);
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
     health.littles_law = law(spec, &phases);
-    let common = common_gaps(&gaps);
+    let common = waited_for(common_gaps(&gaps));
     health.longest_gap_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
     let long = |(f, t): &(i64, i64)| t - f >= SECOND_NS;
     health.gaps = common
@@ -324,7 +328,7 @@ fn add_worker(
     whole: &mut StatementCounts,
     errors: &mut ErrorCounts,
     health: &mut Health,
-    gaps: &mut Vec<Vec<(i64, i64)>>,
+    gaps: &mut Vec<Vec<Quiet>>,
 ) {
     whole.add(&recorder.statements_whole_run());
     health.connections_lost += recorder.lost;

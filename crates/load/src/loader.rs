@@ -107,6 +107,8 @@ pub fn load<D: Driver, T: Dataset>(
             thread::sleep(Duration::from_millis(50));
             progress(shared.progress(dataset.parts()));
         }
+        // What came in since the last look.
+        progress(shared.progress(dataset.parts()));
         let join = |t: thread::ScopedJoinHandle<'_, _>| {
             t.join().unwrap_or_else(|_| Err(LoadError::WorkerDied("it panicked".to_owned())))
         };

@@ -1,13 +1,12 @@
 //! When a terminal may start its next transaction: at once (closed loop), or when the next arrival is due (open loop).
 //!
-//! Arrivals form one queue: a terminal that is free takes the next arrival, waits until it is due, and runs it. An
-//! arrival that is due while no terminal is free waits in the queue; none is skipped. Terminals of one worker share a
-//! queue, so that no other thread is asked; every worker walks the same schedule and takes each n-th arrival of it, so
-//! that the schedule depends on the seed alone. An embedded database has one terminal per thread, and those share one
-//! queue behind a lock, which costs nothing beside a transaction that blocks its thread.
+//! Arrivals form one queue for all connections: a terminal that is free takes the next arrival, waits until it is due, and
+//! runs it. An arrival that is due while no terminal is free waits in the queue; none is skipped. Were the queue divided
+//! among the workers, an arrival would wait at one while connections of another are free, and the response time would
+//! depend on how many processors the client has. So with several workers there is a lock around the queue, taken once
+//! per transaction by whoever has nothing else to do: the one thing that workers share. With one worker there is none.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_core::arrivals::Schedule;
@@ -15,29 +14,15 @@ use perbuck_core::load_model::LoadModel;
 
 use crate::window::Window;
 
-/// Where the arrivals of a worker come from; what is handed to its thread.
-#[derive(Debug, Clone)]
-pub enum Queue {
-    /// Each `of`-th arrival of the schedule, from `first` on.
-    Own {
-        /// The whole schedule, from its begin.
-        schedule: Box<Schedule>,
-        /// The worker.
-        first: usize,
-        /// Workers in all.
-        of: usize,
-    },
-    /// One for all threads.
-    Shared(Arc<Mutex<Schedule>>),
-}
-
-/// The pace of a worker's terminals.
+/// The pace of a worker's terminals; what is handed to its thread.
 #[derive(Debug, Clone)]
 pub enum PacePlan {
     /// Connections are active by the steps of the model.
     Closed(LoadModel),
-    /// Arrivals come from the queue.
-    Open(Queue),
+    /// The arrivals of the only worker.
+    Alone(Box<Schedule>),
+    /// The arrivals of all workers.
+    Shared(Arc<Mutex<Schedule>>),
 }
 
 /// As [`PacePlan`], within the worker.
@@ -46,25 +31,10 @@ pub(crate) enum Pace {
     Always,
     /// Connections are active by the steps of the model.
     Steps(LoadModel),
-    /// Arrivals of this worker.
-    Own(Rc<RefCell<OwnQueue>>),
-    /// Arrivals of all workers.
+    /// The arrivals of the only worker.
+    Alone(RefCell<Schedule>),
+    /// The arrivals of all workers.
     Shared(Arc<Mutex<Schedule>>),
-}
-
-/// Every n-th arrival of a schedule.
-pub(crate) struct OwnQueue {
-    schedule: Schedule,
-    skip: usize,
-    of: usize,
-}
-
-impl OwnQueue {
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        let skip = std::mem::replace(&mut self.skip, self.of - 1);
-        self.schedule.nth(skip)
-    }
 }
 
 /// When the next transaction of a terminal may start.
@@ -74,10 +44,8 @@ pub(crate) enum Turn {
     Now,
     /// An arrival that is due then, relative to the window; it may be in the past.
     Due(i64),
-    /// The terminal is idle until then, and then asks again.
+    /// The terminal is idle until then, and then asks again; to the end of the window where nothing comes any more.
     Idle(i64),
-    /// Never again.
-    Over,
 }
 
 impl Pace {
@@ -85,23 +53,21 @@ impl Pace {
         match plan {
             PacePlan::Closed(LoadModel::Closed { steps }) if steps.is_empty() => Self::Always,
             PacePlan::Closed(model) => Self::Steps(model),
-            PacePlan::Open(Queue::Shared(schedule)) => Self::Shared(schedule),
-            PacePlan::Open(Queue::Own { schedule, first, of }) => {
-                Self::Own(Rc::new(RefCell::new(OwnQueue { schedule: *schedule, skip: first, of: of.max(1) })))
-            }
+            PacePlan::Alone(schedule) => Self::Alone(RefCell::new(*schedule)),
+            PacePlan::Shared(schedule) => Self::Shared(schedule),
         }
     }
 
     /// Whether transactions are due by a schedule.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self, Self::Own(_) | Self::Shared(_))
+        matches!(self, Self::Alone(_) | Self::Shared(_))
     }
 
     /// The next arrival, in nanoseconds since the begin of the warm-up.
     #[inline]
     fn arrival(&self) -> Option<u64> {
         match self {
-            Self::Own(queue) => queue.borrow_mut().next(),
+            Self::Alone(schedule) => schedule.borrow_mut().next(),
             Self::Shared(schedule) => schedule.lock().unwrap_or_else(PoisonError::into_inner).next(),
             Self::Always | Self::Steps(_) => None,
         }
@@ -112,16 +78,16 @@ impl Pace {
     pub(crate) fn turn(&self, window: &Window, terminal: u32, now_ns: i64) -> Turn {
         match self {
             Self::Always => Turn::Now,
-            Self::Own(_) | Self::Shared(_) => match self.arrival() {
+            Self::Alone(_) | Self::Shared(_) => match self.arrival() {
                 Some(at) => Turn::Due(at as i64 - window.warmup_ns),
-                None => Turn::Over,
+                None => Turn::Idle(window.length_ns),
             },
             Self::Steps(model) => {
                 let at = u64::try_from(now_ns + window.warmup_ns).unwrap_or(0);
                 match model.active_from(terminal, at) {
                     Some(from) if from <= at => Turn::Now,
                     Some(from) => Turn::Idle(from as i64 - window.warmup_ns),
-                    None => Turn::Over,
+                    None => Turn::Idle(window.length_ns),
                 }
             }
         }
@@ -144,21 +110,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_workers_together_have_every_arrival_once_whatever_their_number() {
+    fn whoever_asks_takes_the_next_arrival_and_none_is_taken_twice() {
         let model = LoadModel::rate(1000, Arrivals::Poisson, 3_000_000_000);
         let LoadModel::Open { arrivals, phases } = model else { panic!("a rate is an open loop") };
         let schedule = Schedule::new(&phases, arrivals, Seed(5));
         let window = Window { opens: Instant::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
         let all: Vec<i64> = schedule.clone().map(|at| at as i64 - window.warmup_ns).collect();
-        for of in [1, 2, 3, 7] {
-            let queue = |first| PacePlan::Open(Queue::Own { schedule: Box::new(schedule.clone()), first, of });
-            let mut seen: Vec<i64> = (0..of).flat_map(|w| Pace::new(queue(w)).rest(&window).collect::<Vec<_>>()).collect();
-            seen.sort_unstable();
-            assert_eq!(seen, all);
+        let alone = Pace::new(PacePlan::Alone(Box::new(schedule.clone())));
+        assert_eq!(alone.rest(&window).collect::<Vec<_>>(), all);
+        let queue = Arc::new(Mutex::new(schedule));
+        let workers = [0, 1].map(|_| Pace::new(PacePlan::Shared(queue.clone())));
+        for (i, due) in all.iter().enumerate() {
+            assert_eq!(workers[i % 2].turn(&window, 3, 0), Turn::Due(*due));
         }
-        let shared = Pace::new(PacePlan::Open(Queue::Shared(Arc::new(Mutex::new(schedule)))));
-        assert_eq!(shared.turn(&window, 3, 0), Turn::Due(all[0]));
-        assert_eq!(shared.rest(&window).count(), all.len() - 1);
-        assert_eq!(shared.turn(&window, 3, 0), Turn::Over);
+        // Nothing comes any more, and yet nobody leaves before the window closes.
+        assert_eq!(workers[0].turn(&window, 3, 0), Turn::Idle(window.length_ns));
+        assert_eq!(workers[1].rest(&window).count(), 0);
     }
 }

@@ -1,6 +1,7 @@
 //! What a worker writes down: sums over the window, and one small bucket per second that is sent away when it is full.
 //! Owned by one thread; nothing is shared.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
@@ -134,7 +135,9 @@ pub struct Recorder {
     /// Errors of the whole run.
     pub errors: ErrorCounts,
     /// Times of at least 100 ms without a completion, within the window.
-    pub gaps: Vec<(i64, i64)>,
+    pub gaps: Vec<Quiet>,
+    /// Open loop: when the oldest of those that had not ended was due.
+    oldest_unfinished_ns: i64,
     /// Statements of connections that were lost, whose transaction has no other place.
     pub stray: StatementCounts,
     /// Connections lost.
@@ -167,6 +170,7 @@ impl Recorder {
             last_done_ns: i64::MIN / 2,
             errors: BTreeMap::new(),
             gaps: Vec::new(),
+            oldest_unfinished_ns: i64::MAX,
             stray: StatementCounts::default(),
             lost: 0,
             reconnects: 0,
@@ -192,6 +196,7 @@ impl Recorder {
 
     /// An arrival that was due at `intended_ns` had not ended when the window closed.
     pub fn unfinished(&mut self, intended_ns: i64) {
+        self.oldest_unfinished_ns = self.oldest_unfinished_ns.min(intended_ns);
         if intended_ns < self.window.length_ns {
             self.unfinished.record((self.window.length_ns - intended_ns) as u64);
         }
@@ -242,7 +247,7 @@ impl Recorder {
             self.second.latency.record(service);
         }
         if sample.finished_ns - self.last_done_ns >= GAP_NS {
-            self.gap(sample.finished_ns);
+            self.gap(sample.finished_ns, if self.open_loop { sample.intended_ns } else { i64::MIN });
         }
         // In the warm-up and the drain it has no meaning; `gap` knows.
         self.last_done_ns = sample.finished_ns;
@@ -259,10 +264,10 @@ impl Recorder {
 
     /// Nothing was completed for some time; what of it lies in the window is kept.
     #[cold]
-    fn gap(&mut self, until_ns: i64) {
+    fn gap(&mut self, until_ns: i64, due: i64) {
         let (from, to) = (self.last_done_ns.max(0), until_ns.min(self.window.length_ns));
         if to - from >= GAP_NS {
-            self.gaps.push((from, to));
+            self.gaps.push(Quiet { from, to, due });
         }
     }
 
@@ -313,7 +318,7 @@ impl Recorder {
         self.send(done);
         self.reports = None;
         self.second_ends = i64::MAX;
-        self.gap(self.window.length_ns);
+        self.gap(self.window.length_ns, if self.open_loop { self.oldest_unfinished_ns } else { i64::MIN });
     }
 
     /// The phases of the window.
@@ -334,19 +339,43 @@ impl Recorder {
     }
 }
 
+/// A time without a completion, in nanoseconds relative to the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quiet {
+    /// The completion before it.
+    pub from: i64,
+    /// The completion that ended it.
+    pub to: i64,
+    /// When the transaction that ended it was due: before that, in open loop, nothing may have been asked for.
+    pub due: i64,
+}
+
 /// The times in which no worker completed anything: the intersection of all workers' gaps, each list ascending.
-pub fn common_gaps(workers: &[Vec<(i64, i64)>]) -> Vec<(i64, i64)> {
+pub fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
     let Some((first, rest)) = workers.split_first() else { return Vec::new() };
     let mut common = first.clone();
     for other in rest {
         let mut next = Vec::new();
-        for (from, to) in &common {
-            let overlaps = other.iter().map(|(f, t)| (*f.max(from), *t.min(to)));
-            next.extend(overlaps.filter(|(f, t)| t > f));
+        for mine in &common {
+            let overlaps = other.iter().map(|o| Quiet {
+                from: o.from.max(mine.from),
+                to: o.to.min(mine.to),
+                due: match o.to.cmp(&mine.to) {
+                    Ordering::Less => o.due,
+                    Ordering::Equal => o.due.min(mine.due),
+                    Ordering::Greater => mine.due,
+                },
+            });
+            next.extend(overlaps.filter(|q| q.to > q.from));
         }
         common = next;
     }
     common
+}
+
+/// Of quiet times those in which somebody waited, from when on somebody did: (from, to).
+pub fn waited_for(quiet: Vec<Quiet>) -> Vec<(i64, i64)> {
+    quiet.into_iter().map(|q| (q.from.max(q.due), q.to)).filter(|(from, to)| to > from).collect()
 }
 
 #[cfg(test)]

@@ -123,7 +123,7 @@ pub async fn run<D: Driver, W: Workload>(
     }
     let probe = Rc::new(Probe::default());
     let mut probing = TaskSet::default();
-    probing.spawn(watch(common.clone(), probe.clone()));
+    probing.spawn(watch(common.clone(), probe.clone(), plan.phase_ends));
     let ended = drain(&mut tasks, &common, plan.drain).await;
     // The last terminal may have ended before the probe had its turn.
     probe.close();
@@ -134,14 +134,17 @@ pub async fn run<D: Driver, W: Workload>(
         return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
     };
     let recorder = close_books(common);
-    let health = WorkerHealth { connections: plan.terminals.len() as u32, cpu_ns: probe.cpu_ns.get().unwrap_or(0) };
+    let (connections, cpu_ns) = (plan.terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
+    let whole = cpu_ns as f64 / window.length_ns.max(1) as f64;
+    let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
     Ok(WorkerOutcome { recorder, aborted, health, lag: probe.lag.take() })
 }
 
 /// Writes down the arrivals that had not ended, and sends the last second.
 fn close_books<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
-    if common.pace.is_open() {
+    // Nobody wants to know of a trial that is thrown away, and a long schedule takes time to walk.
+    if common.pace.is_open() && !common.stop.requested() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
         common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }
@@ -154,6 +157,8 @@ fn close_books<D, W>(common: Common<D, W>) -> Recorder {
 struct Probe {
     opened_cpu_ns: Cell<Option<u64>>,
     cpu_ns: Cell<Option<u64>>,
+    /// The largest share of a processor in one phase.
+    busiest: Cell<f64>,
     lag: RefCell<Histogram>,
 }
 
@@ -173,13 +178,21 @@ impl Probe {
 
 /// Rolls the recorder even when nothing completes, probes the lag of the event loop, and takes the thread's CPU time at
 /// the edges of the window.
-async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>) {
+async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>, phase_ends: Vec<i64>) {
     let window = common.window;
+    let (mut phases, mut began) = (phase_ends.into_iter().peekable(), None);
     loop {
         let now_ns = window.now_ns();
         common.recorder.borrow_mut().roll(now_ns);
         if now_ns >= 0 {
             probe.open();
+            let (from_ns, from_cpu_ns) = *began.get_or_insert_with(|| (now_ns, cpu::thread_cpu_ns()));
+            if phases.next_if(|end| now_ns >= *end).is_some() {
+                let used = cpu::thread_cpu_ns();
+                let share = used.saturating_sub(from_cpu_ns) as f64 / (now_ns - from_ns).max(1) as f64;
+                probe.busiest.set(probe.busiest.get().max(share));
+                began = Some((now_ns, used));
+            }
         }
         if now_ns >= window.length_ns {
             probe.close();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::rng::OpRng;
-use perbuck_event::{now, sleep_until};
+use perbuck_event::{now, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
@@ -69,7 +69,6 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 now = lane.idle_until(until).await;
                 continue;
             }
-            Turn::Over => break,
         };
         let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
         let kind = terminal.kind(&operation);
@@ -185,7 +184,9 @@ impl<D: Driver, W: Workload> Lane<D, W> {
             if now_ns >= common.window.length_ns || common.stop.requested() {
                 return Ok(now_ns);
             }
-            match open::<D, W>(&common.driver, &common.workload, self.id).await {
+            let end = common.window.instant(common.window.length_ns);
+            let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.id)).await else { continue };
+            match opened {
                 Ok(open) => {
                     common.recorder.borrow_mut().reconnects += 1;
                     *connection = Some(open);
@@ -194,7 +195,6 @@ impl<D: Driver, W: Workload> Lane<D, W> {
                 Err(error) if error.class == ErrorClass::Lost => common.recorder.borrow_mut().error(&error),
                 Err(error) => return Err(RunError::Fatal(error)),
             }
-            let end = common.window.instant(common.window.length_ns);
             sleep_until((now() + pause).min(end.max(now()))).await;
             pause = (pause * 2).min(RECONNECT_PAUSE.1);
         }

@@ -20,7 +20,8 @@ use crate::trial;
 /// Runs every point of the study once against the simulated driver and prints what came out; nothing is written.
 pub(crate) fn run(inputs: &Inputs, stop: &StopToken) -> Result<(), CliError> {
     let mut out =
-        "workload             connections  load threads  operations/s  operations/s and core  ns of CPU each\n".to_owned();
+        "workload             offered/s  connections  load threads  operations/s  operations/s and core  ns of CPU each\n"
+            .to_owned();
     let mut progress = Progress::new();
     for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
         for (connections, rate_per_s) in inputs.study.sweep.points() {
@@ -28,7 +29,12 @@ pub(crate) fn run(inputs: &Inputs, stop: &StopToken) -> Result<(), CliError> {
                 TrialKey { contender: "sim".to_owned(), workload: workload.name.clone(), connections, rate_per_s, trial: 1 };
             progress.passing(&format!("{}: {connections} connections", workload.name));
             let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
-            out += &row(&workload.name, connections, &outcome);
+            let offered = if inputs.study.sweep.is_open() {
+                rate_per_s.map_or("phases".to_owned(), |r| thousands(r.into()))
+            } else {
+                "all".to_owned()
+            };
+            out += &row(&workload.name, &offered, connections, &outcome);
         }
     }
     drop(progress);
@@ -51,15 +57,15 @@ fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Resu
 }
 
 /// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.
-fn row(name: &str, connections: u32, outcome: &TrialOutcome) -> String {
+fn row(name: &str, offered: &str, connections: u32, outcome: &TrialOutcome) -> String {
     let seconds = outcome.measured.window_ns as f64 / 1e9;
     let operations = outcome.measured.statements.total() as f64;
     let cpu_ns: u64 = outcome.health.workers.iter().map(|w| w.cpu_ns).sum();
     let each = cpu_ns as f64 / operations.max(1.0);
     format!(
-        "{name:<20} {connections:>11} {:>13} {:>13} {:>22} {each:>15.0}\n",
+        "{name:<19} {offered:>10} {connections:>12} {:>13} {:>13} {:>22} {each:>15.0}\n",
         outcome.workers,
         thousands((operations / seconds) as u64),
-        thousands((1e9 / each.max(1e-9)) as u64)
+        if operations > 0.0 && each > 0.0 { thousands((1e9 / each) as u64) } else { "unknown".to_owned() }
     )
 }

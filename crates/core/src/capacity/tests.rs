@@ -22,6 +22,7 @@ fn answer(probe: Probe, response_ns: u64) -> ProbeResult {
     let Probe { rate_per_s, repeat } = probe;
     let offered = u64::from(rate_per_s) * 10;
     ProbeResult {
+        young: 0,
         rate_per_s,
         repeat,
         offered,

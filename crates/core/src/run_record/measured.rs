@@ -204,13 +204,15 @@ pub struct Health {
 }
 
 /// One load thread during the measured window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerHealth {
     /// Connections that it drove.
     pub connections: u32,
     /// CPU time that it used, in nanoseconds.
     pub cpu_ns: u64,
+    /// The share of one processor that it used in the phase in which it used most; without phases over the window.
+    pub busiest_phase: f64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

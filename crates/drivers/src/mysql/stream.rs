@@ -114,6 +114,7 @@ impl Socket {
     #[inline]
     pub(super) fn expect_answer(&mut self) {
         self.watchdog.rearm();
+        self.ready_reads = 0;
     }
 
     /// Ready when a read is worth trying.

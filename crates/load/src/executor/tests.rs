@@ -104,7 +104,7 @@ fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunErro
         }
         received.try_iter().for_each(|report| collector.take(report));
         let collected = collector.end();
-        let seen = Seen { intervals: collector.intervals(), started: collector.started() };
+        let seen = Seen::of(&mut collector);
         let outcomes = first_error(outcomes, collected)?;
         assert_eq!((watched.opened, watched.closed), (1, 1));
         Ok(finish(spec, workload.kinds(), false, outcomes, seen))

@@ -73,11 +73,32 @@ fn an_open_loop_keeps_wait_service_and_response_apart() {
     assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained()), (1, 4_000_000_000, 1));
 }
 
+fn quiet(from: i64, to: i64, due: i64) -> Quiet {
+    Quiet { from, to, due }
+}
+
 #[test]
-fn gaps_are_common_to_all_workers() {
-    assert_eq!(common_gaps(&[vec![(0, 10), (20, 40)], vec![(5, 30)], vec![(0, 100)]]), [(5, 10), (20, 30)]);
-    assert_eq!(common_gaps(&[vec![(0, 10)], vec![]]), []);
+fn gaps_are_common_to_all_workers_and_begin_when_somebody_waits() {
+    let closed = |f, t| quiet(f, t, i64::MIN);
+    let all = [vec![closed(0, 10), closed(20, 40)], vec![closed(5, 30)], vec![closed(0, 100)]];
+    assert_eq!(waited_for(common_gaps(&all)), [(5, 10), (20, 30)]);
+    assert_eq!(common_gaps(&[vec![closed(0, 10)], vec![]]), []);
     assert_eq!(common_gaps(&[]), []);
+    // The second worker ends the quiet time, with a transaction that was due at 25; nothing was asked for before.
+    let open = [vec![quiet(0, 100, 90)], vec![quiet(10, 30, 25), quiet(40, 50, 50)]];
+    assert_eq!(waited_for(common_gaps(&open)), [(25, 30)]);
+}
+
+#[test]
+fn an_open_loop_that_asks_for_nothing_has_no_gap() {
+    let window = window(Duration::from_secs(3600), 10_000_000_000);
+    let mut r = Recorder::new(window, &[window.length_ns], 1, true, channel().0);
+    for at in [1_000_000_000, 6_000_000_000] {
+        r.record(Sample { intended_ns: at - 400_000_000, ..sample(Outcome::Committed, at - 400_000_000, at) });
+    }
+    r.finish();
+    let gaps = waited_for(r.gaps);
+    assert_eq!(gaps, [(600_000_000, 1_000_000_000), (5_600_000_000, 6_000_000_000)]);
 }
 
 #[test]

@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_worst_trial_stands_for_the_point() {
-        let worker = |cpu_ns| WorkerHealth { connections: 1, cpu_ns };
+        let worker = |cpu_ns| WorkerHealth { connections: 1, cpu_ns, busiest_phase: 0.0 };
         let health = |cpu: [u64; 2], n: u64, series: &[f64]| Health {
             workers: cpu.map(worker).to_vec(),
             lag: lag(&[n * 1_000_000; 100]),

@@ -180,7 +180,7 @@ fn health(all: &[Arrival], study: &Study, intervals: &[Interval], position: u32)
     Health {
         client_user_ns: busy * 3 / 2,
         client_system_ns: busy / 2,
-        workers: [busy, busy * 9 / 10].map(|cpu_ns| WorkerHealth { connections: 8, cpu_ns }).to_vec(),
+        workers: [busy, busy * 9 / 10].map(|cpu_ns| WorkerHealth { connections: 8, cpu_ns, busiest_phase: 0.0 }).to_vec(),
         lag: HistogramRecord::from_histogram(&lag),
         send_lag: HistogramRecord::from_histogram(&send_lag),
         peak_memory_bytes: (90 << 20) + (u64::from(position) << 20),

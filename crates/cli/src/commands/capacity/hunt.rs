@@ -217,7 +217,7 @@ fn begin(rule: &CapacityRule) -> Result<Search, CliError> {
 ///
 /// Some transactions are always in flight when a window closes, and where few are offered one of them is more than the
 /// share that may be missing. Those that had been due for less than the objective and less than a hundredth of the
-/// window therefore count as completed; of a queue that grows they are a small part.
+/// window are therefore not held against the database; of a queue that grows they are a small part.
 fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<ProbeResult, String> {
     let open = record.measured.open_loop.as_ref().ok_or("the trial was no open loop")?;
     let latency = record.latency()?;
@@ -232,7 +232,8 @@ fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<Probe
         rate_per_s: probe.rate_per_s,
         repeat: probe.repeat,
         offered: open.offered,
-        completed: (ended + young).min(open.offered),
+        completed: ended,
+        young,
         response_ns: if ended == 0 { None } else { latency.percentile_ns(rule.percentile) },
         failed,
         client_limited: record.flags.iter().any(|f| matches!(f, Flag::ClientLimited { .. })),

@@ -74,7 +74,7 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
         Some(ns) => text.push_str(&format!(", p{} {}", rule.percentile, duration_text(ns))),
         None => text.push_str(", nothing completed"),
     }
-    if (seen.completed as f64) < rule.keeps_up * seen.offered as f64 {
+    if !rule.keeps_up(seen) {
         text.push_str(&format!(", {} of {} completed", thousands(seen.completed), thousands(seen.offered)));
     }
     for flag in &record.flags {

@@ -118,6 +118,8 @@ fn one_load(s: &Section<'_>, sweep: &mut Sweep, counts: Option<&[u32]>, has_phas
         s.report("phases", "`sweep.phases` is empty", "give at least one, such as `{ time = \"30s\", rate = 500 }`");
     } else if rates != 0 && rates != sweep.phases.len() {
         s.report("phases", "`sweep.phases` mixes rates and connections", "make two studies: one is open loop, the other closed");
+    } else if sweep.phases.iter().all(|p| p.load == PhaseLoad::Rate { from_per_s: 0.0, to_per_s: 0.0 }) {
+        s.report("phases", "`sweep.phases` offers nothing in any phase", "give at least one phase a `rate` above 0");
     } else if rates == 0 {
         if s.has("connections") {
             s.report("connections", "`sweep` has both `connections` and phases of connections", "remove `connections`");
