@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::parse_duration_ns;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
@@ -128,10 +129,10 @@ pub(crate) struct CapacityArguments {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
     pub(crate) at_most: Option<u64>,
     /// Transactions per second to begin with; if not given 100, then 10, then 1 where that breaks the objective
-    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=i64::from(HIGHEST_PER_S)))]
     pub(crate) from: Option<u32>,
     /// The highest rate to try
-    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=i64::from(HIGHEST_PER_S)))]
     pub(crate) to: Option<u32>,
     /// How far the rate that broke may lie above the rate that kept, as a share of it
     #[arg(long, value_name = "SHARE", default_value_t = 0.02)]

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use result::{CapacityResult, Votes, Why};
+use crate::load_model::HIGHEST_PER_S;
+pub use result::{CAPACITY_SCHEMA, CapacityRecord, CapacityResult, Votes, Why};
 
 /// How many rates may be overturned before no new rate is tried.
 pub const OVERTURNS: usize = 3;
@@ -31,7 +32,7 @@ pub struct CapacityRule {
     pub at_most_ns: u64,
     /// Where the search begins, in transactions per second; from 1.
     pub lowest_per_s: u32,
-    /// Where it ends even though the objective is kept, at least `lowest_per_s`; `None`: 2³² − 1.
+    /// Where it ends even though the objective is kept, at least `lowest_per_s`; `None`: [`HIGHEST_PER_S`].
     pub highest_per_s: Option<u32>,
     /// The relative width of the final bracket, above 0 to 1: 0.02 for two percent. Neighbouring whole rates are narrow
     /// enough in any case.
@@ -56,7 +57,7 @@ impl CapacityRule {
     }
 
     fn highest(&self) -> u32 {
-        self.highest_per_s.unwrap_or(u32::MAX)
+        self.highest_per_s.unwrap_or(HIGHEST_PER_S)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -69,6 +70,8 @@ impl CapacityRule {
             Err("the lowest rate must be at least 1/s".to_owned())
         } else if self.highest() < self.lowest_per_s {
             Err(format!("the highest rate of {}/s is below the lowest of {}/s", self.highest(), self.lowest_per_s))
+        } else if self.highest() > HIGHEST_PER_S {
+            Err(format!("the highest rate of {}/s is above {HIGHEST_PER_S}/s", self.highest()))
         } else if !share(self.resolution) {
             Err(format!("the resolution {} is not above 0 and at most 1", self.resolution))
         } else if self.repeats == 0 {

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::arrivals::{Arrivals, RatePhase};
 
+/// The highest rate that may be asked for, in transactions per second; far above what one machine can send.
+pub const HIGHEST_PER_S: u32 = 100_000_000;
+
 /// How load is applied in one trial, from the begin of its warm-up to the end of its window.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {

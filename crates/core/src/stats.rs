@@ -52,7 +52,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 }
 
 /// The unbiased variance; 0 for fewer than two values.
-fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     match mean(values) {
         Some(m) if values.len() > 1 => values.iter().map(|v| (v - m).powi(2)).sum::<f64>() / (n - 1.0),

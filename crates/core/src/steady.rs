@@ -122,7 +122,7 @@ fn differ(series: &[f64], cut: usize, share: f64) -> bool {
     };
     let batches = batch_means(rest);
     // The variance of a mean of 5 is a fifth of that of a second, and more where neighbours are alike.
-    let long_run = variance(&batches) * BATCH_S as f64;
+    let long_run = stats::variance(&batches) * BATCH_S as f64;
     let error = (long_run * (1.0 / before.len() as f64 + 1.0 / rest.len() as f64)).sqrt();
     let noise = stats::student_quantile(CONFIDENCE, batches.len() as f64 - 1.0) * error;
     (other - level).abs() > noise.max(share * level)
@@ -131,14 +131,6 @@ fn differ(series: &[f64], cut: usize, share: f64) -> bool {
 /// The means of whole batches; seconds beyond the last whole batch are left out.
 fn batch_means(series: &[f64]) -> Vec<f64> {
     series.chunks_exact(BATCH_S).map(|b| b.iter().sum::<f64>() / BATCH_S as f64).collect()
-}
-
-/// The unbiased variance; 0 for fewer than two values.
-fn variance(values: &[f64]) -> f64 {
-    match stats::mean(values) {
-        Some(m) if values.len() > 1 => values.iter().map(|v| (v - m).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0),
-        _ => 0.0,
-    }
 }
 
 /// Where MSER-5 truncates, in seconds.

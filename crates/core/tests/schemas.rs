@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use perbuck_core::arrivals::Arrivals;
-use perbuck_core::capacity::{CapacityResult, CapacityRule};
+use perbuck_core::capacity::CapacityRecord;
 use perbuck_core::compare::Comparison;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::plan::TrialKey;
@@ -135,47 +134,9 @@ fn the_schema_of_comparisons_is_published() {
     assert_published::<Comparison>("comparison.schema.json");
 }
 
-/// What `perbuck capacity` found for one contender and workload, as it writes it to `capacity.json`. (The program has a
-/// type of its own that borrows; its test holds that it writes these fields.)
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are what is published")]
-struct Capacity {
-    /// Always 1.
-    schema: u32,
-    /// Version of perbuck that wrote it.
-    perbuck: String,
-    /// Name of the study.
-    study: String,
-    /// Fingerprint of everything in the study that decides what is measured.
-    study_fingerprint: String,
-    /// The study's seed.
-    seed: Seed,
-    /// Name of the contender.
-    contender: String,
-    /// Name of the workload.
-    workload: String,
-    /// The objective in words, such as `p99 at most 20.0 ms`.
-    objective: String,
-    /// The most transactions in flight.
-    connections: u32,
-    /// How the intended starts lay in time.
-    arrivals: Arrivals,
-    /// Warm-up of each trial, nanoseconds.
-    warmup_ns: u64,
-    /// Measured window of each trial, nanoseconds.
-    duration_ns: u64,
-    /// What was searched, and how closely.
-    rule: CapacityRule,
-    /// What was found. The trials lie in the folders beside this file, one record each.
-    result: CapacityResult,
-    /// The result in plain words.
-    sentence: String,
-}
-
 #[test]
 fn the_schema_of_capacities_is_published() {
-    assert_published::<Capacity>("capacity.schema.json");
+    assert_published::<CapacityRecord>("capacity.schema.json");
 }
 
 #[test]

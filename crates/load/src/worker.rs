@@ -1,6 +1,7 @@
 //! The hot loop: what one terminal does from its first transaction to its last.
 //!
-//! Per operation [`drive`] reads the clock once, allocates nothing and writes to no memory that another thread reads.
+//! Per operation [`drive`] reads the clock once, allocates nothing and writes to no memory that another thread reads; only
+//! in an open loop with several workers does it take the lock of their queue (see [`crate::pace`]).
 //! What happens before and after it, to all terminals of a worker, is in [`crate::shift`].
 
 use std::cell::{Cell, RefCell};

@@ -7,13 +7,12 @@ mod hunt;
 mod show;
 mod terms;
 
-use perbuck_core::capacity::Probe;
+use perbuck_core::capacity::{CapacityRecord, Probe};
 use perbuck_core::problem::nearest;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_load::stop::StopToken;
 
 use self::hunt::Hunt;
-use self::show::Found;
 use self::terms::Terms;
 use crate::args::CapacityArguments;
 use crate::commands::{prepare, print, print_json, run, stop_on_signal};
@@ -39,13 +38,14 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
         }
     }
     search(&inputs, &fingerprint, &terms, &store, &mut hunts, (arguments.password.ask_password, &stop))?;
-    let found: Vec<Found<'_>> = hunts.iter().filter_map(|hunt| Found::new(&inputs.study, &fingerprint, &terms, hunt)).collect();
+    let found: Vec<CapacityRecord> =
+        hunts.iter().filter_map(|hunt| show::found(&inputs.study, &fingerprint, &terms, hunt)).collect();
     if arguments.json {
         print_json(&found)?;
     } else {
         print(&show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER)))?;
     }
-    let nothing: Vec<String> = found.iter().filter_map(Found::nothing_kept).collect();
+    let nothing: Vec<String> = found.iter().filter_map(show::nothing_kept).collect();
     if nothing.is_empty() {
         return Ok(());
     }
@@ -201,7 +201,7 @@ impl Session<'_> {
         if self.stop.requested() {
             return Err(CliError::interrupted());
         }
-        let found = Found::new(&self.inputs.study, self.context.fingerprint, self.terms, hunt);
+        let Some(found) = show::found(&self.inputs.study, self.context.fingerprint, self.terms, hunt) else { return Ok(()) };
         let text = serde_json::to_string_pretty(&found)
             .map_err(|e| CliError::new(Exit::Failed, format!("the capacity of {} cannot be written: {e}", hunt.title()), ""))?;
         hunt.write(&(text + "\n"))

@@ -4,12 +4,52 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
 
-use super::ProbeResult;
+use super::{CapacityRule, ProbeResult};
+use crate::arrivals::Arrivals;
 use crate::stats::Interval;
-use crate::units::thousands;
+use crate::units::{Seed, thousands};
 
 /// Confidence of the interval of [`Votes::keeps`].
 const CONFIDENCE: f64 = 0.95;
+
+/// The schema number of [`CapacityRecord`].
+pub const CAPACITY_SCHEMA: u32 = 1;
+
+/// What `perbuck capacity` found for one contender and workload, as it writes it to `capacity.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapacityRecord {
+    /// Always 1.
+    pub schema: u32,
+    /// Version of perbuck that wrote it.
+    pub perbuck: String,
+    /// Name of the study.
+    pub study: String,
+    /// Fingerprint of everything in the study that decides what is measured.
+    pub study_fingerprint: String,
+    /// The study's seed.
+    pub seed: Seed,
+    /// Name of the contender.
+    pub contender: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// The objective in words, such as `p99 at most 20.0 ms`.
+    pub objective: String,
+    /// The most transactions in flight.
+    pub connections: u32,
+    /// How the intended starts lay in time.
+    pub arrivals: Arrivals,
+    /// Warm-up of each trial, nanoseconds.
+    pub warmup_ns: u64,
+    /// Measured window of each trial, nanoseconds.
+    pub duration_ns: u64,
+    /// What was searched, and how closely.
+    pub rule: CapacityRule,
+    /// What was found. The trials lie in the folders beside this file, one record each.
+    pub result: CapacityResult,
+    /// The result in plain words.
+    pub sentence: String,
+}
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

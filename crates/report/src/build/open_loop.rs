@@ -108,13 +108,16 @@ fn not_kept(all: &Context<'_>) -> Vec<String> {
                 }
                 let counts = Counts::of(&over);
                 let rate = counts.per_second(counts.completed);
+                let asked = match all.study.sweep.phases.is_empty() {
+                    true => format!("{} {}", thousands(u64::from(level)), all.words().unit),
+                    false => "the rates of all phases".to_owned(),
+                };
                 out.push(format!(
-                    "{}: {} could not keep {} {} in {} of {} trials: it completed {} per second ({} of what was due), and up to {} \
+                    "{}: {} could not keep {} in {} of {} trials: it completed {} per second ({} of what was due), and up to {} \
                      transactions had not ended at the end of a trial.",
                     clean(&w.workload),
                     all.label(name),
-                    thousands(u64::from(level)),
-                    all.words().unit,
+                    asked,
                     over.len(),
                     trials.len(),
                     fixed(rate, column_decimals([rate])),

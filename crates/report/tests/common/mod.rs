@@ -155,6 +155,12 @@ fn transactions(key: &TrialKey, rng: &mut OpRng) -> BTreeMap<String, Transaction
     BTreeMap::from([("point_select".into(), record(1.0, 0, 0))])
 }
 
+fn load(study: &Study, key: &TrialKey) -> LoadRecord {
+    let (warmup_ns, duration_ns) = (study.sweep.warmup_ns, study.sweep.duration_ns);
+    let model = "closed".into();
+    LoadRecord { model, connections: key.connections, workers: 8, warmup_ns, duration_ns, max_attempts: 10, ..Default::default() }
+}
+
 pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
     let seed = trial_seed(study.seed, key);
     // The noise differs by contender, as it does on machines; the operations do not.
@@ -176,17 +182,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         seed: study.seed,
         trial_seed: seed,
         started_unix_ms: 1_785_576_612_000 + u64::from(position) * 700_000,
-        load: LoadRecord {
-            model: "closed".into(),
-            connections: key.connections,
-            rate_per_s: None,
-            arrivals: None,
-            phases: Vec::new(),
-            workers: 8,
-            warmup_ns: study.sweep.warmup_ns,
-            duration_ns: study.sweep.duration_ns,
-            max_attempts: 10,
-        },
+        load: load(study, key),
         workload: WorkloadRecord {
             kind: if tpcc { "tpcc" } else { "sysbench" }.into(),
             parameters: BTreeMap::from([if tpcc { ("warehouses".into(), "10".into()) } else { ("tables".into(), "16".into()) }]),

@@ -3,68 +3,41 @@
 use std::path::Path;
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::capacity::{CapacityResult, CapacityRule, ProbeResult, Votes};
+use perbuck_core::capacity::{CAPACITY_SCHEMA, CapacityRecord, CapacityRule, ProbeResult, Votes};
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
-use perbuck_core::units::{Seed, duration_text, thousands};
+use perbuck_core::units::{duration_text, thousands};
 use perbuck_report::document::{Answer, Block, Cell, Column, ReportModel, Row, RowKind, Section, Table, Tone};
-use serde::Serialize;
 
 use super::hunt::Hunt;
 use super::terms::Terms;
 
-/// The schema number of `capacity.json`; its schema is docs/schema/capacity.schema.json.
-const CAPACITY_SCHEMA: u32 = 1;
-
-/// What was found for one contender and workload, as written to `capacity.json`.
-#[derive(Debug, Serialize)]
-pub(super) struct Found<'a> {
-    schema: u32,
-    perbuck: &'static str,
-    study: &'a str,
-    study_fingerprint: &'a str,
-    seed: Seed,
-    contender: &'a str,
-    workload: &'a str,
-    objective: String,
-    connections: u32,
-    arrivals: Arrivals,
-    warmup_ns: u64,
-    duration_ns: u64,
-    rule: &'a CapacityRule,
-    result: &'a CapacityResult,
-    sentence: String,
+/// What a search found; `None` while it goes on.
+pub(super) fn found(study: &Study, study_fingerprint: &str, terms: &Terms, hunt: &Hunt<'_>) -> Option<CapacityRecord> {
+    let result = hunt.result()?;
+    Some(CapacityRecord {
+        schema: CAPACITY_SCHEMA,
+        perbuck: env!("CARGO_PKG_VERSION").to_owned(),
+        study: study.name.clone(),
+        study_fingerprint: study_fingerprint.to_owned(),
+        seed: study.seed,
+        contender: hunt.contender.clone(),
+        workload: hunt.workload.clone(),
+        objective: terms.objective(),
+        connections: terms.connections,
+        arrivals: terms.arrivals,
+        warmup_ns: terms.warmup_ns,
+        duration_ns: terms.duration_ns,
+        rule: hunt.rule.clone(),
+        sentence: result.sentence(),
+        result: result.clone(),
+    })
 }
 
-impl<'a> Found<'a> {
-    /// What a search found; `None` while it goes on.
-    pub(super) fn new(study: &'a Study, study_fingerprint: &'a str, terms: &'a Terms, hunt: &'a Hunt<'_>) -> Option<Self> {
-        let result = hunt.result()?;
-        Some(Self {
-            schema: CAPACITY_SCHEMA,
-            perbuck: env!("CARGO_PKG_VERSION"),
-            study: &study.name,
-            study_fingerprint,
-            seed: study.seed,
-            contender: &hunt.contender,
-            workload: &hunt.workload,
-            objective: terms.objective(),
-            connections: terms.connections,
-            arrivals: terms.arrivals,
-            warmup_ns: terms.warmup_ns,
-            duration_ns: terms.duration_ns,
-            rule: &hunt.rule,
-            result,
-            sentence: result.sentence(),
-        })
-    }
-
-    /// The title for messages, where even the lowest rate broke the objective.
-    pub(super) fn nothing_kept(&self) -> Option<String> {
-        let lowest = self.rule.lowest_per_s;
-        let nothing = self.result.capacity_per_s.is_none();
-        nothing.then(|| format!("{}, {} at {lowest}/s", self.contender, self.workload))
-    }
+/// The title for messages, where even the lowest rate broke the objective.
+pub(super) fn nothing_kept(found: &CapacityRecord) -> Option<String> {
+    let nothing = found.result.capacity_per_s.is_none();
+    nothing.then(|| format!("{}, {} at {}/s", found.contender, found.workload, found.rule.lowest_per_s))
 }
 
 /// The outcome of a trial on one line: `kept, p99 1.20 ms`.
@@ -90,7 +63,7 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
 }
 
 /// What was found, for standard output.
-pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>], folder: &Path) -> String {
+pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folder: &Path) -> String {
     let arrivals = match terms.arrivals {
         Arrivals::Poisson => "Poisson",
         Arrivals::Uniform => "uniform",
@@ -98,7 +71,8 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>], folder: &P
     let load = format!("open loop, {arrivals} arrivals, at most {} in flight", thousands(u64::from(terms.connections)));
     let trial = format!("{} after {} of warm-up", duration_text(terms.duration_ns), duration_text(terms.warmup_ns));
     let facts = [("Load", load), ("Each trial", trial), ("On disk in", folder.display().to_string())];
-    let said = |f: &Found<'_>| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
+    let said =
+        |f: &CapacityRecord| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
     let note = "In brackets, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
                 Few trials say little; more --repeats narrow it.";
     let blocks = vec![Block::Table(table(found)), Block::Paragraph(note.to_owned())];
@@ -115,11 +89,11 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[Found<'_>], folder: &P
     })
 }
 
-fn table(found: &[Found<'_>]) -> Table {
+fn table(found: &[CapacityRecord]) -> Table {
     let column = |(head, numeric): (&str, bool)| Column { head: head.to_owned(), numeric };
     let heads =
         [("Contender", false), ("Workload", false), ("Capacity", true), ("Bracket", true), ("Kept", true), ("Broken", true)];
-    let row = |f: &Found<'_>| Row { kind: RowKind::Plain, cells: cells(f) };
+    let row = |f: &CapacityRecord| Row { kind: RowKind::Plain, cells: cells(f) };
     Table {
         caption: "In transactions per second: the highest rate at which the objective was kept, and the lowest above it at which it was broken"
             .to_owned(),
@@ -128,8 +102,8 @@ fn table(found: &[Found<'_>]) -> Table {
     }
 }
 
-fn cells(found: &Found<'_>) -> Vec<Cell> {
-    let result = found.result;
+fn cells(found: &CapacityRecord) -> Vec<Cell> {
+    let result = &found.result;
     let rate = |per_s: Option<u32>| per_s.map(|r| thousands(u64::from(r)));
     let capacity = match rate(result.capacity_per_s) {
         Some(rate) if result.at_least() => format!("≥ {rate}/s"),
@@ -146,8 +120,8 @@ fn cells(found: &Found<'_>) -> Vec<Cell> {
         |v: &Votes| Cell::noted(format!("{} of {}", v.trials - v.kept, v.trials), percent(1.0 - v.keeps.high, 1.0 - v.keeps.low));
     let none = || Cell::new("—");
     vec![
-        Cell::new(found.contender),
-        Cell::new(found.workload),
+        Cell::new(found.contender.as_str()),
+        Cell::new(found.workload.as_str()),
         Cell::new(capacity),
         Cell::new(bracket),
         result.kept.as_ref().map_or_else(none, kept),

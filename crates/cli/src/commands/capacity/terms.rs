@@ -2,6 +2,7 @@
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRule, Search};
+use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan;
 use perbuck_core::study::Study;
@@ -50,7 +51,7 @@ impl Terms {
             let message = format!("--duration {} is too short to measure anything", duration_text(duration_ns));
             return usage(message, "give at least 100ms; ten seconds or more for a result to publish");
         }
-        let highest = arguments.to.unwrap_or(u32::MAX);
+        let highest = arguments.to.unwrap_or(HIGHEST_PER_S);
         let enough = |rate: u32| f64::from(rate) * (duration_ns as f64 / 1e9) >= LEAST_OFFERED;
         let starts: Vec<u32> = match arguments.from {
             Some(rate) => vec![rate],

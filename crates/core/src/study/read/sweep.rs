@@ -1,7 +1,7 @@
 //! The sweep of a study: which loads are measured, how long and how often.
 
 use crate::arrivals::Arrivals;
-use crate::load_model::{Phase, PhaseLoad};
+use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
 use crate::study::Sweep;
 use crate::toml_reader::Section;
 
@@ -27,7 +27,7 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     if let Some(list) = &counts {
         sweep.connections.clone_from(list);
     }
-    sweep.rates_per_s = distinct(s, "rate", 100 * MANY).unwrap_or_default();
+    sweep.rates_per_s = distinct(s, "rate", HIGHEST_PER_S.into()).unwrap_or_default();
     sweep.arrivals =
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
     let phases: Vec<Option<Phase>> = s.tables("phases").iter().map(read_phase).collect();
@@ -74,7 +74,7 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
     if time.is_none() && !s.has("time") {
         s.report("time", "a phase has no `time`", "give its length, such as `time = \"30s\"`");
     }
-    let per_s = |key| s.int(key, 0..=100 * MANY).map(|v| v.value as f64);
+    let per_s = |key| s.int(key, 0..=HIGHEST_PER_S.into()).map(|v| v.value as f64);
     let (rate, to) = (per_s("rate"), per_s("to"));
     let connections = s.int("connections", 1..=MANY);
     s.finish();
