@@ -64,6 +64,11 @@ async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> R
         Dialect::Mysql => {
             format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
         }
+        Dialect::Postgres => {
+            format!(
+                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '{table}'"
+            )
+        }
         Dialect::Sqlite => format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'"),
     };
     let doing = format!("looking for table {table}");
@@ -145,22 +150,36 @@ async fn wrong_size<S: Session>(session: &mut S, dialect: Dialect, tables: &[Tab
 ///
 /// # Errors
 /// The server's answer.
-pub(crate) async fn begin<S: Session>(session: &mut S, kind: &str) -> Result<(), LoadError> {
+pub(crate) async fn begin<S: Session>(session: &mut S, dialect: Dialect, kind: &str) -> Result<(), LoadError> {
     let create = format!(
         "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
     );
     text(session, "making perbuck's notes on the data", &create).await?;
-    note(session, kind, "", LOADING).await
+    note(session, dialect, kind, "", LOADING).await
 }
 
 /// Notes what data the target holds and who changed them.
 ///
 /// # Errors
 /// The server's answer.
-pub(crate) async fn note<S: Session>(session: &mut S, kind: &str, fingerprint: &str, used_by: &str) -> Result<(), LoadError> {
+pub(crate) async fn note<S: Session>(
+    session: &mut S,
+    dialect: Dialect,
+    kind: &str,
+    fingerprint: &str,
+    used_by: &str,
+) -> Result<(), LoadError> {
     let doing = "writing perbuck's notes on the data";
     // All three are made of our own words, study names and hexadecimal digits, which hold no quote.
-    // One statement, which both dialects have: cut off between a DELETE and an INSERT, our tables would look foreign.
-    text(session, doing, &format!("REPLACE INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')")).await?;
+    let values = format!("INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')");
+    // One statement: cut off between a DELETE and an INSERT, our tables would look foreign.
+    let sql = match dialect {
+        Dialect::Mysql | Dialect::Sqlite => format!("REPLACE {values}"),
+        Dialect::Postgres => {
+            let update = "fingerprint = EXCLUDED.fingerprint, used_by = EXCLUDED.used_by";
+            format!("INSERT {values} ON CONFLICT (workload) DO UPDATE SET {update}")
+        }
+    };
+    text(session, doing, &sql).await?;
     Ok(())
 }

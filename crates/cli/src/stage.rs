@@ -261,13 +261,17 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn load(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
-        self.with_session("preparing to load", async |s| data::begin(s, &self.kind).await)?;
+        self.with_session("preparing to load", async |s| data::begin(s, self.driver.dialect(), &self.kind).await)?;
         loader::load(&self.driver, &self.dataset, LOAD_SESSIONS, stop, progress).map_err(|e| CliError::load(&self.title, &e))?;
-        self.with_session("noting the load", async |s| data::note(s, &self.kind, &self.fingerprint, data::FRESH).await)
+        self.with_session("noting the load", async |s| {
+            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, data::FRESH).await
+        })
     }
 
     fn mark(&self, used_by: &str) -> Result<(), CliError> {
-        self.with_session("noting the use of its data", async |s| data::note(s, &self.kind, &self.fingerprint, used_by).await)
+        self.with_session("noting the use of its data", async |s| {
+            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, used_by).await
+        })
     }
 
     fn rows(&self) -> Result<BTreeMap<String, u64>, CliError> {

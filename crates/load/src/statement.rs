@@ -24,6 +24,8 @@ pub enum Dialect {
     Mysql,
     /// SQLite.
     Sqlite,
+    /// PostgreSQL and what speaks its protocol.
+    Postgres,
 }
 
 /// One statement with `?` for each parameter.

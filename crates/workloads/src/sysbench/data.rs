@@ -51,6 +51,18 @@ impl SysbenchData {
                 let engine = &self.options.mysql_storage_engine;
                 vec![format!("CREATE TABLE sbtest{n} (id {id}, {columns}, {key} (id)) /*! ENGINE = {engine} */")]
             }
+            Dialect::Postgres => {
+                let id = if auto_inc { "SERIAL" } else { "INTEGER NOT NULL" };
+                if secondary {
+                    // sysbench writes `KEY xid`, which PostgreSQL refuses; index names are global there.
+                    vec![
+                        format!("CREATE TABLE sbtest{n} (id {id}, {columns})"),
+                        format!("CREATE INDEX xid_{n} ON sbtest{n} (id)"),
+                    ]
+                } else {
+                    vec![format!("CREATE TABLE sbtest{n} (id {id}, {columns}, PRIMARY KEY (id))")]
+                }
+            }
             Dialect::Sqlite if secondary => vec![
                 format!("CREATE TABLE sbtest{n} (id INTEGER NOT NULL, {columns})"),
                 format!("CREATE INDEX xid_{n} ON sbtest{n} (id)"),

@@ -217,7 +217,7 @@ fn create(table: &Table, dialect: Dialect) -> String {
         // One collation everywhere: "ordered by C_FIRST" (2.5.2.2) must choose the same customer on every server.
         Dialect::Mysql => " DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
         Dialect::Sqlite if without_rowid(table) => " WITHOUT ROWID",
-        Dialect::Sqlite => "",
+        Dialect::Sqlite | Dialect::Postgres => "",
     };
     format!("CREATE TABLE {} ({}){options}", table.name, parts.join(", "))
 }
@@ -243,6 +243,15 @@ fn type_text(kind: Type, dialect: Dialect) -> String {
         (Dialect::Sqlite, IntOrNull) => "INTEGER".to_owned(),
         (Dialect::Sqlite, Char(_) | Varchar(_) | Date) => "TEXT NOT NULL".to_owned(),
         (Dialect::Sqlite, DateOrNull) => "TEXT".to_owned(),
+        (Dialect::Postgres, Int) => "INTEGER NOT NULL".to_owned(),
+        (Dialect::Postgres, IntOrNull) => "INTEGER".to_owned(),
+        (Dialect::Postgres, Money(digits)) => format!("NUMERIC({digits}, 2) NOT NULL"),
+        (Dialect::Postgres, Rate) => "NUMERIC(4, 4) NOT NULL".to_owned(),
+        // Bytewise, as everywhere: see the collation of MySQL above.
+        (Dialect::Postgres, Char(length)) => format!("CHAR({length}) COLLATE \"C\" NOT NULL"),
+        (Dialect::Postgres, Varchar(length)) => format!("VARCHAR({length}) COLLATE \"C\" NOT NULL"),
+        (Dialect::Postgres, Date) => "TIMESTAMP NOT NULL".to_owned(),
+        (Dialect::Postgres, DateOrNull) => "TIMESTAMP".to_owned(),
     }
 }
 

@@ -181,7 +181,7 @@ impl Terminal for TpccTerminal {
 /// knows of it from BEGIN IMMEDIATE.
 pub(super) fn for_update(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Mysql => " FOR UPDATE",
+        Dialect::Mysql | Dialect::Postgres => " FOR UPDATE",
         Dialect::Sqlite => "",
     }
 }
