@@ -156,6 +156,9 @@ mod tests {
             max_attempts: 1,
             seed: Seed(1),
             drain_ns: 0,
+            max_events: None,
+            time_statements: false,
+            tolerance: perbuck_load::limit::Tolerance::All,
         }
     }
 

@@ -8,7 +8,8 @@ use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord};
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
-use perbuck_load::executor::{Observer, TrialSpec};
+use perbuck_load::executor::{Observer, SecondSeen, TrialSpec};
+use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
 use perbuck_observe::{CpuTime, HostFacts};
 
@@ -63,8 +64,8 @@ impl Observer for Sampler<'_> {
         self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
     }
 
-    fn second(&mut self, interval: &Interval) {
-        (self.second)(interval);
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        (self.second)(seen.interval);
     }
 
     fn closes(&mut self) {
@@ -150,6 +151,9 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
         max_attempts: study.sweep.max_attempts,
         seed: plan::trial_seed(study.seed, key),
         drain_ns: DRAIN_NS,
+        max_events: None,
+        time_statements: false,
+        tolerance: Tolerance::All,
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use perbuck_core::run_record::Interval;
 
 use crate::arrivals::DueCounter;
-use crate::executor::{Observer, RunError, TrialSpec};
+use crate::executor::{Observer, RunError, SecondSeen, TrialSpec};
 use crate::recorder::{Report, Second};
 use crate::shift::StartSignal;
 use crate::stop::StopToken;
@@ -15,6 +15,8 @@ use crate::window::{SECOND_NS, Window};
 
 /// Seconds whose histograms are kept for workers that report late.
 const KEPT_SECONDS: i64 = 5;
+/// How long after its end a second is shown, since workers need time to report it.
+const PATIENCE_NS: i64 = 150_000_000;
 /// How often it looks up when nothing is reported.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -31,8 +33,10 @@ pub(crate) struct Collector<'a> {
     seconds: BTreeMap<i64, Second>,
     /// The seconds before.
     folded: BTreeMap<i64, Interval>,
-    /// Arrivals started in each of those.
+    /// Arrivals started in each second.
     started: BTreeMap<i64, u64>,
+    /// What was due, as far as seconds were shown, and what was started and ended until then.
+    live: Live,
     next_second: i64,
     observer: &'a mut dyn Observer,
 }
@@ -56,6 +60,7 @@ impl<'a> Collector<'a> {
             seconds: BTreeMap::new(),
             folded: BTreeMap::new(),
             started: BTreeMap::new(),
+            live: Live { due: DueCounter::new(spec), backlog: 0, in_flight: 0 },
             next_second: i64::MIN,
             observer,
         }
@@ -66,7 +71,7 @@ impl<'a> Collector<'a> {
         if let Some(late) = self.folded.get_mut(&second.number) {
             // Its percentiles are settled; nothing is missing from its counts, nor from the totals.
             late.transactions += second.transactions;
-            late.statements += second.statements;
+            late.statements += second.counts.total();
             late.errors += second.errors;
             late.max_ns = late.max_ns.max(second.latency.max_ns());
             return;
@@ -132,7 +137,9 @@ impl<'a> Collector<'a> {
         self.start.give(None);
         let Some(window) = self.window else { return Err(RunError::Interrupted) };
         self.edges.pass_all(self.observer);
-        self.show(&window, i64::MAX);
+        // A run with a limit of transactions may have ended long before its time; nothing is to be shown of the rest.
+        let until = if self.spec.max_events.is_some() { window.now_ns().saturating_add(PATIENCE_NS) } else { i64::MAX };
+        self.show(&window, until);
         Ok(())
     }
 
@@ -147,12 +154,21 @@ impl<'a> Collector<'a> {
 
     /// Shows every second that is over and that all workers have had time to report.
     fn show(&mut self, window: &Window, now_ns: i64) {
-        const PATIENCE_NS: i64 = 150_000_000;
         let last = (window.length_ns - 1).div_euclid(SECOND_NS);
         while self.next_second <= last && (self.next_second + 1) * SECOND_NS + PATIENCE_NS <= now_ns {
             let empty = Second::new(self.next_second);
             let seen = self.seconds.get(&self.next_second).unwrap_or(&empty);
-            self.observer.second(&interval(seen, self.spec));
+            let mut interval = interval(seen, self.spec);
+            self.live.pass(seen, self.spec, &mut interval);
+            self.observer.second(&SecondSeen {
+                interval: &interval,
+                latency: &seen.latency,
+                read: seen.counts.read,
+                write: seen.counts.write,
+                other: seen.counts.other,
+                reconnects: seen.reconnects,
+                in_flight: self.live.in_flight,
+            });
             self.next_second += 1;
         }
         self.fold(self.next_second.saturating_sub(KEPT_SECONDS));
@@ -167,13 +183,18 @@ impl<'a> Collector<'a> {
     }
 
     /// Every second of warm-up and window, empty ones included, with the backlog of an open loop.
-    pub(crate) fn intervals(&mut self) -> Vec<Interval> {
+    /// `spec` has the window as it was in truth.
+    pub(crate) fn intervals(&mut self, spec: &TrialSpec) -> Vec<Interval> {
         self.fold(i64::MAX);
-        let mut due = DueCounter::new(self.spec);
+        let mut due = DueCounter::new(spec);
         let (mut backlog, mut intervals) = (0u64, Vec::new());
-        for second in first_second(self.spec)..=(self.spec.duration_ns as i64 - 1).div_euclid(SECOND_NS) {
-            let mut one = self.folded.get(&second).cloned().unwrap_or_else(|| interval(&Second::new(second), self.spec));
-            one.due = due.until(((second + 1) * SECOND_NS).min(self.spec.duration_ns as i64));
+        let last = (spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
+        for second in first_second(spec)..=last {
+            let mut one = self.folded.get(&second).cloned().unwrap_or_else(|| interval(&Second::new(second), spec));
+            if second == last {
+                one.length_ms = interval(&Second::new(second), spec).length_ms;
+            }
+            one.due = due.until(((second + 1) * SECOND_NS).min(spec.duration_ns as i64));
             backlog = (backlog + one.due).saturating_sub(self.started.get(&second).copied().unwrap_or(0));
             one.backlog = backlog;
             intervals.push(one);
@@ -186,6 +207,28 @@ impl<'a> Collector<'a> {
         let sum = |range| self.started.range(range).map(|(_, n)| n).sum();
         let (before, within): (std::ops::Range<i64>, _) = (i64::MIN..0, 0..i64::MAX);
         (sum(before), sum(within))
+    }
+}
+
+/// What an open loop owes while it runs.
+struct Live {
+    due: DueCounter,
+    backlog: u64,
+    in_flight: u64,
+}
+
+impl Live {
+    /// Goes on by one second and completes its figures.
+    fn pass(&mut self, second: &Second, spec: &TrialSpec, interval: &mut Interval) {
+        if !spec.load.is_open() {
+            self.in_flight = u64::from(spec.connections);
+            return;
+        }
+        let end_ns = (second.number + 1).saturating_mul(SECOND_NS).min(spec.duration_ns as i64);
+        interval.due = self.due.until(end_ns);
+        self.backlog = (self.backlog + interval.due).saturating_sub(second.started);
+        interval.backlog = self.backlog;
+        self.in_flight = (self.in_flight + second.started).saturating_sub(second.transactions + second.failed);
     }
 }
 
@@ -242,7 +285,7 @@ fn interval(second: &Second, spec: &TrialSpec) -> Interval {
         start_ms: start_ns / 1_000_000,
         length_ms: ((end_ns - start_ns).max(0) / 1_000_000) as u64,
         transactions: second.transactions,
-        statements: second.statements,
+        statements: second.counts.total(),
         errors: second.errors,
         due: 0,
         backlog: 0,

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use perbuck_core::run_record::StatementCounts;
 
-use crate::driver::{Access, Effect, Session};
+use crate::driver::{Access, BulkTable, Effect, Session};
 use crate::error::DriverError;
 use crate::statement::{Catalogue, StatementId, Verb};
+use crate::statement_times::StatementTimes;
 use crate::values::{Params, Rows};
 
 /// Statements of one transaction; see [`StatementCounts`] for the fields.
@@ -55,6 +56,7 @@ pub struct Connection<S> {
     params: Params,
     rows: Rows,
     counts: Counts,
+    times: Option<StatementTimes>,
 }
 
 impl<S: Session> Connection<S> {
@@ -65,7 +67,12 @@ impl<S: Session> Connection<S> {
     pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
         session.prepare(&catalogue).await?;
         let (params, rows) = (Params::default(), Rows::default());
-        Ok(Self { session, catalogue, params, rows, counts: Counts::default() })
+        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None })
+    }
+
+    /// From now on the time of every statement is written down.
+    pub(crate) fn time_statements(&mut self, times: Option<StatementTimes>) {
+        self.times = times;
     }
 
     /// The parameters of the next statement, emptied.
@@ -81,13 +88,19 @@ impl<S: Session> Connection<S> {
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
         // Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
-        match self.catalogue.brief(id).verb {
+        let brief = self.catalogue.brief(id);
+        match brief.verb {
             Verb::Select => self.counts.select += 1,
             Verb::Insert => self.counts.insert += 1,
             Verb::Update => self.counts.update += 1,
             Verb::Delete => self.counts.delete += 1,
         }
-        let effect = self.session.execute(id, &self.params, &mut self.rows).await?;
+        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let executed = self.session.execute(id, &self.params, &mut self.rows).await;
+        if let Some(times) = &self.times {
+            times.ended(brief.label, began_ns);
+        }
+        let effect = executed?;
         // sysbench's classes: a result set is a read, a changed row a write, anything else "other".
         match effect {
             Effect::ResultSet => self.counts.read += 1,
@@ -95,6 +108,17 @@ impl<S: Session> Connection<S> {
             Effect::Affected(_) => self.counts.write += 1,
         }
         Ok(effect)
+    }
+
+    /// Inserts rows, given cell by cell, by the fastest way that the target offers; counts as one INSERT.
+    ///
+    /// # Errors
+    /// As [`Self::execute`]; no row is kept then.
+    pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        self.counts.insert += 1;
+        let inserted = self.session.insert_rows(table, cells).await?;
+        self.counts.write += 1;
+        Ok(inserted)
     }
 
     /// The rows of the last statement.
@@ -109,7 +133,11 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`].
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.counts.begin += 1;
+        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
         self.session.begin(access).await?;
+        if let Some(times) = &self.times {
+            times.began(began_ns);
+        }
         self.counts.other += 1;
         Ok(())
     }
@@ -120,7 +148,11 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`].
     pub async fn commit(&mut self) -> Result<(), DriverError> {
         self.counts.commit += 1;
+        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
         self.session.commit().await?;
+        if let Some(times) = &self.times {
+            times.committed(began_ns);
+        }
         self.counts.other += 1;
         Ok(())
     }

@@ -10,24 +10,24 @@ use std::thread;
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::littles_law;
 use perbuck_core::load_model::{LoadModel, Phase};
-use perbuck_core::run_record::{
-    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts,
-};
+use perbuck_core::run_record::{ErrorRecord, Health, HistogramRecord, Interval, Measured, StatementCounts};
 use perbuck_core::units::Seed;
 
-use crate::arrivals::{DueCounter, schedule};
+use crate::arrivals::schedule;
 use crate::collector::Collector;
 use crate::driver::Driver;
 use crate::error::DriverError;
+use crate::limit::{EventLimit, Tolerance};
 use crate::pace::PacePlan;
-use crate::recorder::{ErrorCounts, Quiet, Recorder, Report, common_gaps, waited_for};
+use crate::recorder::Report;
 use crate::shift::{self, StartSignal, WorkerOutcome, WorkerPlan};
 use crate::stop::StopToken;
-use crate::totals::Totals;
-use crate::window::SECOND_NS;
 use crate::workload::Workload;
+
+mod figures;
+
+use figures::{Seen, as_ended, finish};
 
 /// How load is applied.
 #[derive(Debug, Clone)]
@@ -50,6 +50,31 @@ pub struct TrialSpec {
     pub seed: Seed,
     /// How long transactions in flight are waited for, nanoseconds.
     pub drain_ns: u64,
+    /// The window ends early, with the last of so many transactions started in it.
+    pub max_events: Option<u64>,
+    /// Whether the time of each statement is written down, too.
+    pub time_statements: bool,
+    /// Which failures do not end the run.
+    pub tolerance: Tolerance,
+}
+
+/// A second that is over.
+#[derive(Debug, Clone, Copy)]
+pub struct SecondSeen<'a> {
+    /// As the record has it.
+    pub interval: &'a Interval,
+    /// Service time of what was completed in it, in open loop response time.
+    pub latency: &'a Histogram,
+    /// Statements that returned a result set, of transactions that ended in it.
+    pub read: u64,
+    /// Statements that changed rows.
+    pub write: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Connections opened again.
+    pub reconnects: u64,
+    /// Transactions in flight at its end; in closed loop the connections.
+    pub in_flight: u64,
 }
 
 /// What happens at the edges of the measured window and after each second; the cli samples the machine there and shows
@@ -58,7 +83,7 @@ pub trait Observer {
     /// The measured window opens.
     fn opens(&mut self) {}
     /// A second is over.
-    fn second(&mut self, _interval: &Interval) {}
+    fn second(&mut self, _seen: &SecondSeen<'_>) {}
     /// The measured window closes.
     fn closes(&mut self) {}
 }
@@ -84,6 +109,21 @@ pub struct TrialOutcome {
     pub intervals: Vec<Interval>,
     /// The client's state; CPU times are left to the observer.
     pub health: Health,
+    /// What each terminal did in the window.
+    pub terminals: Vec<TerminalTotals>,
+    /// Times of statements that ended in the window, by label of the catalogue; empty unless asked for.
+    pub statement_latency: BTreeMap<String, HistogramRecord>,
+}
+
+/// What one terminal did in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TerminalTotals {
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// The time that they took, in nanoseconds.
+    pub busy_ns: u64,
+    /// When the last transaction of the run ended, in nanoseconds relative to the window.
+    pub last_ended_ns: i64,
 }
 
 /// Why a trial has no result.
@@ -130,7 +170,7 @@ pub fn run_trial<D: Driver, W: Workload>(
     let workers = plans.len() as u32;
     let (trial_stop, start) = (StopToken::default(), StartSignal::default());
     let (reports, received) = mpsc::channel();
-    let (outcomes, seen) = thread::scope(|scope| {
+    thread::scope(|scope| {
         let spawn = |plan: WorkerPlan| {
             let (driver, workload, start) = (driver.clone(), workload.clone(), start.clone());
             let (trial_stop, reports) = (trial_stop.clone(), reports.clone());
@@ -156,19 +196,17 @@ pub fn run_trial<D: Driver, W: Workload>(
         drop(reports);
         let mut collector = Collector::new(spec, workers, trial_stop, start, observer);
         let collected = collector.collect(&received, stop);
-        // A trial that is thrown away needs no figures, and a long schedule takes time to walk.
-        let seen = if stop.requested() { Seen::default() } else { Seen::of(&mut collector) };
         let join = |t: Result<thread::ScopedJoinHandle<'_, _>, RunError>| {
             t.and_then(|t| t.join().unwrap_or_else(|_| Err(RunError::WorkerDied("it panicked".to_owned()))))
         };
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
-        (first_error(outcomes, collected), seen)
-    });
-    let outcomes = outcomes?;
-    if stop.requested() {
-        return Err(RunError::Interrupted);
-    }
-    Ok(finish(spec, workload.kinds(), driver.blocking(), outcomes, seen))
+        let outcomes = first_error(outcomes, collected)?;
+        if stop.requested() {
+            return Err(RunError::Interrupted);
+        }
+        let spec = &as_ended(spec, &outcomes);
+        Ok(finish(spec, workload.kinds(), driver.blocking(), outcomes, Seen::of(&mut collector, spec)))
+    })
 }
 
 /// Runs a future on a single-threaded event loop of this thread.
@@ -181,20 +219,6 @@ fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "it panicked".to_owned())
-}
-
-/// What the collector saw.
-#[derive(Default)]
-struct Seen {
-    intervals: Vec<Interval>,
-    /// Arrivals started before the window and within it.
-    started: (u64, u64),
-}
-
-impl Seen {
-    fn of(collector: &mut Collector<'_>) -> Self {
-        Self { intervals: collector.intervals(), started: collector.started() }
-    }
 }
 
 /// The error that explains the others: an interruption is what the other workers of a failed one report.
@@ -224,6 +248,7 @@ pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> 
         Some(schedule) => PacePlan::Alone(Box::new(schedule)),
         None => PacePlan::Closed(spec.load.clone()),
     };
+    let limit = EventLimit::new(spec.max_events);
     let plan = |terminals: Range<u32>| WorkerPlan {
         terminals,
         of: spec.connections,
@@ -232,6 +257,9 @@ pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> 
         drain: Duration::from_nanos(spec.drain_ns),
         pace: pace.clone(),
         phase_ends: phase_ends(spec),
+        limit: limit.clone(),
+        time_statements: spec.time_statements,
+        tolerance: spec.tolerance.clone(),
     };
     (0..workers).map(|i| plan(share(i)..share(i + 1))).collect()
 }
@@ -249,101 +277,6 @@ fn phase_ends(spec: &TrialSpec) -> Vec<i64> {
         None => ends.push(spec.duration_ns as i64),
     }
     ends
-}
-
-fn finish(spec: &TrialSpec, kinds: &[&'static str], blocking: bool, outcomes: Vec<WorkerOutcome>, seen: Seen) -> TrialOutcome {
-    let mut phases: Vec<Totals> = phase_ends(spec).iter().map(|_| Totals::new(kinds.len())).collect();
-    let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
-    let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
-    let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
-    let workers = outcomes.len() as u32;
-    for outcome in outcomes {
-        health.aborted += outcome.aborted;
-        if !blocking {
-            health.workers.push(outcome.health);
-            lag.merge(&outcome.lag);
-        }
-        phases.iter_mut().zip(outcome.recorder.phases()).for_each(|(all, one)| all.merge(one));
-        unfinished.merge(&outcome.recorder.unfinished);
-        send_lag.merge(&outcome.recorder.send_lag);
-        add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
-    }
-    let measured = measured(spec, kinds, &phases, &seen, &unfinished);
-    (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
-    health.littles_law = law(spec, &phases);
-    let common = waited_for(common_gaps(&gaps));
-    health.longest_gap_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
-    let long = |(f, t): &(i64, i64)| t - f >= SECOND_NS;
-    health.gaps = common
-        .iter()
-        .filter(|g| long(g))
-        .map(|(f, t)| Gap { start_ms: f / 1_000_000, length_ms: ((t - f) / 1_000_000) as u64 })
-        .collect();
-    let errors = errors
-        .into_iter()
-        .map(|(code, e)| (code.to_string(), ErrorRecord { count: e.count, class: e.class.word().to_owned(), example: e.example }))
-        .collect();
-    TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals: seen.intervals, health }
-}
-
-fn measured(spec: &TrialSpec, kinds: &[&'static str], phases: &[Totals], seen: &Seen, unfinished: &Histogram) -> Measured {
-    let mut total = Totals::new(kinds.len());
-    phases.iter().for_each(|p| total.merge(p));
-    let open_loop = spec.load.is_open().then(|| {
-        let mut due = DueCounter::new(spec);
-        let early = due.until(0);
-        let backlog_at_open = early - seen.started.0.min(early);
-        let offered = due.until(spec.duration_ns as i64);
-        let backlog_at_close = (backlog_at_open + offered).saturating_sub(seen.started.1);
-        let unfinished = HistogramRecord::from_histogram(unfinished);
-        OpenLoop { offered, started: seen.started.1, backlog_at_open, backlog_at_close, unfinished }
-    });
-    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(kinds) };
-    Measured {
-        window_ns: spec.duration_ns,
-        transactions: total.record(kinds),
-        statements: total.statements,
-        retries: total.retries,
-        open_loop,
-        phases: spec.phases.iter().zip(phases).map(record).collect(),
-    }
-}
-
-/// Little's law where the number of busy connections is known: closed loop, without phases and without failures, whose
-/// times are in no histogram.
-fn law(spec: &TrialSpec, phases: &[Totals]) -> Option<littles_law::LittlesLaw> {
-    let kinds = || phases.iter().flat_map(|p| &p.kinds);
-    let failed: u64 = kinds().map(|k| k.failed).sum();
-    if spec.load != LoadModel::closed() || failed > 0 {
-        return None;
-    }
-    let ended: u64 = kinds().map(|k| k.committed + k.rolled_back).sum();
-    let sum_ns: u128 = kinds().map(|k| k.service.sum_ns()).sum();
-    let mean_ns = if ended == 0 { 0.0 } else { sum_ns as f64 / ended as f64 };
-    Some(littles_law::check(spec.connections, ended, mean_ns, spec.duration_ns))
-}
-
-fn add_worker(
-    recorder: Recorder,
-    whole: &mut StatementCounts,
-    errors: &mut ErrorCounts,
-    health: &mut Health,
-    gaps: &mut Vec<Vec<Quiet>>,
-) {
-    whole.add(&recorder.statements_whole_run());
-    health.connections_lost += recorder.lost;
-    health.reconnects += recorder.reconnects;
-    health.late_sends += recorder.late_sends;
-    health.drained += recorder.drained();
-    gaps.push(recorder.gaps);
-    for (code, error) in recorder.errors {
-        match errors.get_mut(&code) {
-            Some(existing) => existing.count += error.count,
-            None => {
-                errors.insert(code, error);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

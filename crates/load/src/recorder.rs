@@ -42,9 +42,11 @@ pub struct Second {
     /// Transactions given up.
     pub failed: u64,
     /// Statements of the transactions that ended here.
-    pub statements: u64,
+    pub counts: StatementCounts,
     /// Errors of any kind.
     pub errors: u64,
+    /// Connections opened again.
+    pub reconnects: u64,
     /// Arrivals of an open loop that were started here.
     pub started: u64,
     /// Service time of the completed ones, in open loop response time.
@@ -58,14 +60,15 @@ impl Second {
     }
 
     fn is_empty(&self) -> bool {
-        self.transactions + self.failed + self.errors + self.started == 0
+        self.transactions + self.failed + self.errors + self.started + self.reconnects == 0
     }
 
     /// Adds another worker's figures of the same second.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transactions += other.transactions;
         self.failed += other.failed;
-        self.statements += other.statements;
+        self.counts.add(&other.counts);
+        self.reconnects += other.reconnects;
         self.errors += other.errors;
         self.started += other.started;
         self.latency.merge(&other.latency);
@@ -225,7 +228,7 @@ impl Recorder {
         let totals = &mut self.totals[self.period];
         sample.statements.add_to(&mut totals.statements);
         totals.retries += u64::from(sample.retries);
-        self.second.statements += sample.statements.total();
+        sample.statements.add_to(&mut self.second.counts);
         let kind = &mut totals.kinds[usize::from(sample.kind)];
         match sample.outcome {
             Outcome::Committed => kind.committed += 1,
@@ -311,6 +314,13 @@ impl Recorder {
         }
     }
 
+    /// A connection was opened again.
+    pub fn reconnected(&mut self) {
+        self.roll(self.window.now_ns());
+        self.second.reconnects += 1;
+        self.reconnects += 1;
+    }
+
     /// Sends what is left and closes the last gap.
     pub fn finish(&mut self) {
         self.write_down();
@@ -318,7 +328,8 @@ impl Recorder {
         self.send(done);
         self.reports = None;
         self.second_ends = i64::MAX;
-        self.gap(self.window.length_ns, if self.open_loop { self.oldest_unfinished_ns } else { i64::MIN });
+        // Where the transactions were limited, the worker has ended before its window.
+        self.gap(self.window.now_ns(), if self.open_loop { self.oldest_unfinished_ns } else { i64::MIN });
     }
 
     /// The phases of the window.

@@ -2,6 +2,7 @@
 //! drives its terminals to the end of the window and drains. The hot loop itself is in [`crate::worker`].
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::mpsc::Sender;
@@ -16,9 +17,11 @@ use perbuck_event::{TaskSet, cpu, now, sleep, sleep_until, timeout_at};
 use crate::connection::Connection;
 use crate::driver::{Driver, SessionId};
 use crate::error::DriverError;
-use crate::executor::RunError;
+use crate::executor::{RunError, TerminalTotals};
+use crate::limit::{EventLimit, Tolerance};
 use crate::pace::{Pace, PacePlan};
 use crate::recorder::{Recorder, Report};
+use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::window::{SECOND_NS, Window};
 use crate::worker::{Common, Lane, drive};
@@ -46,6 +49,12 @@ pub struct WorkerPlan {
     pub pace: PacePlan,
     /// Where the phases of the window end, in nanoseconds from its start.
     pub phase_ends: Vec<i64>,
+    /// How many transactions may be started, by all workers.
+    pub limit: EventLimit,
+    /// Whether statements are timed.
+    pub time_statements: bool,
+    /// Which failures do not end the run.
+    pub tolerance: Tolerance,
 }
 
 /// What a worker knows at its end.
@@ -59,6 +68,12 @@ pub struct WorkerOutcome {
     pub health: WorkerHealth,
     /// How late its event loop woke.
     pub lag: Histogram,
+    /// What each of its terminals did.
+    pub terminals: Vec<TerminalTotals>,
+    /// Times of statements by label.
+    pub statement_times: BTreeMap<&'static str, Histogram>,
+    /// Whether the run ended because as many transactions were started as it may have.
+    pub limited: bool,
 }
 
 /// Gives all workers the same start, or tells them that there is none.
@@ -105,6 +120,7 @@ pub async fn run<D: Driver, W: Workload>(
     let pace = Pace::new(plan.pace.clone());
     let open_loop = pace.is_open();
     let recorder = Recorder::new(window, &plan.phase_ends, workload.kinds().len(), open_loop, reports);
+    let times = plan.time_statements.then(|| StatementTimes::new(window, &workload.catalogue()));
     let common = Rc::new(Common {
         driver,
         workload,
@@ -115,9 +131,14 @@ pub async fn run<D: Driver, W: Workload>(
         max_attempts: plan.max_attempts,
         idle: Cell::new(0),
         taken: RefCell::new(if open_loop { vec![None; opened.len()] } else { Vec::new() }),
+        limit: plan.limit,
+        tolerance: plan.tolerance,
+        times,
+        terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
     let mut tasks = TaskSet::default();
-    for (place, (id, connection)) in opened.into_iter().enumerate() {
+    for (place, (id, mut connection)) in opened.into_iter().enumerate() {
+        connection.time_statements(common.times.clone());
         let terminal = common.workload.terminal(id);
         tasks.spawn(drive(Lane { id, place, common: common.clone() }, terminal, connection));
     }
@@ -133,18 +154,25 @@ pub async fn run<D: Driver, W: Workload>(
     let Some(common) = Rc::into_inner(common) else {
         return Err(RunError::WorkerDied("a terminal outlived its worker".to_owned()));
     };
+    let (terminals, limited) = (common.terminals.take(), common.limit.exhausted());
+    let mut statement_times = BTreeMap::new();
+    if let Some(times) = &common.times {
+        times.add_to(&common.workload.catalogue(), &mut statement_times);
+    }
+    let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
     let recorder = close_books(common);
     let (connections, cpu_ns) = (plan.terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
-    let whole = cpu_ns as f64 / window.length_ns.max(1) as f64;
+    let whole = cpu_ns as f64 / open_ns as f64;
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
-    Ok(WorkerOutcome { recorder, aborted, health, lag: probe.lag.take() })
+    let lag = probe.lag.take();
+    Ok(WorkerOutcome { recorder, aborted, health, lag, terminals, statement_times, limited })
 }
 
 /// Writes down the arrivals that had not ended, and sends the last second.
 fn close_books<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
     // Nobody wants to know of a trial that is thrown away, and a long schedule takes time to walk.
-    if common.pace.is_open() && !common.stop.requested() {
+    if common.pace.is_open() && !common.stop.requested() && !common.limit.exhausted() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
         common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }
@@ -270,7 +298,8 @@ async fn drain<D, W>(
             Ok(None) => return Ok(0),
             Err(_) => {
                 let busy = tasks.running() - common.idle.get().min(tasks.running());
-                if common.stop.aborted() || now() >= limit || (common.stop.requested() && busy == 0) {
+                if common.stop.aborted() || now() >= limit || (busy == 0 && (common.stop.requested() || common.limit.exhausted()))
+                {
                     return Ok(busy as u64);
                 }
             }

@@ -45,6 +45,8 @@ pub struct Catalogue {
     statements: Vec<Statement>,
     /// What the hot path asks of each, side by side: one cache line for all of them, and not one each.
     briefs: Vec<Brief>,
+    /// Kinds of statements, as somebody who looks at their times wants to see them.
+    labels: Vec<&'static str>,
 }
 
 /// What the hot path asks of a statement.
@@ -54,23 +56,57 @@ pub struct Brief {
     pub verb: Verb,
     /// Whether the transaction reads the values of its result.
     pub keep_rows: bool,
+    /// Position of its kind in [`Catalogue::labels`].
+    pub label: u8,
+}
+
+impl Verb {
+    /// Its name in lower case.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Select => "select",
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+        }
+    }
 }
 
 impl Catalogue {
     /// Adds a statement whose rows are only counted (or that returns none).
     pub fn add(&mut self, verb: Verb, sql: impl Into<String>) -> StatementId {
-        self.push(Statement { sql: sql.into(), verb, keep_rows: false })
+        self.add_named(verb.word(), verb, sql)
+    }
+
+    /// As [`Self::add`]; its times are shown under `label`, together with those of other statements of that label.
+    pub fn add_named(&mut self, label: &'static str, verb: Verb, sql: impl Into<String>) -> StatementId {
+        self.push(label, Statement { sql: sql.into(), verb, keep_rows: false })
     }
 
     /// Adds a query whose values the transaction reads.
     pub fn add_read(&mut self, sql: impl Into<String>) -> StatementId {
-        self.push(Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
+        self.push(Verb::Select.word(), Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
     }
 
-    fn push(&mut self, statement: Statement) -> StatementId {
+    /// The kinds of statements; at most 256, later ones fall under the last.
+    pub fn labels(&self) -> &[&'static str] {
+        &self.labels
+    }
+
+    fn label(&mut self, label: &'static str) -> u8 {
+        let known = self.labels.iter().position(|l| *l == label).unwrap_or(self.labels.len());
+        let place = known.min(usize::from(u8::MAX));
+        if place == self.labels.len() {
+            self.labels.push(label);
+        }
+        place as u8
+    }
+
+    fn push(&mut self, label: &'static str, statement: Statement) -> StatementId {
         let id = StatementId(self.statements.len() as u16);
         debug_assert!(self.statements.len() < usize::from(u16::MAX));
-        self.briefs.push(Brief { verb: statement.verb, keep_rows: statement.keep_rows });
+        let label = self.label(label);
+        self.briefs.push(Brief { verb: statement.verb, keep_rows: statement.keep_rows, label });
         self.statements.push(statement);
         id
     }

@@ -15,10 +15,12 @@ use perbuck_event::{now, sleep_until, timeout_at};
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::{DriverError, ErrorClass};
-use crate::executor::RunError;
+use crate::executor::{RunError, TerminalTotals};
+use crate::limit::{EventLimit, Tolerance};
 use crate::pace::{Pace, Turn};
 use crate::recorder::{Outcome, Recorder, Sample};
 use crate::shift::open;
+use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::window::Window;
 use crate::workload::{Operation, Terminal, TerminalId, Workload};
@@ -39,6 +41,21 @@ pub(crate) struct Common<D, W> {
     pub(crate) idle: Cell<usize>,
     /// The arrival that each terminal has taken and not ended; only in open loop.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
+    pub(crate) limit: EventLimit,
+    pub(crate) tolerance: Tolerance,
+    /// Where statements are timed, if anybody asked.
+    pub(crate) times: Option<StatementTimes>,
+    /// By place; each terminal writes its own when it ends.
+    pub(crate) terminals: RefCell<Vec<TerminalTotals>>,
+}
+
+impl<D: Driver, W> Common<D, W> {
+    /// A connection that was opened again, counted.
+    fn opened_again(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
+        self.recorder.borrow_mut().reconnected();
+        open.time_statements(self.times.clone());
+        open
+    }
 }
 
 /// A terminal's task.
@@ -47,6 +64,31 @@ pub(crate) struct Lane<D, W> {
     /// Its place among those of the worker.
     pub(crate) place: usize,
     pub(crate) common: Rc<Common<D, W>>,
+}
+
+/// What a terminal has done; kept with its task and handed in when the task ends, however it does.
+struct Tally<'a, D, W> {
+    lane: &'a Lane<D, W>,
+    totals: TerminalTotals,
+}
+
+impl<D, W> Tally<'_, D, W> {
+    #[inline]
+    fn count(&mut self, started_ns: i64, ended_ns: i64) {
+        self.totals.last_ended_ns = ended_ns;
+        if ended_ns >= 0 && ended_ns < self.lane.common.window.length_ns {
+            self.totals.transactions += 1;
+            self.totals.busy_ns += (ended_ns - started_ns).max(0) as u64;
+        }
+    }
+}
+
+impl<D, W> Drop for Tally<'_, D, W> {
+    fn drop(&mut self) {
+        if let Some(place) = self.lane.common.terminals.borrow_mut().get_mut(self.lane.place) {
+            *place = self.totals;
+        }
+    }
 }
 
 /// The hot loop: wait for the turn, run a transaction to its end, write it down, until the window is over.
@@ -58,7 +100,9 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
     let common = &*lane.common;
     let mut connection = Some(connection);
     let mut sequence = 0;
-    let mut now = common.window.now_ns();
+    let mut tally = Tally { lane: &lane, totals: TerminalTotals::default() };
+    // The start is given a moment ahead, so that all begin together.
+    let mut now = lane.idle_until(-common.window.warmup_ns).await;
     while now < common.window.length_ns && !common.stop.requested() {
         let (intended_ns, started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
             Turn::Now => (now, now),
@@ -71,6 +115,9 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 continue;
             }
         };
+        if started_ns >= 0 && !common.limit.take() {
+            break;
+        }
         let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
         let kind = terminal.kind(&operation);
         let mut retries = 0;
@@ -88,10 +135,14 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
             retries += 1;
             operation.rng = OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence);
         };
-        let finished_ns = common.window.now_ns();
         let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
+        if terminal.reconnects_after(sequence) {
+            Box::pin(lane.renew(&mut connection)).await?;
+        }
+        let finished_ns = common.window.now_ns();
         let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements };
         common.recorder.borrow_mut().record(sample);
+        tally.count(started_ns, finished_ns);
         lane.ended();
         now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
         sequence += 1;
@@ -143,6 +194,9 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         retries: u32,
     ) -> Result<bool, RunError> {
         self.common.recorder.borrow_mut().error(error);
+        if !self.common.tolerance.tolerates(error) {
+            return Err(RunError::Fatal(error.clone()));
+        }
         match error.class {
             ErrorClass::Refused | ErrorClass::Fatal => return Err(RunError::Fatal(error.clone())),
             ErrorClass::Lost => self.lose(connection),
@@ -167,6 +221,18 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         Ok(again && !common.stop.requested() && common.window.now_ns() < common.window.length_ns)
     }
 
+    /// Closes the connection and opens it anew because the workload asks for it. Where that fails it is lost.
+    async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
+        let Some(open) = connection.take() else { return Ok(()) };
+        open.close().await;
+        match self::open::<D, W>(&self.common.driver, &self.common.workload, self.id).await {
+            Ok(open) => *connection = Some(self.common.opened_again(open)),
+            Err(error) if error.class == ErrorClass::Lost => self.common.recorder.borrow_mut().error(&error),
+            Err(error) => return Err(RunError::Fatal(error)),
+        }
+        Ok(())
+    }
+
     /// Gives up a connection, keeping what it counted.
     fn lose(&self, connection: &mut Option<Connection<D::Session>>) {
         if let Some(mut gone) = connection.take() {
@@ -189,8 +255,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
             let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.id)).await else { continue };
             match opened {
                 Ok(open) => {
-                    common.recorder.borrow_mut().reconnects += 1;
-                    *connection = Some(open);
+                    *connection = Some(common.opened_again(open));
                     return Ok(common.window.now_ns());
                 }
                 Err(error) if error.class == ErrorClass::Lost => common.recorder.borrow_mut().error(&error),

@@ -71,6 +71,13 @@ pub trait Terminal: 'static {
         connection: &mut Connection<S>,
         operation: &mut Operation,
     ) -> impl Future<Output = Result<Done, DriverError>>;
+
+    /// Whether the connection is closed and opened anew after the transaction with this number (sysbench's `reconnect`).
+    /// The time that it takes belongs to that transaction.
+    #[inline]
+    fn reconnects_after(&self, _sequence: u64) -> bool {
+        false
+    }
 }
 
 /// A table of a data set.

@@ -15,17 +15,28 @@ use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
 /// Two statements a transaction; every fourth one is rolled back by design.
-struct TwoSelects(Arc<Catalogue>, AtomicU64);
+struct TwoSelects {
+    catalogue: Arc<Catalogue>,
+    terminals: AtomicU64,
+    renews_after: Option<u64>,
+}
 
 struct TwoSelectsTerminal {
     content: u64,
+    renews_after: Option<u64>,
 }
 
 impl TwoSelects {
     fn new() -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self(Arc::new(catalogue), AtomicU64::new(0)))
+        Arc::new(Self { catalogue: Arc::new(catalogue), terminals: AtomicU64::new(0), renews_after: None })
+    }
+
+    /// Wants a new connection after every so many transactions.
+    fn renewing(transactions: u64) -> Arc<Self> {
+        let catalogue = Self::new().catalogue();
+        Arc::new(Self { catalogue, terminals: AtomicU64::new(0), renews_after: Some(transactions) })
     }
 }
 
@@ -33,7 +44,7 @@ impl Workload for TwoSelects {
     type Terminal = TwoSelectsTerminal;
 
     fn catalogue(&self) -> Arc<Catalogue> {
-        self.0.clone()
+        self.catalogue.clone()
     }
 
     fn kinds(&self) -> &'static [&'static str] {
@@ -41,8 +52,8 @@ impl Workload for TwoSelects {
     }
 
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        TwoSelectsTerminal { content: u64::from(id.index) }
+        self.terminals.fetch_add(1, Ordering::Relaxed);
+        TwoSelectsTerminal { content: u64::from(id.index), renews_after: self.renews_after }
     }
 }
 
@@ -57,6 +68,10 @@ impl Terminal for TwoSelectsTerminal {
         c.execute(StatementId(0)).await?;
         Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3 })
     }
+
+    fn reconnects_after(&self, sequence: u64) -> bool {
+        self.renews_after.is_some_and(|n| (sequence + 1).is_multiple_of(n))
+    }
 }
 
 fn spec(connections: u32) -> TrialSpec {
@@ -70,16 +85,28 @@ fn spec(connections: u32) -> TrialSpec {
         max_attempts: 3,
         seed: Seed(42),
         drain_ns: 5_000_000_000,
+        max_events: None,
+        time_statements: false,
+        tolerance: Tolerance::All,
     }
 }
 
 /// Runs all workers of a trial on one simulated clock, as the executor does on threads of their own.
 fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunError> {
+    simulate_with(spec, driver, &TwoSelects::new(), &mut |_| {})
+}
+
+fn simulate_with(
+    spec: &TrialSpec,
+    driver: SimDriver,
+    workload: &Arc<TwoSelects>,
+    see: &mut dyn FnMut(&SecondSeen<'_>),
+) -> Result<TrialOutcome, RunError> {
     perbuck_event::block_on_simulated(async {
-        let (driver, workload, stop) = (Arc::new(driver), TwoSelects::new(), StopToken::default());
+        let (driver, stop) = (Arc::new(driver), StopToken::default());
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
         let plans = worker_plans(spec, false);
-        let mut watched = Watched::default();
+        let mut watched = Watched { opened: 0, closed: 0, see };
         let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
         for plan in plans {
@@ -104,20 +131,25 @@ fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunErro
         }
         received.try_iter().for_each(|report| collector.take(report));
         let collected = collector.end();
-        let seen = Seen::of(&mut collector);
         let outcomes = first_error(outcomes, collected)?;
+        let spec = &as_ended(spec, &outcomes);
+        let seen = Seen::of(&mut collector, spec);
         assert_eq!((watched.opened, watched.closed), (1, 1));
         Ok(finish(spec, workload.kinds(), false, outcomes, seen))
     })
 }
 
-#[derive(Default)]
-struct Watched {
+struct Watched<'a> {
     opened: u32,
     closed: u32,
+    see: &'a mut dyn FnMut(&SecondSeen<'_>),
 }
 
-impl Observer for Watched {
+impl Observer for Watched<'_> {
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        (self.see)(seen);
+    }
+
     fn opens(&mut self) {
         self.opened += 1;
     }
@@ -276,4 +308,5 @@ fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
 }
 
 mod allocations;
+mod limits;
 mod open_loop;

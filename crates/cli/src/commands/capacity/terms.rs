@@ -8,6 +8,7 @@ use perbuck_core::plan;
 use perbuck_core::study::Study;
 use perbuck_core::units::{Seed, duration_text};
 use perbuck_load::executor::TrialSpec;
+use perbuck_load::limit::Tolerance;
 
 use crate::args::CapacityArguments;
 use crate::error::{CliError, Exit};
@@ -118,6 +119,9 @@ impl Terms {
             max_attempts: study.sweep.max_attempts,
             seed,
             drain_ns: DRAIN_NS,
+            max_events: None,
+            time_statements: false,
+            tolerance: Tolerance::All,
         }
     }
 }

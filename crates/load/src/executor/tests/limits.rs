@@ -1,0 +1,94 @@
+//! Ends of a run before its time, statements timed, connections renewed.
+
+use super::*;
+
+#[test]
+fn a_run_of_so_many_transactions_ends_with_the_last_of_them() {
+    for connections in [1, 4, 7] {
+        // Two statements of a millisecond each; a window of a hundred years would end no test.
+        let century = 100 * 365 * 86_400 * 1_000_000_000;
+        let spec = TrialSpec { max_events: Some(1_000), warmup_ns: 0, duration_ns: century, ..spec(connections) };
+        let outcome = simulate(&spec, SimDriver::default()).unwrap();
+        let measured = &outcome.measured;
+        let ended: u64 = measured.transactions.values().map(|t| t.completed() + t.failed).sum();
+        assert_eq!(ended, 1_000);
+        let rounds = 1_000u64.div_ceil(u64::from(connections));
+        let (least, most) = (rounds * 2_000_000 - 2_000_000, rounds * 2_000_000 + 2_000_000);
+        assert!((least..=most).contains(&measured.window_ns), "{} with {connections}", measured.window_ns);
+        assert_eq!(outcome.intervals.iter().map(|i| i.transactions).sum::<u64>(), 1_000);
+        assert!(outcome.health.longest_gap_ns < 100_000_000, "{}", outcome.health.longest_gap_ns);
+        assert_eq!(outcome.terminals.iter().map(|t| t.transactions).sum::<u64>(), 1_000);
+        assert!(outcome.health.littles_law.is_some_and(|law| law.holds()), "{:?}", outcome.health.littles_law);
+    }
+}
+
+#[test]
+fn time_ends_a_run_whose_transactions_are_not_used_up() {
+    let spec = TrialSpec { max_events: Some(1_000_000), ..spec(2) };
+    let outcome = simulate(&spec, SimDriver::default()).unwrap();
+    assert_eq!((outcome.measured.window_ns, outcome.intervals.len()), (10_000_000_000, 11));
+    let busy: u64 = outcome.terminals.iter().map(|t| t.busy_ns).sum();
+    assert!((19_990_000_000..=20_010_000_000).contains(&busy), "{busy}");
+}
+
+#[test]
+fn an_open_loop_of_so_many_transactions_ends_at_once() {
+    let base = spec(4);
+    let load = LoadModel::rate(10, perbuck_core::arrivals::Arrivals::Uniform, 1_000 * 1_000_000_000);
+    let spec = TrialSpec { load, max_events: Some(50), duration_ns: 999 * 1_000_000_000, ..base };
+    let outcome = simulate(&spec, SimDriver::default()).unwrap();
+    let open = outcome.measured.open_loop.as_ref().unwrap();
+    assert_eq!(open.started, 50);
+    assert!((4_800_000_000..5_200_000_000).contains(&outcome.measured.window_ns), "{}", outcome.measured.window_ns);
+    assert!(open.offered.abs_diff(50) <= 1 && open.unfinished.count == 0, "{open:?}");
+}
+
+#[test]
+fn statements_are_timed_where_somebody_asks() {
+    assert!(simulate(&spec(3), SimDriver::default()).unwrap().statement_latency.is_empty());
+    let outcome = simulate(&TrialSpec { time_statements: true, ..spec(3) }, SimDriver::default()).unwrap();
+    let select = &outcome.statement_latency["select"];
+    // Three terminals, two statements of a millisecond, ten seconds; begin and commit are never sent.
+    assert_eq!((outcome.statement_latency.len(), select.max_ns), (1, 1_000_000));
+    assert!(select.count.abs_diff(30_000) <= 6, "{}", select.count);
+    assert_eq!(select.sum_ns, select.count * 1_000_000);
+}
+
+#[test]
+fn an_error_that_nobody_tolerates_ends_the_run() {
+    let failing = vec![(50, SimDriver::error(ErrorClass::Failed, 1062))];
+    let driver = SimDriver { failing, ..SimDriver::default() };
+    let listed = |codes: &[&str]| Tolerance::Codes(codes.iter().map(|c| (*c).to_owned()).collect());
+    let run = |tolerance| simulate(&TrialSpec { tolerance, ..spec(2) }, driver.clone());
+    assert!(run(Tolerance::All).is_ok() && run(listed(&["mysql 1062"])).is_ok());
+    match run(listed(&["mysql 1205"])) {
+        Err(RunError::Fatal(error)) => assert_eq!(error.code.to_string(), "mysql 1062"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn seconds_show_what_an_open_loop_owes() {
+    let load = LoadModel::rate(3_000, perbuck_core::arrivals::Arrivals::Uniform, 11_000_000_000);
+    let (mut last, mut reads) = ((0, 0), 0);
+    let mut see = |seen: &SecondSeen<'_>| {
+        last = (seen.interval.backlog, seen.in_flight);
+        reads += seen.read;
+        assert_eq!(seen.latency.count(), seen.interval.transactions);
+    };
+    let outcome = simulate_with(&TrialSpec { load, ..spec(4) }, SimDriver::default(), &TwoSelects::new(), &mut see).unwrap();
+    // Four connections complete 2 000 a second of 3 000.
+    let open = outcome.measured.open_loop.unwrap();
+    assert_eq!(last.0, open.backlog_at_close);
+    assert!(last.1 <= 4 && last.0 > 10_000, "{last:?}");
+    assert!(reads > 40_000, "{reads}");
+}
+
+#[test]
+fn a_workload_may_ask_for_new_connections() {
+    let outcome = simulate_with(&spec(2), SimDriver::default(), &TwoSelects::renewing(10), &mut |_| {}).unwrap();
+    let ended: u64 = outcome.measured.transactions.values().map(perbuck_core::run_record::TransactionRecord::completed).sum();
+    let all = ended + outcome.intervals[0].transactions;
+    assert!((all / 10).abs_diff(outcome.health.reconnects) <= 2, "{all} and {}", outcome.health.reconnects);
+    assert_eq!((outcome.health.connections_lost, outcome.errors.len()), (0, 0));
+}

@@ -1,0 +1,70 @@
+//! How long each kind of statement took, where somebody asked: two readings of the clock per statement more.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use perbuck_core::histogram::Histogram;
+
+use crate::statement::Catalogue;
+use crate::window::Window;
+
+/// What is timed besides the statements of the catalogue.
+const OTHERS: [&str; 2] = ["begin", "commit"];
+
+/// Histograms of one worker, by label of the catalogue. The sessions of the worker share it.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementTimes {
+    window: Window,
+    by_label: Rc<RefCell<Vec<Histogram>>>,
+}
+
+impl StatementTimes {
+    pub(crate) fn new(window: Window, catalogue: &Catalogue) -> Self {
+        let histograms = OTHERS.iter().chain(catalogue.labels()).map(|_| Histogram::new()).collect();
+        Self { window, by_label: Rc::new(RefCell::new(histograms)) }
+    }
+
+    /// A BEGIN has ended.
+    #[inline]
+    pub(crate) fn began(&self, began_ns: i64) {
+        self.record(0, began_ns);
+    }
+
+    /// A COMMIT has ended.
+    #[inline]
+    pub(crate) fn committed(&self, began_ns: i64) {
+        self.record(1, began_ns);
+    }
+
+    #[inline]
+    pub(crate) fn now_ns(&self) -> i64 {
+        self.window.now_ns()
+    }
+
+    /// A statement of the label that was begun then has ended.
+    #[inline]
+    pub(crate) fn ended(&self, label: u8, began_ns: i64) {
+        self.record(OTHERS.len() + usize::from(label), began_ns);
+    }
+
+    /// Only what ends in the window counts.
+    fn record(&self, place: usize, began_ns: i64) {
+        let now_ns = self.window.now_ns();
+        if now_ns >= 0
+            && now_ns < self.window.length_ns
+            && let Some(histogram) = self.by_label.borrow_mut().get_mut(place)
+        {
+            histogram.record((now_ns - began_ns).max(0) as u64);
+        }
+    }
+
+    /// Takes what was seen, by the names of the labels; adds it to `all`.
+    pub(crate) fn add_to(&self, catalogue: &Catalogue, all: &mut BTreeMap<&'static str, Histogram>) {
+        for (label, histogram) in OTHERS.iter().chain(catalogue.labels()).zip(&*self.by_label.borrow()) {
+            if histogram.count() > 0 {
+                all.entry(label).or_default().merge(histogram);
+            }
+        }
+    }
+}
