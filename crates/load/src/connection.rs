@@ -110,7 +110,7 @@ impl<S: Session> Connection<S> {
         Ok(effect)
     }
 
-    /// Inserts rows, given cell by cell, by the fastest way that the target offers; counts as one INSERT.
+    /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT.
     ///
     /// # Errors
     /// As [`Self::execute`]; no row is kept then.
@@ -119,6 +119,15 @@ impl<S: Session> Connection<S> {
         let inserted = self.session.insert_rows(table, cells).await?;
         self.counts.write += 1;
         Ok(inserted)
+    }
+
+    /// Executes one query given as text, outside the catalogue. It is no statement of the workload, so it is not counted.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    pub async fn ask(&mut self, sql: &str) -> Result<&Rows, DriverError> {
+        self.session.query(sql, &mut self.rows).await?;
+        Ok(&self.rows)
     }
 
     /// The rows of the last statement.

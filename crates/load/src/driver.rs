@@ -136,11 +136,20 @@ pub trait Session: 'static {
     /// As [`Self::execute`].
     fn query(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>>;
 
-    /// Inserts rows, given cell by cell, by the fastest way that the target offers, and makes them durable.
+    /// Inserts rows, given cell by cell, by INSERT statements of many rows: what a workload does that measures them. In
+    /// a transaction they belong to it, else they are one.
     ///
     /// # Errors
-    /// As [`Self::execute`]; no row of the batch is kept then.
+    /// As [`Self::execute`]; no row of the batch is kept then, or the open transaction must be rolled back.
     fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>>;
+
+    /// The same by the fastest way that the target offers: what the loader does.
+    ///
+    /// # Errors
+    /// As [`Self::insert_rows`].
+    fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>> {
+        self.insert_rows(table, cells)
+    }
 
     /// Closes the connection in the way of the protocol.
     fn close(self) -> impl Future<Output = ()>;

@@ -6,24 +6,33 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::driver::{BulkTable, Driver, Session, SessionId};
-use crate::error::{DriverError, ErrorClass};
+use crate::driver::{Driver, Session, SessionId};
+use crate::error::DriverError;
 use crate::stop::StopToken;
-use crate::values::{Params, Rows};
-use crate::workload::{Check, Dataset, Part, TableSpec};
+use crate::values::Rows;
+use crate::workload::{Check, Dataset, TableSpec};
 
-/// How often one batch is sent before the load is given up.
-const INSERT_ATTEMPTS: u32 = 10;
+/// How often it is looked whether the threads have ended, and after how many looks progress is shown.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOKS_PER_SHOW: u32 = 20;
+
+mod fill;
+
+use fill::{again, fill, finish};
 
 /// How far a load is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadProgress {
-    /// Rows inserted.
+    /// Rows that are in.
     pub rows: u64,
     /// Parts finished.
     pub parts: u32,
     /// Parts in all.
     pub of: u32,
+    /// Tables that have their indexes and were counted, once all parts are in.
+    pub tables_finished: u32,
+    /// Tables in all.
+    pub tables: u32,
 }
 
 /// Why a load failed.
@@ -87,28 +96,46 @@ pub fn load<D: Driver, T: Dataset>(
 ) -> Result<(), LoadError> {
     let tables = dataset.tables();
     on_loop(create(driver.as_ref(), &tables))?;
-    let sessions = sessions.min(driver.load_sessions()).clamp(1, dataset.parts().max(1));
-    let shared = Arc::new(Shared { next: AtomicU32::new(0), done: AtomicU32::new(0), rows: AtomicU64::new(0) });
+    let (parts, count) = (dataset.parts(), tables.len() as u32);
+    let shared = Shared::default();
     let failed = StopToken::default();
+    let stops = [stop, &failed];
+    let most = sessions.min(driver.load_sessions());
+    let mut show = || progress(shared.progress(parts, count));
+    let filling = |i| on_loop(fill(driver.as_ref(), dataset.as_ref(), &tables, &shared, SessionId(i), stops));
+    in_parallel(most.clamp(1, parts.max(1)), &failed, &mut show, &filling)?;
+    let finishing = |i| on_loop(finish(driver.as_ref(), &tables, &shared, SessionId(i), stops));
+    in_parallel(most.clamp(1, count.max(1)), &failed, &mut show, &finishing)
+}
+
+/// Runs the same work on several threads; the first failure stops the others.
+fn in_parallel(
+    threads: u32,
+    failed: &StopToken,
+    show: &mut dyn FnMut(),
+    work: &(dyn Fn(u32) -> Result<(), LoadError> + Sync),
+) -> Result<(), LoadError> {
     thread::scope(|scope| {
         let spawn = |i| {
-            let (driver, dataset, tables, shared, failed) =
-                (driver.clone(), dataset.clone(), tables.clone(), shared.clone(), failed.clone());
             scope.spawn(move || {
-                let result = on_loop(fill(driver.as_ref(), dataset.as_ref(), &tables, &shared, SessionId(i), [stop, &failed]));
+                let result = work(i);
                 if result.is_err() {
                     failed.request();
                 }
                 result
             })
         };
-        let threads: Vec<_> = (0..sessions).map(spawn).collect();
+        let threads: Vec<_> = (0..threads).map(spawn).collect();
+        let mut looks = 0u32;
         while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-            thread::sleep(Duration::from_millis(50));
-            progress(shared.progress(dataset.parts()));
+            thread::sleep(LOOK);
+            looks += 1;
+            if looks.is_multiple_of(LOOKS_PER_SHOW) {
+                show();
+            }
         }
         // What came in since the last look.
-        progress(shared.progress(dataset.parts()));
+        show();
         let join = |t: thread::ScopedJoinHandle<'_, _>| {
             t.join().unwrap_or_else(|_| Err(LoadError::WorkerDied("it panicked".to_owned())))
         };
@@ -116,20 +143,23 @@ pub fn load<D: Driver, T: Dataset>(
         // An interruption is what the others report when one has failed; the failure comes first.
         let worst = results.into_iter().filter_map(Result::err).min_by_key(|e| *e == LoadError::Interrupted);
         worst.map_or(Ok(()), Err)
-    })?;
-    on_loop(finish(driver.as_ref(), &tables))
+    })
 }
 
-/// Counters of a load; touched once per batch of hundreds of kilobytes.
+/// Counters of a load; touched once per transaction of megabytes.
+#[derive(Default)]
 struct Shared {
     next: AtomicU32,
     done: AtomicU32,
     rows: AtomicU64,
+    next_table: AtomicU32,
+    tables_done: AtomicU32,
 }
 
 impl Shared {
-    fn progress(&self, of: u32) -> LoadProgress {
-        LoadProgress { rows: self.rows.load(Ordering::Relaxed), parts: self.done.load(Ordering::Relaxed), of }
+    fn progress(&self, of: u32, tables: u32) -> LoadProgress {
+        let (parts, tables_finished) = (self.done.load(Ordering::Relaxed), self.tables_done.load(Ordering::Relaxed));
+        LoadProgress { rows: self.rows.load(Ordering::Relaxed), parts, of, tables_finished, tables }
     }
 }
 
@@ -144,82 +174,13 @@ pub fn on_loop<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<
 async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
     let mut session = driver.connect(SessionId(0)).await.map_err(server("connecting to load data"))?;
     session.be_patient();
-    let mut rows = Rows::default();
     for table in tables.iter().rev() {
         let sql = format!("DROP TABLE IF EXISTS {}", table.bulk.name);
-        session.query(&sql, &mut rows).await.map_err(server(format!("dropping table {}", table.bulk.name)))?;
+        again(&mut session, &sql).await.map_err(server(format!("dropping table {}", table.bulk.name)))?;
     }
     for table in tables {
         for sql in &table.create {
-            session.query(sql, &mut rows).await.map_err(server(format!("creating table {}", table.bulk.name)))?;
-        }
-    }
-    session.close().await;
-    Ok(())
-}
-
-async fn fill<D: Driver, T: Dataset>(
-    driver: &D,
-    dataset: &T,
-    tables: &[TableSpec],
-    shared: &Shared,
-    id: SessionId,
-    stops: [&StopToken; 2],
-) -> Result<(), LoadError> {
-    let mut session = driver.connect(id).await.map_err(server("connecting to load data"))?;
-    session.be_patient();
-    let mut cells = Params::default();
-    loop {
-        let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        if index >= dataset.parts() {
-            break;
-        }
-        let mut part = dataset.part(index);
-        while let Some(table) = part.next_batch(cells.clear()) {
-            if stops.iter().any(|s| s.requested()) {
-                return Err(LoadError::Interrupted);
-            }
-            let bulk = &tables[table].bulk;
-            let sent = (cells.len() / bulk.columns.len()) as u64;
-            let inserted = insert(&mut session, bulk, &cells).await?;
-            if inserted != sent {
-                return Err(LoadError::WrongCount { table: bulk.name.clone(), expected: sent, found: inserted });
-            }
-            shared.rows.fetch_add(sent, Ordering::Relaxed);
-        }
-        shared.done.fetch_add(1, Ordering::Relaxed);
-    }
-    session.close().await;
-    Ok(())
-}
-
-/// Inserts a batch. A deadlock or write conflict keeps no row of it, so it is simply sent again, a few times.
-async fn insert<S: Session>(session: &mut S, bulk: &BulkTable, cells: &Params) -> Result<u64, LoadError> {
-    let doing = || server(format!("inserting into {}", bulk.name));
-    let mut attempt = 1;
-    loop {
-        match session.insert_rows(bulk, cells).await {
-            Err(error) if error.class == ErrorClass::Retry && attempt < INSERT_ATTEMPTS => {
-                session.rollback().await.map_err(doing())?;
-                perbuck_event::sleep(Duration::from_millis(50) * attempt).await;
-                attempt += 1;
-            }
-            result => return result.map_err(doing()),
-        }
-    }
-}
-
-async fn finish<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
-    let mut session = driver.connect(SessionId(0)).await.map_err(server("connecting to finish the load"))?;
-    session.be_patient();
-    let mut rows = Rows::default();
-    for table in tables {
-        for sql in &table.after_load {
-            session.query(sql, &mut rows).await.map_err(server(format!("indexing table {}", table.bulk.name)))?;
-        }
-        let found = count(&mut session, &table.bulk.name).await?;
-        if let Some(expected) = table.rows.filter(|r| *r != found) {
-            return Err(LoadError::WrongCount { table: table.bulk.name.clone(), expected, found });
+            again(&mut session, sql).await.map_err(server(format!("creating table {}", table.bulk.name)))?;
         }
     }
     session.close().await;
@@ -277,3 +238,6 @@ pub async fn run_check<S: Session>(session: &mut S, check: &Check) -> Result<Che
     }
     Ok(CheckResult { name: check.name.clone(), what: check.what.clone(), compared, violations })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! `perbuck prepare STUDY`, and the loading and checking that `run` shares with it.
 
+use std::time::{Duration, Instant};
+
 use perbuck_core::units::thousands;
 use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::stop::StopToken;
@@ -9,7 +11,7 @@ use crate::commands::stop_on_signal;
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
 use crate::inputs;
-use crate::progress::Progress;
+use crate::progress::{Progress, clock_text};
 use crate::stage::{self, Stage};
 
 /// Loads what a study needs and checks it.
@@ -101,14 +103,31 @@ fn foreign(stage: &dyn Stage, found: &str) -> CliError {
 /// # Errors
 /// A failed load or a condition that does not hold.
 pub(crate) fn load(stage: &dyn Stage, stop: &StopToken, progress: &mut Progress) -> Result<(), CliError> {
-    let mut last = LoadProgress { rows: 0, parts: 0, of: 0 };
+    let (mut last, began) = (LoadProgress::default(), Instant::now());
     stage.load(stop, &mut |p| {
         last = p;
-        let share = (p.parts * 100).checked_div(p.of).unwrap_or(0);
-        progress.passing(&format!("loading {}: {} rows, {share} %", stage.title(), thousands(p.rows)));
+        progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
     })?;
     progress.line(&format!("{}: loaded {} rows", stage.title(), thousands(last.rows)));
     check(stage, progress)
+}
+
+/// How far a load is after that time.
+pub(crate) fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
+    if p.parts == p.of {
+        return format!(
+            "{} rows are in; indexing and counting, {} of {} tables done",
+            thousands(p.rows),
+            p.tables_finished,
+            p.tables
+        );
+    }
+    let seconds = elapsed.as_secs_f64().max(0.001);
+    let (rows, rate) = (thousands(p.rows), thousands((p.rows as f64 / seconds) as u64));
+    let share = f64::from(p.parts) / f64::from(p.of);
+    // Too early for a guess as long as no part is done.
+    let left = if p.parts == 0 { String::new() } else { format!(", {} left", clock_text(elapsed.mul_f64(1.0 / share - 1.0))) };
+    format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", share * 100.0)
 }
 
 /// Checks the data of a stage.
@@ -140,5 +159,19 @@ fn check_line(stage: &dyn Stage, result: &CheckResult) -> String {
         format!("{}: {name} BROKEN: {what}: there was nothing to compare", stage.title())
     } else {
         format!("{}: {name} BROKEN: {what}: {}", stage.title(), violations.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_says_how_fast_it_is_and_how_long_it_takes_yet() {
+        let at = |rows, parts, tables_finished| LoadProgress { rows, parts, of: 8, tables_finished, tables: 2 };
+        let text = |p: LoadProgress, seconds| load_text(&p, Duration::from_secs(seconds));
+        assert_eq!(text(at(50_000, 0, 0), 2), "loading 50,000 rows, 0 %, 25,000 rows/s");
+        assert_eq!(text(at(1_000_000, 2, 0), 30), "loading 1,000,000 rows, 25 %, 33,333 rows/s, 1:30 min left");
+        assert_eq!(text(at(4_000_000, 8, 1), 60), "4,000,000 rows are in; indexing and counting, 1 of 2 tables done");
     }
 }

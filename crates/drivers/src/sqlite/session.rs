@@ -147,21 +147,31 @@ fn run(connection: &Connection, statement: &mut Statement<'_>, rows: &mut Rows) 
     Ok(Effect::ResultSet)
 }
 
-/// All rows in one transaction, which is rolled back when it is dropped before its commit.
+/// All rows in one transaction, or in a savepoint of the one that is open; it is rolled back when it is dropped before
+/// its commit.
 fn insert(connection: &mut Connection, table: &BulkTable, cells: &Params) -> rusqlite::Result<u64> {
+    if connection.is_autocommit() {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let count = insert_all(&transaction, table, cells)?;
+        transaction.commit()?;
+        return Ok(count);
+    }
+    let savepoint = connection.savepoint()?;
+    let count = insert_all(&savepoint, table, cells)?;
+    savepoint.commit()?;
+    Ok(count)
+}
+
+fn insert_all(connection: &Connection, table: &BulkTable, cells: &Params) -> rusqlite::Result<u64> {
     let width = table.columns.len();
     let places = vec!["?"; width].join(", ");
     let sql = format!("INSERT INTO {} ({}) VALUES ({places})", table.name, table.columns.join(", "));
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let count = cells.len() / width;
-    {
-        let mut statement = transaction.prepare_cached(&sql)?;
-        let mut values = cells.iter();
-        for _ in 0..count {
-            bind_all(&mut statement, values.by_ref().take(width))?;
-            statement.raw_execute()?;
-        }
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut values = cells.iter();
+    for _ in 0..count {
+        bind_all(&mut statement, values.by_ref().take(width))?;
+        statement.raw_execute()?;
     }
-    transaction.commit()?;
     Ok(count as u64)
 }

@@ -1,0 +1,225 @@
+//! The loader against a store that forgets what was not committed.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::driver::{Access, BulkTable, Effect, TargetFacts};
+use crate::error::{DriverError, ErrorClass};
+use crate::sim::SimDriver;
+use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::values::{Params, Value};
+use crate::workload::Part;
+
+use super::*;
+
+/// Two tables; part `p` has rows `1000p` and on, in batches that change tables half way.
+struct Numbers {
+    parts: u32,
+    batches: u32,
+    rows_per_batch: i64,
+}
+
+struct NumbersPart {
+    next: i64,
+    batch: u32,
+    batches: u32,
+    rows: i64,
+}
+
+impl Part for NumbersPart {
+    fn next_batch(&mut self, cells: &mut Params) -> Option<usize> {
+        if self.batch == self.batches {
+            return None;
+        }
+        for _ in 0..self.rows {
+            // Large, so that a part takes several transactions.
+            cells.int(self.next).text(&[b'x'; 1_000]);
+            self.next += 1;
+        }
+        self.batch += 1;
+        Some(usize::from(self.batch > self.batches / 2))
+    }
+}
+
+impl Dataset for Numbers {
+    type Part = NumbersPart;
+
+    fn tables(&self) -> Vec<TableSpec> {
+        let rows = Some(u64::from(self.parts * self.batches) * self.rows_per_batch as u64 / 2);
+        let table = |name: &str| TableSpec {
+            bulk: BulkTable { name: name.to_owned(), columns: vec!["n", "x"] },
+            create: vec![format!("CREATE TABLE {name}")],
+            after_load: vec![format!("CREATE INDEX ON {name}")],
+            rows,
+        };
+        vec![table("low"), table("high")]
+    }
+
+    fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    fn part(&self, index: u32) -> NumbersPart {
+        NumbersPart { next: i64::from(index) * 100_000, batch: 0, batches: self.batches, rows: self.rows_per_batch }
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        Vec::new()
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    fn grows(&self) -> bool {
+        false
+    }
+}
+
+#[derive(Default)]
+struct Stored {
+    tables: BTreeMap<String, Vec<i64>>,
+    statements: Vec<String>,
+    calls: u64,
+}
+
+/// A database that fails every n-th call with a conflict, which undoes the transaction.
+#[derive(Clone, Default)]
+struct Forgetful {
+    stored: Arc<Mutex<Stored>>,
+    fails_every: u64,
+    /// Loses a row of each batch without a word.
+    loses: bool,
+}
+
+struct ForgetfulSession {
+    database: Forgetful,
+    open: Vec<(String, i64)>,
+}
+
+impl ForgetfulSession {
+    fn call(&mut self) -> Result<(), DriverError> {
+        let mut stored = self.database.stored.lock().unwrap();
+        stored.calls += 1;
+        if self.database.fails_every > 0 && stored.calls.is_multiple_of(self.database.fails_every) {
+            self.open.clear();
+            return Err(SimDriver::error(ErrorClass::Retry, 1213));
+        }
+        Ok(())
+    }
+}
+
+impl Driver for Forgetful {
+    type Session = ForgetfulSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Mysql
+    }
+
+    async fn connect(&self, _id: SessionId) -> Result<ForgetfulSession, DriverError> {
+        Ok(ForgetfulSession { database: self.clone(), open: Vec::new() })
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        Ok(TargetFacts::default())
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        Ok(BTreeMap::new())
+    }
+}
+
+impl Session for ForgetfulSession {
+    async fn prepare(&mut self, _catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
+        Ok(())
+    }
+
+    async fn execute(&mut self, _id: StatementId, _params: &Params, _rows: &mut Rows) -> Result<Effect, DriverError> {
+        Ok(Effect::Affected(0))
+    }
+
+    async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
+        assert!(self.open.is_empty(), "a transaction within another");
+        Ok(())
+    }
+
+    async fn commit(&mut self) -> Result<(), DriverError> {
+        self.call()?;
+        let mut stored = self.database.stored.lock().unwrap();
+        for (table, row) in self.open.drain(..) {
+            stored.tables.entry(table).or_default().push(row);
+        }
+        Ok(())
+    }
+
+    async fn rollback(&mut self) -> Result<(), DriverError> {
+        self.open.clear();
+        Ok(())
+    }
+
+    async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        if !sql.starts_with("SELECT") {
+            self.call()?;
+        }
+        let mut stored = self.database.stored.lock().unwrap();
+        if let Some(table) = sql.strip_prefix("SELECT COUNT(*) FROM ") {
+            rows.start(true);
+            rows.push_int(stored.tables.get(table).map_or(0, Vec::len) as i64);
+            rows.end_row();
+            return Ok(Effect::ResultSet);
+        }
+        stored.statements.push(sql.to_owned());
+        Ok(Effect::Affected(0))
+    }
+
+    async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        self.call()?;
+        let numbers = cells.iter().filter_map(|v| if let Value::Int(n) = v { Some(n) } else { None });
+        let before = self.open.len();
+        self.open.extend(numbers.skip(usize::from(self.database.loses)).map(|n| (table.name.clone(), n)));
+        Ok((self.open.len() - before) as u64)
+    }
+
+    async fn close(self) {}
+}
+
+fn run(database: &Forgetful, data: Numbers, sessions: u32) -> (Result<(), LoadError>, LoadProgress) {
+    let mut last = LoadProgress::default();
+    let (driver, data) = (Arc::new(database.clone()), Arc::new(data));
+    let result = load(&driver, &data, sessions, &StopToken::default(), &mut |p| last = p);
+    (result, last)
+}
+
+#[test]
+fn conflicts_neither_lose_nor_double_a_row() {
+    // A transaction takes five calls at most, so that one of them gets through.
+    for (fails_every, sessions) in [(0, 1), (0, 3), (7, 1), (11, 4), (13, 3)] {
+        let database = Forgetful { fails_every, ..Forgetful::default() };
+        let (result, progress) = run(&database, Numbers { parts: 5, batches: 10, rows_per_batch: 1_200 }, sessions);
+        assert_eq!(result, Ok(()), "{fails_every} {sessions}");
+        let stored = database.stored.lock().unwrap();
+        for (table, first) in [("low", 0), ("high", 6_000)] {
+            let mut rows = stored.tables[table].clone();
+            rows.sort_unstable();
+            let expected: Vec<i64> = (0..5).flat_map(|p| (0..6_000).map(move |i| p * 100_000 + first + i)).collect();
+            assert!(rows == expected, "{table} of {} rows", rows.len());
+            assert!(stored.statements.contains(&format!("CREATE INDEX ON {table}")));
+        }
+        let expected = LoadProgress { rows: 60_000, parts: 5, of: 5, tables_finished: 2, tables: 2 };
+        assert_eq!(progress, expected);
+    }
+}
+
+#[test]
+fn a_load_that_never_succeeds_ends_with_the_servers_words() {
+    let database = Forgetful { fails_every: 1, ..Forgetful::default() };
+    let (result, _) = run(&database, Numbers { parts: 1, batches: 2, rows_per_batch: 3 }, 1);
+    assert!(matches!(result, Err(LoadError::Server { .. })), "{result:?}");
+}
+
+#[test]
+fn a_row_that_is_lost_silently_is_missed() {
+    let database = Forgetful { loses: true, ..Forgetful::default() };
+    let (result, _) = run(&database, Numbers { parts: 2, batches: 2, rows_per_batch: 3 }, 2);
+    assert_eq!(result, Err(LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 }));
+}
