@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_drivers::mysql::MysqlDriver;
+use perbuck_drivers::postgres::PostgresDriver;
 use perbuck_drivers::secret::Secret;
 use perbuck_drivers::sqlite::SqliteDriver;
 use perbuck_drivers::target::Target;
@@ -71,7 +72,7 @@ pub(crate) fn build(inputs: &Inputs, ask_password: bool) -> Result<Vec<Box<dyn S
         };
         let password = match target {
             Target::Sqlite(_) => Secret::default(),
-            Target::Mysql(_) => password(contender, ask_password)?,
+            Target::Mysql(_) | Target::Postgres(_) => password(contender, ask_password)?,
         };
         for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
             let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
@@ -118,6 +119,10 @@ fn stage(
         Target::Mysql(t) => {
             let driver = MysqlDriver::new(t.clone(), password.clone()).map_err(who)?;
             Ok(with_workload(study, contender, spec, plan, ("mysql", target.address()), driver))
+        }
+        Target::Postgres(t) => {
+            let driver = PostgresDriver::new(t.clone(), password.clone()).map_err(who)?;
+            Ok(with_workload(study, contender, spec, plan, ("postgres", target.address()), driver))
         }
     }
 }

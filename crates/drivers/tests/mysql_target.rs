@@ -1,10 +1,10 @@
 //! Addresses: what is understood, what is refused, and that a password in one is never shown.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
-use perbuck_drivers::target::{MysqlTarget, SqliteTarget, Target, TargetProblem, TlsMode};
+use perbuck_drivers::target::{ServerTarget, SqliteTarget, Target, TargetProblem, TlsMode};
 use proptest::prelude::*;
 
-fn mysql(text: &str) -> MysqlTarget {
+fn mysql(text: &str) -> ServerTarget {
     match Target::parse(text) {
         Ok(Target::Mysql(target)) => target,
         other => panic!("{text}: {other:?}"),
@@ -94,7 +94,7 @@ fn refusals_name_the_way_out() {
         ("sqlite:a.db?synchronous=MAYBE", "OFF, NORMAL, FULL, EXTRA"),
         ("sqlite:a.db?cache=64", "64MiB"),
         ("sqlite:%zz", "two hexadecimal digits"),
-        ("postgres://a@b/c", "not supported by this version"),
+        ("postgres://a:b@c/d", "holds a password"),
         ("tikv://pd:2379", "not supported by this version"),
         ("bench.db", "sqlite:FILE"),
     ] {
@@ -131,7 +131,7 @@ fn any_target() -> impl Strategy<Value = Target> {
     let mysql = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
         |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms))| {
             let ca_file = ca.map(Into::into);
-            Target::Mysql(MysqlTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms })
+            Target::Mysql(ServerTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms })
         },
     );
     let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);

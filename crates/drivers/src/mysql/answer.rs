@@ -7,11 +7,12 @@ use perbuck_load::driver::Effect;
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
-use super::bytes::{Malformed, Parsed, Reader};
 use super::cells::{keep_binary_row, keep_text_row};
-use super::inbox::MAX_CHUNK;
+use super::cutter::{MAX_CHUNK, ends_rows};
 use super::packets::{Column, Done, capability, status};
 use super::wire::Wire;
+use crate::net::reader::Reader;
+use crate::net::{Malformed, Parsed};
 
 /// No server has tables this wide.
 const MAX_COLUMNS: u64 = 65_535;
@@ -184,7 +185,7 @@ impl ResultReader {
         form: Form,
         rows: &mut Rows,
     ) -> Result<Option<Effect>, DriverError> {
-        if wire.ends_rows(packet) {
+        if ends_rows(wire.bytes(packet)) {
             return match wire.bytes(packet) {
                 [0xff, ..] => Err(wire.server_error(packet)),
                 payload => {

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use super::MysqlSession;
 use super::canned::Answers;
+use crate::net::test_support::cases;
 
 /// `c char(120)`, as MariaDB describes it.
 const COLUMN: &[u8] = b"\x03def\x04test\x07sbtest1\x07sbtest1\x01c\x01c\x0c\x2d\x00\xe0\x01\x00\x00\xfe\x01\x10\x00\x00\x00";
@@ -108,7 +109,7 @@ fn mutilated() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(super::hostile_tests::cases(3000))]
+    #![proptest_config(cases(3000))]
     #[test]
     fn whatever_comes_means_the_same_in_any_pieces_and_takes_no_more_memory(
         bytes in mutilated(), keep in any::<bool>(), at_once in 1usize..50,

@@ -7,7 +7,7 @@ use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha512};
 
-use super::bytes::{Malformed, Parsed};
+use crate::net::{Malformed, Parsed};
 
 /// The methods that perbuck knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Bulk loading by INSERT statements of many rows: the fastest way that every server of this protocol offers without a
-//! file on the server or a setting that must be switched on first (LOAD DATA LOCAL).
+//! Bulk loading: by LOAD DATA LOCAL where the server takes it, else by INSERT statements of many rows, which every server
+//! of this protocol takes.
 
 use perbuck_load::driver::{BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -12,15 +12,52 @@ use super::session::MysqlSession;
 /// A longer statement is no faster, and delays everything else on the server.
 const STATEMENT_BYTES: usize = 512 * 1024;
 
-pub(super) async fn insert_rows(session: &mut MysqlSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+pub(super) async fn load_rows(session: &mut MysqlSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+    whole_rows(table, cells)?;
+    if session.takes_files && !cells.is_empty() {
+        // What a warning makes an error would otherwise stay half done.
+        let own_transaction = session.reader.status & status::IN_TRANSACTION == 0;
+        if own_transaction {
+            session.run("BEGIN").await?;
+        }
+        let loaded = super::infile::load_data(session, table, cells).await;
+        if own_transaction {
+            end(session, loaded.is_ok()).await?;
+        }
+        match loaded? {
+            Some(loaded) => return Ok(loaded),
+            None => session.takes_files = false,
+        }
+    }
+    insert_rows(session, table, cells).await
+}
+
+/// Ends a transaction of our own.
+async fn end(session: &mut MysqlSession, good: bool) -> Result<(), DriverError> {
+    if good {
+        session.commit().await
+    } else {
+        // Where this fails, too, the connection is gone, and the transaction with it.
+        drop(session.rollback().await);
+        Ok(())
+    }
+}
+
+fn whole_rows(table: &BulkTable, cells: &Params) -> Result<(), DriverError> {
     let width = table.columns.len();
     if width == 0 || !cells.len().is_multiple_of(width) {
         let message = format!("{} cells do not make rows of {width} columns of `{}`", cells.len(), table.name);
         return Err(fatal("parameters", message));
     }
+    Ok(())
+}
+
+pub(super) async fn insert_rows(session: &mut MysqlSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+    whole_rows(table, cells)?;
     if cells.is_empty() {
         return Ok(0);
     }
+    let width = table.columns.len();
     let limits = Limits { packet: max_packet(session).await?, width, no_backslash: session.no_backslash() };
     let head = head(table);
     let mut rest = cells.iter();
@@ -41,11 +78,7 @@ pub(super) async fn insert_rows(session: &mut MysqlSession, table: &BulkTable, c
         inserted = inserted.and_then(|before| more.map(|more| before + more));
     }
     if own_transaction {
-        match &inserted {
-            Ok(_) => session.commit().await?,
-            // Where this fails, too, the connection is gone, and the transaction with it.
-            Err(_) => drop(session.rollback().await),
-        }
+        end(session, inserted.is_ok()).await?;
     }
     inserted
 }

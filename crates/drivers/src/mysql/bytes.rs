@@ -1,50 +1,9 @@
-//! The basic data types of the protocol ("Protocol Basics: Basic Data Types"). Everything that a server sends is read
-//! through [`Reader`], which never goes beyond the packet.
+//! The basic data types of the protocol ("Protocol Basics: Basic Data Types").
 
-/// The bytes are not what the protocol allows here; the text says what was being read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed(pub(super) &'static str);
-
-pub(super) type Parsed<T> = Result<T, Malformed>;
-
-/// A cursor over one packet.
-#[derive(Clone)]
-pub(super) struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+use crate::net::reader::Reader;
+use crate::net::{Malformed, Parsed};
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
-    }
-
-    /// How many bytes are left.
-    #[inline]
-    pub(super) fn left(&self) -> usize {
-        self.bytes.len() - self.at
-    }
-
-    /// The next `count` bytes.
-    #[inline]
-    pub(super) fn take(&mut self, count: usize) -> Parsed<&'a [u8]> {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let taken = rest.get(..count).ok_or(Malformed("a packet is shorter than the lengths in it"))?;
-        self.at += count;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Parsed<[u8; N]> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N)?);
-        Ok(array)
-    }
-
-    #[inline]
-    pub(super) fn u8(&mut self) -> Parsed<u8> {
-        Ok(self.array::<1>()?[0])
-    }
-
     #[inline]
     pub(super) fn u16(&mut self) -> Parsed<u16> {
         self.array().map(u16::from_le_bytes)
@@ -77,21 +36,6 @@ impl<'a> Reader<'a> {
     pub(super) fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]> {
         let length = self.lenenc()?;
         self.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
-    }
-
-    /// `string<NUL>`; the end of the packet is taken for the NUL, as servers have left it out.
-    pub(super) fn nul_bytes(&mut self) -> &'a [u8] {
-        let rest = self.rest();
-        let text = rest.iter().position(|b| *b == 0).map_or(rest, |nul| &rest[..nul]);
-        self.at = self.bytes.len().min(self.at - rest.len() + text.len() + 1);
-        text
-    }
-
-    /// `string<EOF>`: all that is left.
-    pub(super) fn rest(&mut self) -> &'a [u8] {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        self.at = self.bytes.len();
-        rest
     }
 }
 

@@ -10,6 +10,7 @@ use super::answer::ResultReader;
 use super::packets::capability;
 use super::session::{MysqlSession, command};
 use super::wire::Wire;
+use crate::net::InMemory;
 
 /// The answers.
 #[derive(Debug, Clone)]
@@ -35,15 +36,16 @@ impl Canned {
     pub(super) fn new(answers: Answers) -> Self {
         Self { answers, asked: command::QUERY, said: 0 }
     }
+}
 
-    pub(super) fn hear(&mut self, bytes: &[u8]) -> usize {
+impl InMemory for Canned {
+    fn hear(&mut self, bytes: &[u8]) -> usize {
         self.asked = bytes.get(4).copied().unwrap_or(command::QUERY);
         self.said = 0;
         bytes.len()
     }
 
-    /// The next bytes of the answer; none behind its end, as if the connection had been closed.
-    pub(super) fn say(&mut self, room: &mut [u8]) -> usize {
+    fn say(&mut self, room: &mut [u8]) -> usize {
         let answer = match self.asked {
             command::STMT_PREPARE => &self.answers.prepared,
             command::STMT_EXECUTE => &self.answers.executed,

@@ -6,8 +6,9 @@ use std::io::Write;
 
 use perbuck_load::values::Rows;
 
-use super::bytes::{Malformed, Parsed, Reader};
 use super::packets::Column;
+use crate::net::reader::Reader;
+use crate::net::{Malformed, Parsed};
 
 /// Column types ("enum_field_types") that are not read as text.
 mod kind {

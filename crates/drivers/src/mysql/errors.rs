@@ -6,11 +6,9 @@
 
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
-use super::bytes::{Malformed, Parsed, Reader};
+use crate::net::reader::Reader;
+use crate::net::{Malformed, Parsed, printable};
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
-
-/// Longer messages are cut: a server may quote a statement of megabytes.
-const MESSAGE_CHARS: usize = 1_000;
 
 const ER_STMT_COUNT: u16 = 1461;
 const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -156,13 +154,6 @@ pub(super) fn asks_for_text(error: &DriverError) -> bool {
 /// Whether a prepared statement has become stale.
 pub(super) fn asks_to_prepare_again(error: &DriverError) -> bool {
     error.code == ErrorCode::Mysql(ER_NEED_REPREPARE)
-}
-
-/// A server's words for a terminal: no control characters, and not without end.
-pub(super) fn printable(text: &[u8]) -> String {
-    let shown = &text[..text.len().min(4 * MESSAGE_CHARS)];
-    let text = String::from_utf8_lossy(shown);
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MESSAGE_CHARS).collect()
 }
 
 #[cfg(test)]

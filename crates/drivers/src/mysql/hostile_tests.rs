@@ -14,6 +14,7 @@ use perbuck_load::values::{Params, Rows};
 use proptest::prelude::*;
 
 use super::{MysqlDriver, MysqlSession};
+use crate::net::test_support::cases;
 use crate::secret::Secret;
 use crate::target::Target;
 
@@ -262,12 +263,6 @@ fn evil() -> impl Strategy<Value = Evil> {
         any::<usize>().prop_map(Evil::Cut),
         proptest::collection::vec((any::<usize>(), any::<u8>()), 1..6).prop_map(Evil::Changed),
     ]
-}
-
-/// So many cases, unless `bench/fuzz-protocol` wants more.
-pub(super) fn cases(usual: u32) -> ProptestConfig {
-    let wanted = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
-    ProptestConfig { cases: wanted.unwrap_or(usual), ..ProptestConfig::default() }
 }
 
 proptest! {

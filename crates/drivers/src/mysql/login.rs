@@ -8,12 +8,13 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::auth::{Plugin, rsa_encrypt};
-use super::bytes::{Malformed, Reader, put_lenenc_bytes};
-use super::errors::printable;
+use super::bytes::put_lenenc_bytes;
 use super::packets::{Done, Greeting, capability};
 use super::wire::Wire;
+use crate::net::reader::Reader;
+use crate::net::{Malformed, printable};
 use crate::secret::Secret;
-use crate::target::{MysqlTarget, TlsMode};
+use crate::target::{ServerTarget, TlsMode};
 
 /// utf8mb4_general_ci, which every server of this protocol since MySQL 5.5 knows.
 const COLLATION: u8 = 45;
@@ -25,6 +26,7 @@ const MAX_ROUNDS: usize = 8;
 const WANTED: u32 = capability::LONG_PASSWORD
     | capability::LONG_FLAG
     | capability::CONNECT_WITH_DB
+    | capability::LOCAL_FILES
     | capability::PROTOCOL_41
     | capability::TRANSACTIONS
     | capability::SECURE_CONNECTION
@@ -44,7 +46,7 @@ pub(super) struct Agreed {
 pub(super) async fn login(
     wire: &mut Wire,
     host: &str,
-    target: &MysqlTarget,
+    target: &ServerTarget,
     tls: Option<&Arc<ClientConfig>>,
     password: &Secret,
 ) -> Result<Agreed, DriverError> {
@@ -97,7 +99,7 @@ fn put_client(out: &mut Vec<u8>, capabilities: u32) {
 
 async fn respond(
     wire: &mut Wire,
-    target: &MysqlTarget,
+    target: &ServerTarget,
     capabilities: u32,
     plugin: Plugin,
     answer: &[u8],

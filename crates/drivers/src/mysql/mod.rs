@@ -2,10 +2,9 @@
 //! it measures. A statement costs one write and one read; nothing is allocated, and nothing is copied behind the
 //! socket's buffer but the cells of rows that the workload reads.
 //!
-//! From the bottom: `stream` is the socket (the only input and output) with `watchdog` for its limit, `inbox` cuts
-//! bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them, `auth`, `certificates`, `tls` and
-//! `login` open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and `bulk` are SQL
-//! text, `errors` says what an error number means.
+//! From the bottom: `cutter` cuts bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them,
+//! `auth` and `login` open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and
+//! `bulk` are SQL text, `errors` says what an error number means.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +16,10 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
+use crate::net::certificates::config;
+use crate::net::reach::in_time;
 use crate::secret::Secret;
-use crate::target::{MysqlTarget, host_text};
+use crate::target::ServerTarget;
 
 mod answer;
 mod auth;
@@ -27,18 +28,15 @@ mod bytes;
 #[cfg(any(test, feature = "canned"))]
 pub mod canned;
 mod cells;
-mod certificates;
+mod cutter;
 mod errors;
 mod execute;
 mod facts;
-mod inbox;
+mod infile;
 mod literals;
 mod login;
 mod packets;
 mod session;
-mod stream;
-mod tls;
-mod watchdog;
 mod wire;
 
 #[cfg(test)]
@@ -51,7 +49,7 @@ pub use session::MysqlSession;
 /// A way to reach one or more servers of the MySQL protocol.
 #[derive(Debug)]
 pub struct MysqlDriver {
-    target: MysqlTarget,
+    target: ServerTarget,
     password: Secret,
     tls: Option<Arc<ClientConfig>>,
     fallbacks: Arc<AtomicU64>,
@@ -62,11 +60,11 @@ impl MysqlDriver {
     ///
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
-    pub fn new(target: MysqlTarget, password: Secret) -> Result<Self, DriverError> {
+    pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
         if target.hosts.is_empty() {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         }
-        let tls = certificates::config(&target)?;
+        let tls = config(target.tls, target.ca_file.as_deref())?;
         Ok(Self { target, password, tls, fallbacks: Arc::default() })
     }
 
@@ -92,22 +90,7 @@ impl Driver for MysqlDriver {
     }
 
     async fn connect(&self, id: SessionId) -> Result<MysqlSession, DriverError> {
-        // Round robin: with a list of hosts connection i goes to the same one in every trial.
-        let Some((host, port)) = self.target.host(id.0) else {
-            return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
-        };
-        let limit_ms = self.target.connect_timeout_ms;
-        let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
-        match perbuck_event::timeout_at(limit, self.open(host, *port)).await {
-            Ok(opened) => opened,
-            Err(_) => {
-                let place = host_text(host, *port);
-                let message = format!(
-                    "{place} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target"
-                );
-                Err(DriverError::client(ErrorClass::Lost, "timeout", message))
-            }
-        }
+        in_time(&self.target, id, async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

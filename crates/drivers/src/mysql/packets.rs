@@ -1,13 +1,16 @@
 //! The packets that a server sends, read field by field.
 
-use super::bytes::{Malformed, Parsed, Reader};
+use crate::net::reader::Reader;
+use crate::net::{Malformed, Parsed};
 
 /// Capability flags ("Capabilities Flags"). Not among them: FOUND_ROWS, so that an update that changes nothing counts
-/// as none, as in sysbench; LOCAL_FILES, so that no server can ask for a file; COMPRESS.
+/// as none, as in sysbench; COMPRESS. LOCAL_FILES is for the loader's own rows: whatever file a server asks for, none is
+/// ever opened.
 pub(super) mod capability {
     pub(in crate::mysql) const LONG_PASSWORD: u32 = 1;
     pub(in crate::mysql) const LONG_FLAG: u32 = 1 << 2;
     pub(in crate::mysql) const CONNECT_WITH_DB: u32 = 1 << 3;
+    pub(in crate::mysql) const LOCAL_FILES: u32 = 1 << 7;
     pub(in crate::mysql) const PROTOCOL_41: u32 = 1 << 9;
     pub(in crate::mysql) const SSL: u32 = 1 << 11;
     pub(in crate::mysql) const TRANSACTIONS: u32 = 1 << 13;

@@ -55,12 +55,14 @@ pub struct MysqlSession {
     fallbacks: Arc<AtomicU64>,
     /// `max_allowed_packet` of the server, once somebody needed it.
     pub(super) max_packet: Option<usize>,
+    /// Whether the server may take a local file; false once it said that it does not.
+    pub(super) takes_files: bool,
 }
 
 impl MysqlSession {
     pub(super) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
         let catalogue = Arc::new(Catalogue::default());
-        let mut session = Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, max_packet: None };
+        let mut session = Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, max_packet: None, takes_files: true };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run("SET autocommit = 1").await?;
@@ -268,6 +270,10 @@ impl Session for MysqlSession {
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         super::bulk::insert_rows(self, table, cells).await
+    }
+
+    async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        super::bulk::load_rows(self, table, cells).await
     }
 
     async fn close(mut self) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use perbuck_drivers::mysql::{MysqlDriver, MysqlSession};
 use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::{MysqlTarget, Target};
+use perbuck_drivers::target::{ServerTarget, Target};
 use perbuck_load::driver::{Driver, Effect, Session, SessionId};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId};
@@ -19,7 +19,7 @@ pub(crate) fn variable(name: &str) -> String {
 }
 
 /// The target of a server, with changes.
-pub(crate) fn target(server: &str, user: &str, options: &str) -> MysqlTarget {
+pub(crate) fn target(server: &str, user: &str, options: &str) -> ServerTarget {
     let text = variable(server).replace("root@", &format!("{user}@"));
     match Target::parse(&format!("{text}?{options}")) {
         Ok(Target::Mysql(target)) => target,

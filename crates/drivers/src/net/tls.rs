@@ -10,7 +10,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 /// An encrypted connection.
-pub(super) struct TlsStream {
+pub(crate) struct TlsStream {
     tls: ClientConnection,
     tcp: TcpStream,
 }
@@ -53,7 +53,7 @@ impl TlsStream {
     ///
     /// # Errors
     /// The socket's, or a [`rustls::Error`] within an [`io::Error`].
-    pub(super) async fn connect(config: Arc<ClientConfig>, name: ServerName<'static>, tcp: TcpStream) -> io::Result<Self> {
+    pub(crate) async fn connect(config: Arc<ClientConfig>, name: ServerName<'static>, tcp: TcpStream) -> io::Result<Self> {
         let mut tls = ClientConnection::new(config, name).map_err(io::Error::other)?;
         // A whole statement is taken at once, however long; it is sent before the next.
         tls.set_buffer_limit(None);
@@ -73,7 +73,7 @@ impl TlsStream {
         Ok(stream)
     }
 
-    pub(super) fn get_ref(&self) -> &TcpStream {
+    pub(crate) fn get_ref(&self) -> &TcpStream {
         &self.tcp
     }
 
@@ -89,7 +89,7 @@ impl TlsStream {
     }
 
     /// Ready when decrypted bytes, an end or an error are there for [`Self::poll_read`].
-    pub(super) fn poll_readable(&mut self) -> Poll<()> {
+    pub(crate) fn poll_readable(&mut self) -> Poll<()> {
         // An answer may have been decrypted together with the one before.
         match self.tls.process_new_packets() {
             Ok(state) if state.plaintext_bytes_to_read() == 0 && !state.peer_has_closed() => self.tcp.poll_readable(),
@@ -97,7 +97,7 @@ impl TlsStream {
         }
     }
 
-    pub(super) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             // Tickets and key updates want to be answered.
             if self.tls.wants_write() {
@@ -114,11 +114,11 @@ impl TlsStream {
         }
     }
 
-    pub(super) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    pub(crate) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Ready(self.tls.writer().write(bytes))
     }
 
-    pub(super) fn poll_flush(&mut self) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_flush(&mut self) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
             if ready!(later(self.tls.write_tls(&mut Nonblocking(&mut self.tcp))))? == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));

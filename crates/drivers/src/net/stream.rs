@@ -21,7 +21,7 @@ const READS_PER_LOOK: u32 = 100;
 
 /// How a read or write went wrong.
 #[derive(Debug)]
-pub(super) enum SocketFault {
+pub(crate) enum SocketFault {
     /// The answer took longer than the limit.
     Overdue,
     /// The server closed the connection.
@@ -45,20 +45,20 @@ enum Transport {
     Tls(Box<TlsStream>),
     /// In memory.
     #[cfg(any(test, feature = "canned"))]
-    Canned(Box<super::canned::Canned>),
+    Canned(Box<dyn super::InMemory>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
 }
 
 /// A connected socket with the limit for answers.
-pub(super) struct Socket {
+pub(crate) struct Socket {
     transport: Transport,
     watchdog: Watchdog,
     ready_reads: u32,
 }
 
 impl Socket {
-    pub(super) async fn connect(host: &str, port: u16, read_timeout: Duration) -> io::Result<Self> {
+    pub(crate) async fn connect(host: &str, port: u16, read_timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect(&dns::resolve(host, port).await?).await?;
         // A statement is one small segment that must not wait for the acknowledgement of the one before.
         stream.set_nodelay(true)?;
@@ -66,18 +66,18 @@ impl Socket {
     }
 
     #[cfg(any(test, feature = "canned"))]
-    pub(super) fn canned(server: super::canned::Canned, read_timeout: Duration) -> Self {
-        let transport = Transport::Canned(Box::new(server));
+    pub(crate) fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration) -> Self {
+        let transport = Transport::Canned(server);
         Self { transport, watchdog: Watchdog::new(read_timeout), ready_reads: 0 }
     }
 
     /// Another limit for all further answers.
-    pub(super) fn set_read_timeout(&mut self, limit: Duration) {
+    pub(crate) fn set_read_timeout(&mut self, limit: Duration) {
         self.watchdog.set_limit(limit);
     }
 
     /// Negotiates TLS. Without a name the peer's address stands in for it, which sends no name either.
-    pub(super) async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> io::Result<()> {
+    pub(crate) async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> io::Result<()> {
         let Transport::Plain(stream) = std::mem::replace(&mut self.transport, Transport::Negotiating) else {
             return Err(io::Error::other("TLS is on already"));
         };
@@ -90,13 +90,13 @@ impl Socket {
         Ok(())
     }
 
-    pub(super) fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         matches!(self.transport, Transport::Tls(_))
     }
 
     /// Whether the server shares this machine: then both ends of the connection have the same address, and a
     /// connection to a loopback address never leaves. (A forwarded port on this machine looks the same.)
-    pub(super) fn peer_is_local(&self) -> bool {
+    pub(crate) fn peer_is_local(&self) -> bool {
         let stream = match &self.transport {
             Transport::Plain(stream) => stream,
             Transport::Tls(stream) => stream.get_ref(),
@@ -112,14 +112,14 @@ impl Socket {
 
     /// A new answer is waited for; its limit begins now.
     #[inline]
-    pub(super) fn expect_answer(&mut self) {
+    pub(crate) fn expect_answer(&mut self) {
         self.watchdog.rearm();
         self.ready_reads = 0;
     }
 
     /// Ready when a read is worth trying.
     #[inline]
-    pub(super) fn poll_readable(&mut self) -> Poll<Result<(), SocketFault>> {
+    pub(crate) fn poll_readable(&mut self) -> Poll<Result<(), SocketFault>> {
         if self.transport.poll_readable().is_ready() {
             self.ready_reads += 1;
             if self.ready_reads < READS_PER_LOOK {
@@ -134,7 +134,7 @@ impl Socket {
 
     /// Reads what is there into `room`, at least one byte; `None` where there is nothing yet.
     #[inline]
-    pub(super) fn try_read(&mut self, room: &mut [u8]) -> Result<Option<usize>, SocketFault> {
+    pub(crate) fn try_read(&mut self, room: &mut [u8]) -> Result<Option<usize>, SocketFault> {
         match self.transport.poll_read(room) {
             Poll::Ready(Ok(0)) => Err(SocketFault::Closed),
             Poll::Ready(Ok(count)) => Ok(Some(count)),
@@ -145,7 +145,7 @@ impl Socket {
 
     /// Writes `bytes` from `sent` on, and counts there what was taken; ready when all is.
     #[inline]
-    pub(super) fn poll_write_all(&mut self, bytes: &[u8], sent: &mut usize) -> Poll<Result<(), SocketFault>> {
+    pub(crate) fn poll_write_all(&mut self, bytes: &[u8], sent: &mut usize) -> Poll<Result<(), SocketFault>> {
         while let Some(rest) = bytes.get(*sent..).filter(|rest| !rest.is_empty()) {
             match self.transport.poll_write(rest) {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Err(SocketFault::Closed)),

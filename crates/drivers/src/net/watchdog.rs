@@ -14,32 +14,32 @@ use perbuck_event::{Sleep, sleep};
 
 const QUARTERS: u32 = 4;
 
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     sleep: Sleep,
     quarter: Duration,
     ticks: u32,
 }
 
 impl Watchdog {
-    pub(super) fn new(limit: Duration) -> Self {
+    pub(crate) fn new(limit: Duration) -> Self {
         let quarter = (limit / QUARTERS).max(Duration::from_millis(1));
         Self { sleep: sleep(quarter), quarter, ticks: 0 }
     }
 
     /// From now on another limit.
-    pub(super) fn set_limit(&mut self, limit: Duration) {
+    pub(crate) fn set_limit(&mut self, limit: Duration) {
         *self = Self::new(limit);
     }
 
     /// A new answer is waited for.
     #[inline]
-    pub(super) fn rearm(&mut self) {
+    pub(crate) fn rearm(&mut self) {
         self.ticks = 0;
     }
 
     /// Ready once the answer is overdue; otherwise the task is woken at the next tick.
     #[inline]
-    pub(super) fn poll_overdue(&mut self) -> Poll<()> {
+    pub(crate) fn poll_overdue(&mut self) -> Poll<()> {
         while self.sleep.poll_passed().is_ready() {
             self.ticks += 1;
             self.sleep = sleep(self.quarter);

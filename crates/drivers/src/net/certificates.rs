@@ -14,15 +14,15 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use crate::target::{MysqlTarget, TlsMode};
+use crate::target::TlsMode;
 
-/// The settings of a target; none where TLS is disabled. They are made once, since parsing authorities takes longer
+/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
 /// than a connection.
-pub(super) fn config(target: &MysqlTarget) -> Result<Option<Arc<ClientConfig>>, DriverError> {
+pub(crate) fn config(tls: TlsMode, ca_file: Option<&Path>) -> Result<Option<Arc<ClientConfig>>, DriverError> {
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
-    let roots = Arc::new(roots(target.ca_file.as_deref())?);
-    let verifier: Arc<dyn ServerCertVerifier> = match target.tls {
+    let roots = Arc::new(roots(ca_file)?);
+    let verifier: Arc<dyn ServerCertVerifier> = match tls {
         TlsMode::Disabled => return Ok(None),
         TlsMode::Preferred | TlsMode::Required => Arc::new(Lenient { provider: provider.clone(), roots: None }),
         TlsMode::VerifyCa => Arc::new(Lenient { provider: provider.clone(), roots: Some(roots) }),

@@ -1,0 +1,202 @@
+//! A connection: what is to be sent, what came in, whose turn it is, and what it means when the other side falls silent.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use perbuck_load::error::{DriverError, ErrorClass};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::Malformed;
+use super::buffer::Buffer;
+use super::stream::{Socket, SocketFault};
+use crate::target::host_text;
+
+/// A send buffer that a large statement has grown beyond this is given back after it.
+const KEPT: usize = 1024 * 1024;
+
+/// One connection at the level of bytes.
+pub(crate) struct Link {
+    socket: Socket,
+    /// What came in.
+    pub(crate) inbox: Buffer,
+    /// What is to be sent.
+    pub(crate) out: Vec<u8>,
+    /// How many bytes of it the socket took.
+    sent: usize,
+    /// `host:port`, for messages.
+    place: String,
+    /// The protocol, for messages.
+    protocol: &'static str,
+    /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
+    /// is then good for nothing, since the next answer would be taken for that of another statement.
+    busy: bool,
+}
+
+impl Link {
+    /// Connects. An answer is then outstanding: a greeting, or that to the first thing said.
+    pub(crate) async fn connect(
+        host: &str,
+        port: u16,
+        read_timeout: Duration,
+        protocol: &'static str,
+    ) -> Result<Self, DriverError> {
+        let place = host_text(host, port);
+        let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| {
+            let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
+            DriverError::client(ErrorClass::Lost, "unreachable", message)
+        })?;
+        Ok(Self { socket, inbox: Buffer::new(), out: Vec::new(), sent: 0, place, protocol, busy: true })
+    }
+
+    /// A connection to a server in memory that is past the login.
+    #[cfg(any(test, feature = "canned"))]
+    pub(crate) fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration, protocol: &'static str) -> Self {
+        let socket = Socket::canned(server, read_timeout);
+        let mut inbox = Buffer::new();
+        inbox.logged_in();
+        Self { socket, inbox, out: Vec::new(), sent: 0, place: "memory".to_owned(), protocol, busy: false }
+    }
+
+    /// Another limit for all further answers.
+    pub(crate) fn set_read_timeout(&mut self, limit: Duration) {
+        self.socket.set_read_timeout(limit);
+    }
+
+    pub(crate) async fn start_tls(
+        &mut self,
+        config: Arc<ClientConfig>,
+        name: Option<ServerName<'static>>,
+    ) -> Result<(), DriverError> {
+        if !self.inbox.is_empty() {
+            // Said in the clear, by whoever sits on the line, to be taken for what the server says under TLS.
+            return Err(self.malformed(Malformed("bytes follow its answer before TLS begins")));
+        }
+        let started = self.socket.start_tls(config, name).await;
+        started.map_err(|error| tls_failure(&self.place, &error))
+    }
+
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
+    }
+
+    pub(crate) fn peer_is_local(&self) -> bool {
+        self.socket.peer_is_local()
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Whether an answer is outstanding, or bytes are left that belong to none.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.busy && self.inbox.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// The connection is good for nothing any more.
+    pub(crate) fn give_up(&mut self) {
+        self.busy = true;
+    }
+
+    /// What is in the buffer is to be sent; the answer is then outstanding, and its limit begins now.
+    #[inline]
+    pub(crate) fn ask(&mut self) {
+        self.busy = true;
+        self.sent = 0;
+        self.inbox.rest();
+        self.socket.expect_answer();
+    }
+
+    /// Sends the buffer, as the socket takes it.
+    #[inline]
+    pub(crate) fn poll_send(&mut self) -> Poll<Result<(), DriverError>> {
+        let sent = ready!(self.socket.poll_write_all(&self.out, &mut self.sent));
+        if self.out.capacity() > KEPT {
+            self.out = Vec::with_capacity(KEPT / 64);
+        }
+        Poll::Ready(sent.map_err(|fault| self.lost(fault)))
+    }
+
+    /// Takes the next bytes of the answer, at least one.
+    #[inline]
+    pub(crate) fn poll_receive(&mut self) -> Poll<Result<(), DriverError>> {
+        loop {
+            if let Err(fault) = ready!(self.socket.poll_readable()) {
+                return Poll::Ready(Err(self.lost(fault)));
+            }
+            let room = match self.inbox.room() {
+                Ok(room) => room,
+                Err(why) => return Poll::Ready(Err(self.malformed(why))),
+            };
+            match self.socket.try_read(room) {
+                Ok(Some(count)) => {
+                    self.inbox.filled(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(None) => {}
+                Err(fault) => return Poll::Ready(Err(self.lost(fault))),
+            }
+        }
+    }
+
+    /// The answer is complete, and the next thing may be sent.
+    #[inline]
+    pub(crate) fn answered(&mut self) {
+        self.busy = false;
+    }
+
+    /// The login is done: answers may be large now, and nothing of it stays in memory.
+    pub(crate) fn logged_in(&mut self) {
+        self.inbox.logged_in();
+        self.scrub();
+        self.answered();
+    }
+
+    /// Overwrites what was sent last, which held a password or an answer to a challenge.
+    pub(crate) fn scrub(&mut self) {
+        self.out.fill(0);
+    }
+
+    /// The server does not speak the protocol.
+    #[cold]
+    pub(crate) fn malformed(&self, why: Malformed) -> DriverError {
+        let message = format!("what {} answers is not the {} protocol: {}; is this its port?", self.place, self.protocol, why.0);
+        DriverError::client(ErrorClass::Fatal, "protocol", message)
+    }
+
+    #[cold]
+    pub(crate) fn closed(&self, how: &str) -> DriverError {
+        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.place))
+    }
+
+    #[cold]
+    fn lost(&self, fault: SocketFault) -> DriverError {
+        match fault {
+            SocketFault::Closed => self.closed("was closed by the server"),
+            SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
+            SocketFault::Overdue => {
+                let message = format!("{} did not answer within the limit; see `read_timeout` of the target", self.place);
+                DriverError::client(ErrorClass::Lost, "timeout", message)
+            }
+        }
+    }
+}
+
+/// A failed negotiation. Whatever TLS itself complains about will not get better by trying again.
+fn tls_failure(place: &str, error: &io::Error) -> DriverError {
+    let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
+    if of_tls {
+        let message = format!("TLS with {place} failed: {error}; check `tls` and `ca` of the target");
+        return DriverError::client(ErrorClass::Refused, "tls", message);
+    }
+    let message = format!("{place} closed the connection while TLS was being negotiated: {error}");
+    DriverError::client(ErrorClass::Lost, "closed", message)
+}

@@ -1,0 +1,31 @@
+//! Which of a target's hosts a connection goes to, and how long opening it may take.
+
+use std::time::Duration;
+
+use perbuck_load::driver::SessionId;
+use perbuck_load::error::{DriverError, ErrorClass};
+
+use crate::target::{ServerTarget, host_text};
+
+/// Opens a session with `open` within the target's limit.
+pub(crate) async fn in_time<S>(
+    target: &ServerTarget,
+    id: SessionId,
+    open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
+) -> Result<S, DriverError> {
+    // Round robin: with a list of hosts connection i goes to the same one in every trial.
+    let Some((host, port)) = target.host(id.0) else {
+        return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
+    };
+    let limit_ms = target.connect_timeout_ms;
+    let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
+    match perbuck_event::timeout_at(limit, open(host, *port)).await {
+        Ok(opened) => opened,
+        Err(_) => {
+            let place = host_text(host, *port);
+            let message =
+                format!("{place} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target");
+            Err(DriverError::client(ErrorClass::Lost, "timeout", message))
+        }
+    }
+}

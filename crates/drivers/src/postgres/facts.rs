@@ -1,0 +1,183 @@
+//! What a server says about itself: provenance for the record, and its own counters.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use perbuck_load::driver::{Session, TargetFacts};
+use perbuck_load::error::DriverError;
+use perbuck_load::values::Rows;
+
+use super::session::PostgresSession;
+
+/// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
+/// that a published record has no business with.
+const VARIABLES: &[&str] = &[
+    "autovacuum",
+    "autovacuum_max_workers",
+    "autovacuum_naptime",
+    "autovacuum_vacuum_cost_delay",
+    "autovacuum_vacuum_cost_limit",
+    "autovacuum_vacuum_scale_factor",
+    "backend_flush_after",
+    "bgwriter_delay",
+    "bgwriter_lru_maxpages",
+    "block_size",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "commit_siblings",
+    "data_checksums",
+    "data_sync_retry",
+    "deadlock_timeout",
+    "default_statistics_target",
+    "default_toast_compression",
+    "default_transaction_isolation",
+    "default_transaction_read_only",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "hash_mem_multiplier",
+    "huge_pages",
+    "io_max_concurrency",
+    "io_method",
+    "io_workers",
+    "jit",
+    "lc_collate",
+    "lock_timeout",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers",
+    "max_parallel_workers_per_gather",
+    "max_prepared_transactions",
+    "max_wal_size",
+    "max_worker_processes",
+    "min_wal_size",
+    "plan_cache_mode",
+    "random_page_cost",
+    "seq_page_cost",
+    "server_encoding",
+    "server_version",
+    "shared_buffers",
+    "statement_timeout",
+    "synchronous_commit",
+    "synchronous_standby_names",
+    "temp_buffers",
+    "track_activities",
+    "track_counts",
+    "track_io_timing",
+    "wal_block_size",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_log_hints",
+    "wal_recycle",
+    "wal_segment_size",
+    "wal_sync_method",
+    "wal_writer_delay",
+    "wal_writer_flush_after",
+    "work_mem",
+];
+
+/// Counters of the current database; pg_stat_database has had them in every version for ten years. It counts what
+/// server processes have reported, which they do once a second at the most and when they end.
+const COUNTERS: &[&str] = &[
+    "blk_read_time",
+    "blk_write_time",
+    "blks_hit",
+    "blks_read",
+    "conflicts",
+    "deadlocks",
+    "temp_bytes",
+    "temp_files",
+    "tup_deleted",
+    "tup_fetched",
+    "tup_inserted",
+    "tup_returned",
+    "tup_updated",
+    "xact_commit",
+    "xact_rollback",
+];
+
+pub(super) async fn facts(session: &mut PostgresSession) -> Result<TargetFacts, DriverError> {
+    let mut rows = Rows::default();
+    session.query("SELECT version(), pg_backend_pid()", &mut rows).await?;
+    let (version, backend) = (rows.display(0, 0)?, rows.int(0, 1)?);
+    let on_this_machine = session.wire.peer_is_local();
+    let local_pid = if on_this_machine { u32::try_from(backend).ok().and_then(postmaster_of) } else { None };
+    let names = VARIABLES.join("', '");
+    let sql = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')");
+    session.query(&sql, &mut rows).await?;
+    let count = usize::try_from(rows.len()).unwrap_or_default();
+    let mut variables = BTreeMap::new();
+    for row in 0..count {
+        variables.insert(rows.display(row, 0)?, rows.display(row, 1)?);
+    }
+    // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
+    variables.insert("connection encryption".to_owned(), encryption(session).await?);
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine })
+}
+
+/// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
+async fn encryption(session: &mut PostgresSession) -> Result<String, DriverError> {
+    if !session.wire.is_encrypted() {
+        return Ok("none".to_owned());
+    }
+    let mut rows = Rows::default();
+    session.query("SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", &mut rows).await?;
+    if rows.is_empty() { Ok("TLS".to_owned()) } else { rows.display(0, 0) }
+}
+
+pub(super) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<String, i64>, DriverError> {
+    let mut rows = Rows::default();
+    let columns: Vec<String> = COUNTERS.iter().map(|name| format!("{name}::bigint")).collect();
+    let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
+    session.query(&sql, &mut rows).await?;
+    let mut counters = BTreeMap::new();
+    if !rows.is_empty() {
+        for (i, name) in COUNTERS.iter().enumerate() {
+            if !rows.is_null(0, i)? {
+                counters.insert((*name).to_owned(), rows.int(0, i)?);
+            }
+        }
+    }
+    Ok(counters)
+}
+
+/// The server's first process, the parent of the one that serves us, where both are seen to be what they should. In a
+/// container of its own the server has other numbers for its processes, and there is no answer.
+fn postmaster_of(backend: u32) -> Option<u32> {
+    let (name, parent) = name_and_parent(backend)?;
+    let (first, _) = name_and_parent(parent)?;
+    (name == first && name.contains("postgres")).then_some(parent)
+}
+
+/// The second and the fourth field of `/proc/PID/stat` (proc(5)).
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    Some((name.to_owned(), after.split_ascii_whitespace().nth(1)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_and_hold_nothing_twice() {
+        for list in [VARIABLES, COUNTERS] {
+            assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_no_server_is_not_taken_for_one() {
+        assert_eq!(postmaster_of(std::process::id()), None);
+        assert_eq!(postmaster_of(u32::MAX), None);
+        if Path::new("/proc/self/stat").exists() {
+            assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The protocol of PostgreSQL, version 3.0: our own code, because a load generator's own cost is part of what it
+//! measures. A statement costs one write (Bind, Execute, Sync) and one read; nothing is allocated, and nothing is copied
+//! behind the socket's buffer but the cells of rows that the workload reads. The answers to password challenges come from
+//! the crate `postgres-protocol`.
+//!
+//! From the bottom: `messages` reads and writes messages, `wire` is a connection of them, `login` opens a session,
+//! `placeholders`, `execute`, `answer` and `cells` are statements and their results, `copy` loads rows, `errors` says what an
+//! SQLSTATE means.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::Dialect;
+use rustls::ClientConfig;
+
+use crate::net::certificates::config;
+use crate::net::reach::in_time;
+use crate::secret::Secret;
+use crate::target::ServerTarget;
+
+mod answer;
+#[cfg(test)]
+mod canned;
+mod cells;
+mod copy;
+mod errors;
+mod execute;
+mod facts;
+mod login;
+mod messages;
+mod placeholders;
+mod session;
+mod wire;
+
+#[cfg(test)]
+mod answer_tests;
+#[cfg(test)]
+mod hostile_tests;
+
+pub use session::PostgresSession;
+
+/// A way to reach one or more servers of PostgreSQL's protocol.
+#[derive(Debug)]
+pub struct PostgresDriver {
+    target: ServerTarget,
+    password: Secret,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl PostgresDriver {
+    /// Makes a driver; nothing is connected yet.
+    ///
+    /// # Errors
+    /// `Refused` where the file of certificate authorities cannot be used; the message names it.
+    pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
+        let tls = config(target.tls, target.ca_file.as_deref())?;
+        Ok(Self { target, password, tls })
+    }
+
+    async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {
+        let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
+        let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
+        let status = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
+        Ok(PostgresSession::new(wire, status))
+    }
+}
+
+impl Driver for PostgresDriver {
+    type Session = PostgresSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Postgres
+    }
+
+    async fn connect(&self, id: SessionId) -> Result<PostgresSession, DriverError> {
+        in_time(&self.target, id, async |host, port| self.open(host, port).await).await
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        let mut session = self.connect(SessionId(0)).await?;
+        let facts = facts::facts(&mut session).await;
+        session.close().await;
+        facts
+    }
+
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        let mut session = self.connect(SessionId(0)).await?;
+        let counters = facts::counters(&mut session).await;
+        session.close().await;
+        counters
+    }
+}
