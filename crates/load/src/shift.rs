@@ -25,7 +25,7 @@ use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::window::{SECOND_NS, Window};
 use crate::worker::{Common, Lane, drive};
-use crate::workload::{TerminalId, Workload};
+use crate::workload::{Terminal, TerminalId, Workload};
 
 /// Connections that one worker opens at the same time; more would overrun a server's listen queue.
 const CONNECTS_AT_ONCE: usize = 32;
@@ -99,7 +99,7 @@ impl StartSignal {
     }
 }
 
-type Opened<D> = (TerminalId, Connection<<D as Driver>::Session>);
+type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
 
 /// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
 ///
@@ -137,9 +137,8 @@ pub async fn run<D: Driver, W: Workload>(
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
     let mut tasks = TaskSet::default();
-    for (place, (id, mut connection)) in opened.into_iter().enumerate() {
+    for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
         connection.time_statements(common.times.clone());
-        let terminal = common.workload.terminal(id);
         tasks.spawn(drive(Lane { id, place, common: common.clone() }, terminal, connection));
     }
     let probe = Rc::new(Probe::default());
@@ -244,26 +243,29 @@ async fn open_all<D: Driver, W: Workload>(
     plan: &WorkerPlan,
     driver: &Arc<D>,
     workload: &Arc<W>,
-) -> Result<Vec<Opened<D>>, RunError> {
+) -> Result<Vec<Opened<D, W>>, RunError> {
     let next = Rc::new(Cell::new(plan.terminals.start));
     let (end, of, seed) = (plan.terminals.end, plan.of, plan.seed);
     let mut opening = TaskSet::default();
     for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.len()) {
         let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
         opening.spawn(async move {
-            let mut mine: Vec<Opened<D>> = Vec::new();
+            let mut mine: Vec<Opened<D, W>> = Vec::new();
             while next.get() < end {
                 let id = TerminalId { index: next.replace(next.get() + 1), of, seed };
-                mine.push((id, open::<D, W>(&driver, &workload, id).await?));
+                let mut connection = open::<D, W>(&driver, &workload, id).await.map_err(RunError::Connect)?;
+                let mut terminal = workload.terminal(id);
+                terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
+                mine.push((id, terminal, connection));
             }
-            Ok::<_, DriverError>(mine)
+            Ok::<_, RunError>(mine)
         });
     }
     let mut opened = Vec::new();
     while let Some(mine) = opening.next().await {
-        opened.extend(mine.map_err(RunError::Connect)?);
+        opened.extend(mine?);
     }
-    opened.sort_by_key(|(id, _)| id.index);
+    opened.sort_by_key(|(id, ..)| id.index);
     Ok(opened)
 }
 

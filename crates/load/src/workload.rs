@@ -59,6 +59,23 @@ pub trait Workload: Send + Sync + 'static {
 
 /// The per-connection state machine. What it does is a function of its [`TerminalId`] and the operation.
 pub trait Terminal: 'static {
+    /// Looks up what its transactions must know of the data, such as where the ids of a table end: once, before any terminal
+    /// of the trial begins. What it asks by [`Connection::ask`] is no statement of the trial.
+    ///
+    /// # Errors
+    /// That no transaction could succeed, or the server's answer; either ends the run.
+    fn start<S: Session>(&mut self, _connection: &mut Connection<S>) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Ok(()))
+    }
+
+    /// Sends what it still holds back, after its last transaction; belongs to the whole run and to no transaction.
+    ///
+    /// # Errors
+    /// The server's answer; it ends the run, since transactions that counted are lost then.
+    fn finish<S: Session>(&mut self, _connection: &mut Connection<S>) -> impl Future<Output = Result<(), DriverError>> {
+        std::future::ready(Ok(()))
+    }
+
     /// The kind of the transaction that `operation` will be, before it runs; failures are counted under it.
     fn kind(&mut self, operation: &Operation) -> u8;
 

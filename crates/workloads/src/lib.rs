@@ -11,9 +11,9 @@ use perbuck_core::study::{Located, Metric, Scalar};
 use params::{ParamProblem, Reader};
 
 /// A workload of a study with checked parameters.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// One of the sysbench OLTP scripts.
+    /// One of the sysbench scripts.
     Sysbench(sysbench::Options),
     /// TPC-C.
     Tpcc(tpcc::Options),

@@ -54,6 +54,46 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A number within `range`; `default` where absent.
+    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>, default: f64) -> f64 {
+        let given = match self.get(key) {
+            None => return default,
+            Some(Scalar::Int(v)) => Ok(*v as f64),
+            Some(Scalar::Float(v)) => Ok(*v),
+            Some(other) => Err(describe(other)),
+        };
+        match given {
+            Ok(v) if range.contains(&v) => v,
+            other => {
+                let found = other.map_or_else(|text| text, |v| v.to_string());
+                let (low, high) = (range.start(), range.end());
+                self.problem(
+                    key,
+                    format!("`{key}` is {found}, not a number from {low} to {high}"),
+                    format!("give a number from {low} to {high}, or leave it out for {default}"),
+                );
+                default
+            }
+        }
+    }
+
+    /// Text of one line; empty where absent.
+    pub fn text(&mut self, key: &'static str) -> String {
+        match self.get(key) {
+            None => String::new(),
+            Some(Scalar::Text(text)) if !text.chars().any(char::is_control) => text.clone(),
+            Some(other) => {
+                self.problem(key, format!("`{key}` is {}, not text of one line", describe(other)), "give it as \"…\"");
+                String::new()
+            }
+        }
+    }
+
+    /// Whether the parameter is given.
+    pub fn has(&self, key: &str) -> bool {
+        self.parameters.contains_key(key)
+    }
+
     /// A switch; `true`/`false`, and sysbench's "on"/"off".
     pub fn switch(&mut self, key: &'static str, default: bool) -> bool {
         match self.get(key) {

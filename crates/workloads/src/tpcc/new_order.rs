@@ -116,7 +116,10 @@ pub(super) struct Statements {
 /// connections would soon exhaust the server's prepared statements (16 382 by default on MySQL).
 fn select_stock(dialect: Dialect) -> String {
     let cases: String = (1..=10).map(|d| format!(" WHEN {d} THEN s_dist_{d:02}")).collect();
-    format!("SELECT s_quantity, s_data, CASE ?{cases} END FROM stock WHERE s_w_id = ? AND s_i_id = ?{}", for_update(dialect))
+    // PostgreSQL takes a parameter that is compared with nothing but constants for text.
+    let district = if dialect == Dialect::Postgres { "CAST(? AS INTEGER)" } else { "?" };
+    let lock = for_update(dialect);
+    format!("SELECT s_quantity, s_data, CASE {district}{cases} END FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}")
 }
 
 impl Statements {

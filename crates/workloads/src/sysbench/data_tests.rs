@@ -1,0 +1,133 @@
+//! Rows and checks of the tables.
+
+use perbuck_load::values::Value;
+
+use super::super::options::tests::options;
+use super::super::script::SCRIPTS;
+use super::*;
+
+fn data(numbers: &[(&str, i64)], words: &[(&str, &str)], dialect: Dialect) -> SysbenchData {
+    SysbenchData::new(options("oltp_read_write", numbers, words), dialect, Seed(42))
+}
+
+/// Every row of the parts taken in that order, by table and id.
+fn rows(data: &SysbenchData, parts: impl Iterator<Item = u32>) -> BTreeMap<(usize, i64), Vec<u8>> {
+    let mut all = BTreeMap::new();
+    let mut cells = Params::default();
+    for part in parts {
+        let mut part = data.part(part);
+        while let Some(table) = part.next_batch(&mut cells) {
+            assert!(cells.text_bytes() < 500 * 1024);
+            let values: Vec<Value<'_>> = cells.iter().collect();
+            for row in values.chunks(4) {
+                let [Value::Int(id), Value::Int(k), Value::Text(c), Value::Text(pad)] = row else { panic!("{row:?}") };
+                assert_eq!((c.len(), pad.len()), (119, 59));
+                assert!((1..=i64::from(data.options.table_size)).contains(k));
+                let text = [k.to_string().as_bytes(), c, pad].concat();
+                assert!(all.insert((table, *id), text).is_none(), "id {id} twice");
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn data_are_the_same_in_any_order_of_parts() {
+    let data = data(&[("tables", 2), ("table_size", 23_456)], &[], Dialect::Mysql);
+    assert_eq!(data.parts(), 6);
+    let forward = rows(&data, 0..6);
+    assert_eq!(forward.len(), 2 * 23_456);
+    assert_eq!((forward.keys().next(), forward.keys().last()), (Some(&(0, 1)), Some(&(1, 23_456))));
+    assert!(forward == rows(&data, (0..6).rev()));
+    assert_ne!(forward[&(0, 7)], forward[&(1, 7)]);
+    let other = SysbenchData::new(data.options, Dialect::Mysql, Seed(43));
+    assert_ne!(forward[&(0, 7)], rows(&other, 0..1)[&(0, 7)]);
+}
+
+#[test]
+fn the_largest_table_has_its_last_row() {
+    let data = data(&[("tables", 7_000), ("table_size", i64::from(i32::MAX))], &[], Dialect::Mysql);
+    let last = rows(&data, data.parts() - 1..data.parts());
+    assert_eq!(last.keys().last(), Some(&(6_999, i64::from(i32::MAX))));
+}
+
+#[test]
+fn rows_are_counted_only_where_a_run_cannot_lose_one() {
+    let names = |script, words: &[(&str, &str)]| -> Vec<String> {
+        let data = SysbenchData::new(options(script, &[], words), Dialect::Sqlite, Seed(42));
+        data.checks().into_iter().map(|c| c.name).collect()
+    };
+    assert_eq!(names("oltp_read_write", &[]), ["sbtest1 rows", "sbtest1 ids"]);
+    assert_eq!(names("oltp_read_write", &[("skip_trx", "on")]), ["sbtest1 ids"]);
+    assert_eq!(names("oltp_read_only", &[("skip_trx", "on")]), ["sbtest1 rows", "sbtest1 ids"]);
+}
+
+#[test]
+fn new_rows_numbered_by_the_client_begin_in_empty_tables() {
+    let of = |script, words: &[(&str, &str)]| SysbenchData::new(options(script, &[], words), Dialect::Mysql, Seed(1));
+    let empty = of("oltp_insert", &[("auto_inc", "off")]);
+    assert_eq!((empty.parts(), empty.tables()[0].rows), (0, Some(0)));
+    let filled = of("oltp_insert", &[]);
+    assert_eq!((filled.parts(), filled.tables()[0].rows), (1, Some(10_000)));
+    assert_ne!(empty.parameters(), of("oltp_read_write", &[("auto_inc", "off")]).parameters());
+    assert_eq!(filled.parameters(), of("oltp_read_write", &[]).parameters());
+    let bulk = SysbenchData::new(options("bulk_insert", &[("threads", 4)], &[]), Dialect::Mysql, Seed(1));
+    assert_eq!((bulk.parts(), bulk.tables().len(), bulk.tables()[3].bulk.name.as_str()), (0, 4, "sbtest4"));
+    assert_eq!(bulk.tables()[0].bulk.columns, ["id", "k"]);
+}
+
+#[test]
+fn scripts_that_change_how_many_rows_there_are_say_so() {
+    let grow = |(name, _): &(&'static str, _)| SysbenchData::new(options(name, &[], &[]), Dialect::Mysql, Seed(1)).grows();
+    let growing: Vec<&str> = SCRIPTS.iter().filter(|s| grow(s)).map(|(name, _)| *name).collect();
+    assert_eq!(growing, ["oltp_insert", "oltp_delete", "bulk_insert"]);
+}
+
+/// What each check of a script finds on a small SQLite database, after `change`: (name, compared, violations).
+fn found(script: &str, change: &str) -> Vec<(String, i64, usize)> {
+    let sizes: &[(&str, i64)] = if script == "bulk_insert" { &[] } else { &[("table_size", 20)] };
+    let data = SysbenchData::new(options(script, sizes, &[]), Dialect::Sqlite, Seed(1));
+    let database = rusqlite::Connection::open_in_memory().unwrap();
+    database.execute_batch(&data.tables()[0].create[0]).unwrap();
+    if script != "bulk_insert" {
+        for id in 1..=20 {
+            let row = (id, id, "x".repeat(119), "y".repeat(59));
+            database.execute("INSERT INTO sbtest1 VALUES (?, ?, ?, ?)", row).unwrap();
+        }
+    }
+    database.execute_batch(change).unwrap();
+    let find = |check: Check| {
+        let compared = database.query_row(&check.compared, [], |row| row.get(0)).unwrap();
+        let mut query = database.prepare(&check.violations).unwrap();
+        assert_eq!(query.column_count(), check.columns.len());
+        (check.name, compared, query.query_map([], |_| Ok(())).unwrap().count())
+    };
+    data.checks().into_iter().map(find).collect()
+}
+
+#[test]
+fn checks_pass_where_they_should_and_can_fail() {
+    let hold = |script, change: &str| found(script, change).iter().all(|(_, compared, bad)| *compared > 0 && *bad == 0);
+    for (script, _) in SCRIPTS {
+        assert!(hold(script, ""), "{script} after the load: {:?}", found(script, ""));
+    }
+    const INSERT: &str = "INSERT INTO sbtest1 (k, c, pad) SELECT k, c, pad FROM sbtest1";
+    let cases = [
+        ("oltp_insert", INSERT, true),
+        ("oltp_insert", "DELETE FROM sbtest1 WHERE id = 7", false),
+        ("oltp_insert", "INSERT INTO sbtest1 (k, c, pad) VALUES (1, 'short', '')", false),
+        ("oltp_delete", "DELETE FROM sbtest1", true),
+        ("oltp_delete", INSERT, false),
+        ("oltp_delete", "UPDATE sbtest1 SET id = 21 WHERE id = 1", false),
+        ("bulk_insert", "INSERT INTO sbtest1 VALUES (1, 1), (2, 2), (9, 9)", true),
+        ("bulk_insert", "INSERT INTO sbtest1 VALUES (1, 1), (2, 3)", false),
+        ("bulk_insert", "INSERT INTO sbtest1 VALUES (-1, -1)", false),
+        ("oltp_update_index", "UPDATE sbtest1 SET k = k + 100", true),
+        ("oltp_update_index", "DELETE FROM sbtest1 WHERE id = 7", false),
+        ("select_random_points", INSERT, false),
+        ("oltp_read_write", "DELETE FROM sbtest1", false),
+    ];
+    for (script, change, expected) in cases {
+        assert_eq!(hold(script, change), expected, "{script}: {change}: {:?}", found(script, change));
+    }
+}

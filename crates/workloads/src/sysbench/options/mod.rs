@@ -1,0 +1,282 @@
+//! The options of sysbench's scripts, under their own names.
+
+mod list;
+mod parameters;
+
+#[cfg(test)]
+#[path = "tests.rs"]
+pub(super) mod tests;
+
+use crate::params::Reader;
+
+use super::compat::{COMPATS, Compat};
+use super::random::{Distribution, Ids};
+use super::script::{SCRIPTS, Script};
+
+pub use list::{OptionHelp, OptionKind, option_help, option_value};
+
+/// Ids are INTEGER columns, whose last value this is.
+const MAX_TABLE_SIZE: i64 = i32::MAX as i64;
+/// Nine statements per table must stay below the 65 536 that a catalogue numbers.
+const MAX_TABLES: i64 = 7_000;
+/// No script makes sense with more repetitions of one statement, and a typo should not.
+const MAX_REPEATS: i64 = 100_000;
+/// Values of one statement; every database takes this many, and not many more.
+const MAX_VALUES: i64 = 10_000;
+/// Tables of bulk_insert; as many connections as one client can well have.
+const MAX_THREADS: i64 = 100_000;
+
+/// The names of the distributions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RandType {
+    /// Every id alike.
+    Uniform,
+    /// See [`Distribution::Gaussian`].
+    Gaussian,
+    /// See [`Distribution::Special`] and [`Distribution::SpecialOfSysbench10`].
+    Special,
+    /// See [`Distribution::Pareto`].
+    Pareto,
+    /// See [`Distribution::Zipfian`].
+    Zipfian,
+}
+
+const RAND_TYPES: [(&str, RandType); 5] = [
+    ("uniform", RandType::Uniform),
+    ("gaussian", RandType::Gaussian),
+    ("special", RandType::Special),
+    ("pareto", RandType::Pareto),
+    ("zipfian", RandType::Zipfian),
+];
+
+impl RandType {
+    /// The word that options use.
+    pub fn name(self) -> &'static str {
+        RAND_TYPES.iter().find(|(_, t)| *t == self).map_or("", |(word, _)| word)
+    }
+}
+
+impl Compat {
+    fn rand_type_default(compat: Option<Self>) -> &'static str {
+        Self::rand_type(compat).name()
+    }
+}
+
+/// Options of a script with their effective values. Names and defaults are those of sysbench, whose versions 1.0.20 and
+/// 1.1 differ in the default of `rand_type` alone: ours is `uniform`, as in 1.1.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Which script.
+    pub script: Script,
+    /// Whose defaults and draws are taken.
+    pub compat: Option<Compat>,
+    /// How many tables, `sbtest1` to `sbtestN`.
+    pub tables: u32,
+    /// Rows per table; ids are 1 to this.
+    pub table_size: u32,
+    /// Ids per range SELECT.
+    pub range_size: u32,
+    /// SELECTs by key per transaction; `oltp_point_select` does one, whatever is given.
+    pub point_selects: u32,
+    /// `SELECT c … BETWEEN` per transaction.
+    pub simple_ranges: u32,
+    /// `SELECT SUM(k) … BETWEEN` per transaction.
+    pub sum_ranges: u32,
+    /// `SELECT c … BETWEEN … ORDER BY c` per transaction.
+    pub order_ranges: u32,
+    /// `SELECT DISTINCT c … BETWEEN … ORDER BY c` per transaction.
+    pub distinct_ranges: u32,
+    /// `UPDATE … SET k=k+1` per transaction, or per event of `oltp_update_index`.
+    pub index_updates: u32,
+    /// `UPDATE … SET c=?` per transaction, or per event of `oltp_update_non_index`.
+    pub non_index_updates: u32,
+    /// DELETE and INSERT of the same id, pairs per transaction.
+    pub delete_inserts: u32,
+    /// Whether the four range SELECTs are done at all.
+    pub range_selects: bool,
+    /// Whether BEGIN and COMMIT are left out, so that every statement commits for itself.
+    pub skip_trx: bool,
+    /// Whether the database numbers new rows. Loading names every id all the same.
+    pub auto_inc: bool,
+    /// Whether `id` has a plain index in place of the primary key.
+    pub secondary: bool,
+    /// Whether `k` has an index, made after the load.
+    pub create_secondary: bool,
+    /// Events after which a connection is opened anew; 0 is never.
+    pub reconnect: u32,
+    /// The ENGINE clause of MySQL.
+    pub mysql_storage_engine: String,
+    /// Text behind CREATE TABLE.
+    pub create_table_options: String,
+    /// Whether tables are made for Redshift: no index on `k`, no DELETE and INSERT, no SERIAL.
+    pub redshift: bool,
+    /// Values per SELECT of `select_random_points`.
+    pub random_points: u32,
+    /// Ranges per SELECT of `select_random_ranges`.
+    pub number_of_ranges: u32,
+    /// Distance between the ends of such a range, both of which belong to it.
+    pub delta: u32,
+    /// Tables of `bulk_insert`, one for each connection.
+    pub threads: u32,
+    /// How ids and `k` are drawn.
+    pub rand_type: RandType,
+    /// Uniform numbers averaged for a draw of `gaussian`, and of `special` outside its band.
+    pub rand_spec_iter: u32,
+    /// Percent of the ids that are the middle band of `special`.
+    pub rand_spec_pct: u32,
+    /// Percent of the draws that fall into that band.
+    pub rand_spec_res: u32,
+    /// `h` of `pareto`.
+    pub rand_pareto_h: f64,
+    /// The exponent of `zipfian`.
+    pub rand_zipfian_exp: f64,
+    /// Whether hot ids are spread over the whole table.
+    pub rand_scramble: bool,
+}
+
+impl Options {
+    /// Reads the options; every problem goes to the reader.
+    pub fn read(reader: &mut Reader<'_>) -> Self {
+        let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
+        let compats: Vec<(&str, Option<Compat>)> = COMPATS.iter().map(|(name, compat)| (*name, Some(*compat))).collect();
+        let compat = reader.word("compat", &compats, None);
+        let mut int = |key, low, high, default| reader.int(key, low..=high, default) as u32;
+        let tables = int("tables", 1, MAX_TABLES, 1);
+        let table_size = int("table_size", 1, MAX_TABLE_SIZE, 10_000);
+        let range_size = int("range_size", 1, MAX_TABLE_SIZE, 100);
+        let mut repeats = |key, default| int(key, 0, MAX_REPEATS, default);
+        let point_selects = repeats("point_selects", 10);
+        let simple_ranges = repeats("simple_ranges", 1);
+        let sum_ranges = repeats("sum_ranges", 1);
+        let order_ranges = repeats("order_ranges", 1);
+        let distinct_ranges = repeats("distinct_ranges", 1);
+        let index_updates = repeats("index_updates", 1);
+        let non_index_updates = repeats("non_index_updates", 1);
+        let delete_inserts = repeats("delete_inserts", 1);
+        let mut options = Self {
+            script,
+            compat,
+            tables,
+            table_size,
+            range_size,
+            point_selects,
+            simple_ranges,
+            sum_ranges,
+            order_ranges,
+            distinct_ranges,
+            index_updates,
+            non_index_updates,
+            delete_inserts,
+            range_selects: reader.switch("range_selects", true),
+            skip_trx: reader.switch("skip_trx", false),
+            auto_inc: reader.switch("auto_inc", true),
+            secondary: reader.switch("secondary", false),
+            create_secondary: reader.switch("create_secondary", true),
+            reconnect: reader.int("reconnect", 0..=i64::from(u32::MAX), 0) as u32,
+            mysql_storage_engine: reader.identifier("mysql_storage_engine", "innodb"),
+            create_table_options: table_options(reader),
+            redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
+            random_points: reader.int("random_points", 1..=MAX_VALUES, 10) as u32,
+            number_of_ranges: reader.int("number_of_ranges", 1..=MAX_VALUES / 2, 10) as u32,
+            delta: reader.int("delta", 0..=MAX_TABLE_SIZE, 5) as u32,
+            threads: reader.int("threads", 1..=MAX_THREADS, 1) as u32,
+            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
+            rand_spec_iter: reader.int("rand_spec_iter", 1..=1_000, 12) as u32,
+            rand_spec_pct: reader.int("rand_spec_pct", 0..=100, 1) as u32,
+            rand_spec_res: reader.int("rand_spec_res", 0..=100, 75) as u32,
+            rand_pareto_h: reader.number("rand_pareto_h", 0.001..=0.999, 0.2),
+            rand_zipfian_exp: reader.number("rand_zipfian_exp", 0.0..=100.0, 0.8),
+            rand_scramble: reader.switch("rand_scramble", false),
+        };
+        if options.redshift {
+            (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
+        }
+        options.check(reader);
+        options
+    }
+
+    /// What the values do not allow together.
+    fn check(&self, reader: &mut Reader<'_>) {
+        for option in list::OPTIONS.iter().filter(|o| !o.belongs_to(self.script)) {
+            if !reader.has(option.name) {
+                continue;
+            }
+            let (name, script) = (option.name, self.script.name());
+            let help = match (self.script, name) {
+                (Script::BulkInsert, "tables") => "it fills one table for each connection; `threads` says how many".to_owned(),
+                _ => "leave it out".to_owned(),
+            };
+            reader.problem(name, format!("`{name}` is no option of {script}"), help);
+        }
+        if self.script != Script::BulkInsert && self.statements_per_event() == 0 {
+            let message = format!("`{}` would send no statement: all its counts are 0", self.script.name());
+            reader.problem("script", message, "give at least one of its statements a count above 0");
+        }
+        if let Some(compat) = self.compat.filter(|c| !c.knows(self.rand_type)) {
+            let message = format!("`rand_type` is \"{}\", which {} does not have", self.rand_type.name(), compat.name());
+            reader.problem("rand_type", message, "choose another distribution, or leave out `compat`");
+        }
+    }
+
+    /// SELECTs by key per transaction.
+    pub(super) fn point_selects(&self) -> u32 {
+        if self.script == Script::PointSelect { 1 } else { self.point_selects }
+    }
+
+    /// How ids and `k` are drawn.
+    pub fn distribution(&self) -> Distribution {
+        let (band_percent, share_percent, averaged) = (self.rand_spec_pct, self.rand_spec_res, self.rand_spec_iter);
+        match self.rand_type {
+            RandType::Uniform => Distribution::Uniform,
+            RandType::Gaussian => Distribution::Gaussian { averaged },
+            RandType::Special if self.compat == Some(Compat::Sysbench10) => {
+                Distribution::SpecialOfSysbench10 { band_percent, share_percent, averaged }
+            }
+            RandType::Special => Distribution::Special { band_percent, share_percent, averaged },
+            RandType::Pareto => Distribution::Pareto { h: self.rand_pareto_h },
+            RandType::Zipfian => Distribution::Zipfian { exponent: self.rand_zipfian_exp },
+        }
+    }
+
+    /// Draws ids of a table, and values of `k`.
+    pub fn ids(&self) -> Ids {
+        Ids::new(self.distribution(), 1, i64::from(self.table_size), self.rand_scramble)
+    }
+
+    /// Rows that the load puts into each table. As in sysbench, the client numbers its new rows in tables that begin empty.
+    pub(super) fn rows_per_table(&self) -> u32 {
+        match self.script {
+            Script::BulkInsert => 0,
+            Script::Insert if !self.auto_inc => 0,
+            _ => self.table_size,
+        }
+    }
+
+    /// The tables are `sbtest1` to this.
+    pub fn table_count(&self) -> u32 {
+        if self.script == Script::BulkInsert { self.threads } else { self.tables }
+    }
+
+    /// Statements of one event, BEGIN and COMMIT aside.
+    fn statements_per_event(&self) -> u64 {
+        let script = self.script;
+        let when = |done: bool, counts: &[u32]| if done { counts.iter().map(|c| u64::from(*c)).sum() } else { 0u64 };
+        let ranges = [self.simple_ranges, self.sum_ranges, self.order_ranges, self.distinct_ranges];
+        when(script.selects_points(), &[self.point_selects()])
+            + when(script.selects_ranges() && self.range_selects, &ranges)
+            + when(script.updates_index(), &[self.index_updates])
+            + when(script.updates_non_index(), &[self.non_index_updates])
+            + when(script.deletes_and_inserts(), &[self.delete_inserts])
+            + when(matches!(script, Script::Insert | Script::Delete | Script::RandomPoints | Script::RandomRanges), &[1])
+    }
+}
+
+/// The text behind CREATE TABLE, under its name of 1.1 or the older one.
+fn table_options(reader: &mut Reader<'_>) -> String {
+    let (text, older) = (reader.text("create_table_options"), reader.text("mysql_table_options"));
+    if !text.is_empty() && !older.is_empty() {
+        let message = "`mysql_table_options` stands beside `create_table_options`, whose older name it is";
+        reader.problem("mysql_table_options", message, "give one of them");
+    }
+    if text.is_empty() { older } else { text }
+}

@@ -1,0 +1,146 @@
+//! What a connection of each script does, event by event.
+
+mod bulk;
+mod insert;
+mod oltp;
+mod random;
+
+#[cfg(test)]
+mod recording;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::Session;
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
+
+use super::options::Options;
+use super::script::Script;
+use bulk::Bulk;
+use insert::Insert;
+use oltp::Oltp;
+use random::Random;
+
+/// One of the scripts with its options.
+#[derive(Debug)]
+pub struct Sysbench {
+    catalogue: Arc<Catalogue>,
+    options: Options,
+    events: Events,
+}
+
+impl Sysbench {
+    /// The script of `options`.
+    pub fn new(options: &Options, dialect: Dialect) -> Self {
+        let mut catalogue = Catalogue::default();
+        let events = Events::new(options, dialect, &mut catalogue);
+        Self { catalogue: Arc::new(catalogue), options: options.clone(), events }
+    }
+}
+
+impl Workload for Sysbench {
+    type Terminal = SysbenchTerminal;
+
+    fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.options.script.kinds()
+    }
+
+    fn terminal(&self, id: TerminalId) -> Self::Terminal {
+        let mut events = self.events.clone();
+        match &mut events {
+            Events::Oltp(_) => {}
+            Events::Insert(insert) => insert.sit_at(id),
+            Events::Random(random) => random.sit_at(id, &self.options),
+            Events::Bulk(bulk) => bulk.sit_at(id),
+        }
+        SysbenchTerminal { reconnect: u64::from(self.options.reconnect), events }
+    }
+}
+
+/// The statements of a script, and where a terminal is among its rows.
+#[derive(Debug, Clone)]
+enum Events {
+    Oltp(Oltp),
+    Insert(Insert),
+    Random(Random),
+    Bulk(Bulk),
+}
+
+impl Events {
+    fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
+        match options.script {
+            Script::Insert => Self::Insert(Insert::new(options, dialect, catalogue)),
+            Script::RandomPoints | Script::RandomRanges => Self::Random(Random::new(options, catalogue)),
+            Script::BulkInsert => Self::Bulk(Bulk::new(options)),
+            _ => Self::Oltp(Oltp::new(options, catalogue)),
+        }
+    }
+}
+
+/// One connection of a script.
+#[derive(Debug, Clone)]
+pub struct SysbenchTerminal {
+    /// Events from one opening of the connection to the next; 0 is no other.
+    reconnect: u64,
+    events: Events,
+}
+
+impl Terminal for SysbenchTerminal {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+        match &mut self.events {
+            Events::Oltp(_) | Events::Random(_) => Ok(()),
+            Events::Insert(insert) => insert.start(connection).await,
+            Events::Bulk(bulk) => bulk.start(connection).await,
+        }
+    }
+
+    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+        if let Events::Bulk(bulk) = &mut self.events { bulk.send(connection).await } else { Ok(()) }
+    }
+
+    fn kind(&mut self, _operation: &Operation) -> u8 {
+        0
+    }
+
+    async fn transaction<S: Session>(
+        &mut self,
+        connection: &mut Connection<S>,
+        operation: &mut Operation,
+    ) -> Result<Done, DriverError> {
+        match &mut self.events {
+            Events::Oltp(oltp) => oltp.transaction(connection, &mut operation.rng).await?,
+            Events::Insert(insert) => insert.transaction(connection, operation).await?,
+            Events::Random(random) => random.transaction(connection, &mut operation.rng).await?,
+            Events::Bulk(bulk) => bulk.transaction(connection).await?,
+        }
+        Ok(Done { kind: 0, rolled_back: false })
+    }
+
+    #[inline]
+    fn reconnects_after(&self, sequence: u64) -> bool {
+        self.reconnect > 0 && (sequence + 1).is_multiple_of(self.reconnect)
+    }
+}
+
+/// Adds a statement for each table, `sql` given the table's number from 1. The first id is that on `sbtest1`.
+fn for_each_table(
+    catalogue: &mut Catalogue,
+    tables: u32,
+    label: &'static str,
+    verb: Verb,
+    sql: impl Fn(u32) -> String,
+) -> StatementId {
+    let first = StatementId(catalogue.statements().len() as u16);
+    for table in 1..=tables {
+        catalogue.add_named(label, verb, sql(table));
+    }
+    first
+}
