@@ -6,7 +6,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::unistd::{SysconfVar, sysconf};
 
-/// CPU time that a process has used since it started, all its threads together, its children not included.
+/// CPU time that has been used since some start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuTime {
     /// In user mode, nanoseconds.
@@ -52,28 +52,53 @@ fn ns(time: TimeVal) -> u64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(micros.saturating_mul(1_000))
 }
 
-/// CPU time of a process on this machine, in clock ticks (10 ms on common systems); `None` where there is no such
-/// process or no `/proc`.
+/// CPU time of a server on this machine since it started, all its threads together and its child processes included,
+/// those that have ended too: PostgreSQL serves each connection by a process of its own. In clock ticks (10 ms on common
+/// systems) of each process; `None` where there is no such process or no `/proc`.
 pub fn cpu_of(pid: u32) -> Option<CpuTime> {
     // An emulator invents the file of its own process, with zeros in it.
     if pid == std::process::id() {
         return Some(own_cpu());
     }
-    // The name in it may be any bytes.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let hertz = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|t| u64::try_from(t).ok())?;
-    parse(&String::from_utf8_lossy(&stat), hertz)
+    // Read before its children: one that ends in between is counted with what it had used last, and never twice.
+    let first = stat_of(pid)?;
+    let mut ticks = [first.user + first.user_of_ended, first.system + first.system_of_ended];
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let child = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(stat_of);
+        if let Some(child) = child.filter(|child| child.parent == pid) {
+            ticks[0] += child.user + child.user_of_ended;
+            ticks[1] += child.system + child.system_of_ended;
+        }
+    }
+    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz.max(1))).unwrap_or(u64::MAX);
+    Some(CpuTime { user_ns: ns(ticks[0]), system_ns: ns(ticks[1]) })
 }
 
-/// Fields 14 and 15 of `/proc/PID/stat` (proc(5)). The second field is the name in parentheses, which may itself hold
-/// spaces, parentheses and line ends; it ends at the last parenthesis of the file.
-fn parse(stat: &str, hertz: u64) -> Option<CpuTime> {
+/// What `/proc/PID/stat` (proc(5)) says of a process: its parent, and its times in clock ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    user: u64,
+    system: u64,
+    /// Of children that have ended and were waited for.
+    user_of_ended: u64,
+    system_of_ended: u64,
+}
+
+fn stat_of(pid: u32) -> Option<Stat> {
+    // The name in it may be any bytes.
+    parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+}
+
+/// Field 4 and fields 14 to 17. The second field is the name in parentheses, which may itself hold spaces, parentheses and
+/// line ends; it ends at the last parenthesis of the file.
+fn parse(stat: &str) -> Option<Stat> {
     let (_, after_name) = stat.rsplit_once(')')?;
-    let mut fields = after_name.split_ascii_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<u64>().ok();
-    let (user, system) = (ticks()?, ticks()?);
-    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz.max(1))).unwrap_or(u64::MAX);
-    Some(CpuTime { user_ns: ns(user), system_ns: ns(system) })
+    let fields: Vec<&str> = after_name.split_ascii_whitespace().take(15).collect();
+    let ticks = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    let parent = fields.get(1)?.parse().ok()?;
+    Some(Stat { parent, user: ticks(14)?, system: ticks(15)?, user_of_ended: ticks(16)?, system_of_ended: ticks(17)? })
 }
 
 #[cfg(test)]
@@ -82,15 +107,14 @@ mod tests {
 
     #[test]
     fn names_with_parentheses_do_not_shift_the_fields() {
-        let expected = Some(CpuTime { user_ns: 1_610_000_000, system_ns: 20_000_000 });
+        let expected = Some(Stat { parent: 7798, user: 161, system: 2, user_of_ended: 9, system_of_ended: 8 });
         for name in ["mysqld", "a b", ") R 1 2 3 4 5 6 7 8 9 10 11 12", "((x) (y", "", "a\nb)"] {
-            let stat = format!("7815 ({name}) R 7798 7798 7137 0 -1 4194304 1017 0 2 0 161 2 9 9 20 0 2 0 339142\n");
-            assert_eq!(parse(&stat, 100), expected, "{name}");
+            let stat = format!("7815 ({name}) R 7798 7798 7137 0 -1 4194304 1017 0 2 0 161 2 9 8 20 0 2 0 339142\n");
+            assert_eq!(parse(&stat), expected, "{name}");
         }
-        assert_eq!(parse("7815 (a) R 1 2", 100), None);
-        assert_eq!(parse("", 100), None);
-        assert_eq!(parse("1 (a) R 1 1 1 0 -1 4 1 0 2 0 x 2", 100), None);
-        assert_eq!(parse("1 (a) R 1 1 1 0 -1 4 1 0 2 0 3 2", 0).map(CpuTime::total_ns), Some(5_000_000_000));
+        for broken in ["7815 (a) R 1 2", "", "1 (a) R 1 1 1 0 -1 4 1 0 2 0 x 2 1 1", "1 (a) R 1 1 1 0 -1 4 1 0 2 0 3 2 1"] {
+            assert_eq!(parse(broken), None, "{broken}");
+        }
     }
 
     #[test]
@@ -109,11 +133,22 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn other_processes_are_read_and_missing_ones_are_none() {
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .stdin(std::process::Stdio::null())
-            .spawn()
-            .unwrap();
+        watch("while :; do :; done");
+    }
+
+    /// The same work in a process of its own, that is waited for.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_work_of_children_counts_while_they_live_and_afterwards() {
+        watch("timeout 0.2 sh -c 'while :; do :; done'; while :; do sleep 1; done");
+        // It ends with its parent.
+        watch("sh -c 'while kill -0 $PPID; do :; done' & wait");
+    }
+
+    #[cfg(target_os = "linux")]
+    fn watch(command: &str) {
+        let mut child =
+            std::process::Command::new("sh").args(["-c", command]).stdin(std::process::Stdio::null()).spawn().unwrap();
         let started = std::time::Instant::now();
         let mut used = cpu_of(child.id()).unwrap();
         while used.user_ns < 50_000_000 && started.elapsed().as_secs() < 20 {

@@ -56,7 +56,7 @@ fn ask(answer: &[u8], how: How, at_once: usize) -> Result<(Effect, u64, Vec<Stri
             How::Text => session.query("SELECT c", &mut rows).await?,
             How::Copy => {
                 let table = BulkTable { name: "t".to_owned(), columns: vec!["a"] };
-                Effect::Affected(session.insert_rows(&table, Params::default().int(1)).await?)
+                Effect::Affected(session.load_rows(&table, Params::default().int(1)).await?)
             }
             _ => session.execute(id, &Params::default(), &mut rows).await?,
         };

@@ -1,4 +1,4 @@
-//! Bulk loading by COPY ("COPY Operations"), the fastest way that the server offers a client.
+//! Rows in bulk: by COPY ("COPY Operations"), the fastest way that the server offers a client, and by INSERT.
 
 use perbuck_load::driver::{BulkTable, Effect};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -10,36 +10,86 @@ use super::session::{PostgresSession, What};
 /// A message of data ends with the row in which it exceeds this.
 const DATA_BYTES: usize = 64 * 1024;
 
-/// Sends the command, the rows and their end at once, and then waits for the answer: a server that refuses the command
-/// passes over what follows it. All rows are stored, or none.
+/// Loads rows by COPY: the command, the rows and their end are sent at once, and then the answer is waited for; a server
+/// that refuses the command passes over what follows it. All rows are stored, or none.
+pub(super) async fn load_rows(session: &mut PostgresSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+    let width = width(table, cells)?;
+    if cells.is_empty() {
+        return Ok(0);
+    }
+    let out = session.put_query(&command(b"COPY ", table, b") FROM STDIN"))?;
+    put_rows(out, cells.iter(), width);
+    put_message(out, b'c', |_| {});
+    affected(session.ask(What::Copy, &mut Rows::default()).await)
+}
+
+/// Inserts rows by one statement, which may be as long as any: the server's limit is a gigabyte.
 pub(super) async fn insert_rows(session: &mut PostgresSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+    let width = width(table, cells)?;
+    if cells.is_empty() {
+        return Ok(0);
+    }
+    let mut sql = command(b"INSERT INTO ", table, b") VALUES ");
+    put_values(&mut sql, cells.iter(), width);
+    session.put_query(&sql)?;
+    affected(session.ask(What::Text, &mut Rows::default()).await)
+}
+
+/// How many cells make a row.
+fn width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError> {
     let width = table.columns.len();
     if width == 0 || !cells.len().is_multiple_of(width) {
         let message = format!("{} cells do not make rows of {width} columns of `{}`", cells.len(), table.name);
         return Err(DriverError::client(ErrorClass::Fatal, "parameters", message));
     }
-    if cells.is_empty() {
-        return Ok(0);
-    }
-    let out = session.put_query(&command(table))?;
-    put_rows(out, cells.iter(), width);
-    put_message(out, b'c', |_| {});
-    match session.ask(What::Copy, &mut Rows::default()).await? {
-        Effect::Affected(rows) => Ok(rows),
-        Effect::ResultSet => Ok(0),
-    }
+    Ok(width)
+}
+
+fn affected(result: Result<Effect, DriverError>) -> Result<u64, DriverError> {
+    result.map(|effect| match effect {
+        Effect::Affected(rows) => rows,
+        Effect::ResultSet => 0,
+    })
 }
 
 /// `COPY "t" ("a", "b") FROM STDIN`: names are in quotes, so that none is taken for a word of SQL.
-fn command(table: &BulkTable) -> Vec<u8> {
-    let mut out = b"COPY ".to_vec();
+fn command(verb: &[u8], table: &BulkTable, end: &[u8]) -> Vec<u8> {
+    let mut out = verb.to_vec();
     put_name(&mut out, &table.name);
     for (i, column) in table.columns.iter().enumerate() {
         out.extend_from_slice(if i == 0 { b" (" } else { b", " });
         put_name(&mut out, column);
     }
-    out.extend_from_slice(b") FROM STDIN");
+    out.extend_from_slice(end);
     out
+}
+
+/// Appends `(1,'a'),(2,'b')`. Backslashes are letters like any other, see the settings of the login.
+fn put_values<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = Value<'a>>, width: usize) {
+    for (i, value) in cells.enumerate() {
+        let separator: &[u8] = match (i, i % width) {
+            (0, _) => b"(",
+            (_, 0) => b"),(",
+            _ => b",",
+        };
+        out.extend_from_slice(separator);
+        match value {
+            Value::Null => out.extend_from_slice(b"NULL"),
+            Value::Int(v) => write_decimal(out, v, 0),
+            Value::Decimal { unscaled, scale } => write_decimal(out, unscaled, scale),
+            Value::Text(text) => {
+                out.push(b'\'');
+                for part in text.split_inclusive(|b| *b == b'\'') {
+                    out.extend_from_slice(part);
+                    if part.ends_with(b"'") {
+                        out.push(b'\'');
+                    }
+                }
+                out.push(b'\'');
+            }
+        }
+    }
+    out.push(b')');
 }
 
 fn put_name(out: &mut Vec<u8>, name: &str) {
@@ -123,7 +173,16 @@ mod tests {
         p.int(-7).decimal(-1230, 2).null().text("ä\t\\N\n\r.".as_bytes()).int(1).null().text(b"\\.").text(b"");
         assert_eq!(rows(&p, 4), ["-7\t-12.30\t\\N\tä\\t\\\\N\\n\\r.\n1\t\\N\t\\\\.\t\n".as_bytes()]);
         let table = BulkTable { name: "a\"b".to_owned(), columns: vec!["id", "order"] };
-        assert_eq!(command(&table), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
+        assert_eq!(command(b"COPY ", &table, b") FROM STDIN"), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
+    }
+
+    #[test]
+    fn values_are_literals() {
+        let mut p = Params::default();
+        p.int(-7).text(b"'a''\\").decimal(-1230, 2).null();
+        let mut out = Vec::new();
+        put_values(&mut out, p.iter(), 2);
+        assert_eq!(String::from_utf8(out).unwrap(), "(-7,'''a''''\\'),(-12.30,NULL)");
     }
 
     #[test]

@@ -274,6 +274,10 @@ impl Session for PostgresSession {
         super::copy::insert_rows(self, table, cells).await
     }
 
+    async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        super::copy::load_rows(self, table, cells).await
+    }
+
     async fn close(mut self) {
         // The server may be gone already, and then there is nobody to take leave of.
         if let Ok(out) = self.wire.command() {
