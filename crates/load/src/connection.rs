@@ -57,6 +57,8 @@ pub struct Connection<S> {
     rows: Rows,
     counts: Counts,
     times: Option<StatementTimes>,
+    /// The statement that was sent last, for the words of an error.
+    last: Option<StatementId>,
 }
 
 impl<S: Session> Connection<S> {
@@ -67,7 +69,7 @@ impl<S: Session> Connection<S> {
     pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
         session.prepare(&catalogue).await?;
         let (params, rows) = (Params::default(), Rows::default());
-        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None })
+        Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, last: None })
     }
 
     /// From now on the time of every statement is written down.
@@ -87,6 +89,7 @@ impl<S: Session> Connection<S> {
     /// The server's answer, or the loss of the connection.
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
+        self.last = Some(id);
         // Counted when sent: a server counts a statement that fails, too (Com_update of a deadlock victim).
         let brief = self.catalogue.brief(id);
         match brief.verb {
@@ -142,6 +145,7 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`].
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.counts.begin += 1;
+        self.last = None;
         let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
         self.session.begin(access).await?;
         if let Some(times) = &self.times {
@@ -157,6 +161,7 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`].
     pub async fn commit(&mut self) -> Result<(), DriverError> {
         self.counts.commit += 1;
+        self.last = None;
         let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
         self.session.commit().await?;
         if let Some(times) = &self.times {
@@ -175,6 +180,11 @@ impl<S: Session> Connection<S> {
         self.session.rollback().await?;
         self.counts.other += 1;
         Ok(())
+    }
+
+    /// The text of the last statement of the catalogue that was sent.
+    pub(crate) fn last_sql(&self) -> Option<&str> {
+        self.last.map(|id| self.catalogue.get(id).sql.as_str())
     }
 
     /// The counters since the last call.

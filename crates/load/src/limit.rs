@@ -28,24 +28,36 @@ impl EventLimit {
     }
 }
 
-/// Which failures of single transactions (such as a duplicate key) a run goes on after. What may be retried, and the
-/// loss of a connection, never ends a run.
+/// After which errors of single transactions (a deadlock, a duplicate key, a lost connection) a run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Tolerance {
-    /// All of them; they are counted.
+    /// All but those that say that no transaction can succeed; they are counted.
     #[default]
     All,
-    /// Those of these codes, written as records write them (`mysql 1062`, `sqlstate 23505`); any other ends the run.
-    Codes(Vec<String>),
+    /// Those named here; any other ends the run.
+    Listed {
+        /// Codes, written as records write them (`mysql 1062`, `sqlstate 23505`). One that the driver holds to be fatal is
+        /// then the failure of one transaction.
+        codes: Vec<String>,
+        /// Everything that may be tried again.
+        retries: bool,
+        /// The loss of a connection.
+        losses: bool,
+    },
 }
 
 impl Tolerance {
     /// Whether the run goes on after this error.
     pub(crate) fn tolerates(&self, error: &DriverError) -> bool {
-        match (self, error.class) {
-            (_, ErrorClass::Refused | ErrorClass::Fatal) => false,
-            (Self::Codes(codes), ErrorClass::Failed) => codes.contains(&error.code.to_string()),
-            _ => true,
+        let Self::Listed { codes, retries, losses } = self else {
+            return !matches!(error.class, ErrorClass::Refused | ErrorClass::Fatal);
+        };
+        let listed = || codes.contains(&error.code.to_string());
+        match error.class {
+            ErrorClass::Refused => false,
+            ErrorClass::Retry => *retries || listed(),
+            ErrorClass::Lost => *losses || listed(),
+            ErrorClass::Failed | ErrorClass::Fatal => listed(),
         }
     }
 }
@@ -68,16 +80,21 @@ mod tests {
 
     #[test]
     fn only_failures_that_are_not_listed_end_a_run() {
-        let listed = Tolerance::Codes(vec!["mysql 1062".to_owned()]);
-        for (class, number, all, some) in [
-            (ErrorClass::Failed, 1062, true, true),
-            (ErrorClass::Failed, 1022, true, false),
-            (ErrorClass::Retry, 1213, true, true),
-            (ErrorClass::Lost, 2013, true, true),
-            (ErrorClass::Fatal, 1146, false, false),
+        let codes = vec!["mysql 1062".to_owned(), "mysql 1290".to_owned()];
+        let listed = Tolerance::Listed { codes: codes.clone(), retries: false, losses: true };
+        let usual = Tolerance::Listed { codes, retries: true, losses: false };
+        for (class, number, of_all, of_listed, of_usual) in [
+            (ErrorClass::Failed, 1062, true, true, true),
+            (ErrorClass::Failed, 1022, true, false, false),
+            (ErrorClass::Retry, 1213, true, false, true),
+            (ErrorClass::Lost, 2013, true, true, false),
+            (ErrorClass::Fatal, 1146, false, false, false),
+            (ErrorClass::Fatal, 1290, false, true, true),
+            (ErrorClass::Refused, 1062, false, false, false),
         ] {
             let error = SimDriver::error(class, number);
-            assert_eq!((Tolerance::All.tolerates(&error), listed.tolerates(&error)), (all, some), "{number}");
+            let tolerated = [&Tolerance::All, &listed, &usual].map(|t| t.tolerates(&error));
+            assert_eq!(tolerated, [of_all, of_listed, of_usual], "{number}");
         }
     }
 }

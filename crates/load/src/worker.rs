@@ -148,7 +148,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         sequence += 1;
     }
     if let Some(open) = connection {
-        open.close().await;
+        Box::pin(lane.end(terminal, open)).await?;
     }
     Ok(())
 }
@@ -195,12 +195,11 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     ) -> Result<bool, RunError> {
         self.common.recorder.borrow_mut().error(error);
         if !self.common.tolerance.tolerates(error) {
-            return Err(RunError::Fatal(error.clone()));
+            return Err(RunError::Fatal(self.named(error, connection.as_ref())));
         }
         match error.class {
-            ErrorClass::Refused | ErrorClass::Fatal => return Err(RunError::Fatal(error.clone())),
             ErrorClass::Lost => self.lose(connection),
-            ErrorClass::Retry | ErrorClass::Failed => {
+            ErrorClass::Retry | ErrorClass::Failed | ErrorClass::Refused | ErrorClass::Fatal => {
                 // Always an explicit ROLLBACK: after a lock timeout MySQL keeps the rest of the transaction open.
                 let rolled_back = match connection.as_mut() {
                     Some(open) => open.rollback().await,
@@ -219,6 +218,25 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         let again = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.max_attempts;
         // Past the end of the window, or asked to stop, nobody tries for ever.
         Ok(again && !common.stop.requested() && common.window.now_ns() < common.window.length_ns)
+    }
+
+    /// The error that ends the run, with the statement that met it.
+    fn named(&self, error: &DriverError, connection: Option<&Connection<D::Session>>) -> DriverError {
+        let sql = connection.and_then(Connection::last_sql);
+        let message = sql.map_or_else(|| error.message.clone(), |sql| format!("{} for query '{sql}'", error.message));
+        DriverError { message, ..error.clone() }
+    }
+
+    /// Lets the terminal send what it still holds, and closes the connection.
+    async fn end(&self, mut terminal: W::Terminal, mut connection: Connection<D::Session>) -> Result<(), RunError> {
+        let sent = terminal.finish(&mut connection).await;
+        connection.take_counts().add_to(&mut self.common.recorder.borrow_mut().stray);
+        if let Err(error) = sent {
+            self.common.recorder.borrow_mut().error(&error);
+            return Err(RunError::Fatal(error));
+        }
+        connection.close().await;
+        Ok(())
     }
 
     /// Closes the connection and opens it anew because the workload asks for it. Where that fails it is lost.

@@ -9,7 +9,7 @@ use perbuck_event::TaskSet;
 use super::*;
 use crate::connection::Connection;
 use crate::driver::Session;
-use crate::error::ErrorClass;
+use crate::error::{DriverError, ErrorClass};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Terminal, TerminalId, Workload};
@@ -225,7 +225,8 @@ fn a_lost_connection_is_opened_again_and_counted() {
 fn a_fatal_error_ends_the_run_with_its_reason() {
     let error = SimDriver::error(ErrorClass::Fatal, 1146);
     let failing = vec![(50, error.clone())];
-    assert_eq!(simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }), Err(RunError::Fatal(error)));
+    let named = DriverError { message: format!("{} for query 'SELECT 1'", error.message), ..error };
+    assert_eq!(simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }), Err(RunError::Fatal(named)));
 }
 
 #[test]

@@ -58,7 +58,11 @@ fn statements_are_timed_where_somebody_asks() {
 fn an_error_that_nobody_tolerates_ends_the_run() {
     let failing = vec![(50, SimDriver::error(ErrorClass::Failed, 1062))];
     let driver = SimDriver { failing, ..SimDriver::default() };
-    let listed = |codes: &[&str]| Tolerance::Codes(codes.iter().map(|c| (*c).to_owned()).collect());
+    let listed = |codes: &[&str]| Tolerance::Listed {
+        codes: codes.iter().map(|c| (*c).to_owned()).collect(),
+        retries: true,
+        losses: true,
+    };
     let run = |tolerance| simulate(&TrialSpec { tolerance, ..spec(2) }, driver.clone());
     assert!(run(Tolerance::All).is_ok() && run(listed(&["mysql 1062"])).is_ok());
     match run(listed(&["mysql 1205"])) {
