@@ -73,7 +73,9 @@ impl MysqlDriver {
         let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
         let agreed = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
         let reader = answer::ResultReader::new(agreed.capabilities, agreed.status);
-        MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await
+        let mut session = MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await?;
+        session.as_text = self.target.as_text;
+        Ok(session)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
 
 use super::answer::{Form, ResultReader};
@@ -53,6 +53,8 @@ pub struct MysqlSession {
     catalogue: Arc<Catalogue>,
     slots: Vec<Slot>,
     fallbacks: Arc<AtomicU64>,
+    /// Whether nothing is prepared.
+    pub(super) as_text: bool,
     /// `max_allowed_packet` of the server, once somebody needed it.
     pub(super) max_packet: Option<usize>,
     /// Whether the server may take a local file; false once it said that it does not.
@@ -62,7 +64,8 @@ pub struct MysqlSession {
 impl MysqlSession {
     pub(super) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
         let catalogue = Arc::new(Catalogue::default());
-        let mut session = Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, max_packet: None, takes_files: true };
+        let mut session =
+            Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, as_text: false, max_packet: None, takes_files: true };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run("SET autocommit = 1").await?;
@@ -222,7 +225,9 @@ impl Session for MysqlSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
         self.close_statements().await?;
         self.catalogue = Arc::clone(catalogue);
-        self.slots.resize_with(catalogue.statements().len(), || Slot::New);
+        let (as_text, no_backslash) = (self.as_text, self.no_backslash());
+        let slot = |s: &Statement| if as_text { Slot::Text(placeholders(&s.sql, no_backslash)) } else { Slot::New };
+        self.slots = catalogue.statements().iter().map(slot).collect();
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::options::{milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, with_options};
 use super::{TargetProblem, problem};
 
-const OPTIONS: [&str; 4] = ["tls", "ca", "connect_timeout", "read_timeout"];
+const OPTIONS: [&str; 5] = ["tls", "ca", "connect_timeout", "read_timeout", "statements"];
 const TLS_MODES: [(&str, TlsMode); 5] = [
     ("disabled", TlsMode::Disabled),
     ("preferred", TlsMode::Preferred),
@@ -31,6 +31,9 @@ pub struct ServerTarget {
     pub connect_timeout_ms: u32,
     /// Limit for an answer, in milliseconds.
     pub read_timeout_ms: u32,
+    /// Whether statements are sent as text with their values in it, and not prepared: what proxies need that keep no
+    /// prepared statements. MySQL's protocol only.
+    pub as_text: bool,
 }
 
 /// How TLS is used; the words of the mysql client's `--ssl-mode`.
@@ -74,15 +77,19 @@ impl ServerTarget {
             return problem("the target names no database that can be one", form());
         }
         let (tls, ca_file, connect_timeout_ms, read_timeout_ms) = (TlsMode::Preferred, None, 10_000, 60_000);
-        let mut target = Self { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms };
+        let mut target = Self { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false };
         for (key, value) in options_of(options, &OPTIONS)? {
             match key {
                 "tls" => target.tls = tls_mode(&value)?,
                 "ca" if value.is_empty() => return problem("`ca` names no file", "give the PEM file of the authority"),
                 "ca" => target.ca_file = Some(PathBuf::from(value)),
                 "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
-                _ => target.read_timeout_ms = milliseconds(key, &value, 1)?,
+                "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,
+                _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
+        }
+        if target.as_text && scheme != "mysql" {
+            return problem(format!("a {scheme} target cannot have `statements=text`"), "leave it out: they are prepared");
         }
         Ok(target)
     }
@@ -103,6 +110,7 @@ impl ServerTarget {
         add(self.ca_file.is_some(), format!("ca={}", percent_encode(&ca, "@&#%+")));
         add(self.connect_timeout_ms != 10_000, format!("connect_timeout={}ms", self.connect_timeout_ms));
         add(self.read_timeout_ms != 60_000, format!("read_timeout={}ms", self.read_timeout_ms));
+        add(self.as_text, "statements=text".to_owned());
         with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
     }
 }
