@@ -30,7 +30,11 @@ pub(crate) fn read(root: &Path, basis: &BasisArguments) -> Result<Results, CliEr
     let prices = basis.prices.as_ref().or(stored.prices.as_ref().filter(|_| basis.study.is_none()));
     let inputs = inputs::read(study_path, prices.map(std::path::PathBuf::as_path))?;
     let fingerprint = inputs.study.fingerprint();
-    if let Some(stranger) = stored.records.iter().find(|r| r.study_fingerprint != fingerprint) {
+    let of_this_study = |r: &&RunRecord| {
+        r.study_fingerprint == fingerprint
+            || inputs.study.fingerprint_alone(&r.key.contender).as_ref() == Some(&r.study_fingerprint)
+    };
+    if let Some(stranger) = stored.records.iter().find(|r| !of_this_study(r)) {
         let message = format!("{} was measured by another version of the study {}", stranger.key.path(), study_path.display());
         return Err(CliError::new(
             Exit::Refused,

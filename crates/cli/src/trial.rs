@@ -5,10 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::{self, TrialKey};
-use perbuck_core::run_record::{Flag, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord};
+use perbuck_core::run_record::{
+    Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+};
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
-use perbuck_load::executor::{Observer, SecondSeen, TrialSpec};
+use perbuck_load::executor::{Observer, RunError, SecondSeen, TerminalTotals, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
 use perbuck_observe::{CpuTime, HostFacts};
@@ -50,22 +52,62 @@ pub(crate) struct Task<'a> {
     pub(crate) rows_before: BTreeMap<String, u64>,
 }
 
+/// Somebody who looks on while a trial runs.
+pub(crate) trait Watch {
+    /// The measured window opens.
+    fn opens(&mut self) {}
+    /// A second is over.
+    fn second(&mut self, seen: &SecondSeen<'_>);
+}
+
+/// What a trial showed that its record does not hold.
+pub(crate) struct Details {
+    /// What each terminal did.
+    pub(crate) terminals: Vec<TerminalTotals>,
+    /// Times of statements by label, where the spec asks for them.
+    pub(crate) statement_latency: BTreeMap<String, HistogramRecord>,
+}
+
+/// Why a trial has no record.
+pub(crate) enum Failure {
+    /// What the engine says.
+    Run(RunError),
+    /// Anything else.
+    Other(CliError),
+}
+
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// A display of seconds as a [`Watch`].
+struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
+
+impl Watch for Seconds<'_> {
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        (self.0)(seen.interval);
+    }
+}
+
 /// Samples CPU times at the edges of the window and passes seconds on to the display.
 struct Sampler<'a> {
     server: Option<u32>,
     opened: (CpuTime, Option<CpuTime>),
     own: CpuTime,
     server_ns: Option<u64>,
-    second: &'a mut dyn FnMut(&Interval),
+    watch: &'a mut dyn Watch,
 }
 
 impl Observer for Sampler<'_> {
     fn opens(&mut self) {
         self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+        self.watch.opens();
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
-        (self.second)(seen.interval);
+        self.watch.second(seen);
     }
 
     fn closes(&mut self) {
@@ -86,6 +128,24 @@ pub(crate) fn run(
     stop: &StopToken,
     second: &mut dyn FnMut(&Interval),
 ) -> Result<RunRecord, CliError> {
+    let title = task.stage.title();
+    let failed = |f| match f {
+        Failure::Run(error) => CliError::trial(title, &error),
+        Failure::Other(error) => error,
+    };
+    run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
+}
+
+/// The same, with all that somebody who looks on can see.
+///
+/// # Errors
+/// What ended the trial.
+pub(crate) fn run_watched(
+    context: &Context<'_>,
+    task: Task<'_>,
+    stop: &StopToken,
+    watch: &mut dyn Watch,
+) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec;
     let facts = task.stage.facts()?;
     let before = task.stage.counters()?;
@@ -93,8 +153,8 @@ pub(crate) fn run(
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     let idle = (CpuTime::default(), None);
-    let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, second };
-    let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(|e| CliError::trial(task.stage.title(), &e))?;
+    let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, watch };
+    let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     let (own, server_ns) = (sampler.own, sampler.server_ns);
     let counters = differences(&before, &task.stage.counters()?, spec.warmup_ns + spec.duration_ns);
     let as_text = task.stage.text_fallbacks() - text_before;
@@ -108,7 +168,8 @@ pub(crate) fn run(
         flags.push(Flag::TextStatements { count: as_text });
     }
     flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
-    Ok(RunRecord {
+    let details = Details { terminals: outcome.terminals, statement_latency: outcome.statement_latency };
+    let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         study: context.study.name.clone(),
@@ -136,7 +197,8 @@ pub(crate) fn run(
         intervals: outcome.intervals,
         health,
         flags,
-    })
+    };
+    Ok((record, details))
 }
 
 /// How a trial of the study is loaded.
@@ -151,7 +213,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
         max_attempts: study.sweep.max_attempts,
         seed: plan::trial_seed(study.seed, key),
         drain_ns: DRAIN_NS,
-        max_events: None,
+        max_events: study.sweep.events,
         time_statements: false,
         tolerance: Tolerance::All,
     }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
-use crate::study::{Study, WorkloadSpec};
+use crate::study::{Contender, Study, WorkloadSpec};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
@@ -87,7 +87,18 @@ pub fn fingerprint(text: &str) -> String {
 impl Study {
     /// The fingerprint of everything that decides what is measured; prices, labels and the rule of decision do not.
     pub fn fingerprint(&self) -> String {
-        let contenders: Vec<_> = self.contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
+        self.fingerprint_with(&self.contenders)
+    }
+
+    /// The fingerprint that this study would have if `contender` were its only one. Trials that were made one contender at
+    /// a time carry it: they are trials of this study, too, since nothing that decides what one contender measures hangs on
+    /// the others.
+    pub fn fingerprint_alone(&self, contender: &str) -> Option<String> {
+        self.contender(contender).map(|c| self.fingerprint_with(std::slice::from_ref(c)))
+    }
+
+    fn fingerprint_with(&self, contenders: &[Contender]) -> String {
+        let contenders: Vec<_> = contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
         let parameters =
             |w: &WorkloadSpec| w.parameters.iter().map(|(k, v)| (k.clone(), format!("{:?}", v.value))).collect::<Vec<_>>();
         let workloads: Vec<_> =
@@ -97,7 +108,8 @@ impl Study {
         let sweep = (s.warmup_ns, s.duration_ns, s.workers, s.max_attempts);
         // The same study without rates or phases has the fingerprint that it always had.
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
-        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open} {}", self.seed.0))
+        let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
+        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open}{events} {}", self.seed.0))
     }
 }
 

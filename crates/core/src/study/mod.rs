@@ -212,7 +212,15 @@ pub struct Sweep {
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
     pub max_attempts: u32,
+    /// The window ends early with the last of so many transactions.
+    pub events: Option<u64>,
+    /// Whether somebody started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
+    /// seeds of their own.
+    pub collected: bool,
 }
+
+/// The window of a trial that only its number of transactions ends: ten years.
+pub const NO_LIMIT_NS: u64 = 10 * 365 * 24 * 3_600_000_000_000;
 
 impl Sweep {
     /// Whether transactions are due by a schedule.

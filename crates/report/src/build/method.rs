@@ -2,7 +2,7 @@
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::stats::DRAWS;
-use perbuck_core::study::{SnapshotRule, Sweep};
+use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::phases_text;
@@ -27,17 +27,13 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     let confidence = percent(all.comparison.decision.confidence);
     let mut out = vec![
         format!(
-            "Each point is measured {} on each contender: {} of warm-up, then a measured window of {}.",
-            if sweep.trials == 1 { "once".to_owned() } else { format!("{} times", sweep.trials) },
+            "Each point is measured {} on each contender: {} of warm-up, then a measured window {}.",
+            times(sweep),
             duration_text(sweep.warmup_ns),
-            duration_text(sweep.duration_ns)
+            window(sweep)
         ),
-        format!(
-            "Trials come in blocks; each block holds every point of every contender once, in an order shuffled by the seed {}, so that drift \
-             falls on all contenders alike.",
-            all.study.seed.0
-        ),
-        "Contenders get the same operations: what a connection does is a function of the seed, the workload and its own counter.".to_owned(),
+        order(all),
+        operations(sweep).to_owned(),
         "Throughput is a counter divided by the true length of the measured window. Rates are never stored or averaged over seconds.".to_owned(),
         "Percentiles come from the merged histograms of all trials of a point (three significant digits). Percentiles are never averaged.".to_owned(),
         format!("The interval of a point's mean is Student's {confidence} interval over its trials."),
@@ -52,6 +48,47 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     ];
     out.splice(1..1, load(sweep));
     out
+}
+
+/// How often a point is measured.
+fn times(sweep: &Sweep) -> String {
+    match (sweep.trials, sweep.collected) {
+        (1, _) => "once".to_owned(),
+        (trials, false) => format!("{trials} times"),
+        (trials, true) => format!("up to {trials} times"),
+    }
+}
+
+/// What ends the window.
+fn window(sweep: &Sweep) -> String {
+    let length = duration_text(sweep.duration_ns);
+    match sweep.events {
+        None => format!("of {length}"),
+        Some(events) if sweep.duration_ns == NO_LIMIT_NS => format!("of {} transactions", thousands(events)),
+        Some(events) => format!("of {length}, or of {} transactions if that is less", thousands(events)),
+    }
+}
+
+/// In which order trials were made.
+fn order(all: &Context<'_>) -> String {
+    if all.study.sweep.collected {
+        return "Trials were started one by one, in no planned order: what drifted between them is in the differences."
+            .to_owned();
+    }
+    format!(
+        "Trials come in blocks; each block holds every point of every contender once, in an order shuffled by the seed {}, so that drift \
+         falls on all contenders alike.",
+        all.study.seed.0
+    )
+}
+
+/// What the contenders were asked.
+fn operations(sweep: &Sweep) -> &'static str {
+    if sweep.collected {
+        "What a connection does is a function of the seed of its trial, the workload and its own counter; trials have seeds of their own."
+    } else {
+        "Contenders get the same operations: what a connection does is a function of the seed, the workload and its own counter."
+    }
 }
 
 /// How the load is applied, where it is not a closed loop of so many connections.

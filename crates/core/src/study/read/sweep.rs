@@ -2,7 +2,7 @@
 
 use crate::arrivals::Arrivals;
 use crate::load_model::{HIGHEST_PER_S, Phase, PhaseLoad};
-use crate::study::Sweep;
+use crate::study::{NO_LIMIT_NS, Sweep};
 use crate::toml_reader::Section;
 
 use super::{MANY, word};
@@ -18,6 +18,8 @@ pub(super) fn default_sweep() -> Sweep {
         trials: 5,
         workers: None,
         max_attempts: 10,
+        events: None,
+        collected: false,
     }
 }
 
@@ -34,6 +36,11 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     let has_phases = s.has("phases");
     if let Some(ns) = s.duration_ns("warmup") {
         sweep.warmup_ns = ns.value;
+    }
+    sweep.events = s.int("events", 1..=i64::MAX).map(|v| v.value as u64);
+    sweep.collected = s.boolean("collected").is_some_and(|v| v.value);
+    if sweep.events.is_some() {
+        sweep.duration_ns = NO_LIMIT_NS;
     }
     if let Some(ns) = s.duration_ns("duration") {
         sweep.duration_ns = ns.value;
@@ -126,6 +133,9 @@ fn one_load(s: &Section<'_>, sweep: &mut Sweep, counts: Option<&[u32]>, has_phas
         }
         let most = |p: &Phase| if let PhaseLoad::Connections(n) = p.load { n } else { 0 };
         sweep.connections = vec![sweep.phases.iter().map(most).max().unwrap_or(1)];
+    }
+    if sweep.events.is_some() {
+        s.report("events", "`sweep` has both `events` and `phases`", "the phases say how long; remove `events`");
     }
     if s.has("duration") {
         s.report("duration", "`sweep` has both `duration` and `phases`", "the phases say how long; remove `duration`");
