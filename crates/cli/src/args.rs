@@ -1,5 +1,6 @@
 //! The command line, as clap types; the doc comments are the help.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +30,10 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
+    /// Take the place of sysbench: put `perbuck` before a command line of one of its database scripts
+    ///
+    /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
+    Sysbench(SysbenchArguments),
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown
@@ -160,6 +165,15 @@ pub(crate) struct CapacityArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) password: PasswordArguments,
+}
+
+/// The command reads its words itself, since sysbench's syntax is not clap's.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct SysbenchArguments {
+    /// Options, script and command as sysbench takes them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -16,7 +16,7 @@ pub(crate) const FRESH: &str = "fresh";
 /// The word for data whose load has not ended.
 const LOADING: &str = "loading";
 /// The table, one row per workload kind.
-const TABLE: &str = "perbuck_data";
+pub(crate) const TABLE: &str = "perbuck_data";
 /// Raised when the generated rows change for the same parameters and seed.
 const DATA_VERSION: u32 = 1;
 
@@ -59,7 +59,11 @@ async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Row
     Ok(rows)
 }
 
-async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> Result<bool, LoadError> {
+/// Whether a table is there.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> Result<bool, LoadError> {
     let sql = match dialect {
         Dialect::Mysql => {
             format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")

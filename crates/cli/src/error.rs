@@ -124,6 +124,16 @@ impl CliError {
         Self::new(Exit::Refused, format!("these trials cannot be compared: {}", reasons.join("; ")), help)
     }
 
+    /// What kind of failure it is.
+    pub(crate) fn exit(&self) -> Exit {
+        self.exit
+    }
+
+    /// What is wrong, and the way out, which may be empty.
+    pub(crate) fn words(&self) -> (&str, &str) {
+        (&self.message, &self.help)
+    }
+
     /// Prints it on standard error and gives its exit code.
     pub(crate) fn print(&self) -> ExitCode {
         say(&format!("perbuck: {self}"));

@@ -29,6 +29,8 @@ fn main() -> ExitCode {
         Command::Prepare(a) => commands::prepare::run(a),
         Command::Run(a) => commands::run::run(a),
         Command::Capacity(a) => commands::capacity::run(a),
+        // Its exit codes are those of sysbench.
+        Command::Sysbench(a) => return commands::sysbench::run(a),
         Command::Compare(a) => commands::compare::run(a),
         Command::Report(a) => commands::report::run(a),
     };

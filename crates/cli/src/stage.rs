@@ -15,6 +15,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::executor::{Observer, RunError, TrialOutcome, TrialSpec, run_trial};
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::stop::StopToken;
+use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_workloads::{Plan, sysbench, tpcc};
 
@@ -53,6 +54,12 @@ pub(crate) trait Stage {
     fn mark(&self, used_by: &str) -> Result<(), CliError>;
     /// Rows per table.
     fn rows(&self) -> Result<BTreeMap<String, u64>, CliError>;
+    /// Whether a table of that name is there.
+    fn has_table(&self, name: &str) -> Result<bool, CliError>;
+    /// Makes and fills the tables, without a note on the data; those that are there are dropped before.
+    fn fill(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
+    /// Executes one statement, however long it takes.
+    fn execute(&self, doing: &str, sql: &str) -> Result<(), CliError>;
     /// Runs the workload's checks on the data.
     fn checks(&self) -> Result<Vec<CheckResult>, CliError>;
     /// Runs one trial.
@@ -102,7 +109,11 @@ fn password(contender: &Contender, ask: bool) -> Result<Secret, CliError> {
     Ok(Secret::default())
 }
 
-fn stage(
+/// Joins one contender with one workload of a study.
+///
+/// # Errors
+/// An unreadable certificate, or a target that names nothing.
+pub(crate) fn stage(
     study: &Study,
     contender: &Contender,
     spec: &WorkloadSpec,
@@ -288,6 +299,22 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
                 rows.insert(name, count);
             }
             Ok(rows)
+        })
+    }
+
+    fn has_table(&self, name: &str) -> Result<bool, CliError> {
+        self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
+    }
+
+    fn fill(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
+        let filled = loader::load(&self.driver, &self.dataset, LOAD_SESSIONS, stop, progress);
+        filled.map_err(|e| CliError::load(&self.title, &e))
+    }
+
+    fn execute(&self, doing: &str, sql: &str) -> Result<(), CliError> {
+        self.with_session(doing, async |s| {
+            let executed = s.query(sql, &mut Rows::default()).await;
+            executed.map(|_| ()).map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })
         })
     }
 

@@ -3,7 +3,8 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
@@ -47,9 +48,17 @@ impl Store {
     /// # Errors
     /// As [`Self::open`].
     pub(crate) fn join(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, CliError> {
+        Self::join_within(results, inputs, fingerprint, Duration::ZERO)
+    }
+
+    /// The same; where another perbuck writes there it is waited for, at most so long.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub(crate) fn join_within(results: &Path, inputs: &Inputs, fingerprint: &str, patience: Duration) -> Result<Self, CliError> {
         let root = results.join(&inputs.study.name);
         fs::create_dir_all(&root).map_err(|e| CliError::file("make the results folder", &root, &e))?;
-        let lock = lock(&root)?;
+        let lock = lock(&root, patience)?;
         let stored = root.join(FINGERPRINT_FILE);
         let known = match fs::read_to_string(&stored) {
             Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
@@ -73,7 +82,10 @@ impl Store {
     }
 
     /// Stores the study and its prices.
-    fn keep(&self, inputs: &Inputs) -> Result<(), CliError> {
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub(crate) fn keep(&self, inputs: &Inputs) -> Result<(), CliError> {
         replace(&self.root.join(STUDY_FILE), &inputs.text)?;
         match &inputs.prices {
             Some((_, text)) => replace(&self.root.join(PRICES_FILE), text),
@@ -138,10 +150,16 @@ impl Store {
     }
 }
 
-fn lock(root: &Path) -> Result<File, CliError> {
+fn lock(root: &Path, patience: Duration) -> Result<File, CliError> {
     let path = root.join(".lock");
     let file = File::create(&path).map_err(|e| CliError::file("write", &path, &e))?;
-    match file.try_lock() {
+    let since = Instant::now();
+    let mut locked = file.try_lock();
+    while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < patience {
+        thread::sleep(Duration::from_millis(50));
+        locked = file.try_lock();
+    }
+    match locked {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another perbuck is running this study ({} is locked)", path.display());

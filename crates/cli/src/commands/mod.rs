@@ -9,6 +9,7 @@ pub(crate) mod prepare;
 pub(crate) mod price;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod sysbench;
 
 use std::io::{ErrorKind, Write, stdout};
 

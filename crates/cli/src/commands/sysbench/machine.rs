@@ -1,0 +1,230 @@
+//! What programs read: one JSON document at the end, or a line of comma-separated values per interval.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::settings::Settings;
+use super::tally::{Distribution, Extras, Fairness, Summary, Tally};
+
+/// A run as JSON. Times are seconds, latencies milliseconds, rates per second.
+#[derive(Debug, Serialize)]
+pub(super) struct RunJson {
+    pub(super) perbuck: &'static str,
+    pub(super) compat: &'static str,
+    pub(super) script: &'static str,
+    /// Every option of the script with its effective value.
+    pub(super) parameters: BTreeMap<String, String>,
+    /// The address of the database, without any credential.
+    pub(super) target: String,
+    pub(super) threads: u32,
+    /// Transactions per second offered; `null` in closed loop.
+    pub(super) rate: Option<u32>,
+    pub(super) seed: u64,
+    pub(super) summary: SummaryJson,
+    /// Full reports at the seconds of `--report-checkpoints`; the summary then covers the time since the last one.
+    pub(super) checkpoints: Vec<SummaryJson>,
+    pub(super) intervals: Vec<IntervalJson>,
+    /// Errors of the whole run.
+    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    pub(super) statement_latency_ms: BTreeMap<String, LatencyJson>,
+    /// Pairs of the highest value of a bucket and its count.
+    pub(super) histogram_ms: Option<Vec<(f64, u64)>>,
+    /// Due and not ended when the measured time was over; in the latency by their age.
+    pub(super) unfinished: u64,
+    /// Not ended within the limit for the last transactions.
+    pub(super) aborted: u64,
+    /// What a reader of the figures must know.
+    pub(super) flags: Vec<String>,
+    /// What perbuck does otherwise than sysbench.
+    pub(super) notes: Vec<String>,
+    /// The record of the run.
+    pub(super) record: Option<String>,
+}
+
+/// A full report.
+#[derive(Debug, Serialize)]
+pub(super) struct SummaryJson {
+    at_s: f64,
+    covers_s: f64,
+    transactions: u64,
+    transactions_per_s: f64,
+    read: u64,
+    write: u64,
+    other: u64,
+    queries: u64,
+    queries_per_s: f64,
+    ignored_errors: u64,
+    reconnects: u64,
+    latency_ms: LatencyJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fairness: Option<FairnessJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct FairnessJson {
+    events_avg: f64,
+    events_stddev: f64,
+    execution_time_avg_s: f64,
+    execution_time_stddev_s: f64,
+}
+
+/// Latencies in milliseconds.
+#[derive(Debug, Serialize)]
+pub(super) struct LatencyJson {
+    count: u64,
+    min: f64,
+    avg: f64,
+    max: f64,
+    sum: f64,
+    /// By percent, as typed.
+    percentiles: BTreeMap<String, f64>,
+}
+
+/// An error code.
+#[derive(Debug, Serialize)]
+pub(super) struct ErrorJson {
+    count: u64,
+    class: String,
+    example: String,
+}
+
+/// One interval.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct IntervalJson {
+    at_s: i64,
+    transactions_per_s: f64,
+    queries_per_s: f64,
+    read_per_s: f64,
+    write_per_s: f64,
+    other_per_s: f64,
+    errors_per_s: f64,
+    reconnects_per_s: f64,
+    percentiles_ms: BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue_length: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency: Option<u64>,
+}
+
+fn latency(of: &Distribution, settings: &Settings) -> LatencyJson {
+    let percentiles = settings.percentiles.iter().map(|(label, p)| (label.clone(), of.percentile_ms(*p))).collect();
+    let (min, avg, max, sum) = (of.min_ms(), of.mean_ms(), of.max_ms(), of.sum_ms());
+    LatencyJson { count: of.count(), min, avg, max, sum, percentiles }
+}
+
+/// A full report as JSON.
+pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
+    let tally = &summary.tally;
+    let fairness = summary.fairness.map(|Fairness { events, busy_s }| FairnessJson {
+        events_avg: events.0,
+        events_stddev: events.1,
+        execution_time_avg_s: busy_s.0,
+        execution_time_stddev_s: busy_s.1,
+    });
+    SummaryJson {
+        at_s: summary.elapsed_s,
+        covers_s: summary.covers_s,
+        transactions: tally.transactions,
+        transactions_per_s: summary.per_s(tally.transactions),
+        read: tally.read,
+        write: tally.write,
+        other: tally.other,
+        queries: tally.queries(),
+        queries_per_s: summary.per_s(tally.queries()),
+        ignored_errors: tally.errors,
+        reconnects: tally.reconnects,
+        latency_ms: latency(&summary.latency, settings),
+        fairness,
+    }
+}
+
+/// Errors by code as JSON.
+pub(super) fn errors(extras: &Extras) -> BTreeMap<String, ErrorJson> {
+    let one = |e: &perbuck_core::run_record::ErrorRecord| ErrorJson {
+        count: e.count,
+        class: e.class.clone(),
+        example: e.example.clone(),
+    };
+    extras.errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
+}
+
+/// Latencies of statements as JSON.
+pub(super) fn statements(extras: &Extras, settings: &Settings) -> BTreeMap<String, LatencyJson> {
+    let empty = perbuck_core::histogram::Histogram::new();
+    let one = |times: &perbuck_core::run_record::HistogramRecord| {
+        // A record that was made a moment ago can be read.
+        latency(&Distribution::since(&times.to_histogram().unwrap_or_default(), &empty), settings)
+    };
+    extras.statements.iter().map(|(label, times)| (label.clone(), one(times))).collect()
+}
+
+/// An interval as JSON; also the source of a line of values.
+pub(super) fn interval(at_s: i64, settings: &Settings, seconds: f64, tally: &Tally, queue: Option<(u64, u64)>) -> IntervalJson {
+    let per_s = |count: u64| count as f64 / seconds;
+    let at = |p: f64| tally.latency.percentile_ns(p).unwrap_or(0) as f64 / 1e6;
+    IntervalJson {
+        at_s,
+        transactions_per_s: per_s(tally.transactions),
+        queries_per_s: per_s(tally.queries()),
+        read_per_s: per_s(tally.read),
+        write_per_s: per_s(tally.write),
+        other_per_s: per_s(tally.other),
+        errors_per_s: per_s(tally.errors),
+        reconnects_per_s: per_s(tally.reconnects),
+        percentiles_ms: settings.percentiles.iter().map(|(label, p)| (label.clone(), at(*p))).collect(),
+        queue_length: queue.map(|q| q.0),
+        concurrency: queue.map(|q| q.1),
+    }
+}
+
+/// The names of the values of a line.
+pub(super) fn csv_header(settings: &Settings) -> String {
+    let mut names = vec!["time_s".to_owned(), "threads".to_owned()];
+    for rate in ["tps", "qps", "reads_per_s", "writes_per_s", "other_per_s", "errors_per_s", "reconnects_per_s"] {
+        names.push(rate.to_owned());
+    }
+    names.extend(settings.percentiles.iter().map(|(label, _)| format!("p{label}_ms")));
+    if settings.rate.is_some() {
+        names.extend(["queue_length".to_owned(), "concurrency".to_owned()]);
+    }
+    names.join(",") + "\n"
+}
+
+/// The values of an interval.
+pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
+    let i = interval;
+    let mut values = vec![i.at_s.to_string(), settings.threads.to_string()];
+    let rates =
+        [i.transactions_per_s, i.queries_per_s, i.read_per_s, i.write_per_s, i.other_per_s, i.errors_per_s, i.reconnects_per_s];
+    values.extend(rates.iter().map(|r| format!("{r:.2}")));
+    let percentile = |label: &String| i.percentiles_ms.get(label).copied().unwrap_or(0.0);
+    values.extend(settings.percentiles.iter().map(|(label, _)| format!("{:.3}", percentile(label))));
+    values.extend([i.queue_length, i.concurrency].iter().flatten().map(u64::to_string));
+    values.join(",") + "\n"
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    #[test]
+    fn a_line_has_a_value_for_every_name() {
+        let words = ["--percentile=50,99.9", "--rate=10", "--threads=4"].map(OsString::from);
+        let settings = Settings::read(&parse(&words, &[]).unwrap()).unwrap();
+        let mut tally = Tally { transactions: 20, read: 280, write: 80, other: 40, ..Tally::default() };
+        tally.latency.record(5_000_000);
+        let line = csv_line(&interval(2, &settings, 2.0, &tally, Some((7, 3))), &settings);
+        let header = csv_header(&settings);
+        assert_eq!(
+            header,
+            "time_s,threads,tps,qps,reads_per_s,writes_per_s,other_per_s,errors_per_s,reconnects_per_s,p50_ms,p99.9_ms,queue_length,concurrency\n"
+        );
+        assert_eq!(line, "2,4,10.00,200.00,140.00,40.00,20.00,0.00,0.00,5.000,5.000,7,3\n");
+        assert_eq!(header.split(',').count(), line.split(',').count());
+    }
+}

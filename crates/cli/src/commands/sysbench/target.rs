@@ -1,0 +1,219 @@
+//! Which database, and where: the options of sysbench's drivers as one of perbuck's targets.
+
+use std::path::PathBuf;
+
+use perbuck_drivers::target::{ServerTarget, Target, TlsMode};
+
+use super::parse::{Given, Refused};
+use super::settings::{list, text};
+
+/// A kind of database, as `--db-driver` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Engine {
+    /// MySQL or MariaDB.
+    Mysql,
+    /// TiDB: MySQL's protocol at another port.
+    Tidb,
+    /// PostgreSQL.
+    Pgsql,
+    /// SQLite, inside perbuck.
+    Sqlite,
+}
+
+impl Engine {
+    /// The one that the command line names.
+    ///
+    /// # Errors
+    /// One that perbuck does not drive.
+    pub(super) fn of(given: &Given) -> Result<Self, Refused> {
+        match text(given, "db-driver") {
+            "mysql" | "mariadb" => Ok(Self::Mysql),
+            "tidb" => Ok(Self::Tidb),
+            "pgsql" | "postgres" | "postgresql" => Ok(Self::Pgsql),
+            "sqlite" | "sqlite3" => Ok(Self::Sqlite),
+            other => {
+                let help = "use mysql, mariadb, tidb, pgsql or sqlite";
+                Err(Refused::fatal(format!("invalid database driver name: '{other}'"), help))
+            }
+        }
+    }
+}
+
+/// The target that the command line names.
+///
+/// # Errors
+/// What no target can be.
+pub(super) fn target(given: &Given, engine: Engine, as_text: bool) -> Result<Target, Refused> {
+    let target = match engine {
+        Engine::Mysql | Engine::Tidb => Target::Mysql(mysql(given, engine, as_text)?),
+        Engine::Pgsql => Target::Postgres(pgsql(given, as_text)?),
+        Engine::Sqlite => return parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
+    };
+    // What is recorded must be readable again, so that names which cannot be written in an address are found here.
+    parsed(&target.address())
+}
+
+fn parsed(address: &str) -> Result<Target, Refused> {
+    Target::parse(address).map_err(|p| Refused::usage(p.message, p.help))
+}
+
+fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, Refused> {
+    let port = if engine == Engine::Tidb && !given.has("mysql-port") { vec!["4000"] } else { list(given, "mysql-port") };
+    let mut server = server(given, "mysql", &port, as_text)?;
+    let mode = text(given, "mysql-ssl");
+    server.tls = match mode.to_ascii_lowercase().replace('-', "_").as_str() {
+        "off" | "0" | "false" | "disabled" => TlsMode::Disabled,
+        "on" | "1" | "true" | "required" => TlsMode::Required,
+        "preferred" => TlsMode::Preferred,
+        "verify_ca" => TlsMode::VerifyCa,
+        "verify_identity" => TlsMode::VerifyIdentity,
+        _ => {
+            let help = "use off, on, DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY";
+            return Err(Refused::fatal(format!("Invalid value for --mysql-ssl: '{mode}'"), help));
+        }
+    };
+    with_authorities(&mut server, text(given, "mysql-ssl-ca"));
+    Ok(server)
+}
+
+fn pgsql(given: &Given, as_text: bool) -> Result<ServerTarget, Refused> {
+    if as_text {
+        let message = "--db-ps-mode=disable: with pgsql statements are always prepared";
+        return Err(Refused::usage(message, "leave --db-ps-mode out"));
+    }
+    let mut server = server(given, "pgsql", &list(given, "pgsql-port"), as_text)?;
+    let mode = text(given, "pgsql-sslmode");
+    server.tls = match mode {
+        "disable" => TlsMode::Disabled,
+        "allow" | "prefer" => TlsMode::Preferred,
+        "require" => TlsMode::Required,
+        "verify-ca" => TlsMode::VerifyCa,
+        "verify-full" => TlsMode::VerifyIdentity,
+        _ => {
+            let help = "use disable, allow, prefer, require, verify-ca or verify-full";
+            return Err(Refused::fatal(format!("Invalid value for --pgsql-sslmode: '{mode}'"), help));
+        }
+    };
+    with_authorities(&mut server, text(given, "pgsql-sslrootcert"));
+    Ok(server)
+}
+
+/// As both client libraries have it, a certificate that could be checked is checked.
+fn with_authorities(server: &mut ServerTarget, file: &str) {
+    if !file.is_empty() {
+        server.ca_file = Some(PathBuf::from(file));
+        if server.tls == TlsMode::Required {
+            server.tls = TlsMode::VerifyCa;
+        }
+    }
+}
+
+/// Every host at every port: all ports of a host, then the next host, as sysbench deals its connections.
+fn server(given: &Given, driver: &str, ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
+    let option = |name: &str| text(given, &format!("{driver}-{name}")).to_owned();
+    let hosts = option("host");
+    let hosts: Vec<&str> = hosts.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
+    let none = |what: &str| Refused::fatal(format!("No {driver} {what} specified, aborting"), format!("give --{driver}-{what}"));
+    if hosts.is_empty() {
+        return Err(none("host"));
+    }
+    let mut numbers = Vec::new();
+    for port in ports {
+        let bad = || {
+            let message = format!("Invalid value for the '{driver}_port' option: '{port}'");
+            Refused::usage(message, "give a port from 1 to 65535, several with commas between them")
+        };
+        numbers.push(port.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(bad)?);
+    }
+    if numbers.is_empty() {
+        return Err(none("port"));
+    }
+    let hosts = hosts.iter().flat_map(|host| numbers.iter().map(move |port| ((*host).to_owned(), *port))).collect();
+    Ok(ServerTarget {
+        hosts,
+        user: option("user"),
+        database: option("db"),
+        tls: TlsMode::Disabled,
+        ca_file: None,
+        connect_timeout_ms: 10_000,
+        read_timeout_ms: 60_000,
+        as_text,
+    })
+}
+
+/// A name for the database in records, made of its address; path-safe, at most 64 characters.
+pub(super) fn contender_name(target: &Target) -> String {
+    let raw = match target {
+        Target::Mysql(server) | Target::Postgres(server) => match server.hosts.as_slice() {
+            [(host, port)] => format!("{host}-{port}"),
+            [(host, port), rest @ ..] => format!("{host}-{port}-and-{}", rest.len()),
+            [] => String::new(),
+        },
+        Target::Sqlite(file) => file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let name: String = raw.chars().map(safe).take(56).collect();
+    let name = name.trim_start_matches(['.', '-']);
+    if name.is_empty() { "database".to_owned() } else { name.to_owned() }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Target, Refused> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let given = parse(&words, &[])?;
+        target(&given, Engine::of(&given)?, false)
+    }
+
+    fn address(words: &[&str]) -> String {
+        read(words).unwrap().address()
+    }
+
+    #[test]
+    fn options_of_the_drivers_become_addresses() {
+        assert_eq!(address(&[]), "mysql://sbtest@localhost:3306/sbtest?tls=disabled");
+        assert_eq!(address(&["--db-driver=tidb"]), "mysql://sbtest@localhost:4000/sbtest?tls=disabled");
+        assert_eq!(address(&["--db-driver=tidb", "--mysql-port=9"]), "mysql://sbtest@localhost:9/sbtest?tls=disabled");
+        let lists = ["--mysql-host=a, b", "--mysql-port=1,2", "--mysql-user=me", "--mysql-db=x", "--mysql-ssl=on"];
+        assert_eq!(address(&lists), "mysql://me@a:1,a:2,b:1,b:2/x?tls=required");
+        assert_eq!(address(&["--mysql-host=::1"]), "mysql://sbtest@[::1]:3306/sbtest?tls=disabled");
+        let ca = ["--mysql-ssl=REQUIRED", "--mysql-ssl-ca=ca.pem"];
+        assert_eq!(address(&ca), "mysql://sbtest@localhost:3306/sbtest?tls=verify-ca&ca=ca.pem");
+        assert!(address(&["--mysql-ssl=VERIFY_IDENTITY"]).ends_with("tls=verify-identity"));
+        assert_eq!(address(&["--db-driver=sqlite"]), "sqlite:sbtest.db");
+        assert_eq!(address(&["--db-driver=sqlite", "--sqlite-db=a.db?synchronous=OFF"]), "sqlite:a.db?synchronous=OFF");
+        let pg = address(&["--db-driver=pgsql", "--pgsql-host=a,b"]);
+        assert!(pg.contains("sbtest@a:5432,b:5432/sbtest"), "{pg}");
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        for (words, said) in [
+            (&["--db-driver=foo"][..], "invalid database driver name: 'foo'"),
+            (&["--mysql-port=0"], "Invalid value for the 'mysql_port' option: '0'"),
+            (&["--mysql-port=33o6"], "Invalid value for the 'mysql_port' option: '33o6'"),
+            (&["--mysql-host=,"], "No mysql host specified, aborting"),
+            (&["--mysql-ssl=sometimes"], "Invalid value for --mysql-ssl: 'sometimes'"),
+            (&["--db-driver=pgsql", "--pgsql-sslmode=x"], "Invalid value for --pgsql-sslmode: 'x'"),
+            (&["--mysql-host=a b"], "`a b:3306` is not a host"),
+        ] {
+            let refused = read(words).unwrap_err();
+            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn contenders_are_named_by_their_address() {
+        let name = |words: &[&str]| contender_name(&read(words).unwrap());
+        assert_eq!(name(&["--mysql-host=10.0.0.1"]), "10.0.0.1-3306");
+        assert_eq!(name(&["--mysql-host=::1"]), "1-3306");
+        assert_eq!(name(&["--mysql-host=a,b", "--mysql-port=1,2"]), "a-1-and-3");
+        assert_eq!(name(&["--db-driver=sqlite", "--sqlite-db=/x/.db"]), "db");
+    }
+}

@@ -1,0 +1,217 @@
+//! sysbench's lines, in the shape that its parsers know: labels, columns and digits.
+
+use super::settings::{Compat, Settings};
+use super::tally::{Extras, Fairness, Summary, Tally};
+
+/// What stands above everything.
+pub(super) fn header(compat: Compat) -> String {
+    let version = match compat {
+        Compat::V10 => "1.0.20",
+        Compat::V11 => "1.1",
+    };
+    format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// What is about to be run. `drain_s` is the limit for the last transactions.
+pub(super) fn banner(settings: &Settings, drain_s: u32) -> String {
+    let mut out = "Running the test with following options:\n".to_owned();
+    let mut line = |text: String| out += &(text + "\n");
+    line(format!("Number of threads: {}", settings.threads));
+    if settings.warmup_s > 0 {
+        line(format!("Warmup time: {}s", settings.warmup_s));
+    }
+    if let Some(rate) = settings.rate {
+        line(format!("Target transaction rate: {rate}/sec"));
+    }
+    if let Some(seconds) = settings.report_interval_s {
+        line(format!("Report intermediate results every {seconds} second(s)"));
+    }
+    if !settings.checkpoints_s.is_empty() {
+        let list: Vec<String> = settings.checkpoints_s.iter().map(u32::to_string).collect();
+        line(format!("Report checkpoint(s) at {} seconds", list.join(", ")));
+    }
+    if settings.debug {
+        line("Debug mode enabled.\n".to_owned());
+    }
+    if settings.validate {
+        line("Validation checks: on.\n".to_owned());
+    }
+    match settings.seed {
+        Some(seed) => line(format!("Initializing random number generator from seed ({seed}).\n")),
+        None => line("Initializing random number generator from current time\n".to_owned()),
+    }
+    if let (Some(time_s), Some(_)) = (settings.time_s, settings.forced_shutdown_s) {
+        line(format!("Forcing shutdown in {} seconds", u64::from(time_s) + u64::from(drain_s)));
+    }
+    out + "\nInitializing worker threads...\n\n"
+}
+
+/// One interval line; in open loop with its second.
+pub(super) fn interval(at_s: i64, settings: &Settings, seconds: f64, tally: &Tally, queue: Option<(u64, u64)>) -> String {
+    let per_s = |count: u64| count as f64 / seconds;
+    let (percent, latency_ms) = match settings.headline() {
+        Some((label, p)) => (label.as_str(), tally.latency.percentile_ns(*p).unwrap_or(0) as f64 / 1e6),
+        None => ("0", 0.0),
+    };
+    let mut line = format!(
+        "[ {at_s}s ] thds: {} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) lat (ms,{percent}%): {latency_ms:4.2} err/s: {:4.2} reconn/s: {:4.2}\n",
+        settings.threads,
+        per_s(tally.transactions),
+        per_s(tally.queries()),
+        per_s(tally.read),
+        per_s(tally.write),
+        per_s(tally.other),
+        per_s(tally.errors),
+        per_s(tally.reconnects),
+    );
+    if let Some((waiting, in_flight)) = queue {
+        line += &format!("[ {at_s}s ] queue length: {waiting}, concurrency: {in_flight}\n");
+    }
+    line
+}
+
+/// What stands above the report of a checkpoint.
+pub(super) fn checkpoint(at_s: i64) -> String {
+    format!("[ {at_s}s ] Checkpoint report:\n")
+}
+
+/// A full report.
+pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
+    let tally = &summary.tally;
+    let mut out = "SQL statistics:\n    queries performed:\n".to_owned();
+    let mut count = |label: &str, count: u64| out += &format!("        {label:<33}{count}\n");
+    count("read:", tally.read);
+    count("write:", tally.write);
+    count("other:", tally.other);
+    count("total:", tally.queries());
+    let mut rate = |label: &str, count: u64| {
+        out += &format!("    {label:<37}{count:<6} ({:.2} per sec.)\n", summary.per_s(count));
+    };
+    rate("transactions:", tally.transactions);
+    rate("queries:", tally.queries());
+    rate("ignored errors:", tally.errors);
+    rate("reconnects:", tally.reconnects);
+    let (elapsed_s, events) = (summary.elapsed_s, tally.transactions);
+    out += &match settings.compat {
+        Compat::V10 => format!("\nGeneral statistics:\n    total time:                          {elapsed_s:.4}s\n"),
+        Compat::V11 => format!(
+            "\nThroughput:\n    events/s (eps):                      {:.4}\n    time elapsed:                        {elapsed_s:.4}s\n",
+            summary.per_s(events)
+        ),
+    };
+    out += &format!("    total number of events:              {events}\n\n");
+    out + &latency(summary, settings) + &fairness(summary)
+}
+
+fn latency(summary: &Summary, settings: &Settings) -> String {
+    let latency = &summary.latency;
+    let mut out = "Latency (ms):\n".to_owned();
+    let mut line = |label: &str, ms: f64| {
+        let label = format!("{label:>12}:");
+        out += &format!("{label}{ms:>width$.2}\n", width = 53 - label.len());
+    };
+    line("min", latency.min_ms());
+    line("avg", latency.mean_ms());
+    line("max", latency.max_ms());
+    for (label, percent) in &settings.percentiles {
+        line(&format!("        {label:>3}th percentile"), latency.percentile_ms(*percent));
+    }
+    if settings.percentiles.is_empty() {
+        out += "         percentile stats:               disabled\n";
+    }
+    out + &format!("         sum: {:39.2}\n\n", latency.sum_ms())
+}
+
+fn fairness(summary: &Summary) -> String {
+    let (events, busy) = match summary.fairness {
+        Some(Fairness { events, busy_s }) => {
+            (format!("{:.4}/{:3.2}", events.0, events.1), format!("{:.4}/{:3.2}", busy_s.0, busy_s.1))
+        }
+        // Connections are told apart over the whole run only, so there is no spread to show.
+        None => {
+            let threads = f64::from(summary.threads.max(1));
+            let (events, busy_s) = (summary.tally.transactions as f64 / threads, summary.latency.sum_ms() / 1000.0 / threads);
+            (format!("{events:.4}/n/a"), format!("{busy_s:.4}/n/a"))
+        }
+    };
+    format!("Threads fairness:\n    events (avg/stddev):           {events}\n    execution time (avg/stddev):   {busy}\n\n")
+}
+
+/// The buckets that sysbench's histogram has: 1024 from 0.001 ms to 100 s, each a constant factor wider than the last.
+const BUCKETS: f64 = 1024.0;
+const LOWEST_MS: f64 = 0.001;
+const HIGHEST_MS: f64 = 100_000.0;
+
+/// The distribution of the latency, as sysbench draws it.
+pub(super) fn histogram(summary: &Summary) -> String {
+    let per_factor = (BUCKETS - 1.0) / (HIGHEST_MS / LOWEST_MS).ln();
+    let mut counts: Vec<u64> = vec![0; BUCKETS as usize];
+    for (ns, count) in &summary.latency.buckets {
+        let ms = (*ns as f64 / 1e6).clamp(LOWEST_MS, HIGHEST_MS);
+        let place = ((ms / LOWEST_MS).ln() * per_factor).round() as usize;
+        counts[place.min(BUCKETS as usize - 1)] += count;
+    }
+    let mut out = "Latency histogram (values are in milliseconds)\n".to_owned();
+    let Some(most) = counts.iter().copied().max().filter(|m| *m > 0) else { return out + " \n" };
+    out += "       value  ------------- distribution ------------- count\n";
+    for (place, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let ms = LOWEST_MS * (place as f64 / per_factor).exp();
+        let stars = "*".repeat((*count as f64 * 40.0 / most as f64).round() as usize);
+        out += &format!("{ms:12.3} |{stars:<40} {count}\n");
+    }
+    out + " \n"
+}
+
+/// What only perbuck has to say, below sysbench's report; nothing where there is nothing.
+pub(super) fn extras(extras: &Extras, settings: &Settings) -> String {
+    let mut out = String::new();
+    if !extras.statements.is_empty() {
+        out += &statements(extras, settings);
+    }
+    if !extras.errors.is_empty() {
+        out += "Errors by code:\n";
+        for (code, error) in &extras.errors {
+            let label = format!("{code} ({}):", error.class);
+            let example = error.example.lines().next().unwrap_or("");
+            out += &format!("    {label:<37}{:<6} {example}\n", error.count);
+        }
+        out += "\n";
+    }
+    if extras.unfinished > 0 {
+        let text = "due and not ended at the end, in the latency by their age";
+        out += &format!("Unfinished transactions:\n    {text}: {}\n\n", extras.unfinished);
+    }
+    out
+}
+
+fn statements(extras: &Extras, settings: &Settings) -> String {
+    let widest = extras.statements.keys().map(String::len).max().unwrap_or(0).max(20);
+    let mut out = format!("Statement latency (ms):\n    {:<widest$} {:>10} {:>10}", "statement", "count", "avg");
+    for (label, _) in &settings.percentiles {
+        out += &format!(" {:>10}", format!("p{label}"));
+    }
+    out += &format!(" {:>10}\n", "max");
+    for (label, times) in &extras.statements {
+        // A record that was made a moment ago can be read.
+        let times = times.to_histogram().unwrap_or_default();
+        let ms = |ns: f64| ns / 1e6;
+        out += &format!("    {label:<widest$} {:>10} {:>10.3}", times.count(), ms(times.mean_ns().unwrap_or(0.0)));
+        for (_, percent) in &settings.percentiles {
+            out += &format!(" {:>10.3}", ms(times.percentile_ns(*percent).unwrap_or(0) as f64));
+        }
+        out += &format!(" {:>10.3}\n", ms(times.max_ns() as f64));
+    }
+    out + "\n"
+}
+
+/// What is done otherwise than by sysbench; nothing where nothing is.
+pub(super) fn notes(notes: &[String], compat: Compat) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let lines: String = notes.iter().map(|note| format!("    {note}\n")).collect();
+    format!("Other than {}:\n{lines}\n", compat.word())
+}
+
+#[cfg(test)]
+mod tests;

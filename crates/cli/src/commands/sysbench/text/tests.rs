@@ -1,0 +1,172 @@
+use std::ffi::OsString;
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
+
+use super::super::parse::parse;
+use super::super::tally::Distribution;
+use super::*;
+
+fn settings(words: &[&str]) -> Settings {
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    Settings::read(&parse(&words, &[]).unwrap()).unwrap()
+}
+
+fn latency(values: &[u64]) -> Histogram {
+    let mut h = Histogram::new();
+    values.iter().for_each(|ns| h.record(*ns));
+    h
+}
+
+/// The counters of a run of real sysbench, as its report had them.
+fn example() -> Summary {
+    let times = latency(&[1_720_000, 6_160_000, 83_270_000]);
+    let tally = Tally { transactions: 650, read: 9142, write: 2605, other: 1303, errors: 3, ..Tally::default() };
+    let fairness = Some(Fairness { events: (325.0, 33.0), busy_s: (2.0036, 0.0) });
+    let latency = Distribution::since(&times, &Histogram::new());
+    Summary { threads: 2, elapsed_s: 2.00763, covers_s: 2.00763, tally, latency, fairness }
+}
+
+#[test]
+fn the_report_is_that_of_sysbench_to_the_column() {
+    let expected = "\
+SQL statistics:
+    queries performed:
+        read:                            9142
+        write:                           2605
+        other:                           1303
+        total:                           13050
+    transactions:                        650    (323.76 per sec.)
+    queries:                             13050  (6500.20 per sec.)
+    ignored errors:                      3      (1.49 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+General statistics:
+    total time:                          2.0076s
+    total number of events:              650
+
+Latency (ms):
+         min:                                    1.72
+         avg:                                   30.38
+         max:                                   83.27
+         95th percentile:                       83.27
+         sum:                                   91.15
+
+Threads fairness:
+    events (avg/stddev):           325.0000/33.00
+    execution time (avg/stddev):   2.0036/0.00
+
+";
+    assert_eq!(summary(&example(), &settings(&[])), expected);
+    let newer = summary(&example(), &settings(&["--compat=sysbench-1.1"]));
+    let throughput = "
+Throughput:
+    events/s (eps):                      323.7648
+    time elapsed:                        2.0076s
+    total number of events:              650
+
+Latency (ms):
+";
+    assert!(newer.contains(throughput), "{newer}");
+}
+
+#[test]
+fn several_percentiles_stand_below_each_other_and_none_is_said() {
+    let text = summary(&example(), &settings(&["--percentile=5,50,99.9"]));
+    let lines: Vec<&str> = text.lines().filter(|l| l.contains("percentile")).collect();
+    let expected = [
+        "          5th percentile:                        1.72",
+        "         50th percentile:                        6.16",
+        "        99.9th percentile:                      83.27",
+    ];
+    assert_eq!(lines, expected);
+    let text = summary(&example(), &settings(&["--percentile=0"]));
+    assert!(text.contains("\n         percentile stats:               disabled\n"), "{text}");
+}
+
+#[test]
+fn interval_lines_are_those_of_sysbench() {
+    let tally = Tally {
+        transactions: 306,
+        read: 4318,
+        write: 1226,
+        other: 615,
+        errors: 2,
+        latency: latency(&[11_650_000]),
+        ..Tally::default()
+    };
+    let settings = settings(&["--threads=2"]);
+    let expected = "[ 1s ] thds: 2 tps: 306.00 qps: 6159.00 (r/w/o: 4318.00/1226.00/615.00) lat (ms,95%): 11.65 err/s: 2.00 reconn/s: 0.00\n";
+    assert_eq!(interval(1, &settings, 1.0, &tally, None), expected);
+    let open = interval(12, &settings, 2.0, &tally, Some((7, 3)));
+    assert!(open.starts_with("[ 12s ] thds: 2 tps: 153.00 "), "{open}");
+    assert!(open.ends_with("\n[ 12s ] queue length: 7, concurrency: 3\n"), "{open}");
+}
+
+#[test]
+fn the_banner_says_what_is_about_to_run() {
+    let words = [
+        "--threads=2",
+        "--rate=50",
+        "--report-interval=1",
+        "--report-checkpoints=1,2",
+        "--rand-seed=7",
+        "--forced-shutdown=5",
+        "--warmup-time=3",
+    ];
+    let expected = "\
+Running the test with following options:
+Number of threads: 2
+Warmup time: 3s
+Target transaction rate: 50/sec
+Report intermediate results every 1 second(s)
+Report checkpoint(s) at 1, 2 seconds
+Initializing random number generator from seed (7).
+
+Forcing shutdown in 15 seconds
+
+Initializing worker threads...
+
+";
+    assert_eq!(banner(&settings(&words), 5), expected);
+    let plain = banner(&settings(&[]), 10);
+    assert!(plain.ends_with("from current time\n\n\nInitializing worker threads...\n\n"), "{plain}");
+}
+
+#[test]
+fn the_histogram_has_sysbenchs_buckets() {
+    let mut summary = example();
+    summary.latency = Distribution::since(&latency(&[2_106_000, 2_223_000, 2_662_000, 2_662_000]), &Histogram::new());
+    let expected = "\
+Latency histogram (values are in milliseconds)
+       value  ------------- distribution ------------- count
+       2.106 |********************                     1
+       2.223 |********************                     1
+       2.662 |**************************************** 2
+ 
+";
+    assert_eq!(histogram(&summary), expected);
+}
+
+#[test]
+fn what_sysbench_does_not_say_comes_below() {
+    let errors = ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() };
+    let statements = HistogramRecord::from_histogram(&latency(&[1_000_000, 3_000_000]));
+    let all = Extras {
+        errors: [("mysql 1213".to_owned(), errors)].into(),
+        statements: [("point_select".to_owned(), statements)].into(),
+        unfinished: 4,
+        ..Extras::default()
+    };
+    let text = extras(&all, &settings(&["--percentile=50"]));
+    assert!(text.contains("Errors by code:\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
+    assert!(text.contains("    point_select                  2      2.000      1.000      3.000\n"), "{text}");
+    assert!(text.contains("by their age: 4\n"), "{text}");
+    assert_eq!(extras(&Extras::default(), &settings(&[])), "");
+}
+
+#[test]
+fn a_checkpoint_has_no_spread_over_connections() {
+    let text = summary(&Summary { fairness: None, ..example() }, &settings(&[]));
+    assert!(text.contains("    events (avg/stddev):           325.0000/n/a\n"), "{text}");
+}
