@@ -6,7 +6,7 @@ mod mysql_support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mysql_support::{SERVERS, bound, cells, prepare_read, root, root_driver, run, select};
+use mysql_support::{SERVERS, bound, cells, error_of, prepare_read, root, root_driver, run, select};
 use perbuck_drivers::mysql::MysqlSession;
 use perbuck_event::{TaskSet, block_on};
 use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
@@ -237,11 +237,6 @@ fn a_deadlock_may_be_tried_again() {
         }
     })
     .unwrap();
-}
-
-async fn error_of(session: &mut MysqlSession, sql: &str) -> DriverError {
-    let mut rows = Rows::default();
-    session.query(sql, &mut rows).await.unwrap_err()
 }
 
 #[test]

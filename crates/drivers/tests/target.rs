@@ -32,6 +32,13 @@ fn defaults_are_what_the_documentation_says() {
     assert_eq!((target.connect_timeout_ms, target.read_timeout_ms), (10_000, 60_000));
     assert_eq!(mysql("tidb://root@db/test").hosts[0].1, 4000);
     assert_eq!(mysql("mariadb://root@db/test").hosts[0].1, 3306);
+    for scheme in ["postgres", "postgresql"] {
+        let Ok(Target::Postgres(target)) = Target::parse(&format!("{scheme}://perbuck@db,[::1]:6432/test")) else {
+            panic!("{scheme}")
+        };
+        assert_eq!(target.hosts, [("db".to_owned(), 5432), ("::1".to_owned(), 6432)]);
+        assert_eq!((target.tls, target.connect_timeout_ms, target.read_timeout_ms), (TlsMode::Preferred, 10_000, 60_000));
+    }
     let target = sqlite("sqlite:bench.db");
     assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("bench.db"), "FULL", "WAL"));
     assert_eq!((target.busy_timeout_ms, target.cache_kib), (60_000, 2_000));
@@ -61,6 +68,8 @@ fn a_password_is_refused_and_never_shown() {
         "mysql://root:#hunter2@db/test",
         "mysql://u@root:hunter2@db/test",
         "tidb://root:hunter2@[::1]/test",
+        "postgres://root:hunter2@db/test",
+        "postgresql://root@db/test?password=hunter2",
         "mysql://root@db/test?password=hunter2",
         "mysql://root@db/test?tls=required&pwd=hunter2",
     ] {
@@ -94,7 +103,8 @@ fn refusals_name_the_way_out() {
         ("sqlite:a.db?synchronous=MAYBE", "OFF, NORMAL, FULL, EXTRA"),
         ("sqlite:a.db?cache=64", "64MiB"),
         ("sqlite:%zz", "two hexadecimal digits"),
-        ("postgres://a:b@c/d", "holds a password"),
+        ("postgres://db/test", "write postgres://USER@HOST:PORT/DATABASE"),
+        ("postgresql://root@db/test?sslmode=require", "tls, ca, connect_timeout, read_timeout"),
         ("tikv://pd:2379", "not supported by this version"),
         ("bench.db", "sqlite:FILE"),
     ] {
@@ -109,6 +119,7 @@ fn another_database_is_beside_the_first() {
     assert_eq!(with("sqlite:dir/a.db?cache=1MiB"), "sqlite:dir/a-checks.db?cache=1024KiB");
     assert_eq!(with("sqlite:a"), "sqlite:a-checks");
     assert_eq!(with("tidb://root@db/test"), "mysql://root@db:4000/checks");
+    assert_eq!(with("postgresql://root@db/test?tls=disabled"), "postgres://root@db:5432/checks?tls=disabled");
 }
 
 fn any_target() -> impl Strategy<Value = Target> {
@@ -127,13 +138,15 @@ fn any_target() -> impl Strategy<Value = Target> {
     ]);
     let name = "[^\\p{C}/#]{1,12}";
     let hosts = prop::collection::vec((host, 1..=u16::MAX), 1..4);
-    let limits = (1..u32::MAX, 1..u32::MAX);
-    let mysql = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
-        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms))| {
+    let limits = (1..u32::MAX, 1..u32::MAX, any::<bool>());
+    let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
+        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms, as_text))| {
             let ca_file = ca.map(Into::into);
-            Target::Mysql(ServerTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms })
+            ServerTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text }
         },
     );
+    // Statements as text are MySQL's alone.
+    let postgres = server.clone().prop_map(|target| Target::Postgres(ServerTarget { as_text: false, ..target }));
     let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);
     let journal = prop::sample::select(vec!["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"]);
     let sqlite = ("[^\\p{C}/:]{1,20}", synchronous, journal, any::<u32>(), 1..=i32::MAX as u32).prop_map(
@@ -142,7 +155,7 @@ fn any_target() -> impl Strategy<Value = Target> {
             Target::Sqlite(SqliteTarget { path: path.into(), synchronous, journal_mode, busy_timeout_ms, cache_kib })
         },
     );
-    prop_oneof![mysql, sqlite]
+    prop_oneof![server.prop_map(Target::Mysql), postgres, sqlite]
 }
 
 proptest! {
@@ -152,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_panic(text in "\\PC{0,60}", scheme in "(sqlite:|mysql://|tidb://|mysql://u@h/)?") {
+    fn no_text_makes_the_parser_panic(text in "\\PC{0,60}", scheme in "(sqlite:|mysql://|tidb://|postgres://|mysql://u@h/)?") {
         if let Ok(target) = Target::parse(&format!("{scheme}{text}")) {
             prop_assert_eq!(Target::parse(&target.address()), Ok(target));
         }
