@@ -76,7 +76,7 @@ pub fn compat_notes(options: &Options) -> Vec<String> {
             note("rows are inserted by a prepared statement; sysbench sends the text of each");
             if !options.auto_inc {
                 note(
-                    "new ids lie above those that the tables have; sysbench takes the same ids in every run, so that its second run fails with duplicate keys",
+                    "new ids lie above those that the tables have; sysbench draws its ids anew in each run from all of 32 bits, so that a later run meets duplicate keys",
                 );
             }
         }
