@@ -136,9 +136,18 @@ fn put_field(out: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\\' | 0)
+}
+
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     let mut rest = text;
-    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\t' | b'\n' | b'\\' | 0)) {
+    // Nearly all text has nothing special in it, and a look at all of it without a way out is done many bytes at a time.
+    if !text.iter().fold(false, |found, byte| found | is_special(*byte)) {
+        out.extend_from_slice(text);
+        return;
+    }
+    while let Some(at) = rest.iter().position(|byte| is_special(*byte)) {
         out.extend_from_slice(&rest[..at]);
         out.push(b'\\');
         out.push(if rest[at] == 0 { b'0' } else { rest[at] });
