@@ -87,10 +87,42 @@ pub(crate) fn check(name: &str, text: String, prices: Option<(PathBuf, String)>)
         }
     }
     if problems.is_empty() {
+        problems.extend(conflicts(name, &study, &plans));
+        problems.extend(too_many_connections(name, &study, &plans));
+    }
+    if problems.is_empty() {
         return Ok(Inputs { study, text, prices: snapshot_text, bills, targets, plans });
     }
     problems.sort_by_key(|p| p.line);
     Err(problems)
+}
+
+/// Workloads that would spoil each other's tables; that their parameters agree is checked with the study.
+fn conflicts(file: &str, study: &Study, plans: &[Plan]) -> Vec<Problem> {
+    let all: Vec<(&WorkloadSpec, &Plan)> = study.workloads.iter().zip(plans).collect();
+    let mut found = Vec::new();
+    for (i, (spec, plan)) in all.iter().enumerate() {
+        let same = |(other, _): &&(&WorkloadSpec, &Plan)| other.database == spec.database;
+        let why = all[..i].iter().filter(same).find_map(|(other, p)| Some((other, p.conflict(plan)?)));
+        if let Some((other, why)) = why {
+            let message = format!("workloads `{}` and `{}` cannot share their tables, because {why}", other.name, spec.name);
+            let help = "give one of them its own `database = \"…\"`".to_owned();
+            found.push(Problem { file: file.to_owned(), line: spec.line, message, help });
+        }
+    }
+    found
+}
+
+/// Points that a workload has no room for.
+fn too_many_connections(file: &str, study: &Study, plans: &[Plan]) -> Vec<Problem> {
+    let most = study.sweep.connections.iter().copied().max().unwrap_or(0);
+    let problem = |(spec, plan): (&WorkloadSpec, &Plan)| {
+        let (limit, parameter) = plan.connections_max().filter(|(limit, _)| *limit < most)?;
+        let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
+        let message = format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", spec.name);
+        Some(Problem { file: file.to_owned(), line, message, help: format!("set `{parameter} = {most}`") })
+    };
+    study.workloads.iter().zip(plans).filter_map(problem).collect()
 }
 
 type Priced = (Vec<Bill>, Option<(String, String)>);

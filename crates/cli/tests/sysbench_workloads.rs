@@ -5,6 +5,7 @@
 mod common;
 
 use common::both::{Both, Words, options};
+use common::{Desk, QUICK, edited};
 use perbuck_load::driver::Driver;
 use perbuck_load::executor::RunError;
 use perbuck_load::statement::Dialect;
@@ -151,6 +152,26 @@ fn all_of_it<D: Driver>(both: &Both<D>) {
     new_ids_never_meet_old_ones(both);
     connections_are_renewed(both);
     the_database_numbers_new_rows(both);
+}
+
+/// The whole way of a study, with its loads, resets and checks.
+#[test]
+fn every_script_runs_in_a_study_on_sqlite() {
+    for (script, _) in SCRIPTS {
+        let desk = Desk::new();
+        let size = if script == "bulk_insert" { "threads = 1" } else { "table_size = 1000" };
+        let size = format!("script = \"{script}\"\n{size}");
+        let edits = [&QUICK[..], &[("table_size = 1000", size.as_str())]].concat();
+        desk.write("s.toml", &edited(&edits));
+        desk.good(&["run", "s.toml"]);
+        let records = desk.records("results/small");
+        assert_eq!(records.len(), 2);
+        for record in records {
+            let done = &record.measured.transactions[script];
+            assert!(done.committed > 10 && done.failed == 0 && record.errors.is_empty(), "{script}: {record:#?}");
+            assert_eq!(record.workload.kind, "sysbench");
+        }
+    }
 }
 
 #[test]

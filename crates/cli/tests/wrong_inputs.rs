@@ -19,7 +19,7 @@ struct Wrong {
 const FULL: &str = "sqlite:full.db?synchronous=FULL";
 
 /// Wrong in the file itself: `check` and `run` say the same and exit with 2, and no folder is made.
-const WRONG_STUDIES: [Wrong; 22] = [
+const WRONG_STUDIES: [Wrong; 25] = [
     Wrong { edits: &[("[sweep]", "[sweep")], says: &["study.toml:19: not valid TOML", "help: mend the syntax"] },
     Wrong { edits: &[("trials =", "trails =")], says: &["study.toml:23: unknown key `sweep.trails`", "did you mean `trials`?"] },
     Wrong { edits: &[("schema = 1\n", "")], says: &["study.toml:1: `schema` is missing", "help: add for instance `schema = 1`"] },
@@ -54,6 +54,21 @@ const WRONG_STUDIES: [Wrong; 22] = [
     Wrong {
         edits: &[("sqlite:off.db", "oracle:off")],
         says: &["study.toml:13: contender `off`", "help: it drives sqlite:, mysql:"],
+    },
+    Wrong {
+        edits: &[("table_size = 1000", "script = \"oltp_read_only\"\nrandom_points = 3")],
+        says: &["study.toml:19: workload `rw`: `random_points` is no option of oltp_read_only", "help: leave it out"],
+    },
+    Wrong {
+        edits: &[(
+            "[sweep]",
+            "[[workload]]\nname = \"new\"\nkind = \"sysbench\"\nscript = \"oltp_insert\"\ntable_size = 1000\n[sweep]",
+        )],
+        says: &["study.toml:19: workloads `rw` and `new` cannot share", "changes how many rows", "its own `database = "],
+    },
+    Wrong {
+        edits: &[("table_size = 1000", "script = \"bulk_insert\"")],
+        says: &["study.toml:15: workload `rw`: `threads` is 1, and the sweep has 2 connections", "help: set `threads = 2`"],
     },
     Wrong { edits: &[("=OFF", "=OF")], says: &["study.toml:13: contender `off`: `OF` is not a value", "help: use one of OFF"] },
     Wrong { edits: &[("synchronous=OFF", "sinchronous=OFF")], says: &["study.toml:13:", "`sinchronous`", "`synchronous`?"] },

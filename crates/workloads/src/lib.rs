@@ -53,11 +53,55 @@ impl Plan {
         }
     }
 
+    /// Why one database cannot serve this workload and `other` in turn, if it cannot: a clause behind "because".
+    pub fn conflict(&self, other: &Self) -> Option<String> {
+        let (Self::Sysbench(one), Self::Sysbench(two)) = (self, other) else { return None };
+        if one.data_parameters() != two.data_parameters() {
+            return Some(format!("{} and {} do not begin with the same tables", one.script.name(), two.script.name()));
+        }
+        let changing = [one, two].into_iter().find(|o| o.script.changes_row_counts() && one.script != two.script)?;
+        Some(format!("{} changes how many rows they have", changing.script.name()))
+    }
+
+    /// The most connections that it can have, and the parameter that says so.
+    pub fn connections_max(&self) -> Option<(u32, &'static str)> {
+        match self {
+            Self::Sysbench(o) if o.script == sysbench::Script::BulkInsert => Some((o.threads, "threads")),
+            Self::Sysbench(_) | Self::Tpcc(_) => None,
+        }
+    }
+
     /// Every parameter with its effective value, for the record.
     pub fn parameters(&self) -> BTreeMap<String, String> {
         match self {
             Self::Sysbench(o) => o.parameters(),
             Self::Tpcc(o) => o.parameters(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
+        let value = |v: &str| Located { value: Scalar::Text(v.to_owned()), line: 1 };
+        let parameters = words.iter().map(|(k, v)| ((*k).to_owned(), value(v))).collect();
+        Plan::read(kind, &parameters).unwrap()
+    }
+
+    #[test]
+    fn scripts_that_spoil_the_tables_of_others_need_their_own() {
+        let script = |name| plan("sysbench", &[("script", name)]);
+        let (insert, bulk) = (script("oltp_insert"), script("bulk_insert"));
+        assert_eq!(script("oltp_read_only").conflict(&script("oltp_write_only")), None);
+        assert_eq!(insert.conflict(&insert), None);
+        assert!(script("oltp_read_only").conflict(&insert).unwrap().contains("oltp_insert changes how many rows"));
+        assert!(script("oltp_delete").conflict(&script("oltp_read_only")).unwrap().contains("oltp_delete changes"));
+        assert!(bulk.conflict(&script("oltp_read_only")).unwrap().contains("do not begin with the same tables"));
+        let numbered = |name| plan("sysbench", &[("script", name), ("auto_inc", "off")]);
+        assert!(numbered("oltp_insert").conflict(&numbered("oltp_read_only")).unwrap().contains("the same tables"));
+        assert_eq!(plan("tpcc", &[]).conflict(&insert), None);
+        assert_eq!((bulk.connections_max(), insert.connections_max()), (Some((1, "threads")), None));
     }
 }
