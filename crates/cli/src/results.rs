@@ -56,7 +56,11 @@ pub(crate) fn read(root: &Path, basis: &BasisArguments) -> Result<Results, CliEr
         comparison.remarks.push(Remark { text, trials: outside.len(), example: first.key.path() });
     }
     if !stored.checked {
-        let text = "the data were not checked after the last trial, or a condition did not hold; `perbuck run STUDY` checks them";
+        let text = if inputs.study.sweep.collected {
+            "the data were not checked after the last trial; `perbuck sysbench` checks none"
+        } else {
+            "the data were not checked after the last trial, or a condition did not hold; `perbuck run STUDY` checks them"
+        };
         let trials = comparison.found;
         comparison.remarks.push(Remark { text: text.to_owned(), trials, example: root.display().to_string() });
     }

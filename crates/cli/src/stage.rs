@@ -11,7 +11,7 @@ use perbuck_drivers::secret::Secret;
 use perbuck_drivers::sqlite::SqliteDriver;
 use perbuck_drivers::target::Target;
 use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::executor::{Observer, RunError, TrialOutcome, TrialSpec, run_trial};
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::stop::StopToken;
@@ -38,6 +38,8 @@ pub(crate) trait Stage {
     fn fingerprint(&self) -> &str;
     /// When the data are loaded anew.
     fn reset(&self) -> Reset;
+    /// Opens a connection and closes it.
+    fn reach(&self) -> Result<(), DriverError>;
     /// What the target says about itself.
     fn facts(&self) -> Result<TargetFacts, CliError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
@@ -238,6 +240,19 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
 
     fn reset(&self) -> Reset {
         self.reset
+    }
+
+    fn reach(&self) -> Result<(), DriverError> {
+        let reached = on_loop(async {
+            let connected = self.driver.connect(SessionId(0)).await;
+            let session = connected.map_err(|error| loader::LoadError::Server { doing: String::new(), error })?;
+            session.close().await;
+            Ok(())
+        });
+        reached.map_err(|failed| match failed {
+            loader::LoadError::Server { error, .. } => error,
+            other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
+        })
     }
 
     fn facts(&self) -> Result<TargetFacts, CliError> {

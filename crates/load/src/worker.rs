@@ -223,7 +223,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     /// The error that ends the run, with the statement that met it.
     fn named(&self, error: &DriverError, connection: Option<&Connection<D::Session>>) -> DriverError {
         let sql = connection.and_then(Connection::last_sql);
-        let message = sql.map_or_else(|| error.message.clone(), |sql| format!("{} for query '{sql}'", error.message));
+        let message = sql.map_or_else(|| error.message.clone(), |sql| format!("{}, for query '{sql}'", error.message));
         DriverError { message, ..error.clone() }
     }
 

@@ -60,6 +60,14 @@ impl Log {
         Ok(())
     }
 
+    /// A line that nobody can turn off.
+    ///
+    /// # Errors
+    /// As [`Self::notice`].
+    pub(super) fn fatal(self, text: &str) -> Result<(), CliError> {
+        self.line(0, &format!("FATAL: {text}\n"))
+    }
+
     fn line(self, priority: u8, text: &str) -> Result<(), CliError> {
         if self.on_stdout && self.verbosity >= priority { print(text) } else { Ok(()) }
     }

@@ -49,6 +49,9 @@ use crate::progress::say;
 use crate::stage::{self, Stage};
 use crate::trial::Failure;
 
+/// sysbench's exit code where `--forced-shutdown` cut transactions off.
+const CUT_OFF: u8 = 2;
+
 /// Runs the command. Its exit codes are sysbench's: 0, or 1 for whatever went wrong; 130 after Ctrl-C.
 pub(crate) fn run(arguments: &SysbenchArguments) -> ExitCode {
     let log = Log::new(3, true);
@@ -74,6 +77,7 @@ pub(crate) fn run(arguments: &SysbenchArguments) -> ExitCode {
     let log = Log::new(settings.verbosity, settings.output == Output::Text);
     match ordered(&given, engine, &settings, log) {
         Ok(()) => ExitCode::SUCCESS,
+        Err(End::CutOff) => ExitCode::from(CUT_OFF),
         Err(End::Refused(refused)) => log.refused(&refused),
         Err(End::Failed(error)) => failed(&error, log),
     }
@@ -81,6 +85,8 @@ pub(crate) fn run(arguments: &SysbenchArguments) -> ExitCode {
 
 /// Why a command did not do its work.
 enum End {
+    /// Transactions did not end within the limit of `--forced-shutdown`; everything is printed.
+    CutOff,
     Refused(Refused),
     Failed(CliError),
 }
@@ -151,12 +157,15 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &target, &password)?;
     let stop = stop_on_signal()?;
     let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: stage.as_ref(), log };
+    if order == Order::Run {
+        return work.run(&frame, &made, &stop);
+    }
+    work.stage.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
     match order {
         Order::Prepare => Ok(work.tables().prepare(settings, &stop)?),
         Order::Prewarm => Ok(work.tables().prewarm(settings)?),
         Order::Cleanup => Ok(work.tables().cleanup()?),
-        Order::Run => work.run(&frame, &made, &stop),
-        Order::Help => Ok(()),
+        Order::Run | Order::Help => Ok(()),
     }
 }
 
@@ -186,6 +195,8 @@ impl Work<'_> {
     fn run(&self, frame: &Frame, made: &str, stop: &StopToken) -> Result<(), End> {
         let Self { settings, checked: script, engine, inputs, stage, log, .. } = *self;
         let run = Run { settings, script, engine, inputs, stage, log };
+        run.banner()?;
+        stage.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
         let ended = run.go(stop).map_err(|failure| match failure {
             Failure::Run(error) => self.explain(&error),
             Failure::Other(error) => End::Failed(error),
@@ -194,6 +205,7 @@ impl Work<'_> {
             let asked = settings.contender.as_deref();
             keep::keep(results, frame, asked, made, inputs, ended.record.clone())
         });
+        let cut_off = ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some();
         let record = kept.as_ref().and_then(|k| k.as_ref().ok().cloned());
         run.show(ended, record)?;
         match kept {
@@ -201,7 +213,7 @@ impl Work<'_> {
             Some(Err(error)) => return self.unrecorded(error),
             None => {}
         }
-        Ok(())
+        if cut_off { Err(End::CutOff) } else { Ok(()) }
     }
 
     /// The figures are printed, and only their record could not be kept. Whoever asked for the folder must know by the exit
@@ -223,9 +235,9 @@ impl Work<'_> {
         let refused = match error {
             RunError::Connect(answer) => Refused::fatal(
                 format!("unable to connect to {}, aborting...\nFATAL: {}", self.place(), answer_text(answer)),
-                way_out(answer.code),
+                way_out(answer),
             ),
-            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), way_out(answer.code)),
+            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), way_out(answer)),
             other => return End::Failed(CliError::trial(self.stage.title(), other)),
         };
         End::Refused(refused)
@@ -253,15 +265,15 @@ fn answer_text(answer: &DriverError) -> String {
 }
 
 /// What a user can do about an answer.
-fn way_out(code: ErrorCode) -> &'static str {
-    match code {
+fn way_out(answer: &DriverError) -> &'static str {
+    match answer.code {
         ErrorCode::Mysql(1045 | 1698) | ErrorCode::SqlState([b'2', b'8', ..]) => {
             "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file"
         }
         ErrorCode::Mysql(1049) | ErrorCode::SqlState([b'3', b'D', ..]) => {
             "create the database first, or name another one with --mysql-db or --pgsql-db"
         }
-        ErrorCode::Mysql(1146) | ErrorCode::SqlState([b'4', b'2', b'P', b'0', b'1']) => {
+        ErrorCode::Mysql(1146) | ErrorCode::SqlState([b'4', b'2', b'P', b'0', b'1']) | ErrorCode::Sqlite(1) => {
             "perbuck sysbench SCRIPT prepare makes the tables; --tables must not be more than there are"
         }
         ErrorCode::Mysql(1040) => "raise max_connections of the server, or lower --threads",

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::{Metric, NO_LIMIT_NS};
 use perbuck_core::units::Seed;
 use perbuck_load::executor::{SecondSeen, TrialSpec};
@@ -75,13 +75,20 @@ impl Run<'_> {
         }
     }
 
-    /// Runs it and prints its figures. The record is for the caller to keep; its place in a study is yet to be found.
+    /// What stands above the figures.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub(super) fn banner(&self) -> Result<(), CliError> {
+        self.log.notice(&text::banner(self.settings, self.drain_s()))
+    }
+
+    /// Runs it. The record is for the caller to keep; its place in a study is yet to be found.
     ///
     /// # Errors
     /// What ended the run.
     pub(super) fn go(&self, stop: &StopToken) -> Result<Ended, Failure> {
         let s = self.settings;
-        self.log.notice(&text::banner(s, self.drain_s()))?;
         let seed = seed(s);
         let study = &self.inputs.study;
         let (host, fingerprint) = (perbuck_observe::host(), study.fingerprint());
@@ -111,7 +118,9 @@ impl Run<'_> {
         }
         let Live { checkpoint, checkpoints, intervals, shown, .. } = live;
         shown?;
-        self.log.info("Done.\n\n")?;
+        let asked_ns = s.time_s.map_or(NO_LIMIT_NS, |seconds| u64::from(seconds) * SECOND_NS);
+        let limit = if record.measured.window_ns < asked_ns { "Event" } else { "Time" };
+        self.log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"))?;
         let summary = self.summary(&record, &details, &checkpoint)?;
         let extras = extras(&record, details);
         Ok(Ended { record, summary, extras, checkpoints, intervals, seed })
@@ -143,6 +152,11 @@ impl Run<'_> {
                     log.notice(&text::histogram(&summary))?;
                 }
                 if extras.aborted > 0 {
+                    if s.forced_shutdown_s.is_some() {
+                        log.fatal(
+                            "the time limit and the one of --forced-shutdown have passed, so the last transactions are cut off",
+                        )?;
+                    }
                     log.notice(&format!("\nNumber of unfinished transactions on forced shutdown: {}\n\n", extras.aborted))?;
                 }
                 log.notice(&text::summary(&summary, s))?;
@@ -208,11 +222,15 @@ fn queue_at_end(record: &RunRecord) -> Option<(u64, u64)> {
 }
 
 fn extras(record: &RunRecord, details: Details) -> Extras {
-    let text = |flag: &Flag| flag.text();
+    // A handful of transactions account for little of the time of their connections, and an event that only puts a row
+    // into a buffer for less: both have nothing to do with what was not counted.
+    let completed: u64 = record.measured.transactions.values().map(TransactionRecord::completed).sum();
+    let brief = record.measured.window_ns < SECOND_NS || record.measured.statements.total() < completed;
+    let matters = |flag: &&Flag| !(brief && matches!(flag, Flag::LittlesLaw { .. }));
     Extras {
         errors: record.errors.clone(),
         statements: details.statement_latency,
-        flags: record.flags.iter().map(text).collect(),
+        flags: record.flags.iter().filter(matters).map(Flag::text).collect(),
         aborted: record.health.aborted,
         unfinished: record.measured.open_loop.as_ref().map_or(0, |o| o.unfinished.count),
     }
@@ -255,6 +273,8 @@ struct Live<'a> {
     checkpoint: Checkpoint,
     checkpoints: Vec<SummaryJson>,
     intervals: Vec<IntervalJson>,
+    /// Whether the start was told.
+    said: bool,
     /// The first failure to print.
     shown: Result<(), CliError>,
 }
@@ -274,6 +294,7 @@ impl<'a> Live<'a> {
             checkpoint: Checkpoint::default(),
             checkpoints: Vec::new(),
             intervals: Vec::new(),
+            said: false,
             shown: Ok(()),
         })
     }
@@ -325,16 +346,27 @@ impl<'a> Live<'a> {
 
 impl Watch for Live<'_> {
     fn opens(&mut self) {
+        self.started();
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        self.started();
+        if seen.interval.start_ms >= 0 && self.shown.is_ok() {
+            self.shown = self.pass(seen);
+        }
+    }
+}
+
+impl Live<'_> {
+    /// Says once that connections are open and load is sent.
+    fn started(&mut self) {
+        if std::mem::replace(&mut self.said, true) {
+            return;
+        }
         let warmup_s = self.settings.warmup_s;
         let warming = if warmup_s > 0 { format!("Warming up for {warmup_s} seconds...\n\n") } else { String::new() };
         if self.shown.is_ok() {
             self.shown = self.log.notice(&format!("Threads started!\n\n{warming}"));
-        }
-    }
-
-    fn second(&mut self, seen: &SecondSeen<'_>) {
-        if seen.interval.start_ms >= 0 && self.shown.is_ok() {
-            self.shown = self.pass(seen);
         }
     }
 }
