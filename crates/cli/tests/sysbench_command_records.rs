@@ -108,6 +108,22 @@ fn a_run_that_is_limited_by_its_transactions_is_reported_as_such() {
 }
 
 #[test]
+fn data_of_a_study_are_no_longer_fresh_after_a_run() {
+    let desk = Desk::new();
+    let study = common::edited(&common::QUICK).replace("kind = \"sysbench\"", "kind = \"sysbench\"\nreset = \"per-block\"");
+    desk.write("study.toml", &study);
+    desk.good(&["prepare", "study.toml"]);
+    let line = ["sysbench", "--db-driver=sqlite", "--sqlite-db=full.db", "--table-size=1000", "--events=5", "oltp_read_write"];
+    good(desk.perbuck(&[&line[..], &["run"]].concat()));
+    desk.good(&["run", "study.toml"]);
+    let records = desk.records("results/small");
+    let data: Vec<(&str, &str)> = records.iter().map(|r| (r.key.contender.as_str(), r.workload.data.as_str())).collect();
+    assert_eq!(data, [("full", "reloaded"), ("off", "kept")]);
+    good(desk.perbuck(&[&line[..], &["cleanup"]].concat()));
+    good(desk.perbuck(&[&line[..], &["prepare"]].concat()));
+}
+
+#[test]
 fn no_record_is_kept_where_none_is_wanted_and_its_loss_is_said() {
     let desk = Desk::new();
     good(on_sqlite(&desk, &["prepare"]));
@@ -237,4 +253,34 @@ fn a_password_comes_from_a_file_a_variable_or_an_option_file() {
         let mut command = desk.command(&line);
         good(ended(command.env(variable, &maria.password).output().unwrap()));
     }
+}
+
+#[test]
+fn a_lost_connection_ends_the_run_unless_it_is_listed() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "sbc_lost");
+    desk.set("MYSQL_PWD", &maria.password);
+    let (host, port) = (format!("--mysql-host={}", maria.host), format!("--mysql-port={}", maria.port));
+    let line = |rest: &[&'static str]| {
+        let fixed = ["sysbench", &host, &port, "--mysql-user=root", "--mysql-db=sbc_lost", "oltp_point_select", "--threads=4"];
+        fixed.iter().chain(rest).map(|w| (*w).to_owned()).collect::<Vec<String>>()
+    };
+    let start = |words: &[String]| {
+        let mut command = desk.command(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    good(ended(start(&line(&["--table-size=100", "prepare"])).wait_with_output().unwrap()));
+    let kill_one = |time: &'static str, listed: &'static str| {
+        let child = start(&line(&["--table-size=100", time, listed, "run"]));
+        let mine = "FROM information_schema.processlist WHERE db = 'sbc_lost' AND id <> CONNECTION_ID()";
+        wait_until("all are connected", || maria.sql(&format!("SELECT COUNT(*) {mine}")).trim() == "4");
+        let id = maria.sql(&format!("SELECT MAX(id) {mine}"));
+        maria.sql(&format!("KILL {id}"));
+        ended(child.wait_with_output().unwrap())
+    };
+    let ended = kill_one("--time=60", "--mysql-ignore-errors=1213");
+    assert!(ended.code == Some(1) && ended.out.contains("FATAL: "), "{ended:#?}");
+    let ended = good(kill_one("--time=3", "--mysql-ignore-errors=2013"));
+    assert!(ended.out.contains("    reconnects:                          1 "), "{ended:#?}");
+    assert!(ended.out.contains("    ignored errors:                      0 ") && ended.out.contains(" (lost): "), "{ended:#?}");
 }

@@ -167,6 +167,7 @@ impl<'a> Collector<'a> {
                 write: seen.counts.write,
                 other: seen.counts.other,
                 reconnects: seen.reconnects,
+                losses: seen.losses,
                 in_flight: self.live.in_flight,
             });
             self.next_second += 1;

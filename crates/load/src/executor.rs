@@ -73,6 +73,8 @@ pub struct SecondSeen<'a> {
     pub other: u64,
     /// Connections opened again.
     pub reconnects: u64,
+    /// Those of the errors that were the loss of a connection, or a vain try to open it again.
+    pub losses: u64,
     /// Transactions in flight at its end; in closed loop the connections.
     pub in_flight: u64,
 }

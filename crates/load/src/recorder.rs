@@ -1,7 +1,6 @@
 //! What a worker writes down: sums over the window, and one small bucket per second that is sent away when it is full.
 //! Owned by one thread; nothing is shared.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
@@ -10,6 +9,7 @@ use perbuck_core::run_record::StatementCounts;
 
 use crate::connection::Counts;
 use crate::error::{DriverError, ErrorClass, ErrorCode};
+use crate::gaps::Quiet;
 use crate::totals::Totals;
 use crate::window::Window;
 
@@ -47,6 +47,8 @@ pub struct Second {
     pub errors: u64,
     /// Connections opened again.
     pub reconnects: u64,
+    /// Those of the errors that were the loss of a connection, or a vain try to open it again.
+    pub losses: u64,
     /// Arrivals of an open loop that were started here.
     pub started: u64,
     /// Service time of the completed ones, in open loop response time.
@@ -69,6 +71,7 @@ impl Second {
         self.failed += other.failed;
         self.counts.add(&other.counts);
         self.reconnects += other.reconnects;
+        self.losses += other.losses;
         self.errors += other.errors;
         self.started += other.started;
         self.latency.merge(&other.latency);
@@ -215,6 +218,13 @@ impl Recorder {
         }
     }
 
+    /// Counts statements that belong to no single transaction, in the period in which they ended.
+    pub fn sent_behind(&mut self, statements: &Counts, ended_ns: i64) {
+        self.roll(ended_ns);
+        statements.add_to(&mut self.totals[self.period].statements);
+        statements.add_to(&mut self.second.counts);
+    }
+
     /// Counts what is pending.
     fn write_down(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
@@ -278,6 +288,7 @@ impl Recorder {
     pub fn error(&mut self, error: &DriverError) {
         self.roll(self.window.now_ns());
         self.second.errors += 1;
+        self.second.losses += u64::from(error.class == ErrorClass::Lost);
         let fresh = || ErrorCount { class: error.class, count: 0, example: error.message.clone() };
         self.errors.entry(error.code).or_insert_with(fresh).count += 1;
     }
@@ -348,45 +359,6 @@ impl Recorder {
     pub fn drained(&self) -> u64 {
         self.totals.last().map_or(0, |drain| drain.kinds.iter().map(|k| k.committed + k.rolled_back).sum())
     }
-}
-
-/// A time without a completion, in nanoseconds relative to the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quiet {
-    /// The completion before it.
-    pub from: i64,
-    /// The completion that ended it.
-    pub to: i64,
-    /// When the transaction that ended it was due: before that, in open loop, nothing may have been asked for.
-    pub due: i64,
-}
-
-/// The times in which no worker completed anything: the intersection of all workers' gaps, each list ascending.
-pub fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
-    let Some((first, rest)) = workers.split_first() else { return Vec::new() };
-    let mut common = first.clone();
-    for other in rest {
-        let mut next = Vec::new();
-        for mine in &common {
-            let overlaps = other.iter().map(|o| Quiet {
-                from: o.from.max(mine.from),
-                to: o.to.min(mine.to),
-                due: match o.to.cmp(&mine.to) {
-                    Ordering::Less => o.due,
-                    Ordering::Equal => o.due.min(mine.due),
-                    Ordering::Greater => mine.due,
-                },
-            });
-            next.extend(overlaps.filter(|q| q.to > q.from));
-        }
-        common = next;
-    }
-    common
-}
-
-/// Of quiet times those in which somebody waited, from when on somebody did: (from, to).
-pub fn waited_for(quiet: Vec<Quiet>) -> Vec<(i64, i64)> {
-    quiet.into_iter().map(|q| (q.from.max(q.due), q.to)).filter(|(from, to)| to > from).collect()
 }
 
 #[cfg(test)]

@@ -197,6 +197,7 @@ impl Work<'_> {
         let run = Run { settings, script, engine, inputs, stage, log };
         run.banner()?;
         stage.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
+        self.tables().used()?;
         let ended = run.go(stop).map_err(|failure| match failure {
             Failure::Run(error) => self.explain(&error),
             Failure::Other(error) => End::Failed(error),

@@ -69,7 +69,8 @@ impl Tables<'_> {
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
         stages.inserting(self)?;
-        stages.indexing(self)
+        stages.indexing(self)?;
+        self.forget()
     }
 
     /// Reads the tables into the server's memory.
@@ -106,12 +107,24 @@ impl Tables<'_> {
     ///
     /// # Errors
     /// The server's answer.
-    pub(super) fn forget(&self) -> Result<(), CliError> {
-        if self.stage.has_table(data::TABLE)? {
-            let sql = format!("DELETE FROM {} WHERE workload = 'sysbench'", data::TABLE);
-            self.stage.execute("removing perbuck's notes on the data", &sql)?;
+    fn forget(&self) -> Result<(), CliError> {
+        self.noted("DELETE FROM", "")
+    }
+
+    /// Notes that these data are no longer as `perbuck run` loaded them, if it did.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub(super) fn used(&self) -> Result<(), CliError> {
+        self.noted("UPDATE", "SET used_by = 'perbuck sysbench'")
+    }
+
+    fn noted(&self, verb: &str, what: &str) -> Result<(), CliError> {
+        if !self.stage.has_table(data::TABLE)? {
+            return Ok(());
         }
-        Ok(())
+        let sql = format!("{verb} {} {what} WHERE workload = 'sysbench'", data::TABLE);
+        self.stage.execute("writing perbuck's notes on the data", &sql)
     }
 }
 

@@ -35,7 +35,7 @@ impl Tally {
         self.read += seen.read;
         self.write += seen.write;
         self.other += seen.other;
-        self.errors += seen.interval.errors;
+        self.errors += seen.interval.errors.saturating_sub(seen.losses);
         self.reconnects += seen.reconnects;
         self.latency.merge(seen.latency);
     }
@@ -46,8 +46,11 @@ impl Tally {
     /// Says which histogram cannot be decoded.
     pub(super) fn of(record: &RunRecord) -> Result<Self, String> {
         let measured = &record.measured;
-        // Errors are kept by second and, over the whole run, by code: those of the warm-up are not of the window.
-        let errors = record.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.errors).sum();
+        // Errors are kept by second and, over the whole run, by code: those of the warm-up are not of the window. Lost
+        // connections are counted apart, as reconnects.
+        let errors: u64 = record.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.errors).sum();
+        let losses: u64 = record.errors.values().filter(|e| e.class == "lost").map(|e| e.count).sum();
+        let errors = errors.saturating_sub(losses);
         Ok(Self {
             transactions: measured.transactions.values().map(TransactionRecord::completed).sum(),
             read: measured.statements.read,
