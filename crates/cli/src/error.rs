@@ -167,17 +167,23 @@ pub(crate) fn upper(c: char) -> char {
 
 /// What a user can do about an answer of a server.
 fn hint(error: &DriverError) -> String {
-    let text = match error.code {
-        ErrorCode::Mysql(1045 | 1698) => {
+    let state: &[u8] = match &error.code {
+        ErrorCode::SqlState(state) => state,
+        _ => b"",
+    };
+    let text = match (error.code, state) {
+        (ErrorCode::Mysql(1045 | 1698), _) | (_, b"28P01" | b"28000") | (ErrorCode::Client("auth"), _) => {
             "check user and password; the password comes from PERBUCK_<CONTENDER>_PASSWORD, from `password_file` or from --ask-password"
         }
-        ErrorCode::Mysql(1049) => "create it first (CREATE DATABASE …), or name another database in the target",
-        ErrorCode::Mysql(1044 | 1142 | 1227) => "grant the user the rights it needs on that database",
-        ErrorCode::Mysql(1146) => "its tables are missing; `perbuck prepare STUDY` makes them",
-        ErrorCode::Mysql(1040) => "raise max_connections of the server, or lower `sweep.connections`",
-        ErrorCode::Mysql(1021 | 1114) => "the server's disk is full; free some space there",
-        ErrorCode::Client("unreachable") => "check that the server runs and that host and port in the target are right",
-        ErrorCode::Client("tls") => "check the certificate, `ca=` and `tls=` of the target",
+        (ErrorCode::Mysql(1049), _) | (_, b"3D000") => {
+            "create it first (CREATE DATABASE …), or name another database in the target"
+        }
+        (ErrorCode::Mysql(1044 | 1142 | 1227), _) | (_, b"42501") => "grant the user the rights it needs on that database",
+        (ErrorCode::Mysql(1146), _) | (_, b"42P01") => "its tables are missing; `perbuck prepare STUDY` makes them",
+        (ErrorCode::Mysql(1040), _) | (_, b"53300") => "raise max_connections of the server, or lower `sweep.connections`",
+        (ErrorCode::Mysql(1021 | 1114), _) | (_, b"53100") => "the server's disk is full; free some space there",
+        (ErrorCode::Client("unreachable"), _) => "check that the server runs and that host and port in the target are right",
+        (ErrorCode::Client("tls"), _) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",
     };
     text.to_owned()

@@ -10,7 +10,7 @@ use mysql_support::{SERVERS, bound, cells, error_of, prepare_read, root, root_dr
 use perbuck_drivers::mysql::MysqlSession;
 use perbuck_event::{TaskSet, block_on};
 use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
 

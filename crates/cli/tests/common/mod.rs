@@ -3,6 +3,7 @@
 
 pub mod both;
 pub mod maria;
+pub mod postgres;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -1,0 +1,68 @@
+//! A database of its own on the PostgreSQL server that `dev/with-servers` starts, and what the real tools say of it.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses its own part of this")]
+
+use std::process::{Command, Output};
+
+use super::{Desk, server};
+
+/// One database on the test server.
+pub struct Postgres {
+    pub port: String,
+    pub password: String,
+    pub database: String,
+}
+
+impl Postgres {
+    /// A fresh database named `name`; its owner's password goes to `desk` for a contender named `m`.
+    pub fn fresh(desk: &mut Desk, name: &str) -> Self {
+        let (port, password) = (server("PERBUCK_TEST_POSTGRES_PORT"), server("PERBUCK_TEST_POSTGRES_PASSWORD"));
+        desk.set("PERBUCK_M_PASSWORD", &password);
+        let postgres = Self { port, password, database: name.to_owned() };
+        for sql in [&*format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"), &*format!("CREATE DATABASE {name} OWNER perbuck")] {
+            postgres.ask("postgres", &server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD"), "postgres", sql);
+        }
+        postgres
+    }
+
+    pub fn url(&self) -> String {
+        format!("postgres://perbuck@127.0.0.1:{}/{}", self.port, self.database)
+    }
+
+    /// Runs SQL by the real client and returns its rows, tab-separated.
+    pub fn sql(&self, sql: &str) -> String {
+        self.ask("perbuck", &self.password, &self.database, sql)
+    }
+
+    /// The same as the superuser.
+    pub fn admin_sql(&self, sql: &str) -> String {
+        self.ask("postgres", &server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD"), &self.database, sql)
+    }
+
+    fn ask(&self, user: &str, password: &str, database: &str, sql: &str) -> String {
+        let output = Command::new("psql")
+            .args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--field-separator=\t"])
+            .args(["--host=127.0.0.1", &format!("--port={}", self.port), &format!("--username={user}"), "-c", sql, database])
+            .env("PGPASSWORD", password)
+            .output()
+            .unwrap();
+        text_of(sql, &output)
+    }
+
+    /// Runs the real sysbench on this database.
+    pub fn sysbench(&self, arguments: &[&str]) -> String {
+        let output = Command::new("sysbench")
+            .args(["--db-driver=pgsql", "--pgsql-host=127.0.0.1", &format!("--pgsql-port={}", self.port)])
+            .args(["--pgsql-user=perbuck", &format!("--pgsql-password={}", self.password)])
+            .arg(format!("--pgsql-db={}", self.database))
+            .args(arguments)
+            .output()
+            .unwrap();
+        text_of(&format!("sysbench {arguments:?}"), &output)
+    }
+}
+
+fn text_of(what: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{what}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}

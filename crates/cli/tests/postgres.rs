@@ -1,0 +1,151 @@
+//! perbuck against a real PostgreSQL and beside the real sysbench.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::process::Stdio;
+
+use common::maria::study;
+use common::postgres::Postgres;
+use common::{Desk, server, wait_until};
+
+const RW: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
+const SHORT: &str = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
+const SCRIPTS: [&str; 4] = ["oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_write_only"];
+
+#[test]
+fn real_sysbench_runs_on_our_tables() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "ours_theirs");
+    desk.write("s.toml", &study(&postgres.url(), RW, SHORT));
+    desk.good(&["prepare", "s.toml"]);
+    for script in SCRIPTS {
+        let text =
+            postgres.sysbench(&[script, "--tables=2", "--table-size=3000", "--threads=4", "--events=200", "--time=0", "run"]);
+        assert!(text.contains("total number of events:              200"), "{text}");
+    }
+    assert_eq!(postgres.sql("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest2").trim(), "3000\t1\t3000");
+    // Its cleanup knows our tables too.
+    postgres.sysbench(&["oltp_read_write", "--tables=2", "cleanup"]);
+    assert_eq!(postgres.sql("SELECT relname FROM pg_stat_user_tables").trim(), "perbuck_data");
+}
+
+#[test]
+fn we_run_on_tables_that_real_sysbench_made() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "theirs_ours");
+    postgres.sysbench(&["oltp_read_write", "--tables=2", "--table-size=3000", "prepare"]);
+    for script in SCRIPTS {
+        let workload = RW.replace("oltp_read_write", script);
+        desk.write("s.toml", &study(&postgres.url(), &workload, SHORT).replace("name = \"s\"", &format!("name = \"{script}\"")));
+        desk.good(&["run", "s.toml"]);
+        let record = desk.records(&format!("results/{script}")).remove(0);
+        assert_eq!((&*record.workload.data, &*record.target.driver), ("foreign", "postgres"));
+        assert!(record.measured.transactions[script].committed > 20, "{record:#?}");
+        assert!(record.errors.keys().all(|code| code == "sqlstate 40P01" || code == "sqlstate 23505"), "{:?}", record.errors);
+    }
+    // Tables of another tool with another size are refused, and left alone.
+    desk.write("s.toml", &study(&postgres.url(), &RW.replace("3000", "4000"), SHORT));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    assert_eq!(refused.code, Some(4), "{refused:#?}");
+    assert!(refused.err.contains("did not make") && refused.err.contains("sbtest1 with 3000 rows"), "{}", refused.err);
+    assert_eq!(postgres.sql("SELECT COUNT(*) FROM sbtest1").trim(), "3000");
+}
+
+#[test]
+fn tpcc_is_loaded_run_and_consistent() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "tpcc");
+    desk.write("s.toml", &study(&postgres.url(), "kind = \"tpcc\"\nwarehouses = 1", &SHORT.replace("\"500ms\"", "\"2s\"")));
+    // Both check the consistency conditions, the second after the trial.
+    desk.good(&["prepare", "s.toml"]);
+    let ran = desk.good(&["run", "s.toml"]);
+    let record = desk.records("results/s").remove(0);
+    let committed: u64 = record.measured.transactions.values().map(|t| t.committed).sum();
+    assert!(committed > 20, "{ran:#?}");
+    assert!(record.errors.keys().all(|code| code.starts_with("sqlstate 40")), "{:?}", record.errors);
+    assert!(desk.path("results/s/checked").exists(), "{ran:#?}");
+    // Read by the real client: what was paid is in the warehouse and in its districts.
+    let sums = "SELECT SUM(w_ytd) = (SELECT SUM(d_ytd) FROM district), SUM(w_ytd) > 300000 FROM warehouse";
+    assert_eq!(postgres.sql(sums).trim(), "t\tt");
+    let health = "the server is on this machine, and each of its processes counts";
+    assert!(record.target.server_cpu_ns.is_some_and(|ns| ns > 100_000_000), "{health}: {:?}", record.target.server_cpu_ns);
+    assert_eq!(record.target.variables["synchronous_commit"], "on");
+}
+
+/// One hot table, so that deadlocks and their rollbacks are part of what must agree: the increments that were committed are
+/// the updates of k that the table holds.
+#[test]
+fn errors_are_counted_and_nothing_is_committed_by_half() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "storm");
+    let hot = "kind = \"sysbench\"\nscript = \"oltp_write_only\"\ntables = 1\ntable_size = 100";
+    desk.write("s.toml", &study(&postgres.url(), hot, "connections = [32]\nwarmup = \"1s\"\nduration = \"3s\"\ntrials = 1"));
+    desk.good(&["prepare", "s.toml"]);
+    // So many failures are no fair measurement, which the exit code says; the record is kept.
+    let ended = desk.perbuck(&["run", "s.toml"]);
+    assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
+    let record = desk.records("results/s").remove(0);
+    assert!(record.errors.contains_key("sqlstate 40P01"), "{:?}", record.errors);
+    assert!(record.errors.keys().all(|code| code == "sqlstate 40P01" || code == "sqlstate 23505"), "{:?}", record.errors);
+    let whole = record.statements_whole_run;
+    let counters = &record.target.server_counters;
+    // A transaction deletes a row and inserts it again.
+    assert_eq!(postgres.sql("SELECT COUNT(*), COUNT(DISTINCT id) FROM sbtest1").trim(), "100\t100");
+    // What the server counted: the start of each connection is a transaction, and so are the few questions around the load.
+    let (commits, deadlocks) = (counters["xact_commit"] as u64, counters["deadlocks"] as u64);
+    assert!(commits >= whole.commit && commits <= whole.commit + 32 + 20, "{whole:?} {counters:?}");
+    assert_eq!(deadlocks, record.errors["sqlstate 40P01"].count, "{counters:?}");
+    let errors: u64 = record.errors.values().map(|e| e.count).sum();
+    assert_eq!(counters["xact_rollback"] as u64, errors, "{counters:?} {:?}", record.errors);
+}
+
+#[test]
+fn connections_that_are_cut_are_lost_and_opened_again() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "cut");
+    desk.write("s.toml", &study(&postgres.url(), RW, &SHORT.replace("\"100ms\"", "\"1ms\"").replace("\"500ms\"", "\"3s\"")));
+    desk.good(&["prepare", "s.toml"]);
+    let mut child = desk.command(&["run", "s.toml"]).stdout(Stdio::null()).spawn().unwrap();
+    let ours = "FROM pg_stat_activity WHERE datname = 'cut' AND application_name = 'perbuck' AND query LIKE '%sbtest%'";
+    wait_until("the load is under way", || postgres.admin_sql(&format!("SELECT COUNT(*) > 3 {ours}")).trim() == "t");
+    postgres.admin_sql(&format!("SELECT pg_terminate_backend(pid) {ours} LIMIT 2"));
+    assert!(child.wait().unwrap().success());
+    let record = desk.records("results/s").remove(0);
+    let lost: u64 =
+        record.errors.iter().filter(|(code, _)| code.contains("57P01") || code.contains("closed")).map(|(_, e)| e.count).sum();
+    assert_eq!(lost, 2, "{:?}", record.errors);
+    assert!(record.measured.transactions["oltp_read_write"].committed > 20);
+}
+
+#[test]
+fn who_is_not_let_in_is_told_why() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "refusals");
+    let ask = |desk: &Desk, url: &str| {
+        desk.write("s.toml", &study(url, RW, SHORT));
+        desk.perbuck(&["run", "s.toml"])
+    };
+    let strangers = format!("{}?tls=verify-ca&ca={}", postgres.url(), server("PERBUCK_TEST_OTHER_CA"));
+    for (url, password, words) in [
+        (strangers, None, "certificate"),
+        (postgres.url().replace("refusals", "no_such_database"), None, "CREATE DATABASE"),
+        (postgres.url(), Some("sesame-wrong-4711"), "PERBUCK_M_PASSWORD"),
+        (postgres.url(), Some(""), "PERBUCK_M_PASSWORD"),
+    ] {
+        if let Some(password) = password {
+            desk.set("PERBUCK_M_PASSWORD", password);
+        }
+        let refused = ask(&desk, &url);
+        assert_eq!(refused.code, Some(3), "{refused:#?}");
+        assert!(refused.err.contains(words) && !refused.err.contains("sesame"), "{}", refused.err);
+    }
+    desk.set("PERBUCK_M_PASSWORD", &postgres.password);
+    let missing = Desk::perbuck(&desk, &["run", "s.toml"]);
+    assert_eq!(missing.code, Some(0), "{missing:#?}");
+    postgres.sql("DROP TABLE sbtest2");
+    desk.write("t.toml", &study(&postgres.url(), RW, SHORT).replace("name = \"s\"", "name = \"t\""));
+    let vanished = desk.perbuck(&["run", "t.toml"]);
+    assert_eq!(vanished.code, Some(1), "{vanished:#?}");
+    assert!(vanished.err.contains("sbtest2") && vanished.err.contains("perbuck prepare"), "{}", vanished.err);
+}
