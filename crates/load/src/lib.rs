@@ -9,6 +9,7 @@ pub mod connection;
 pub mod driver;
 pub mod error;
 pub mod executor;
+pub mod gaps;
 pub mod limit;
 pub mod loader;
 pub mod pace;

@@ -230,7 +230,9 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     /// Lets the terminal send what it still holds, and closes the connection.
     async fn end(&self, mut terminal: W::Terminal, mut connection: Connection<D::Session>) -> Result<(), RunError> {
         let sent = terminal.finish(&mut connection).await;
-        connection.take_counts().add_to(&mut self.common.recorder.borrow_mut().stray);
+        // Where the transactions were limited, this is still within the window.
+        let now_ns = self.common.window.now_ns();
+        self.common.recorder.borrow_mut().sent_behind(&connection.take_counts(), now_ns);
         if let Err(error) = sent {
             self.common.recorder.borrow_mut().error(&error);
             return Err(RunError::Fatal(error));

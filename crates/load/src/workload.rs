@@ -68,7 +68,7 @@ pub trait Terminal: 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Sends what it still holds back, after its last transaction; belongs to the whole run and to no transaction.
+    /// Sends what it still holds back, after its last transaction; counts where it ends, and belongs to no transaction.
     ///
     /// # Errors
     /// The server's answer; it ends the run, since transactions that counted are lost then.

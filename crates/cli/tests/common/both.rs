@@ -175,8 +175,10 @@ impl<D: Driver> Both<D> {
         let outcome = self.ours(options, connections, events, seed).unwrap_or_else(|e| panic!("{options:?}: {e}"));
         let record = &outcome.measured.transactions[options.script.name()];
         assert_eq!((record.committed, record.failed), (events, 0), "{:?} {:?}", options.script, outcome.errors);
-        let whole = outcome.statements_whole_run;
-        [whole.read, whole.write, whole.other]
+        // The window ends with the last event, so that it is the whole run.
+        let counts = outcome.measured.statements;
+        assert_eq!(counts, outcome.statements_whole_run);
+        [counts.read, counts.write, counts.other]
     }
 
     /// What our checks of these data find.

@@ -12,7 +12,8 @@ use perbuck_core::run_record::{
 use crate::arrivals::DueCounter;
 use crate::collector::Collector;
 use crate::executor::{TrialOutcome, TrialSpec, phase_ends};
-use crate::recorder::{ErrorCounts, Quiet, Recorder, common_gaps, waited_for};
+use crate::gaps::{Quiet, common_gaps, waited_for};
+use crate::recorder::{ErrorCounts, Recorder};
 use crate::shift::WorkerOutcome;
 use crate::totals::Totals;
 use crate::window::SECOND_NS;

@@ -2,6 +2,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::gaps::{common_gaps, waited_for};
 use crate::window::SECOND_NS;
 
 fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {

@@ -105,7 +105,9 @@ impl Ids {
             Distribution::Pareto { h } => Shape::Pareto { power: h.ln() / (1.0 - h).ln() },
             Distribution::Zipfian { exponent } => Shape::Zipfian(Zipfian::new(n, exponent)),
         };
-        Self { first, n, shape, scramble: scrambled.then(|| Scramble::new(n)) }
+        // Even draws stay even however they are moved.
+        let scramble = (scrambled && law != Distribution::Uniform).then(|| Scramble::new(n));
+        Self { first, n, shape, scramble }
     }
 
     /// The next id.

@@ -43,6 +43,8 @@ impl Scramble {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn is_bijection(n: u64) -> bool {
@@ -59,6 +61,15 @@ mod tests {
         assert!((1..=300).all(is_bijection));
         for n in [1_023, 1_024, 1_025, 65_536, 65_537, 100_003] {
             assert!(is_bijection(n), "{n}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_places_of_any_table_meet(n in 2..=1u64 << 32, a in any::<u64>(), b in any::<u64>()) {
+            let (scramble, a, b) = (Scramble::new(n), a % n, b % n);
+            prop_assert!(scramble.of(a) < n);
+            prop_assert_eq!(scramble.of(a) == scramble.of(b), a == b);
         }
     }
 
