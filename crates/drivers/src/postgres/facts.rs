@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use perbuck_load::driver::{Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
+use super::login::APPLICATION;
 use super::session::PostgresSession;
 
 /// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
@@ -99,6 +101,10 @@ const COUNTERS: &[&str] = &[
     "xact_rollback",
 ];
 
+/// How often it is looked whether processes have ended, and how long they may take.
+const LOOK: Duration = Duration::from_millis(5);
+const LEAVE: Duration = Duration::from_millis(500);
+
 pub(super) async fn facts(session: &mut PostgresSession) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT version(), pg_backend_pid()", &mut rows).await?;
@@ -130,6 +136,7 @@ async fn encryption(session: &mut PostgresSession) -> Result<String, DriverError
 
 pub(super) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<String, i64>, DriverError> {
     let mut rows = Rows::default();
+    until_others_are_gone(session, &mut rows).await?;
     let columns: Vec<String> = COUNTERS.iter().map(|name| format!("{name}::bigint")).collect();
     let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
     session.query(&sql, &mut rows).await?;
@@ -142,6 +149,27 @@ pub(super) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
         }
     }
     Ok(counters)
+}
+
+/// A process of the server reports what it counted when it ends, which is some time after its client took leave: waits for
+/// those that served us, as long as they become fewer. Others, such as those that a pooler keeps, are waited for once.
+async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -> Result<(), DriverError> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user \
+         AND application_name = '{APPLICATION}' AND pid <> pg_backend_pid()"
+    );
+    let (mut left, mut waited) = (i64::MAX, Duration::ZERO);
+    while waited < LEAVE {
+        session.query(&sql, rows).await?;
+        let now = rows.int(0, 0)?;
+        if now == 0 {
+            break;
+        }
+        waited = if now < left { Duration::ZERO } else { waited + LOOK };
+        left = now;
+        perbuck_event::sleep(LOOK).await;
+    }
+    Ok(())
 }
 
 /// The server's first process, the parent of the one that serves us, where both are seen to be what they should. In a

@@ -17,6 +17,8 @@ use crate::net::{Malformed, printable};
 use crate::secret::Secret;
 use crate::target::{ServerTarget, TlsMode};
 
+/// What we are called in the server's lists.
+pub(super) const APPLICATION: &str = "perbuck";
 /// Version 3.0.
 const PROTOCOL_VERSION: u32 = 3 << 16;
 /// The number that stands for a version where TLS is asked for.
@@ -44,7 +46,7 @@ pub(super) async fn login(
             ("database", &*target.database),
             ("client_encoding", "UTF8"),
             ("standard_conforming_strings", "on"),
-            ("application_name", "perbuck"),
+            ("application_name", APPLICATION),
         ];
         for text in parameters.iter().flat_map(|(name, value)| [name, value]) {
             put_text(out, text.as_bytes());

@@ -282,9 +282,7 @@ impl Session for PostgresSession {
         // The server may be gone already, and then there is nobody to take leave of.
         if let Ok(out) = self.wire.command() {
             put_message(out, b'X', |_| {});
-            if self.wire.send().await.is_ok() {
-                self.wire.farewell().await;
-            }
+            let _ = self.wire.send().await;
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::future::poll_fn;
 use std::ops::{Deref, DerefMut};
-use std::task::{Poll, ready};
 use std::time::Duration;
 
 use perbuck_load::error::DriverError;
@@ -13,8 +12,6 @@ use crate::net::Malformed;
 use crate::net::link::Link;
 
 const PROTOCOL: &str = "PostgreSQL";
-/// How long the end of a connection is waited for.
-const FAREWELL: Duration = Duration::from_millis(500);
 
 /// One connection at the level of messages.
 pub(super) struct Wire {
@@ -124,20 +121,6 @@ impl Wire {
     #[inline]
     pub(super) fn body(&self, message: &Message) -> &[u8] {
         self.link.inbox.get(&message.body)
-    }
-
-    /// Waits until the server has closed the connection, for a moment. A server process ends by reporting what it counted,
-    /// and closes last: after that its counters are whole.
-    pub(super) async fn farewell(&mut self) {
-        let closed = poll_fn(|_| {
-            while ready!(self.link.poll_receive()).is_ok() {
-                self.link.inbox.take_all();
-            }
-            Poll::Ready(())
-        });
-        let limit = perbuck_event::now() + FAREWELL;
-        // A pooler keeps the process behind it, and somebody who closes a thousand connections waits for no one.
-        let _ = perbuck_event::timeout_at(limit, closed).await;
     }
 
     /// The error in an ErrorResponse. The connection goes on after it, unless it says that it does not.
