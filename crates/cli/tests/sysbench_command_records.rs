@@ -79,6 +79,7 @@ fn runs_of_one_command_line_are_trials_of_one_study_and_databases_its_contenders
     for part in ["started one by one", "up to 3 times", "a measured window of 1 s"] {
         assert!(report.contains(part), "{part}: {report}");
     }
+    assert!(!report.contains("Rows of each table"), "nobody counted them: {report}");
     // Other parameters are another study; the same one under another name is another contender.
     good(on_sqlite(&desk, &["--sqlite-db=a.db", "--threads=2", "run"]));
     assert_eq!(std::fs::read_dir(desk.path("results/sysbench")).unwrap().count(), 2);

@@ -176,7 +176,8 @@ impl Session<'_> {
         let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
         let metric = study.workload(&hunt.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
         let (key, spec, parameters) = (hunt.key(probe), hunt.spec(probe), plan.parameters());
-        let task = Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before };
+        let task =
+            Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before: Some(rows_before) };
         let rate = thousands(u64::from(probe.rate_per_s));
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
         let progress = &mut self.progress;

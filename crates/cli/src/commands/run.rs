@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         let plan = &self.inputs.plans[index % study.workloads.len()];
         let metric = study.workload(&key.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
         let (spec, parameters) = (trial::spec(study, key), plan.parameters());
-        let task = Task { key, spec, position, stage, parameters, metric, data, rows_before };
+        let task = Task { key, spec, position, stage, parameters, metric, data, rows_before: Some(rows_before) };
         let left = clock_text(trial_time(study) * left as u32);
         let head = format!("[{}/{of}] {}", position + 1, key.title());
         let progress = &mut self.progress;

@@ -31,7 +31,10 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if !all.records.is_empty() {
         blocks.extend(machine_time(all));
         blocks.extend(errors(all));
-        blocks.push(Block::Folded("Rows of each table before and after the trials".to_owned(), vec![Block::Table(rows(all))]));
+        let rows = rows(all);
+        let title = "Rows of each table before and after the trials".to_owned();
+        // `perbuck sysbench` counts none.
+        blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
         blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
     }
     blocks

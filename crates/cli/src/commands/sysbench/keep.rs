@@ -57,9 +57,9 @@ fn place(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 ///
 /// # Errors
 /// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
-pub(super) fn check(results: &Path, frame: &Frame, asked: Option<&str>, made: &str, address: &str) -> Result<(), CliError> {
+pub(super) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -> Result<(), CliError> {
     let (members, _) = known(&results.join(&frame.name))?;
-    let member = place(&members, asked, made, address)?;
+    let member = place(&members, Some(asked), asked, address)?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);
@@ -90,16 +90,22 @@ pub(super) fn keep(
         let message = format!("{} holds {TRIALS} runs of this command line already", store.root().display());
         return Err(CliError::new(Exit::Refused, message, "name another folder with --results"));
     };
+    let position = members.iter().map(|m| runs_of(&store, &record.key, &m.name)).sum();
     if !members.contains(&member) {
         members.push(member);
     }
     let inputs = frame.inputs(&members, trials.max(key.trial))?;
     let fingerprint = inputs.study.fingerprint_alone(&key.contender).unwrap_or_default();
     store.keep(&inputs)?;
-    let position = members.len() as u32 * (key.trial - 1);
     record = RunRecord { study: frame.name.clone(), study_fingerprint: fingerprint, key, position, ..record };
     store.write(&record)?;
     Ok(store.root().join(record.key.path()).display().to_string())
+}
+
+/// How many runs of a database the folder holds.
+fn runs_of(store: &Store, key: &TrialKey, contender: &str) -> u32 {
+    let key = |trial| TrialKey { contender: contender.to_owned(), trial, ..key.clone() };
+    (1..=TRIALS).take_while(|trial| store.has(&key(*trial))).count() as u32
 }
 
 #[cfg(test)]

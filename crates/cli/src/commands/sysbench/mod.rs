@@ -20,7 +20,6 @@ mod tally;
 mod target;
 mod text;
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use perbuck_core::units::Seed;
@@ -149,8 +148,9 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let frame = Frame::new(&checked, settings);
     let made = target::contender_name(&target);
     let name = settings.contender.clone().unwrap_or_else(|| made.clone());
-    if let (Order::Run, Some(results)) = (order, &settings.results) {
-        keep::check(results, &frame, settings.contender.as_deref(), &made, &target.address())?;
+    // A name made of an address never collides.
+    if let (Order::Run, Some(results), Some(asked)) = (order, &settings.results, &settings.contender) {
+        keep::check(results, &frame, asked, &target.address())?;
     }
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
@@ -220,9 +220,7 @@ impl Work<'_> {
     /// The figures are printed, and only their record could not be kept. Whoever asked for the folder must know by the exit
     /// code; a script of sysbench that runs where nothing can be written goes on.
     fn unrecorded(&self, error: CliError) -> Result<(), End> {
-        let default =
-            Path::new(settings::text(&Given::default(), "results")) == self.settings.results.as_deref().unwrap_or(Path::new(""));
-        if !default {
+        if self.settings.results_asked {
             return Err(End::Failed(error));
         }
         say(&format!(

@@ -91,6 +91,8 @@ pub(super) struct Settings {
     pub(super) as_text: bool,
     /// Folder of all records; `None` writes none.
     pub(super) results: Option<PathBuf>,
+    /// Whether somebody named it.
+    pub(super) results_asked: bool,
     /// The name of the database in the records.
     pub(super) contender: Option<String>,
     /// Load threads.
@@ -134,6 +136,7 @@ impl Settings {
             ignored: ignored(given)?,
             as_text: ps_mode(given)?,
             results: results(given),
+            results_asked: given.has("results"),
             contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
             workers: count(given, "workers")?,
         })
