@@ -4,5 +4,6 @@ pub mod mysql;
 mod net;
 pub mod postgres;
 pub mod secret;
+mod sql;
 pub mod sqlite;
 pub mod target;

@@ -6,10 +6,10 @@ mod mysql_support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mysql_support::{SERVERS, bound, cells, error_of, prepare_read, root, root_driver, run, select};
+use mysql_support::{SERVERS, bound, cells, deadlock, error_of, prepare_read, root, root_driver, run, select};
 use perbuck_drivers::mysql::MysqlSession;
-use perbuck_event::{TaskSet, block_on};
-use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
+use perbuck_event::block_on;
+use perbuck_load::driver::{BulkTable, Driver, Effect, Session, SessionId};
 use perbuck_load::error::{ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
@@ -209,31 +209,12 @@ fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
 fn a_deadlock_may_be_tried_again() {
     block_on(async {
         for server in SERVERS {
-            let driver = root_driver(server, "");
-            let mut one = driver.connect(SessionId(0)).await.unwrap();
-            let mut two = driver.connect(SessionId(1)).await.unwrap();
-            let name = table(&mut one, "deadlock", "id int PRIMARY KEY, v int").await;
-            run(&mut one, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
-            for (session, id) in [(&mut one, 1), (&mut two, 2)] {
-                session.begin(Access::Write).await.unwrap();
-                run(session, &format!("UPDATE {name} SET v = 1 WHERE id = {id}")).await;
-            }
-            let mut both = TaskSet::default();
-            for (mut session, other) in [(one, 2), (two, 1)] {
-                let sql = format!("UPDATE {name} SET v = 2 WHERE id = {other}");
-                both.spawn(async move {
-                    let result = session.query(&sql, &mut Rows::default()).await;
-                    session.rollback().await.unwrap();
-                    (session, result)
-                });
-            }
-            let (mut one, a) = both.next().await.unwrap();
-            let (_two, b) = both.next().await.unwrap();
-            let error = a.and(b).unwrap_err();
+            let mut admin = root(server, "").await;
+            let name = table(&mut admin, "deadlock", "id int PRIMARY KEY, v int").await;
+            run(&mut admin, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
+            let error = deadlock(root(server, "").await, root(server, "").await, &name).await;
             assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Mysql(1213)), "{error}");
-            // Rolling back where nothing is open does nothing.
-            one.rollback().await.unwrap();
-            run(&mut one, &format!("DROP TABLE {name}")).await;
+            run(&mut admin, &format!("DROP TABLE {name}")).await;
         }
     })
     .unwrap();

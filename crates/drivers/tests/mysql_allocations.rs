@@ -3,48 +3,27 @@
 
 mod mysql_support;
 
-use std::sync::Arc;
-
-use mysql_support::{root, run};
+use mysql_support::{root, run, transactions};
 use perbuck_event::block_on;
-use perbuck_load::driver::{Access, Session};
-use perbuck_load::statement::{Catalogue, Verb};
-use perbuck_load::values::{Params, Rows};
 
-/// Runs so many transactions on a session of their own; returns how often memory was allocated.
-fn transactions(count: i64) -> u64 {
-    let work = async {
-        let mut session = root("PERBUCK_TEST_MARIADB", "tls=disabled").await;
-        let mut catalogue = Catalogue::default();
-        let read = catalogue.add_read("SELECT c FROM allocation_test WHERE id BETWEEN ? AND ?");
-        let counted = catalogue.add(Verb::Select, "SELECT c FROM allocation_test WHERE id >= ?");
-        let update = catalogue.add(Verb::Update, "UPDATE allocation_test SET k = k + 1 WHERE id = ?");
-        session.prepare(&Arc::new(catalogue)).await.unwrap();
-        let (mut params, mut rows) = (Params::default(), Rows::default());
-        for i in 0..count {
-            session.begin(Access::Write).await.unwrap();
-            params.clear().int(i % 100).int(i % 100 + 99);
-            session.execute(read, &params, &mut rows).await.unwrap();
-            params.clear().int(1);
-            session.execute(counted, &params, &mut rows).await.unwrap();
-            assert_eq!(rows.len(), 200);
-            params.clear().int(7);
-            session.execute(update, &params, &mut rows).await.unwrap();
-            session.commit().await.unwrap();
-        }
-    };
+const SERVER: &str = "PERBUCK_TEST_MARIADB";
+
+/// How often memory is allocated by so many transactions on a session of their own.
+fn allocations(count: i64) -> u64 {
+    let work = async { transactions(root(SERVER, "tls=disabled").await, "allocation_test", count).await };
     allocation_counter::measure(|| block_on(work).unwrap()).count_total
 }
 
 #[test]
 fn more_statements_need_no_more_allocations() {
     block_on(async {
-        let mut session = root("PERBUCK_TEST_MARIADB", "tls=disabled").await;
-        run(&mut session, "CREATE OR REPLACE TABLE allocation_test (id int PRIMARY KEY, k int DEFAULT 0, c char(120))").await;
+        let mut session = root(SERVER, "tls=disabled").await;
+        let columns = "id int PRIMARY KEY, k int DEFAULT 0, d decimal(12,2), c char(120)";
+        run(&mut session, &format!("CREATE OR REPLACE TABLE allocation_test ({columns})")).await;
         run(&mut session, "INSERT INTO allocation_test (id, c) SELECT seq, REPEAT('x', 120) FROM seq_1_to_200").await;
     })
     .unwrap();
-    let (few, many) = (transactions(50), transactions(1050));
+    let (few, many) = (allocations(50), allocations(1050));
     // 5,000 statements more; what is left over is the server's: answers that arrive in other portions.
     assert!(many <= few + 5, "{few} allocations, then {many}");
 }

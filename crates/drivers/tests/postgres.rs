@@ -6,12 +6,12 @@ mod postgres_support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use perbuck_event::{TaskSet, block_on};
-use perbuck_load::driver::{Access, Driver, Effect, Session, SessionId};
+use perbuck_event::block_on;
+use perbuck_load::driver::{Access, Effect, Session};
 use perbuck_load::error::{ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
-use postgres_support::{admin, bound, cells, error_of, owner, owner_driver, prepare_read, run, select, state, table};
+use postgres_support::{admin, bound, cells, deadlock, error_of, owner, prepare_read, run, select, state, table};
 
 const TYPES: [(&str, &str, &str); 19] = [
     ("smallint", "-32768", "-32768"),
@@ -146,29 +146,12 @@ fn large_values_go_both_ways() {
 #[test]
 fn a_deadlock_may_be_tried_again() {
     block_on(async {
-        let driver = owner_driver("");
-        let mut one = driver.connect(SessionId(0)).await.unwrap();
-        let mut two = driver.connect(SessionId(1)).await.unwrap();
-        let name = table(&mut one, "deadlock", "id int PRIMARY KEY, v int").await;
-        run(&mut one, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
-        for (session, id) in [(&mut one, 1), (&mut two, 2)] {
-            session.begin(Access::Write).await.unwrap();
-            run(session, &format!("UPDATE {name} SET v = 1 WHERE id = {id}")).await;
-        }
-        let mut both = TaskSet::default();
-        for (mut session, other) in [(one, 2), (two, 1)] {
-            let sql = format!("UPDATE {name} SET v = 2 WHERE id = {other}");
-            both.spawn(async move {
-                let result = session.query(&sql, &mut Rows::default()).await;
-                session.rollback().await.unwrap();
-                (session, result)
-            });
-        }
-        let (mut one, a) = both.next().await.unwrap();
-        let (_two, b) = both.next().await.unwrap();
-        let error = a.and(b).unwrap_err();
+        let mut session = owner("").await;
+        let name = table(&mut session, "deadlock", "id int PRIMARY KEY, v int").await;
+        run(&mut session, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
+        let error = deadlock(owner("").await, owner("").await, &name).await;
         assert_eq!((error.class, error.code), (ErrorClass::Retry, state(b"40P01")), "{error}");
-        run(&mut one, &format!("DROP TABLE {name}")).await;
+        run(&mut session, &format!("DROP TABLE {name}")).await;
     })
     .unwrap();
 }

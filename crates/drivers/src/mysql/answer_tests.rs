@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::MysqlSession;
 use super::canned::Answers;
-use crate::net::test_support::cases;
+use crate::net::test_support::{cases, mangled};
 
 /// `c char(120)`, as MariaDB describes it.
 const COLUMN: &[u8] = b"\x03def\x04test\x07sbtest1\x07sbtest1\x01c\x01c\x0c\x2d\x00\xe0\x01\x00\x00\xfe\x01\x10\x00\x00\x00";
@@ -91,21 +91,7 @@ fn mutilated() -> impl Strategy<Value = Vec<u8>> {
         all
     });
     let parts = prop_oneof![prop::collection::vec(part, 0..12), honest];
-    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
-    (parts, changes, prop::option::weighted(0.2, any::<prop::sample::Index>())).prop_map(|(parts, changes, cut)| {
-        let all: Vec<&[u8]> = parts.iter().map(Vec::as_slice).collect();
-        let mut bytes = packets(&all);
-        for (at, value) in changes {
-            if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = value;
-            }
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len() + 1));
-        }
-        bytes
-    })
+    mangled(parts.prop_map(|parts| packets(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>())))
 }
 
 proptest! {

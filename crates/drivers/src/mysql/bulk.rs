@@ -5,9 +5,10 @@ use perbuck_load::driver::{BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::{Params, Rows, Value};
 
-use super::literals::{put_literal, put_name};
+use super::literals::put_literal;
 use super::packets::status;
 use super::session::MysqlSession;
+use crate::sql::put_name;
 
 /// A longer statement is no faster, and delays everything else on the server.
 const STATEMENT_BYTES: usize = 512 * 1024;
@@ -97,10 +98,10 @@ fn fatal(word: &'static str, message: String) -> DriverError {
 /// `INSERT INTO … (…) VALUES `.
 fn head(table: &BulkTable) -> Vec<u8> {
     let mut out = b"INSERT INTO ".to_vec();
-    put_name(&mut out, &table.name);
+    put_name(&mut out, &table.name, b'`');
     for (i, column) in table.columns.iter().enumerate() {
         out.extend_from_slice(if i == 0 { b" (" } else { b", " });
-        put_name(&mut out, column);
+        put_name(&mut out, column, b'`');
     }
     out.extend_from_slice(b") VALUES ");
     out

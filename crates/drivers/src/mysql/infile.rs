@@ -8,10 +8,10 @@ use perbuck_load::driver::{BulkTable, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::{Params, Rows, Value, write_decimal};
 
-use super::literals::put_name;
 use super::session::{MysqlSession, command};
 use crate::net::reader::Reader;
 use crate::net::{Malformed, Parsed};
+use crate::sql::put_name;
 
 /// Rows are sent in packets of about this size, which the processor's caches hold.
 const PACKET_BYTES: usize = 256 * 1024;
@@ -101,7 +101,7 @@ fn takes_no_file(error: &DriverError) -> bool {
 /// characters where it looks for tabs; columns still take only what is text in their own character set.
 fn put_load_data(out: &mut Vec<u8>, table: &BulkTable) {
     out.extend_from_slice(b"LOAD DATA LOCAL INFILE 'perbuck' INTO TABLE ");
-    put_name(out, &table.name);
+    put_name(out, &table.name, b'`');
     out.extend_from_slice(
         b" CHARACTER SET binary FIELDS TERMINATED BY 0x09 ENCLOSED BY '' ESCAPED BY 0x5C LINES TERMINATED BY 0x0A (",
     );
@@ -109,7 +109,7 @@ fn put_load_data(out: &mut Vec<u8>, table: &BulkTable) {
         if i > 0 {
             out.extend_from_slice(b", ");
         }
-        put_name(out, column);
+        put_name(out, column, b'`');
     }
     out.push(b')');
 }

@@ -2,6 +2,8 @@
 
 use perbuck_load::values::{Value, write_decimal};
 
+use crate::sql::{quoted_length, until};
+
 /// Appends `value` as a literal. With `no_backslash` (sql_mode NO_BACKSLASH_ESCAPES) a backslash is a letter like any
 /// other, and escaping by one would open the string. The character set of the connection is utf8mb4, in which no byte
 /// of a longer character looks like a quote.
@@ -36,18 +38,6 @@ fn put_string(out: &mut Vec<u8>, text: &[u8], no_backslash: bool) {
     out.push(b'\'');
 }
 
-/// Appends a name in backquotes.
-pub(super) fn put_name(out: &mut Vec<u8>, name: &str) {
-    out.push(b'`');
-    for byte in name.bytes() {
-        if byte == b'`' {
-            out.push(b'`');
-        }
-        out.push(byte);
-    }
-    out.push(b'`');
-}
-
 /// Where the `?` of parameters stand, which is outside of strings, names and comments.
 pub(super) fn placeholders(sql: &str, no_backslash: bool) -> Vec<usize> {
     let bytes = sql.as_bytes();
@@ -70,22 +60,6 @@ pub(super) fn placeholders(sql: &str, no_backslash: bool) -> Vec<usize> {
         };
     }
     found
-}
-
-fn quoted_length(text: &[u8], quote: u8, backslash: bool) -> usize {
-    let mut at = 1;
-    while let Some(byte) = text.get(at) {
-        at += if *byte == b'\\' && backslash { 2 } else { 1 };
-        // A doubled quote ends one string and begins the next, which comes to the same.
-        if *byte == quote {
-            break;
-        }
-    }
-    at.min(text.len())
-}
-
-fn until(text: &[u8], end: &[u8]) -> usize {
-    text.windows(end.len()).position(|w| w == end).map_or(text.len(), |at| at + end.len())
 }
 
 /// Appends `sql` with the values in the places; `None` where their numbers differ.
@@ -154,7 +128,7 @@ mod tests {
     #[test]
     fn names_are_quoted() {
         let mut out = Vec::new();
-        put_name(&mut out, "a`b");
+        crate::sql::put_name(&mut out, "a`b", b'`');
         assert_eq!(out, b"`a``b`");
     }
 

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
 use crate::net::certificates::config;
-use crate::net::reach::in_time;
+use crate::net::reach::{in_time, on_a_session};
 use crate::secret::Secret;
 use crate::target::ServerTarget;
 
@@ -96,16 +96,10 @@ impl Driver for MysqlDriver {
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        let mut session = self.connect(SessionId(0)).await?;
-        let facts = facts::facts(&mut session).await;
-        session.close().await;
-        facts
+        on_a_session(self, facts::facts).await
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        let mut session = self.connect(SessionId(0)).await?;
-        let counters = facts::counters(&mut session).await;
-        session.close().await;
-        counters
+        on_a_session(self, facts::counters).await
     }
 }

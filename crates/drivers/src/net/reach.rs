@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use perbuck_load::driver::SessionId;
+use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::target::{ServerTarget, host_text};
@@ -28,4 +28,15 @@ pub(crate) async fn in_time<S>(
             Err(DriverError::client(ErrorClass::Lost, "timeout", message))
         }
     }
+}
+
+/// Asks something on a session of its own.
+pub(crate) async fn on_a_session<D: Driver, T>(
+    driver: &D,
+    ask: impl AsyncFnOnce(&mut D::Session) -> Result<T, DriverError>,
+) -> Result<T, DriverError> {
+    let mut session = driver.connect(SessionId(0)).await?;
+    let answer = ask(&mut session).await;
+    session.close().await;
+    answer
 }

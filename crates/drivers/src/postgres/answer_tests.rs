@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::canned::{self, Answers};
 use super::hostile_tests::{COLUMNS, READY, message};
-use crate::net::test_support::cases;
+use crate::net::test_support::{cases, mangled};
 
 const BOUND: &[u8] = b"2\0\0\0\x04";
 const NOTICE: &[u8] = b"N\0\0\0\x10VNOTICE\0Mx\0\0";
@@ -142,20 +142,7 @@ fn mutilated() -> impl Strategy<Value = Vec<u8>> {
         parts
     });
     let parts = prop_oneof![prop::collection::vec(part, 0..12), honest];
-    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
-    (parts, changes, prop::option::weighted(0.2, any::<prop::sample::Index>())).prop_map(|(parts, changes, cut)| {
-        let mut bytes = parts.concat();
-        for (at, value) in changes {
-            if !bytes.is_empty() {
-                let at = at.index(bytes.len());
-                bytes[at] = value;
-            }
-        }
-        if let Some(cut) = cut {
-            bytes.truncate(cut.index(bytes.len() + 1));
-        }
-        bytes
-    })
+    mangled(parts.prop_map(|parts| parts.concat()))
 }
 
 proptest! {

@@ -6,6 +6,7 @@ use perbuck_load::values::{Params, Rows, Value, write_decimal};
 
 use super::messages::{put_message, set_length};
 use super::session::{PostgresSession, What};
+use crate::sql::put_name;
 
 /// A message of data ends with the row in which it exceeds this.
 const DATA_BYTES: usize = 64 * 1024;
@@ -55,10 +56,10 @@ fn affected(result: Result<Effect, DriverError>) -> Result<u64, DriverError> {
 /// `COPY "t" ("a", "b") FROM STDIN`: names are in quotes, so that none is taken for a word of SQL.
 fn command(verb: &[u8], table: &BulkTable, end: &[u8]) -> Vec<u8> {
     let mut out = verb.to_vec();
-    put_name(&mut out, &table.name);
+    put_name(&mut out, &table.name, b'"');
     for (i, column) in table.columns.iter().enumerate() {
         out.extend_from_slice(if i == 0 { b" (" } else { b", " });
-        put_name(&mut out, column);
+        put_name(&mut out, column, b'"');
     }
     out.extend_from_slice(end);
     out
@@ -90,17 +91,6 @@ fn put_values<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = Value<'a>>, wid
         }
     }
     out.push(b')');
-}
-
-fn put_name(out: &mut Vec<u8>, name: &str) {
-    out.push(b'"');
-    for byte in name.bytes() {
-        if byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(byte);
-    }
-    out.push(b'"');
 }
 
 /// Appends the rows as messages of data, in the text format: values end with a tab, rows with a newline.

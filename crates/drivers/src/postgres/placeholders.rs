@@ -1,5 +1,7 @@
 //! Statements come with `?` for each parameter; PostgreSQL wants `$1`, `$2` … ("Lexical Structure").
 
+use crate::sql::{quoted_length, until};
+
 /// The statement with numbered parameters. A `?` within a string, a name or a comment stays. The operators of PostgreSQL
 /// that are written with a `?` cannot be used by a statement with such parameters.
 pub(super) fn numbered(sql: &str) -> String {
@@ -35,22 +37,6 @@ fn escapes(bytes: &[u8], at: usize) -> bool {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
-}
-
-fn quoted_length(text: &[u8], quote: u8, backslash: bool) -> usize {
-    let mut at = 1;
-    while let Some(byte) = text.get(at) {
-        at += if *byte == b'\\' && backslash { 2 } else { 1 };
-        // A doubled quote ends one string and begins the next, which comes to the same.
-        if *byte == quote {
-            break;
-        }
-    }
-    at.min(text.len())
-}
-
-fn until(text: &[u8], end: &[u8]) -> usize {
-    text.windows(end.len()).position(|w| w == end).map_or(text.len(), |at| at + end.len())
 }
 
 /// Comments of this kind nest.
