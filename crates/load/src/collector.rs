@@ -137,8 +137,9 @@ impl<'a> Collector<'a> {
         self.start.give(None);
         let Some(window) = self.window else { return Err(RunError::Interrupted) };
         self.edges.pass_all(self.observer);
-        // A run with a limit of transactions may have ended long before its time; nothing is to be shown of the rest.
-        let until = if self.spec.max_events.is_some() { window.now_ns().saturating_add(PATIENCE_NS) } else { i64::MAX };
+        // A run that was limited, stopped or failed may have ended years before its time; there is nothing to show of those.
+        let now_ns = window.now_ns();
+        let until = if now_ns < window.length_ns { now_ns.saturating_add(PATIENCE_NS) } else { i64::MAX };
         self.show(&window, until);
         Ok(())
     }

@@ -96,3 +96,14 @@ fn a_workload_may_ask_for_new_connections() {
     assert!((all / 10).abs_diff(outcome.health.reconnects) <= 2, "{all} and {}", outcome.health.reconnects);
     assert_eq!((outcome.health.connections_lost, outcome.errors.len()), (0, 0));
 }
+
+#[test]
+fn a_run_without_a_limit_that_fails_ends_at_once() {
+    let failing = vec![(500, SimDriver::error(ErrorClass::Fatal, 1146))];
+    let spec = TrialSpec { duration_ns: 100 * 365 * 86_400 * 1_000_000_000, ..spec(2) };
+    let mut seconds = 0;
+    let driver = SimDriver { failing, ..SimDriver::default() };
+    let outcome = simulate_with(&spec, driver, &TwoSelects::new(), &mut |_| seconds += 1);
+    assert!(matches!(outcome, Err(RunError::Fatal(_))), "{outcome:?}");
+    assert!(seconds <= 2, "{seconds}");
+}
