@@ -3,14 +3,13 @@
 //! form beside its code.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use std::collections::BTreeMap;
+mod common;
+
 use std::process::Command;
 
+use common::both::{Words, options};
 use perbuck_core::rng::OpRng;
-use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
-use perbuck_workloads::params::Reader;
-use perbuck_workloads::sysbench::{Options, option_value};
 
 const DRAWS: u32 = 1_000_000;
 
@@ -28,11 +27,11 @@ end
 "#;
 
 /// What the real program draws of `1..=last` with these options, by id.
-fn theirs(last: usize, options: &[(&str, &str)]) -> Vec<u32> {
+fn theirs(last: usize, words: Words<'_>) -> Vec<u32> {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("draws.lua");
     std::fs::write(&script, SCRIPT).unwrap();
-    let given = options.iter().map(|(name, value)| format!("--{}={value}", name.replace('_', "-")));
+    let given = words.iter().map(|(name, value)| format!("--{}={value}", name.replace('_', "-")));
     let run = Command::new("sysbench")
         .arg(&script)
         .args(given)
@@ -50,17 +49,9 @@ fn theirs(last: usize, options: &[(&str, &str)]) -> Vec<u32> {
 }
 
 /// What we draw of them, each id by the stream of an operation of its own.
-fn ours(last: usize, options: &[(&str, &str)]) -> Vec<u32> {
+fn ours(last: usize, words: Words<'_>) -> Vec<u32> {
     let size = last.to_string();
-    let all = options.iter().copied().chain([("table_size", size.as_str())]);
-    let located = |(name, value): (&str, &str)| {
-        let value = option_value(name, value).unwrap_or(Scalar::Text(value.to_owned()));
-        (name.to_owned(), Located { value, line: 1 })
-    };
-    let parameters: BTreeMap<String, Located<Scalar>> = all.map(located).collect();
-    let mut reader = Reader::new(&parameters);
-    let ids = Options::read(&mut reader).ids();
-    reader.finish().unwrap();
+    let ids = options("oltp_read_write", &[words, &[("table_size", size.as_str())]].concat()).ids();
     let mut counts = vec![0; last];
     for sequence in 0..u64::from(DRAWS) {
         counts[ids.draw(&mut OpRng::at(Seed(12), 3, sequence)) as usize - 1] += 1;
@@ -88,7 +79,7 @@ fn difference(a: &[u32], b: &[u32]) -> f64 {
 
 #[test]
 fn ids_are_drawn_as_by_the_real_program() {
-    let cases: [(usize, &[(&str, &str)]); 11] = [
+    let cases: [(usize, Words<'_>); 11] = [
         (10_000, &[("rand_type", "uniform")]),
         (7, &[("rand_type", "uniform")]),
         (10_000, &[("rand_type", "gaussian")]),
@@ -104,7 +95,6 @@ fn ids_are_drawn_as_by_the_real_program() {
     for (last, options) in cases {
         let same: Vec<(&str, &str)> = options.iter().copied().chain([("compat", "sysbench-1.0")]).collect();
         let difference = difference(&theirs(last, options), &ours(last, &same));
-        println!("{last} ids, {options:?}: {difference:.3} of the limit");
         assert!(difference < 1.0, "{last} ids, {options:?}: {difference} times the limit");
     }
 }

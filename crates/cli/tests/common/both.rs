@@ -181,8 +181,8 @@ impl<D: Driver> Both<D> {
         [counts.read, counts.write, counts.other]
     }
 
-    /// What our checks of these data find.
-    pub fn checks(&self, options: &Options) -> Vec<CheckResult> {
+    /// Asserts that our checks of these data hold.
+    pub fn checks_hold(&self, options: &Options) {
         let dataset = SysbenchData::new(options.clone(), self.driver.dialect(), Seed(5));
         let run = async {
             let doing = |error| LoadError::Server { doing: "connecting".to_owned(), error };
@@ -194,7 +194,8 @@ impl<D: Driver> Both<D> {
             session.close().await;
             Ok(results)
         };
-        on_loop(run).unwrap()
+        let results = on_loop(run).unwrap();
+        assert!(!results.is_empty() && results.iter().all(CheckResult::holds), "{:?}: {results:?}", options.script);
     }
 
     /// The dialect of the database.
