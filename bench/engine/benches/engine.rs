@@ -58,6 +58,7 @@ fn recorder(c: &mut Criterion) {
                     finished_ns,
                     retries: 0,
                     statements,
+                    facts: [10, 0, 0, 0],
                 }));
             });
         });

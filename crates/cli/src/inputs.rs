@@ -89,6 +89,7 @@ pub(crate) fn check(name: &str, text: String, prices: Option<(PathBuf, String)>)
     if problems.is_empty() {
         problems.extend(conflicts(name, &study, &plans));
         problems.extend(too_many_connections(name, &study, &plans));
+        problems.extend(paced_twice(name, &study, &plans));
     }
     if problems.is_empty() {
         return Ok(Inputs { study, text, prices: snapshot_text, bills, targets, plans });
@@ -121,6 +122,18 @@ fn too_many_connections(file: &str, study: &Study, plans: &[Plan]) -> Vec<Proble
         let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
         let message = format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", spec.name);
         Some(Problem { file: file.to_owned(), line, message, help: format!("set `{parameter} = {most}`") })
+    };
+    study.workloads.iter().zip(plans).filter_map(problem).collect()
+}
+
+/// Workloads whose terminals wait for themselves under a schedule of arrivals.
+fn paced_twice(file: &str, study: &Study, plans: &[Plan]) -> Vec<Problem> {
+    let problem = |(spec, plan): (&WorkloadSpec, &Plan)| {
+        let parameter = plan.paced_by().filter(|_| study.sweep.is_open())?;
+        let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
+        let message = format!("workload `{}`: `{parameter}` lets terminals pause, and the sweep says when they start", spec.name);
+        let help = format!("leave `{parameter}` out, or give the sweep `connections` without a rate");
+        Some(Problem { file: file.to_owned(), line, message, help })
     };
     study.workloads.iter().zip(plans).filter_map(problem).collect()
 }

@@ -14,6 +14,7 @@ use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::executor::{Observer, RunError, TrialOutcome, TrialSpec, run_trial};
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
+use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
@@ -124,6 +125,14 @@ pub(crate) fn stage(
     password: &Secret,
 ) -> Result<Box<dyn Stage>, CliError> {
     let who = |e: DriverError| CliError::target(&contender.name, &e);
+    let dialect = match target {
+        Target::Sqlite(_) => Dialect::Sqlite,
+        Target::Mysql(_) => Dialect::Mysql,
+        Target::Postgres(_) => Dialect::Postgres,
+    };
+    if let Some((message, help)) = plan.refusal(dialect) {
+        return Err(CliError::new(Exit::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
+    }
     match target {
         Target::Sqlite(t) => {
             let driver = SqliteDriver::new(t.clone()).map_err(who)?;
@@ -334,10 +343,16 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn checks(&self) -> Result<Vec<CheckResult>, CliError> {
+        // Complete tables of another tool have exactly the rows of a load, so no run has changed them either.
+        let fresh = match self.noted()? {
+            DataState::Ours { used_by, .. } => used_by == data::FRESH,
+            DataState::Foreign { complete, .. } => complete,
+            DataState::Absent | DataState::Unfinished => false,
+        };
         self.with_session("checking its data", async |s| {
             let mut results = Vec::new();
             for check in self.dataset.checks() {
-                results.push(loader::run_check(s, &check).await?);
+                results.push(loader::run_check(s, &check, fresh).await?);
             }
             Ok(results)
         })

@@ -62,13 +62,16 @@ pub struct Connection<S> {
 }
 
 impl<S: Session> Connection<S> {
-    /// Makes the catalogue known to the session.
+    /// Makes the catalogue known to the session, and tells it what the catalogue wants to be told first.
     ///
     /// # Errors
     /// The server's answer.
     pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
         session.prepare(&catalogue).await?;
-        let (params, rows) = (Params::default(), Rows::default());
+        let (params, mut rows) = (Params::default(), Rows::default());
+        for sql in catalogue.opening() {
+            session.query(sql, &mut rows).await?;
+        }
         Ok(Self { session, catalogue, params, rows, counts: Counts::default(), times: None, last: None })
     }
 

@@ -23,6 +23,7 @@ use crate::pace::PacePlan;
 use crate::recorder::Report;
 use crate::shift::{self, StartSignal, WorkerOutcome, WorkerPlan};
 use crate::stop::StopToken;
+use crate::totals::Names;
 use crate::workload::Workload;
 
 mod figures;
@@ -207,7 +208,13 @@ pub fn run_trial<D: Driver, W: Workload>(
             return Err(RunError::Interrupted);
         }
         let spec = &as_ended(spec, &outcomes);
-        Ok(finish(spec, workload.kinds(), driver.blocking(), outcomes, Seen::of(&mut collector, spec)))
+        Ok(finish(
+            spec,
+            &Names::of(&**workload),
+            (driver.blocking(), workload.pauses()),
+            outcomes,
+            Seen::of(&mut collector, spec),
+        ))
     })
 }
 

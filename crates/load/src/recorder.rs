@@ -12,6 +12,7 @@ use crate::error::{DriverError, ErrorClass, ErrorCode};
 use crate::gaps::Quiet;
 use crate::totals::Totals;
 use crate::window::Window;
+use crate::workload::Facts;
 
 /// Transactions that are written down together. Each touches a dozen cache lines of histograms and sums, which the
 /// database has pushed out of the cache meanwhile; together they touch them once.
@@ -120,6 +121,8 @@ pub struct Sample {
     pub retries: u32,
     /// Statements that it sent.
     pub statements: Counts,
+    /// What the workload counted of it; zeros where it failed.
+    pub facts: Facts,
 }
 
 /// The recorder of one worker.
@@ -127,6 +130,9 @@ pub struct Sample {
 pub struct Recorder {
     window: Window,
     open_loop: bool,
+    /// Whether connections may be idle because nothing was asked of them, so that a quiet time is a gap only from when on
+    /// somebody waited: in open loop, and where terminals pause.
+    idle_at_times: bool,
     /// Ended, and not written down yet; all of them in the second at hand.
     pending: Vec<Sample>,
     second_ends: i64,
@@ -142,7 +148,7 @@ pub struct Recorder {
     pub errors: ErrorCounts,
     /// Times of at least 100 ms without a completion, within the window.
     pub gaps: Vec<Quiet>,
-    /// Open loop: when the oldest of those that had not ended was due.
+    /// When the oldest of those that had not ended was due; only where connections may be idle.
     oldest_unfinished_ns: i64,
     /// Statements of connections that were lost, whose transaction has no other place.
     pub stray: StatementCounts,
@@ -166,6 +172,7 @@ impl Recorder {
         let mut recorder = Self {
             window,
             open_loop,
+            idle_at_times: open_loop,
             pending: Vec::with_capacity(TOGETHER),
             second: Second::new(number),
             second_ends,
@@ -188,6 +195,13 @@ impl Recorder {
         recorder
     }
 
+    /// Says that terminals pause between their transactions.
+    #[must_use]
+    pub fn with_pauses(mut self, pauses: bool) -> Self {
+        self.idle_at_times |= pauses;
+        self
+    }
+
     /// An arrival of an open loop is started; `free` where a connection had been waiting for it.
     #[inline]
     pub fn started(&mut self, intended_ns: i64, started_ns: i64, free: bool) {
@@ -200,7 +214,7 @@ impl Recorder {
         }
     }
 
-    /// An arrival that was due at `intended_ns` had not ended when the window closed.
+    /// A transaction that was due at `intended_ns` had not ended when the window closed.
     pub fn unfinished(&mut self, intended_ns: i64) {
         self.oldest_unfinished_ns = self.oldest_unfinished_ns.min(intended_ns);
         if intended_ns < self.window.length_ns {
@@ -249,6 +263,7 @@ impl Recorder {
                 return self.ended(sample);
             }
         }
+        kind.facts.iter_mut().zip(sample.facts).for_each(|(sum, fact)| *sum += u64::from(fact));
         kind.service.record(service);
         self.second.transactions += 1;
         if self.open_loop {
@@ -260,17 +275,17 @@ impl Recorder {
             self.second.latency.record(service);
         }
         if sample.finished_ns - self.last_done_ns >= GAP_NS {
-            self.gap(sample.finished_ns, if self.open_loop { sample.intended_ns } else { i64::MIN });
+            self.gap(sample.finished_ns, if self.idle_at_times { sample.intended_ns } else { i64::MIN });
         }
         // In the warm-up and the drain it has no meaning; `gap` knows.
         self.last_done_ns = sample.finished_ns;
         self.ended(sample);
     }
 
-    /// What ends in the drain of an open loop was unfinished when the window closed.
+    /// What ends in the drain was unfinished when the window closed.
     #[inline]
     fn ended(&mut self, sample: &Sample) {
-        if self.open_loop && sample.finished_ns >= self.window.length_ns {
+        if self.idle_at_times && sample.finished_ns >= self.window.length_ns {
             self.unfinished(sample.intended_ns);
         }
     }
@@ -340,7 +355,7 @@ impl Recorder {
         self.reports = None;
         self.second_ends = i64::MAX;
         // Where the transactions were limited, the worker has ended before its window.
-        self.gap(self.window.now_ns(), if self.open_loop { self.oldest_unfinished_ns } else { i64::MIN });
+        self.gap(self.window.now_ns(), if self.idle_at_times { self.oldest_unfinished_ns } else { i64::MIN });
     }
 
     /// The phases of the window.

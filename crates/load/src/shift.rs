@@ -119,7 +119,8 @@ pub async fn run<D: Driver, W: Workload>(
     let window = start.wait().await?;
     let pace = Pace::new(plan.pace.clone());
     let open_loop = pace.is_open();
-    let recorder = Recorder::new(window, &plan.phase_ends, workload.kinds().len(), open_loop, reports);
+    let pauses = workload.pauses() && !open_loop;
+    let recorder = Recorder::new(window, &plan.phase_ends, workload.kinds().len(), open_loop, reports).with_pauses(pauses);
     let times = plan.time_statements.then(|| StatementTimes::new(window, &workload.catalogue()));
     let common = Rc::new(Common {
         driver,
@@ -130,7 +131,8 @@ pub async fn run<D: Driver, W: Workload>(
         recorder: RefCell::new(recorder),
         max_attempts: plan.max_attempts,
         idle: Cell::new(0),
-        taken: RefCell::new(if open_loop { vec![None; opened.len()] } else { Vec::new() }),
+        pauses,
+        taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
         tolerance: plan.tolerance,
         times,
@@ -167,11 +169,11 @@ pub async fn run<D: Driver, W: Workload>(
     Ok(WorkerOutcome { recorder, aborted, health, lag, terminals, statement_times, limited })
 }
 
-/// Writes down the arrivals that had not ended, and sends the last second.
+/// Writes down what was due and had not ended, and sends the last second.
 fn close_books<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
     // Nobody wants to know of a trial that is thrown away, and a long schedule takes time to walk.
-    if common.pace.is_open() && !common.stop.requested() && !common.limit.exhausted() {
+    if (common.pace.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
         common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }

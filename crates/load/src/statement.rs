@@ -47,6 +47,8 @@ pub struct Catalogue {
     briefs: Vec<Brief>,
     /// Kinds of statements, as somebody who looks at their times wants to see them.
     labels: Vec<&'static str>,
+    /// What every session is told when it opens.
+    opening: Vec<String>,
 }
 
 /// What the hot path asks of a statement.
@@ -86,6 +88,17 @@ impl Catalogue {
     /// Adds a query whose values the transaction reads.
     pub fn add_read(&mut self, sql: impl Into<String>) -> StatementId {
         self.push(Verb::Select.word(), Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
+    }
+
+    /// Adds a statement that every session executes once, when it opens: a setting that its transactions need. It is none of
+    /// the trial's, and not counted.
+    pub fn add_opening(&mut self, sql: impl Into<String>) {
+        self.opening.push(sql.into());
+    }
+
+    /// What every session is told when it opens.
+    pub fn opening(&self) -> &[String] {
+        &self.opening
     }
 
     /// The kinds of statements; at most 256, later ones fall under the last.

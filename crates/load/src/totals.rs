@@ -4,6 +4,8 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{HistogramRecord, StatementCounts, TransactionRecord};
 use std::collections::BTreeMap;
 
+use crate::workload::Workload;
+
 /// What a worker saw in the window or in a phase.
 #[derive(Debug, Default)]
 pub struct Totals {
@@ -30,6 +32,23 @@ pub struct KindTotals {
     pub wait: Histogram,
     /// From the intended start to the end; empty in closed loop.
     pub response: Histogram,
+    /// What the workload counted of the completed ones.
+    pub facts: [u64; 4],
+}
+
+/// The names of what a workload's totals hold, by position.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names {
+    /// Of the kinds of transaction.
+    pub(crate) kinds: &'static [&'static str],
+    /// Of the facts of each kind.
+    pub(crate) facts: &'static [&'static [&'static str]],
+}
+
+impl Names {
+    pub(crate) fn of<W: Workload>(workload: &W) -> Self {
+        Self { kinds: workload.kinds(), facts: workload.fact_names() }
+    }
 }
 
 impl Totals {
@@ -47,21 +66,27 @@ impl Totals {
             mine.service.merge(&theirs.service);
             mine.wait.merge(&theirs.wait);
             mine.response.merge(&theirs.response);
+            mine.facts.iter_mut().zip(theirs.facts).for_each(|(sum, fact)| *sum += fact);
         }
         self.statements.add(&other.statements);
         self.retries += other.retries;
     }
 
     /// As records hold it.
-    pub(crate) fn record(&self, kinds: &[&'static str]) -> BTreeMap<String, TransactionRecord> {
-        let one = |k: &KindTotals| TransactionRecord {
+    pub(crate) fn record(&self, names: &Names) -> BTreeMap<String, TransactionRecord> {
+        let facts = |kind: usize, sums: [u64; 4]| {
+            let named = names.facts.get(kind).copied().unwrap_or_default();
+            named.iter().zip(sums).map(|(name, sum)| ((*name).to_owned(), sum)).collect()
+        };
+        let one = |(kind, k): (usize, &KindTotals)| TransactionRecord {
             committed: k.committed,
             rolled_back: k.rolled_back,
             failed: k.failed,
             service: HistogramRecord::from_histogram(&k.service),
             wait: HistogramRecord::from_histogram(&k.wait),
             response: HistogramRecord::from_histogram(&k.response),
+            facts: facts(kind, k.facts),
         };
-        kinds.iter().zip(&self.kinds).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
+        names.kinds.iter().zip(self.kinds.iter().enumerate()).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
     }
 }

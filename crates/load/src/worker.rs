@@ -23,7 +23,7 @@ use crate::shift::open;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::window::Window;
-use crate::workload::{Operation, Terminal, TerminalId, Workload};
+use crate::workload::{Facts, Operation, Pauses, Terminal, TerminalId, Workload};
 
 /// First and longest pause between tries to reach a lost server.
 const RECONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
@@ -39,7 +39,9 @@ pub(crate) struct Common<D, W> {
     pub(crate) max_attempts: u32,
     /// Terminals that wait for their turn, with no transaction in flight.
     pub(crate) idle: Cell<usize>,
-    /// The arrival that each terminal has taken and not ended; only in open loop.
+    /// Whether terminals pause between transactions.
+    pub(crate) pauses: bool,
+    /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
     pub(crate) limit: EventLimit,
     pub(crate) tolerance: Tolerance,
@@ -104,7 +106,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
     // The start is given a moment ahead, so that all begin together.
     let mut now = lane.idle_until(-common.window.warmup_ns).await;
     while now < common.window.length_ns && !common.stop.requested() {
-        let (intended_ns, started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
+        let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
             Turn::Now => (now, now),
             Turn::Due(at) => match lane.await_arrival(at, now).await {
                 Some(started) => (at, started),
@@ -115,22 +117,27 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 continue;
             }
         };
+        let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
+        let mut pauses = Pauses::default();
+        if common.pauses {
+            pauses = terminal.pauses(&operation);
+            let Some(at) = lane.begin_after(now, pauses.before_ns).await else { break };
+            (intended_ns, started_ns) = (at, at);
+        }
         if started_ns >= 0 && !common.limit.take() {
             break;
         }
-        let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
         let kind = terminal.kind(&operation);
         let mut retries = 0;
-        let outcome = loop {
-            let Some(open) = connection.as_mut() else { break Outcome::Failed };
+        let (outcome, facts) = loop {
+            let Some(open) = connection.as_mut() else { break (Outcome::Failed, Facts::default()) };
             let error = match terminal.transaction(open, &mut operation).await {
-                Ok(done) if done.rolled_back => break Outcome::RolledBack,
-                Ok(_) => break Outcome::Committed,
+                Ok(done) => break (if done.rolled_back { Outcome::RolledBack } else { Outcome::Committed }, done.facts),
                 Err(error) => error,
             };
             // Boxed, so that what is rare takes no room in every terminal's task.
             if !Box::pin(lane.settle(&error, &mut connection, retries)).await? {
-                break Outcome::Failed;
+                break (Outcome::Failed, Facts::default());
             }
             retries += 1;
             operation.rng = OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence);
@@ -140,12 +147,15 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
             Box::pin(lane.renew(&mut connection)).await?;
         }
         let finished_ns = common.window.now_ns();
-        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements };
+        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements, facts };
         common.recorder.borrow_mut().record(sample);
         tally.count(started_ns, finished_ns);
         lane.ended();
         now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
         sequence += 1;
+        if pauses.after_ns > 0 {
+            now = lane.pause(now, pauses.after_ns).await;
+        }
     }
     if let Some(open) = connection {
         Box::pin(lane.end(terminal, open)).await?;
@@ -175,6 +185,20 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.place) {
             *taken = None;
         }
+    }
+
+    /// Pauses before a transaction, which is asked for from then on; `None` where the window closed first.
+    async fn begin_after(&self, now_ns: i64, length_ns: u64) -> Option<i64> {
+        let at = self.pause(now_ns, length_ns).await;
+        let begins = at < self.common.window.length_ns && !self.common.stop.requested();
+        self.common.taken.borrow_mut()[self.place] = begins.then_some(at);
+        begins.then_some(at)
+    }
+
+    /// Lets time pass outside of any transaction, until the window closes at the latest.
+    async fn pause(&self, now_ns: i64, length_ns: u64) -> i64 {
+        let until = now_ns.saturating_add(i64::try_from(length_ns).unwrap_or(i64::MAX));
+        self.idle_until(until.min(self.common.window.length_ns)).await
     }
 
     async fn idle_until(&self, at_ns: i64) -> i64 {

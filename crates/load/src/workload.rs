@@ -40,6 +40,28 @@ pub struct Done {
     pub kind: u8,
     /// True where the workload itself rolled it back (TPC-C 2.4.1.4); it still counts as completed.
     pub rolled_back: bool,
+    /// What the workload counts of it besides; see [`Workload::fact_names`].
+    pub facts: Facts,
+}
+
+/// What a workload counts of one transaction: added up by kind, each under its name of [`Workload::fact_names`].
+pub type Facts = [u16; 4];
+
+impl Done {
+    /// One that was committed, and of which nothing else is counted.
+    #[inline]
+    pub fn committed(kind: u8) -> Self {
+        Self { kind, rolled_back: false, facts: Facts::default() }
+    }
+}
+
+/// How long the user of a terminal lets pass outside of a transaction, in nanoseconds: no part of its service time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Pauses {
+    /// Before it starts (keying, 5.2.5.2 of TPC-C).
+    pub before_ns: u64,
+    /// After its end (thinking, 5.2.5.4 of TPC-C).
+    pub after_ns: u64,
 }
 
 /// A benchmark with fixed parameters, for one dialect.
@@ -52,6 +74,16 @@ pub trait Workload: Send + Sync + 'static {
 
     /// Names of the kinds of transaction.
     fn kinds(&self) -> &'static [&'static str];
+
+    /// Names of the facts that it counts, by kind; kinds that are missing, and facts without a name, are not recorded.
+    fn fact_names(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
+    /// Whether its terminals pause (see [`Terminal::pauses`]): then connections are idle by intention.
+    fn pauses(&self) -> bool {
+        false
+    }
 
     /// A terminal at its start.
     fn terminal(&self, id: TerminalId) -> Self::Terminal;
@@ -78,6 +110,13 @@ pub trait Terminal: 'static {
 
     /// The kind of the transaction that `operation` will be, before it runs; failures are counted under it.
     fn kind(&mut self, operation: &Operation) -> u8;
+
+    /// How long the terminal pauses around `operation`; asked once, also where the transaction is tried again. Only in a
+    /// closed loop, and only where [`Workload::pauses`] says so; the end of the window and a stop cut a pause short.
+    #[inline]
+    fn pauses(&mut self, _operation: &Operation) -> Pauses {
+        Pauses::default()
+    }
 
     /// Runs one transaction to its end. On an error the engine rolls back, and may call again with the same operation.
     ///
@@ -110,6 +149,15 @@ pub struct TableSpec {
     pub rows: Option<u64>,
 }
 
+/// When a condition holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applies {
+    /// After the load and after every run.
+    Always,
+    /// Only on data that no run has changed since the load.
+    Fresh,
+}
+
 /// A condition on the stored data.
 #[derive(Debug, Clone)]
 pub struct Check {
@@ -123,6 +171,8 @@ pub struct Check {
     pub violations: String,
     /// What the columns of the violations are.
     pub columns: Vec<&'static str>,
+    /// When it holds.
+    pub applies: Applies,
 }
 
 /// The data of a workload: a function of parameters and seed, the same whatever the number of loading threads.
@@ -139,7 +189,7 @@ pub trait Dataset: Send + Sync + 'static {
     /// The rows of a part.
     fn part(&self, index: u32) -> Self::Part;
 
-    /// Conditions that hold after the load and after every run.
+    /// Conditions on the data; each says whether it also holds after a run.
     fn checks(&self) -> Vec<Check>;
 
     /// Every parameter that decides the data, with its value.

@@ -7,6 +7,7 @@ pub mod tpcc;
 use std::collections::BTreeMap;
 
 use perbuck_core::study::{Located, Metric, Scalar};
+use perbuck_load::statement::Dialect;
 
 use params::{ParamProblem, Reader};
 
@@ -61,6 +62,22 @@ impl Plan {
         }
         let changing = [one, two].into_iter().find(|o| o.script.changes_row_counts() && one.script != two.script)?;
         Some(format!("{} changes how many rows they have", changing.script.name()))
+    }
+
+    /// What a database of that dialect does not have: what is wrong, and the way out.
+    pub fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
+        match self {
+            Self::Sysbench(_) => None,
+            Self::Tpcc(o) => o.refusal(dialect),
+        }
+    }
+
+    /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.
+    pub fn paced_by(&self) -> Option<&'static str> {
+        match self {
+            Self::Tpcc(o) if o.wait => Some("wait"),
+            Self::Sysbench(_) | Self::Tpcc(_) => None,
+        }
     }
 
     /// The most connections that it can have, and the parameter that says so.

@@ -76,6 +76,9 @@ pub struct TransactionRecord {
     /// Open loop: from the intended start to the end, which is what a user feels.
     #[serde(default, skip_serializing_if = "HistogramRecord::is_empty")]
     pub response: HistogramRecord,
+    /// What the workload counted of the completed ones, summed (order lines, payments to another warehouse …).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub facts: BTreeMap<String, u64>,
 }
 
 /// A histogram as stored.

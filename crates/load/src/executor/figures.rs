@@ -15,7 +15,7 @@ use crate::executor::{TrialOutcome, TrialSpec, phase_ends};
 use crate::gaps::{Quiet, common_gaps, waited_for};
 use crate::recorder::{ErrorCounts, Recorder};
 use crate::shift::WorkerOutcome;
-use crate::totals::Totals;
+use crate::totals::{Names, Totals};
 use crate::window::SECOND_NS;
 
 /// The trial with the window that it had in truth, which may be shorter where its transactions were limited.
@@ -46,12 +46,12 @@ impl Seen {
 /// Adds up what all workers saw.
 pub(super) fn finish(
     spec: &TrialSpec,
-    kinds: &[&'static str],
-    blocking: bool,
+    names: &Names,
+    (blocking, pauses): (bool, bool),
     outcomes: Vec<WorkerOutcome>,
     seen: Seen,
 ) -> TrialOutcome {
-    let mut phases: Vec<Totals> = phase_ends(spec).iter().map(|_| Totals::new(kinds.len())).collect();
+    let mut phases: Vec<Totals> = phase_ends(spec).iter().map(|_| Totals::new(names.kinds.len())).collect();
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
     let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
@@ -72,9 +72,9 @@ pub(super) fn finish(
         send_lag.merge(&outcome.recorder.send_lag);
         add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
     }
-    let measured = measured(spec, kinds, &phases, &seen, &unfinished);
+    let measured = measured(spec, names, &phases, &seen, &unfinished);
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
-    health.littles_law = law(spec, &phases);
+    health.littles_law = law(spec, &phases).filter(|_| !pauses);
     let common = waited_for(common_gaps(&gaps));
     health.longest_gap_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
     let long = |(f, t): &(i64, i64)| t - f >= SECOND_NS;
@@ -93,8 +93,8 @@ pub(super) fn finish(
     TrialOutcome { workers, measured, statements_whole_run: whole, errors, intervals, health, terminals, statement_latency }
 }
 
-fn measured(spec: &TrialSpec, kinds: &[&'static str], phases: &[Totals], seen: &Seen, unfinished: &Histogram) -> Measured {
-    let mut total = Totals::new(kinds.len());
+fn measured(spec: &TrialSpec, names: &Names, phases: &[Totals], seen: &Seen, unfinished: &Histogram) -> Measured {
+    let mut total = Totals::new(names.kinds.len());
     phases.iter().for_each(|p| total.merge(p));
     let open_loop = spec.load.is_open().then(|| {
         let mut due = DueCounter::new(spec);
@@ -105,10 +105,10 @@ fn measured(spec: &TrialSpec, kinds: &[&'static str], phases: &[Totals], seen: &
         let unfinished = HistogramRecord::from_histogram(unfinished);
         OpenLoop { offered, started: seen.started.1, backlog_at_open, backlog_at_close, unfinished }
     });
-    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(kinds) };
+    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(names) };
     Measured {
         window_ns: spec.duration_ns,
-        transactions: total.record(kinds),
+        transactions: total.record(names),
         statements: total.statements,
         retries: total.retries,
         open_loop,
@@ -116,8 +116,8 @@ fn measured(spec: &TrialSpec, kinds: &[&'static str], phases: &[Totals], seen: &
     }
 }
 
-/// Little's law where the number of busy connections is known: closed loop, without phases and without failures, whose
-/// times are in no histogram.
+/// Little's law where the number of busy connections is known: closed loop, without pauses, phases and failures, whose times
+/// are in no histogram.
 fn law(spec: &TrialSpec, phases: &[Totals]) -> Option<littles_law::LittlesLaw> {
     let kinds = || phases.iter().flat_map(|p| &p.kinds);
     let failed: u64 = kinds().map(|k| k.failed).sum();

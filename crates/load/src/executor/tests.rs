@@ -12,31 +12,38 @@ use crate::driver::Session;
 use crate::error::{DriverError, ErrorClass};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId, Verb};
-use crate::workload::{Done, Operation, Terminal, TerminalId, Workload};
+use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 /// Two statements a transaction; every fourth one is rolled back by design.
 struct TwoSelects {
     catalogue: Arc<Catalogue>,
     terminals: AtomicU64,
     renews_after: Option<u64>,
+    pauses: Pauses,
 }
 
 struct TwoSelectsTerminal {
     content: u64,
     renews_after: Option<u64>,
+    pauses: Pauses,
 }
 
 impl TwoSelects {
     fn new() -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self { catalogue: Arc::new(catalogue), terminals: AtomicU64::new(0), renews_after: None })
+        Arc::new(Self {
+            catalogue: Arc::new(catalogue),
+            terminals: AtomicU64::new(0),
+            renews_after: None,
+            pauses: Pauses::default(),
+        })
     }
 
     /// Wants a new connection after every so many transactions.
     fn renewing(transactions: u64) -> Arc<Self> {
         let catalogue = Self::new().catalogue();
-        Arc::new(Self { catalogue, terminals: AtomicU64::new(0), renews_after: Some(transactions) })
+        Arc::new(Self { catalogue, terminals: AtomicU64::new(0), renews_after: Some(transactions), pauses: Pauses::default() })
     }
 }
 
@@ -51,9 +58,17 @@ impl Workload for TwoSelects {
         &["two_selects"]
     }
 
+    fn fact_names(&self) -> &'static [&'static [&'static str]] {
+        &[&["selects", "thirds"]]
+    }
+
+    fn pauses(&self) -> bool {
+        self.pauses != Pauses::default()
+    }
+
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
         self.terminals.fetch_add(1, Ordering::Relaxed);
-        TwoSelectsTerminal { content: u64::from(id.index), renews_after: self.renews_after }
+        TwoSelectsTerminal { content: u64::from(id.index), renews_after: self.renews_after, pauses: self.pauses }
     }
 }
 
@@ -66,7 +81,12 @@ impl Terminal for TwoSelectsTerminal {
         self.content ^= operation.rng.next_u64();
         c.execute(StatementId(0)).await?;
         c.execute(StatementId(0)).await?;
-        Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3 })
+        let facts = [2, (operation.sequence % 3) as u16, 0, 9];
+        Ok(Done { kind: 0, rolled_back: operation.sequence % 4 == 3, facts })
+    }
+
+    fn pauses(&mut self, _operation: &Operation) -> Pauses {
+        self.pauses
     }
 
     fn reconnects_after(&self, sequence: u64) -> bool {
@@ -135,7 +155,7 @@ fn simulate_with(
         let spec = &as_ended(spec, &outcomes);
         let seen = Seen::of(&mut collector, spec);
         assert_eq!((watched.opened, watched.closed), (1, 1));
-        Ok(finish(spec, workload.kinds(), false, outcomes, seen))
+        Ok(finish(spec, &Names::of(&**workload), (false, workload.pauses()), outcomes, seen))
     })
 }
 
@@ -311,3 +331,4 @@ fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
 mod allocations;
 mod limits;
 mod open_loop;
+mod pauses;

@@ -14,6 +14,7 @@ fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
         finished_ns,
         retries: 1,
         statements: Counts { read: 1, ..Counts::default() },
+        facts: [0; 4],
     }
 }
 

@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_load::driver::BulkTable;
 use perbuck_load::statement::Dialect;
 use perbuck_load::values::Params;
-use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
+use perbuck_load::workload::{Applies, Check, Dataset, Part, TableSpec};
 
 use super::options::Options;
 use super::random::{C_GROUPS, Ids, PAD_GROUPS, write_groups};
@@ -50,6 +50,7 @@ impl SysbenchData {
             compared: format!("SELECT {compared} FROM sbtest{n}"),
             violations,
             columns: vec![column],
+            applies: Applies::Always,
         };
         let rows_when =
             |wrong: &str| format!("SELECT n FROM (SELECT COUNT(*) AS n FROM sbtest{n}) AS counted WHERE n {wrong} {loaded}");

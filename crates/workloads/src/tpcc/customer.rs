@@ -19,6 +19,11 @@ pub(super) enum Selector {
 }
 
 impl Selector {
+    /// Whether it is the last name.
+    pub(super) fn is_name(self) -> bool {
+        matches!(self, Self::LastName(_))
+    }
+
     /// By last name in 60 % of the cases.
     pub(super) fn draw(rng: &mut OpRng, constants: &Constants) -> Self {
         if rng.between(1, 100) <= 60 { Self::LastName(last_name(rng, constants.last)) } else { Self::Id(constants.customer(rng)) }

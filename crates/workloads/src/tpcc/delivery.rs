@@ -69,12 +69,12 @@ impl Statements {
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u64, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16, DriverError> {
         connection.begin(Access::Write).await?;
         let mut skipped = 0;
         for district in 1..=DISTRICTS {
             let delivered = self.deliver(connection, input, district).await?;
-            skipped += u64::from(!delivered);
+            skipped += u16::from(!delivered);
         }
         connection.commit().await?;
         Ok(skipped)

@@ -10,6 +10,7 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::workload::Facts;
 
 use super::ITEMS;
 use super::terminal::{Scope, Scratch, for_update};
@@ -62,6 +63,12 @@ impl Input {
 
     fn lines(&self) -> &[Line] {
         &self.lines[..self.count]
+    }
+
+    /// Lines, lines of another warehouse, and whether there is any of those.
+    pub(super) fn facts(&self) -> Facts {
+        let remote = self.lines().iter().filter(|l| l.supply != self.warehouse).count() as u16;
+        [self.count as u16, remote, remote.min(1), 0]
     }
 
     /// O_ALL_LOCAL (2.4.2.2).

@@ -5,6 +5,7 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
+use perbuck_load::workload::Facts;
 
 use super::customer::{Selector, find_by_name};
 use super::terminal::Scope;
@@ -22,6 +23,11 @@ impl Input {
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let district = Scope::any_district(rng);
         Self { warehouse: scope.warehouse, district, customer: Selector::draw(rng, &scope.constants) }
+    }
+
+    /// Whether the customer is named.
+    pub(super) fn facts(&self) -> Facts {
+        [self.customer.is_name().into(), 0, 0, 0]
     }
 }
 

@@ -10,6 +10,7 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::workload::Facts;
 
 use super::DOLLAR;
 use super::customer::{Selector, find_by_name};
@@ -45,6 +46,11 @@ impl Input {
         let customer = Selector::draw(rng, &scope.constants);
         let amount = rng.between(DOLLAR, 5_000 * DOLLAR);
         Self { warehouse, district, customer_warehouse, customer_district, customer, amount }
+    }
+
+    /// Whether the customer belongs to another warehouse, and whether he is named.
+    pub(super) fn facts(&self) -> Facts {
+        [u16::from(self.customer_warehouse != self.warehouse), self.customer.is_name().into(), 0, 0]
     }
 }
 

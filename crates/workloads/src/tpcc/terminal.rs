@@ -8,11 +8,12 @@ use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, Dialect};
-use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
-use super::{DISTRICTS, Options, delivery, new_order, order_status, payment, stock_level};
+use super::pauses::Clockwork;
+use super::{DISTRICTS, Options, audit, delivery, new_order, order_status, payment, stock_level};
 
 /// The five transactions for a number of warehouses, in one dialect.
 #[derive(Debug)]
@@ -45,6 +46,7 @@ impl Tpcc {
             delivery: delivery::Statements::new(&mut catalogue, dialect),
             stock_level: stock_level::Statements::new(&mut catalogue),
         };
+        options.session_statements(dialect).into_iter().for_each(|sql| catalogue.add_opening(sql));
         Self { options, catalogue: Arc::new(catalogue), statements, c_load: load_constant(data_seed) }
     }
 }
@@ -60,14 +62,22 @@ impl Workload for Tpcc {
         deck::KINDS
     }
 
+    fn fact_names(&self) -> &'static [&'static [&'static str]] {
+        audit::FACTS
+    }
+
+    fn pauses(&self) -> bool {
+        self.options.wait
+    }
+
     fn terminal(&self, id: TerminalId) -> TpccTerminal {
         let scope = Scope::of(id, self.options.warehouses, self.c_load);
         TpccTerminal {
             scope,
             deck: Deck::new(id.seed, id.index),
+            clockwork: Clockwork::new(id.seed, id.index),
             statements: self.statements,
             scratch: Scratch::default(),
-            skipped_deliveries: 0,
         }
     }
 }
@@ -123,21 +133,19 @@ pub(super) struct Scratch {
 pub struct TpccTerminal {
     scope: Scope,
     deck: Deck,
+    clockwork: Clockwork,
     statements: Statements,
     scratch: Scratch,
-    skipped_deliveries: u64,
-}
-
-impl TpccTerminal {
-    /// How many districts its completed deliveries found without an undelivered order (2.7.4.2, 9.2.1.7).
-    pub fn skipped_deliveries(&self) -> u64 {
-        self.skipped_deliveries
-    }
 }
 
 impl Terminal for TpccTerminal {
     fn kind(&mut self, operation: &Operation) -> u8 {
         self.deck.card(operation.sequence)
+    }
+
+    fn pauses(&mut self, operation: &Operation) -> Pauses {
+        let kind = self.deck.card(operation.sequence);
+        self.clockwork.pauses(operation.sequence, kind)
     }
 
     async fn transaction<S: Session>(
@@ -147,33 +155,36 @@ impl Terminal for TpccTerminal {
     ) -> Result<Done, DriverError> {
         let kind = self.deck.card(operation.sequence);
         let (rng, scope, statements) = (&mut operation.rng, &self.scope, &self.statements);
-        let mut rolled_back = false;
+        let mut done = Done::committed(kind);
         // Every input is drawn before the first statement: what is sent never depends on what others committed, and
         // an operation that is tried again sends the same.
         match kind {
             deck::NEW_ORDER => {
                 let input = new_order::Input::draw(rng, scope);
                 let total = statements.new_order.run(connection, &input, &mut self.scratch).await?;
-                rolled_back = total.is_none();
+                (done.rolled_back, done.facts) = (total.is_none(), input.facts());
             }
             deck::PAYMENT => {
                 let input = payment::Input::draw(rng, scope);
                 statements.payment.run(connection, &input, &mut self.scratch).await?;
+                done.facts = input.facts();
             }
             deck::ORDER_STATUS => {
                 let input = order_status::Input::draw(rng, scope);
                 statements.order_status.run(connection, &input).await?;
+                done.facts = input.facts();
             }
             deck::DELIVERY => {
                 let input = delivery::Input::draw(rng, scope);
-                self.skipped_deliveries += statements.delivery.run(connection, &input).await?;
+                let skipped = statements.delivery.run(connection, &input).await?;
+                done.facts = [skipped, skipped.min(1), 0, 0];
             }
             _ => {
                 let input = stock_level::Input::draw(rng, scope);
                 statements.stock_level.run(connection, &input).await?;
             }
         }
-        Ok(Done { kind, rolled_back })
+        Ok(done)
     }
 }
 

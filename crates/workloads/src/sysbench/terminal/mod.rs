@@ -121,7 +121,7 @@ impl Terminal for SysbenchTerminal {
             Events::Random(random) => random.transaction(connection, &mut operation.rng).await?,
             Events::Bulk(bulk) => bulk.transaction(connection).await?,
         }
-        Ok(Done { kind: 0, rolled_back: false })
+        Ok(Done::committed(0))
     }
 
     #[inline]

@@ -38,7 +38,7 @@ impl Seat {
         let mut operation = Operation { sequence, rng: OpRng::at(self.id.seed, self.id.index.into(), sequence) };
         assert_eq!(self.terminal.kind(&operation), 0);
         let done = now(self.terminal.transaction(&mut self.connection, &mut operation))?;
-        assert_eq!(done, Done { kind: 0, rolled_back: false });
+        assert_eq!(done, Done::committed(0));
         Ok(())
     }
 
