@@ -111,7 +111,8 @@ fn a_run_that_is_limited_by_its_transactions_is_reported_as_such() {
 #[test]
 fn data_of_a_study_are_no_longer_fresh_after_a_run() {
     let desk = Desk::new();
-    let study = common::edited(&common::QUICK).replace("kind = \"sysbench\"", "kind = \"sysbench\"\nreset = \"per-block\"");
+    let quick = [("[1, 2]", "[1]"), ("trials = 2", "trials = 1"), ("\"200ms\"", "\"1s\"")];
+    let study = common::edited(&quick).replace("kind = \"sysbench\"", "kind = \"sysbench\"\nreset = \"per-block\"");
     desk.write("study.toml", &study);
     desk.good(&["prepare", "study.toml"]);
     let line = ["sysbench", "--db-driver=sqlite", "--sqlite-db=full.db", "--table-size=1000", "--events=5", "oltp_read_write"];
@@ -122,6 +123,20 @@ fn data_of_a_study_are_no_longer_fresh_after_a_run() {
     assert_eq!(data, [("full", "reloaded"), ("off", "kept")]);
     good(desk.perbuck(&[&line[..], &["cleanup"]].concat()));
     good(desk.perbuck(&[&line[..], &["prepare"]].concat()));
+}
+
+#[test]
+fn a_run_without_any_limit_ends_when_somebody_asks() {
+    let desk = Desk::new();
+    good(on_sqlite(&desk, &["prepare"]));
+    let mut command = desk.command(&[&LINE[..], &["--time=0", "--report-interval=1", "run"]].concat());
+    let log = std::fs::File::create(desk.path("log")).unwrap();
+    let mut child = command.stdin(Stdio::null()).stdout(log).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("a second is over", || desk.read("log").contains("[ 1s ] thds: 1"));
+    common::signal(&child, "INT");
+    wait_until("it has ended", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", desk.read("log"));
+    assert!(!desk.path("results").exists(), "half a run is no run");
 }
 
 #[test]

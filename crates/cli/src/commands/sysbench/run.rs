@@ -133,6 +133,9 @@ impl Run<'_> {
         let all = Tally::of(record).map_err(defect)?;
         let elapsed_s = record.measured.window_ns as f64 / 1e9;
         let mut summary = Summary::since(checkpoint, self.settings.threads, elapsed_s, &all);
+        if let Some(open) = &record.measured.open_loop {
+            summary.latency = summary.latency.with_unfinished(&open.unfinished.to_histogram().map_err(defect)?);
+        }
         if self.settings.checkpoints_s.is_empty() {
             summary.fairness = Some(Fairness::of(&details.terminals));
         }

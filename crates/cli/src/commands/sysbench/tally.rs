@@ -58,7 +58,7 @@ impl Tally {
             other: measured.statements.other,
             errors,
             reconnects: record.health.reconnects,
-            latency: record.latency()?,
+            latency: completed(record)?,
         })
     }
 
@@ -68,12 +68,25 @@ impl Tally {
     }
 }
 
+/// Latency of what was completed: in open loop since it was due.
+fn completed(record: &RunRecord) -> Result<Histogram, String> {
+    if record.measured.open_loop.is_none() {
+        return record.latency();
+    }
+    let mut all = Histogram::new();
+    for (kind, t) in &record.measured.transactions {
+        all.merge(&t.response.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
+    }
+    Ok(all)
+}
+
 /// Latencies as the report shows them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Distribution {
     /// Pairs of the highest value of a bucket, in nanoseconds, and its count; ascending.
     pub(super) buckets: Vec<(u64, u64)>,
     sum_ns: u128,
+    min_ns: u64,
     max_ns: u64,
 }
 
@@ -85,7 +98,21 @@ impl Distribution {
         let buckets: Vec<(u64, u64)> = rest.filter(|(_, n)| *n > 0).collect();
         // The exact maximum may belong to the earlier state.
         let max_ns = buckets.last().map_or(0, |(ns, _)| *ns).min(all.max_ns());
-        Self { buckets, sum_ns: all.sum_ns().saturating_sub(earlier.sum_ns()), max_ns }
+        let sum_ns = all.sum_ns().saturating_sub(earlier.sum_ns());
+        let mut found = Self { buckets, sum_ns, min_ns: 0, max_ns };
+        // The upper end of its bucket may lie above the longest, and above the mean of all.
+        let shortest_ns = found.buckets.first().map_or(0, |(ns, _)| (*ns).min(max_ns));
+        found.min_ns = shortest_ns.min((found.mean_ms() * MS).round() as u64);
+        found
+    }
+
+    /// The same with transactions that had not ended, counted by their age. The shortest stays that of what was completed:
+    /// an age is a lower bound, which says nothing of the shortest.
+    pub(super) fn with_unfinished(self, ages: &Histogram) -> Self {
+        let mut counts: BTreeMap<u64, u64> = self.buckets.into_iter().collect();
+        ages.buckets().for_each(|(ns, n)| *counts.entry(ns).or_default() += n);
+        let (sum_ns, max_ns) = (self.sum_ns + ages.sum_ns(), self.max_ns.max(ages.max_ns()));
+        Self { buckets: counts.into_iter().collect(), sum_ns, max_ns, ..self }
     }
 
     /// How many there are.
@@ -110,9 +137,7 @@ impl Distribution {
 
     /// The shortest in milliseconds, to three digits; 0 where there is none.
     pub(super) fn min_ms(&self) -> f64 {
-        let shortest = self.buckets.first().map_or(0, |(ns, _)| (*ns).min(self.max_ns));
-        // The upper end of its bucket may lie above the exact mean of all.
-        (shortest as f64 / MS).min(self.mean_ms())
+        self.min_ns as f64 / MS
     }
 
     /// The value at or below which `percent` of them lie, in milliseconds; 0 where there is none.
@@ -259,6 +284,15 @@ mod tests {
         assert_eq!(summary.latency.count(), 2);
         // The longest of all came before; to three digits the longest since is 8 ms.
         assert!((summary.latency.max_ms() - 8.0).abs() < 0.01, "{}", summary.latency.max_ms());
+    }
+
+    #[test]
+    fn what_had_not_ended_counts_by_its_age_but_for_the_shortest() {
+        let none = Histogram::new();
+        let d = Distribution::since(&histogram([5_000_000, 7_000_000]), &none).with_unfinished(&histogram([1_000, 90_000_000]));
+        assert_eq!(d.count(), 4);
+        assert!((d.min_ms() - 5.0).abs() < 0.01 && (d.max_ms() - 90.0).abs() < 1e-9, "{} {}", d.min_ms(), d.max_ms());
+        assert!((d.percentile_ms(99.0) - 90.0).abs() < 1e-9 && (d.sum_ms() - 102.001).abs() < 1e-6, "{}", d.sum_ms());
     }
 
     #[test]
