@@ -109,14 +109,15 @@ def reason(output):
     return (telling or lines or [""])[0].replace("|", "/")[:160]
 
 
-def perbuck(binary, server, folder, script, connections, seconds, name):
-    """CPU and counts of the measured window, from the record; peak memory of the whole process."""
+def perbuck(binary, server, folder, script, connections, seconds, name, workload="", sweep=""):
+    """CPU and counts of the measured window, from the record; peak memory of the whole process. `workload` and `sweep` are
+    further lines of those parts of the study."""
     study = pathlib.Path(folder) / f"{name}.toml"
     # sysbench 1.0 and the floor speak plain text; perbuck would take the TLS that the server offers.
     study.write_text(
         f'schema = 1\nname = "{name}"\n[[contender]]\nname = "m"\ntarget = "{server.url}?tls=disabled"\n[[workload]]\n'
-        f'name = "w"\nkind = "sysbench"\nscript = "{script}"\ntables = {TABLES}\ntable_size = {SIZE}\n'
-        f'[sweep]\nconnections = [{connections}]\nwarmup = "500ms"\nduration = "{seconds}s"\ntrials = 1\n'
+        f'name = "w"\nkind = "sysbench"\nscript = "{script}"\ntables = {TABLES}\ntable_size = {SIZE}\n{workload}\n'
+        f'[sweep]\nconnections = [{connections}]\nwarmup = "500ms"\nduration = "{seconds}s"\ntrials = 1\n{sweep}\n'
     )
     cost = run([binary, "run", study], folder=folder, PERBUCK_M_PASSWORD=server.password)
     records = list((pathlib.Path(folder) / "results" / name).glob("m/w/*/001.json"))
