@@ -34,18 +34,33 @@ pub(super) struct Deck {
     terminal: u64,
     round: u64,
     cards: [u8; CARDS.len()],
+    /// Whether a card is put back once it is drawn: go-tpc's mix, of other shares.
+    replaces: bool,
 }
+
+/// Shares in percent of go-tpc's mix, added up, by kind.
+const GO_TPC_UP_TO: [i64; 5] = [45, 88, 92, 96, 100];
 
 impl Deck {
     /// The deck of a terminal at its first card.
     pub(super) fn new(trial_seed: Seed, terminal: u32) -> Self {
-        let mut deck = Self { seed: trial_seed.derive("tpcc.deck"), terminal: u64::from(terminal), round: 0, cards: CARDS };
+        let (seed, terminal) = (trial_seed.derive("tpcc.deck"), u64::from(terminal));
+        let mut deck = Self { seed, terminal, round: 0, cards: CARDS, replaces: false };
         deck.shuffle(0);
         deck
     }
 
+    /// Each transaction drawn by itself, with the shares of go-tpc.
+    pub(super) fn like_go_tpc(trial_seed: Seed, terminal: u32) -> Self {
+        Self { replaces: true, ..Self::new(trial_seed, terminal) }
+    }
+
     /// The kind of operation `sequence`: a function of (seed, terminal, sequence), whatever was asked before.
     pub(super) fn card(&mut self, sequence: u64) -> u8 {
+        if self.replaces {
+            let drawn = OpRng::at(self.seed, self.terminal, sequence).between(1, 100);
+            return GO_TPC_UP_TO.iter().position(|up_to| drawn <= *up_to).unwrap_or_default() as u8;
+        }
         let size = CARDS.len() as u64;
         if sequence / size != self.round {
             self.shuffle(sequence / size);
@@ -89,6 +104,18 @@ mod tests {
         assert_ne!(&forwards[..23], &forwards[23..46], "decks are shuffled anew");
         let mut other = Deck::new(Seed(9), 4);
         assert_ne!(forwards, (0..230).map(|n| other.card(n)).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn cards_that_are_put_back_come_by_their_shares_alone() {
+        let (mut deck, mut counts) = (Deck::like_go_tpc(Seed(9), 3), [0u32; 5]);
+        (0..100_000).for_each(|n| counts[usize::from(deck.card(n))] += 1);
+        for (count, share) in counts.iter().zip([45_000u32, 43_000, 4_000, 4_000, 4_000]) {
+            assert!(count.abs_diff(share) < 5 * 158, "{counts:?}");
+        }
+        // Hardly any 23 of them have ten new orders and ten payments.
+        let whole = (0..1_000u64).filter(|r| (0..23).filter(|i| deck.card(r * 23 + i) == NEW_ORDER).count() == 10).count();
+        assert!(whole < 250, "{whole}");
     }
 
     #[test]

@@ -11,8 +11,12 @@ use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
 
+mod batched;
+
 use super::DISTRICTS;
 use super::terminal::{Scope, for_update};
+
+pub(super) use batched::Batch;
 
 /// What the user of the terminal enters (2.7.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

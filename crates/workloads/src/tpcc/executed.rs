@@ -70,7 +70,11 @@ struct Desk {
 
 impl Desk {
     fn new(database: &Rc<Database>, index: u32) -> Self {
-        let workload = Tpcc::new(options(), Dialect::Sqlite, DATA_SEED);
+        Self::with(database, index, &options())
+    }
+
+    fn with(database: &Rc<Database>, index: u32, options: &Options) -> Self {
+        let workload = Tpcc::new(options.clone(), Dialect::Sqlite, DATA_SEED);
         let terminal = workload.terminal(TerminalId { index, of: 3, seed: TRIAL_SEED });
         let connection = block_on(Connection::open(SqliteSession::new(database), workload.catalogue())).unwrap();
         Self { index, terminal, connection, next: 0 }
@@ -287,4 +291,5 @@ fn deliveries_skip_empty_districts_and_the_conditions_still_hold() {
     assert_eq!(broken(&database), Vec::<String>::new());
 }
 
+mod batched;
 mod conditions;

@@ -12,6 +12,7 @@
 
 pub mod audit;
 mod checks;
+mod compat;
 mod customer;
 mod data;
 mod ddl;
@@ -35,6 +36,7 @@ mod executed;
 #[cfg(test)]
 mod sqlite_session;
 
+pub use compat::compat_notes;
 pub use data::{TpccData, TpccPart};
 pub use options::{Compat, Isolation, Options, PartitionType};
 pub use terminal::{Tpcc, TpccTerminal};

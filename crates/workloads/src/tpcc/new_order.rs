@@ -12,9 +12,13 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
+mod batched;
+
 use super::ITEMS;
 use super::terminal::{Scope, Scratch, for_update};
 use super::text::is_original;
+
+pub(super) use batched::Batch;
 
 /// Most lines that an order has (2.4.1.3).
 const MAX_LINES: usize = 15;
@@ -57,7 +61,12 @@ impl Input {
             let supply = if remote { scope.other_warehouse(rng) } else { scope.warehouse };
             *line = Line { number: i as i64 + 1, item, supply, quantity: rng.between(1, 10) };
         }
-        lines[..count].sort_unstable_by_key(|l| (l.item > ITEMS, l.supply, l.item, l.number));
+        if scope.compat.is_some() {
+            // Every item once, and worked on in the order of the lines.
+            make_distinct(rng, scope, &mut lines[..count]);
+        } else {
+            lines[..count].sort_unstable_by_key(|l| (l.item > ITEMS, l.supply, l.item, l.number));
+        }
         Self { warehouse: scope.warehouse, district, customer, lines, count }
     }
 
@@ -74,6 +83,15 @@ impl Input {
     /// O_ALL_LOCAL (2.4.2.2).
     fn all_local(&self) -> bool {
         self.lines().iter().all(|l| l.supply == self.warehouse)
+    }
+}
+
+/// Draws items again until none comes twice, as go-tpc does.
+fn make_distinct(rng: &mut OpRng, scope: &Scope, lines: &mut [Line]) {
+    for i in 1..lines.len() {
+        while lines[..i].iter().any(|l| l.item == lines[i].item) {
+            lines[i].item = scope.constants.item(rng);
+        }
     }
 }
 
@@ -200,12 +218,23 @@ impl Statements {
         connection.bind().int(warehouse).int(district).int(customer);
         connection.execute(self.customer).await?;
         let discount = connection.rows().decimal(0, 0, 4)?;
+        self.insert_heads(connection, input, order).await?;
+        Ok(Head { order, district_tax, warehouse_tax, discount })
+    }
+
+    /// The rows of ORDERS and NEW_ORDER.
+    async fn insert_heads<S: Session>(
+        &self,
+        connection: &mut Connection<S>,
+        input: &Input,
+        order: i64,
+    ) -> Result<(), DriverError> {
+        let Input { warehouse, district, customer, .. } = *input;
         let count = input.count as i64;
         connection.bind().int(order).int(district).int(warehouse).int(customer).int(count).int(input.all_local().into());
         connection.execute(self.insert_order).await?;
         connection.bind().int(order).int(district).int(warehouse);
-        connection.execute(self.insert_new_order).await?;
-        Ok(Head { order, district_tax, warehouse_tax, discount })
+        connection.execute(self.insert_new_order).await.map(drop)
     }
 
     /// One line: its amount in cents and whether it is of a brand; `None` for the unused item.

@@ -8,6 +8,7 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::customer::{Selector, find_by_name};
+use super::names::write_last_name;
 use super::terminal::Scope;
 
 /// What the user of the terminal enters (2.6.1).
@@ -38,12 +39,16 @@ pub(super) struct Statements {
     by_name: StatementId,
     last_order: StatementId,
     lines: StatementId,
+    /// Counts the bearers of a name before they are read, as go-tpc does.
+    count: Option<StatementId>,
 }
 
 impl Statements {
     /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
-    pub(super) fn new(catalogue: &mut Catalogue) -> Self {
+    pub(super) fn new(catalogue: &mut Catalogue, counts_names: bool) -> Self {
+        let count = "SELECT COUNT(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
         Self {
+            count: counts_names.then(|| catalogue.add(Verb::Select, count)),
             by_id: catalogue.add(
                 Verb::Select,
                 "SELECT c_balance, c_first, c_middle, c_last FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?",
@@ -77,7 +82,13 @@ impl Statements {
                 connection.execute(self.by_id).await?;
                 id
             }
-            Selector::LastName(name) => find_by_name(connection, self.by_name, (w, d), name).await?,
+            Selector::LastName(name) => {
+                if let Some(count) = self.count {
+                    connection.bind().int(w).int(d).text_with(|t| write_last_name(t, name));
+                    connection.execute(count).await?;
+                }
+                find_by_name(connection, self.by_name, (w, d), name).await?
+            }
         };
         connection.bind().int(w).int(d).int(customer);
         connection.execute(self.last_order).await?;

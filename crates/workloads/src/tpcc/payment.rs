@@ -67,6 +67,8 @@ pub(super) struct Statements {
     update_customer: StatementId,
     update_customer_data: StatementId,
     insert_history: StatementId,
+    /// Whether the district is changed and read before the warehouse, as go-tpc does.
+    district_first: bool,
 }
 
 const CUSTOMER_KEY: &str = "WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
@@ -75,9 +77,10 @@ const PAY: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment 
 
 impl Statements {
     /// Adds them to the catalogue.
-    pub(super) fn new(catalogue: &mut Catalogue, dialect: Dialect) -> Self {
+    pub(super) fn new(catalogue: &mut Catalogue, dialect: Dialect, district_first: bool) -> Self {
         let lock = for_update(dialect);
         Self {
+            district_first,
             update_warehouse: catalogue.add(Verb::Update, "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?"),
             update_district: catalogue.add(Verb::Update, "UPDATE district SET d_ytd = d_ytd + ? WHERE d_w_id = ? AND d_id = ?"),
             warehouse: catalogue
@@ -115,10 +118,16 @@ impl Statements {
     ) -> Result<(), DriverError> {
         let Input { warehouse, district, amount, .. } = *input;
         connection.begin(Access::Write).await?;
+        if self.district_first {
+            connection.bind().decimal(amount, 2).int(warehouse).int(district);
+            connection.execute(self.update_district).await?;
+        }
         connection.bind().decimal(amount, 2).int(warehouse);
         connection.execute(self.update_warehouse).await?;
-        connection.bind().decimal(amount, 2).int(warehouse).int(district);
-        connection.execute(self.update_district).await?;
+        if !self.district_first {
+            connection.bind().decimal(amount, 2).int(warehouse).int(district);
+            connection.execute(self.update_district).await?;
+        }
         connection.bind().int(warehouse);
         connection.execute(self.warehouse).await?;
         scratch.h_data.clear();

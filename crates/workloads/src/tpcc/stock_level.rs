@@ -35,13 +35,15 @@ pub(super) struct Statements {
 
 impl Statements {
     /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
-    pub(super) fn new(catalogue: &mut Catalogue) -> Self {
+    pub(super) fn new(catalogue: &mut Catalogue, like_go_tpc: bool) -> Self {
+        // A hint that TiDB reads, and a comment to others.
+        let hint = if like_go_tpc { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
         Self {
             next_order: catalogue.add_read("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?"),
-            low_stock: catalogue.add_read(
-                "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
-                 WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?",
-            ),
+            low_stock: catalogue.add_read(format!(
+                "SELECT {hint}COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_w_id = ol_w_id AND s_i_id = ol_i_id \
+                 WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id >= ? AND ol_o_id < ? AND s_quantity < ?"
+            )),
         }
     }
 

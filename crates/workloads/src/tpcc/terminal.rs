@@ -13,7 +13,7 @@ use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Work
 use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
-use super::{DISTRICTS, Options, audit, delivery, new_order, order_status, payment, stock_level};
+use super::{Compat, DISTRICTS, Options, audit, delivery, new_order, order_status, payment, stock_level};
 
 /// The five transactions for a number of warehouses, in one dialect.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ struct Statements {
     order_status: order_status::Statements,
     delivery: delivery::Statements,
     stock_level: stock_level::Statements,
+    /// Those of many rows, where they are wanted.
+    batch: Option<(new_order::Batch, delivery::Batch)>,
 }
 
 impl Tpcc {
@@ -39,12 +41,16 @@ impl Tpcc {
     /// must keep its distance from the load's (2.1.6.1).
     pub fn new(options: Options, dialect: Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
+        let go_tpc = options.compat == Some(Compat::GoTpc);
+        let batch = (options.batch || go_tpc)
+            .then(|| (new_order::Batch::new(&mut catalogue, dialect, go_tpc), delivery::Batch::new(&mut catalogue, dialect)));
         let statements = Statements {
             new_order: new_order::Statements::new(&mut catalogue, dialect),
-            payment: payment::Statements::new(&mut catalogue, dialect),
-            order_status: order_status::Statements::new(&mut catalogue),
+            payment: payment::Statements::new(&mut catalogue, dialect, go_tpc),
+            order_status: order_status::Statements::new(&mut catalogue, go_tpc),
             delivery: delivery::Statements::new(&mut catalogue, dialect),
-            stock_level: stock_level::Statements::new(&mut catalogue),
+            stock_level: stock_level::Statements::new(&mut catalogue, go_tpc),
+            batch,
         };
         options.session_statements(dialect).into_iter().for_each(|sql| catalogue.add_opening(sql));
         Self { options, catalogue: Arc::new(catalogue), statements, c_load: load_constant(data_seed) }
@@ -71,10 +77,15 @@ impl Workload for Tpcc {
     }
 
     fn terminal(&self, id: TerminalId) -> TpccTerminal {
-        let scope = Scope::of(id, self.options.warehouses, self.c_load);
+        let mut scope = Scope::of(id, self.options.warehouses, self.c_load);
+        let mut deck = Deck::new(id.seed, id.index);
+        if self.options.compat == Some(Compat::GoTpc) {
+            (scope.compat, scope.constants) = (self.options.compat, Constants::like_go_tpc(id.seed));
+            deck = Deck::like_go_tpc(id.seed, id.index);
+        }
         TpccTerminal {
             scope,
-            deck: Deck::new(id.seed, id.index),
+            deck,
             clockwork: Clockwork::new(id.seed, id.index),
             statements: self.statements,
             scratch: Scratch::default(),
@@ -91,6 +102,8 @@ pub(super) struct Scope {
     /// D_ID of the terminal, which Stock-Level alone uses (2.8.1.1).
     pub(super) district: i64,
     pub(super) constants: Constants,
+    /// Whose traffic is reproduced.
+    pub(super) compat: Option<Compat>,
 }
 
 impl Scope {
@@ -102,6 +115,18 @@ impl Scope {
             warehouse: i64::from(id.index % warehouses) + 1,
             district: i64::from(id.index / warehouses) % DISTRICTS + 1,
             constants: Constants::for_run(id.seed, c_load),
+            compat: None,
+        }
+    }
+
+    /// The place of the next transaction: the terminal's own, but go-tpc draws one each time.
+    fn for_transaction(&self, rng: &mut OpRng) -> Self {
+        match self.compat {
+            None => *self,
+            Some(Compat::GoTpc) => {
+                let (warehouse, district) = (rng.between(1, self.warehouses), Self::any_district(rng));
+                Self { warehouse, district, ..*self }
+            }
         }
     }
 
@@ -154,14 +179,19 @@ impl Terminal for TpccTerminal {
         operation: &mut Operation,
     ) -> Result<Done, DriverError> {
         let kind = self.deck.card(operation.sequence);
-        let (rng, scope, statements) = (&mut operation.rng, &self.scope, &self.statements);
+        let (rng, statements) = (&mut operation.rng, &self.statements);
+        let scope = &self.scope.for_transaction(rng);
         let mut done = Done::committed(kind);
         // Every input is drawn before the first statement: what is sent never depends on what others committed, and
         // an operation that is tried again sends the same.
         match kind {
             deck::NEW_ORDER => {
                 let input = new_order::Input::draw(rng, scope);
-                let total = statements.new_order.run(connection, &input, &mut self.scratch).await?;
+                let (common, scratch) = (&statements.new_order, &mut self.scratch);
+                let total = match &statements.batch {
+                    Some((batch, _)) => batch.run(common, connection, &input, scratch).await?,
+                    None => common.run(connection, &input, scratch).await?,
+                };
                 (done.rolled_back, done.facts) = (total.is_none(), input.facts());
             }
             deck::PAYMENT => {
@@ -176,7 +206,10 @@ impl Terminal for TpccTerminal {
             }
             deck::DELIVERY => {
                 let input = delivery::Input::draw(rng, scope);
-                let skipped = statements.delivery.run(connection, &input).await?;
+                let skipped = match &statements.batch {
+                    Some((_, batch)) => batch.run(&statements.delivery, connection, &input).await?,
+                    None => statements.delivery.run(connection, &input).await?,
+                };
                 done.facts = [skipped, skipped.min(1), 0, 0];
             }
             _ => {

@@ -1,0 +1,33 @@
+//! What differs where go-tpc's traffic is reproduced, so that old figures have something to be compared with.
+
+use super::{Compat, Options};
+
+/// What a run in the way of another program does otherwise than the specification, for people; empty without one.
+pub fn compat_notes(options: &Options) -> &'static [&'static str] {
+    match options.compat {
+        None => &[],
+        Some(Compat::GoTpc) => &[
+            "new orders read and change the stock of the home warehouse also for remote lines: no new order writes to two warehouses",
+            "OL_AMOUNT contains tax and discount",
+            "the 1 % of new orders with an unused item roll back before any work on their other lines",
+            "the constants of NURand for items and customers are exchanged, A for items is 8189, and C for last names keeps no \
+             distance from the load's",
+            "items do not come twice in an order, and stock is not locked in one order for everybody: expect more deadlocks",
+            "every transaction is drawn by itself, 45/43/4/4/4, and not dealt from a deck",
+            "terminals have no warehouse and no district: both are drawn for every transaction",
+            "efficiency above 100 % means that nobody keyed or thought",
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_compatibility_has_notes() {
+        assert!(compat_notes(&Options::default()).is_empty());
+        let options = Options { compat: Some(Compat::GoTpc), ..Options::default() };
+        assert_eq!(compat_notes(&options).len(), 8);
+    }
+}

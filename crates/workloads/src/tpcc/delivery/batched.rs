@@ -1,0 +1,121 @@
+//! Delivery with one statement for all districts where the specification lets one do, as go-tpc sends it: the oldest
+//! orders are still looked for district by district, and the ten customers are paid one by one.
+
+use perbuck_load::connection::Connection;
+use perbuck_load::driver::{Access, Session};
+use perbuck_load::error::DriverError;
+use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+
+use super::{Input, Statements};
+use crate::tpcc::DISTRICTS;
+use crate::tpcc::terminal::for_update;
+
+/// Districts of a warehouse, as a length.
+const TEN: usize = DISTRICTS as usize;
+
+/// The statements for ten orders. Where districts are skipped there are fewer; the last one then stands in their places,
+/// which changes nothing.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::tpcc) struct Batch {
+    remove: StatementId,
+    update_orders: StatementId,
+    customers: StatementId,
+    update_lines: StatementId,
+    totals: StatementId,
+}
+
+impl Batch {
+    /// Adds them to the catalogue.
+    pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: Dialect) -> Self {
+        // SQLite has lists of rows as VALUES alone.
+        let values = if dialect == Dialect::Sqlite { "VALUES " } else { "" };
+        let ten = format!("IN ({values}{})", ["(?, ?, ?)"; TEN].join(", "));
+        let lock = for_update(dialect);
+        let (queue, orders) = (format!("(no_w_id, no_d_id, no_o_id) {ten}"), format!("(o_w_id, o_d_id, o_id) {ten}"));
+        let lines = format!("(ol_w_id, ol_d_id, ol_o_id) {ten}");
+        Self {
+            remove: catalogue.add(Verb::Delete, format!("DELETE FROM new_order WHERE {queue}")),
+            update_orders: catalogue.add(Verb::Update, format!("UPDATE orders SET o_carrier_id = ? WHERE {orders}")),
+            customers: catalogue.add_read(format!("SELECT o_d_id, o_c_id FROM orders WHERE {orders}{lock}")),
+            update_lines: catalogue
+                .add(Verb::Update, format!("UPDATE order_line SET ol_delivery_d = CURRENT_TIMESTAMP WHERE {lines}")),
+            totals: catalogue.add_read(format!("SELECT ol_d_id, SUM(ol_amount) FROM order_line WHERE {lines} GROUP BY ol_d_id")),
+        }
+    }
+
+    /// Runs it; as [`Statements::run`].
+    ///
+    /// # Errors
+    /// As [`Statements::run`].
+    pub(in crate::tpcc) async fn run<S: Session>(
+        &self,
+        common: &Statements,
+        connection: &mut Connection<S>,
+        input: &Input,
+    ) -> Result<u16, DriverError> {
+        let Input { warehouse, carrier } = *input;
+        connection.begin(Access::Write).await?;
+        let (mut orders, mut count) = ([(0, 0); TEN], 0);
+        for district in 1..=DISTRICTS {
+            connection.bind().int(warehouse).int(district);
+            connection.execute(common.oldest).await?;
+            if !connection.rows().is_empty() {
+                orders[count] = (district, connection.rows().int(0, 0)?);
+                count += 1;
+            }
+        }
+        if count > 0 {
+            let last = orders[count - 1];
+            orders[count..].fill(last);
+            self.deliver(common, connection, warehouse, carrier, &orders).await?;
+        }
+        connection.commit().await?;
+        Ok((TEN - count) as u16)
+    }
+
+    async fn deliver<S: Session>(
+        &self,
+        common: &Statements,
+        connection: &mut Connection<S>,
+        warehouse: i64,
+        carrier: i64,
+        orders: &[(i64, i64); TEN],
+    ) -> Result<(), DriverError> {
+        keys(connection, None, warehouse, orders);
+        connection.execute(self.remove).await?;
+        keys(connection, Some(carrier), warehouse, orders);
+        connection.execute(self.update_orders).await?;
+        keys(connection, None, warehouse, orders);
+        connection.execute(self.customers).await?;
+        // By district: its customer and the sum of its lines.
+        let mut due = [(0, 0); TEN + 1];
+        let rows = connection.rows();
+        for row in 0..rows.len() as usize {
+            due[rows.int(row, 0)?.clamp(0, DISTRICTS) as usize].0 = rows.int(row, 1)?;
+        }
+        keys(connection, None, warehouse, orders);
+        connection.execute(self.update_lines).await?;
+        keys(connection, None, warehouse, orders);
+        connection.execute(self.totals).await?;
+        let rows = connection.rows();
+        for row in 0..rows.len() as usize {
+            due[rows.int(row, 0)?.clamp(0, DISTRICTS) as usize].1 = rows.decimal(row, 1, 2)?;
+        }
+        for (district, (customer, total)) in due.iter().enumerate().filter(|(_, (customer, _))| *customer > 0) {
+            connection.bind().decimal(*total, 2).int(warehouse).int(district as i64).int(*customer);
+            connection.execute(common.update_customer).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Binds the keys of ten orders behind what comes first.
+fn keys<S: Session>(connection: &mut Connection<S>, first: Option<i64>, warehouse: i64, orders: &[(i64, i64); TEN]) {
+    let cells = connection.bind();
+    if let Some(value) = first {
+        cells.int(value);
+    }
+    for (district, order) in orders {
+        cells.int(warehouse).int(*district).int(*order);
+    }
+}
