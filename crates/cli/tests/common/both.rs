@@ -152,17 +152,33 @@ impl<D: Driver> Both<D> {
 
     /// Runs so many events of ours.
     pub fn ours(&self, options: &Options, connections: u32, events: u64, seed: u64) -> Result<TrialOutcome, RunError> {
+        self.run(options, connections, Some(events), 600, seed)
+    }
+
+    /// Runs ours for so many seconds, whatever errors may come that end no run.
+    pub fn ours_for(&self, options: &Options, connections: u32, seconds: u64) -> TrialOutcome {
+        self.run(options, connections, None, seconds, 7).unwrap()
+    }
+
+    fn run(
+        &self,
+        options: &Options,
+        connections: u32,
+        max_events: Option<u64>,
+        seconds: u64,
+        seed: u64,
+    ) -> Result<TrialOutcome, RunError> {
         let spec = TrialSpec {
             load: LoadModel::Closed { steps: Vec::new() },
             phases: Vec::new(),
             connections,
             workers: Some(1),
             warmup_ns: 0,
-            duration_ns: 600_000_000_000,
+            duration_ns: seconds * 1_000_000_000,
             max_attempts: 10,
             seed: Seed(seed),
             drain_ns: 10_000_000_000,
-            max_events: Some(events),
+            max_events,
             time_statements: false,
             tolerance: Tolerance::All,
         };
