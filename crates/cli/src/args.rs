@@ -95,6 +95,9 @@ pub(crate) struct PrepareArguments {
     /// Load nothing; only check the data that are there
     #[arg(long)]
     pub(crate) check: bool,
+    /// Connections that load data at the same time; 8 if not given, and always one on SQLite
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) sessions: Option<u32>,
     #[command(flatten)]
     pub(crate) password: PasswordArguments,
 }

@@ -24,7 +24,7 @@ use crate::data::{self, DataState};
 use crate::error::{CliError, Exit, upper};
 use crate::inputs::{Inputs, read_text};
 
-/// Sessions that load data at the same time; more give little on one client machine.
+/// Sessions that load data at the same time unless somebody says how many; a single server gains little by more.
 const LOAD_SESSIONS: u32 = 8;
 
 /// A contender with a workload, its types chosen.
@@ -52,7 +52,7 @@ pub(crate) trait Stage {
     /// What data the target holds, tables looked at.
     fn state(&self) -> Result<DataState, CliError>;
     /// Loads the data anew and notes them as fresh.
-    fn load(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
+    fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
     /// Notes who changed the data.
     fn mark(&self, used_by: &str) -> Result<(), CliError>;
     /// Rows per table.
@@ -60,7 +60,7 @@ pub(crate) trait Stage {
     /// Whether a table of that name is there.
     fn has_table(&self, name: &str) -> Result<bool, CliError>;
     /// Makes and fills the tables, without a note on the data; those that are there are dropped before.
-    fn fill(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
+    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
     /// Executes one statement, however long it takes.
     fn execute(&self, doing: &str, sql: &str) -> Result<(), CliError>;
     /// Runs the workload's checks on the data.
@@ -300,9 +300,10 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         })
     }
 
-    fn load(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
+    fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
         self.with_session("preparing to load", async |s| data::begin(s, self.driver.dialect(), &self.kind).await)?;
-        loader::load(&self.driver, &self.dataset, LOAD_SESSIONS, stop, progress).map_err(|e| CliError::load(&self.title, &e))?;
+        loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress)
+            .map_err(|e| CliError::load(&self.title, &e))?;
         self.with_session("noting the load", async |s| {
             data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, data::FRESH).await
         })
@@ -330,8 +331,8 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
     }
 
-    fn fill(&self, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
-        let filled = loader::load(&self.driver, &self.dataset, LOAD_SESSIONS, stop, progress);
+    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
+        let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
         filled.map_err(|e| CliError::load(&self.title, &e))
     }
 

@@ -163,7 +163,7 @@ impl Session<'_> {
             self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
         }
         if !std::mem::replace(&mut hunt.prepared, true) {
-            prepare::ensure(stage, self.stop, &mut self.progress)?;
+            prepare::ensure(stage, None, self.stop, &mut self.progress)?;
         }
         // The data of a block are those of one search; contenders that share tables share it.
         let block = format!("{}/capacity {}", self.run, self.terms.folder(&hunt.rule, self.context.fingerprint));

@@ -28,9 +28,9 @@ pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), CliError> {
             check(stage.as_ref(), &mut progress)?;
         } else if arguments.force {
             refuse_foreign(stage.as_ref())?;
-            load(stage.as_ref(), &stop, &mut progress)?;
+            load(stage.as_ref(), arguments.sessions, &stop, &mut progress)?;
         } else {
-            let words = match ensure(stage.as_ref(), &stop, &mut progress)? {
+            let words = match ensure(stage.as_ref(), arguments.sessions, &stop, &mut progress)? {
                 Ensured::Loaded => continue,
                 Ensured::Kept => "the data are there",
                 Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
@@ -57,7 +57,12 @@ pub(crate) enum Ensured {
 ///
 /// # Errors
 /// Data of other parameters, incomplete tables of another tool, a failed load.
-pub(crate) fn ensure(stage: &dyn Stage, stop: &StopToken, progress: &mut Progress) -> Result<Ensured, CliError> {
+pub(crate) fn ensure(
+    stage: &dyn Stage,
+    sessions: Option<u32>,
+    stop: &StopToken,
+    progress: &mut Progress,
+) -> Result<Ensured, CliError> {
     match stage.state()? {
         DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint() => Ok(Ensured::Kept),
         DataState::Ours { .. } => {
@@ -66,7 +71,7 @@ pub(crate) fn ensure(stage: &dyn Stage, stop: &StopToken, progress: &mut Progres
             Err(CliError::new(Exit::Refused, message, help))
         }
         DataState::Absent | DataState::Unfinished => {
-            load(stage, stop, progress)?;
+            load(stage, sessions, stop, progress)?;
             Ok(Ensured::Loaded)
         }
         DataState::Foreign { complete: true, .. } => Ok(Ensured::Foreign),
@@ -102,9 +107,9 @@ fn foreign(stage: &dyn Stage, found: &str) -> CliError {
 ///
 /// # Errors
 /// A failed load or a condition that does not hold.
-pub(crate) fn load(stage: &dyn Stage, stop: &StopToken, progress: &mut Progress) -> Result<(), CliError> {
+pub(crate) fn load(stage: &dyn Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut Progress) -> Result<(), CliError> {
     let (mut last, began) = (LoadProgress::default(), Instant::now());
-    stage.load(stop, &mut |p| {
+    stage.load(sessions, stop, &mut |p| {
         last = p;
         progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
     })?;

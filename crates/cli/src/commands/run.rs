@@ -112,7 +112,7 @@ impl<'a> Session<'a> {
             needed.insert(self.stage_of(key)?);
         }
         for index in needed {
-            prepare::ensure(self.stages[index].as_ref(), self.stop, &mut self.progress)?;
+            prepare::ensure(self.stages[index].as_ref(), None, self.stop, &mut self.progress)?;
         }
         Ok(())
     }
@@ -203,7 +203,7 @@ pub(crate) fn reset(stage: &dyn Stage, block: &str, stop: &StopToken, progress: 
             // A reload wipes out the evidence of what the last trials did to the data.
             prepare::check(stage, progress)?;
         }
-        prepare::load(stage, stop, progress)?;
+        prepare::load(stage, None, stop, progress)?;
     }
     // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
     stage.mark(&format!("{block} running"))?;

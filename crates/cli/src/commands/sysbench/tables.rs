@@ -59,7 +59,9 @@ impl Tables<'_> {
         }
         let (mut progress, began, mut stages) = (Progress::new(), Instant::now(), Stages::default());
         let mut shown = Ok(());
-        self.stage.fill(stop, &mut |p| {
+        // One thread is what somebody gets who asked for none in particular.
+        let sessions = Some(settings.threads).filter(|n| *n > 1);
+        self.stage.fill(sessions, stop, &mut |p| {
             if shown.is_ok() {
                 shown = stages.show(self, &p);
             }
