@@ -127,7 +127,7 @@ pub(crate) async fn state<S: Session>(
         let name = &table.bulk.name;
         if exists(session, dialect, name).await? {
             let rows = count(session, name).await?;
-            complete &= table.rows.is_none_or(|expected| expected == rows);
+            complete &= if table.rows_by_seed { rows > 0 } else { table.rows.is_none_or(|expected| expected == rows) };
             found.push(format!("{name} with {rows} rows"));
         } else {
             complete = false;

@@ -9,9 +9,12 @@ use common::postgres::Postgres;
 
 const SHORT: &str = "connections = [8]\nwarmup = \"200ms\"\nduration = \"3s\"\ntrials = 1";
 
+/// A change, what undoes it, and the conditions that it breaks, with the keys by which they name the row.
+type Break = (&'static str, &'static str, &'static [(u8, &'static str)]);
+
 /// A change for each condition that breaks it, each in a district of its own, with what undoes it; the conditions that it
 /// breaks, and the keys by which they name the row.
-const BREAKS: [(&str, &str, &[(u8, &str)]); 8] = [
+const BREAKS: [Break; 8] = [
     (
         "UPDATE warehouse SET w_ytd = w_ytd + 1 WHERE w_id = 1",
         "UPDATE warehouse SET w_ytd = w_ytd - 1 WHERE w_id = 1",

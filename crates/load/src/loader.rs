@@ -10,7 +10,7 @@ use crate::driver::{Driver, Session, SessionId};
 use crate::error::DriverError;
 use crate::stop::StopToken;
 use crate::values::Rows;
-use crate::workload::{Applies, Check, Dataset, TableSpec};
+use crate::workload::{Check, Dataset, TableSpec};
 
 /// How often it is looked whether the threads have ended, and after how many looks progress is shown.
 const LOOK: Duration = Duration::from_millis(5);
@@ -220,17 +220,20 @@ impl CheckResult {
     }
 }
 
-/// Runs one check; `fresh` where no run has changed the data since their load.
+/// Runs one check.
 ///
 /// # Errors
 /// The server's answer.
-pub async fn run_check<S: Session>(session: &mut S, check: &Check, fresh: bool) -> Result<CheckResult, LoadError> {
+pub async fn run_check<S: Session>(session: &mut S, check: &Check) -> Result<CheckResult, LoadError> {
     let doing = || server(format!("checking condition {}", check.name));
     let (name, what) = (check.name.clone(), check.what.clone());
-    if check.applies == Applies::Fresh && !fresh {
-        return Ok(CheckResult { name, what, compared: 0, violations: Vec::new(), applies: false });
-    }
     let mut rows = Rows::default();
+    if let Some(used) = &check.unless_used {
+        session.query(used, &mut rows).await.map_err(doing())?;
+        if rows.int(0, 0).map_err(doing())? > 0 {
+            return Ok(CheckResult { name, what, compared: 0, violations: Vec::new(), applies: false });
+        }
+    }
     session.query(&check.compared, &mut rows).await.map_err(doing())?;
     let compared = rows.int(0, 0).map_err(doing())?.max(0) as u64;
     session.query(&check.violations, &mut rows).await.map_err(doing())?;

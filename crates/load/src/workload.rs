@@ -147,15 +147,8 @@ pub struct TableSpec {
     pub after_load: Vec<String>,
     /// Rows after the load; `None` where the number is random by the specification.
     pub rows: Option<u64>,
-}
-
-/// When a condition holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Applies {
-    /// After the load and after every run.
-    Always,
-    /// Only on data that no run has changed since the load.
-    Fresh,
+    /// Whether that number comes from the seed, so that another program loads another one for the same size.
+    pub rows_by_seed: bool,
 }
 
 /// A condition on the stored data.
@@ -171,8 +164,9 @@ pub struct Check {
     pub violations: String,
     /// What the columns of the violations are.
     pub columns: Vec<&'static str>,
-    /// When it holds.
-    pub applies: Applies,
+    /// For a condition that is stated for fresh data: a query of one number, which is above 0 once any program has run on
+    /// them. `None` for one that always holds.
+    pub unless_used: Option<String>,
 }
 
 /// The data of a workload: a function of parameters and seed, the same whatever the number of loading threads.

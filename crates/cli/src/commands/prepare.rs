@@ -159,7 +159,7 @@ pub(crate) fn check(stage: &dyn Stage, progress: &mut Progress) -> Result<(), Cl
 fn check_line(stage: &dyn Stage, result: &CheckResult) -> String {
     let CheckResult { name, what, compared, violations, applies } = result;
     if !applies {
-        format!("{}: {name} is not applicable: {what}: stated for fresh data, and a run has changed these", stage.title())
+        format!("{}: {name} is not applicable: {what}: stated for fresh data, and transactions have run on these", stage.title())
     } else if result.holds() {
         format!("{}: {name} holds: {what} ({} compared)", stage.title(), thousands(*compared))
     } else if *compared == 0 {

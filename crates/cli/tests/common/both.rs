@@ -205,7 +205,7 @@ impl<D: Driver> Both<D> {
             let mut session = self.driver.connect(SessionId(0)).await.map_err(doing)?;
             let mut results = Vec::new();
             for check in dataset.checks() {
-                results.push(run_check(&mut session, &check, false).await?);
+                results.push(run_check(&mut session, &check).await?);
             }
             session.close().await;
             Ok(results)

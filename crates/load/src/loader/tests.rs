@@ -51,6 +51,7 @@ impl Dataset for Numbers {
             create: vec![format!("CREATE TABLE {name}")],
             after_load: vec![format!("CREATE INDEX ON {name}")],
             rows,
+            rows_by_seed: false,
         };
         vec![table("low"), table("high")]
     }

@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_load::driver::BulkTable;
 use perbuck_load::statement::Dialect;
 use perbuck_load::values::Params;
-use perbuck_load::workload::{Applies, Check, Dataset, Part, TableSpec};
+use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
 use super::options::Options;
 use super::random::{C_GROUPS, Ids, PAD_GROUPS, write_groups};
@@ -50,7 +50,7 @@ impl SysbenchData {
             compared: format!("SELECT {compared} FROM sbtest{n}"),
             violations,
             columns: vec![column],
-            applies: Applies::Always,
+            unless_used: None,
         };
         let rows_when =
             |wrong: &str| format!("SELECT n FROM (SELECT COUNT(*) AS n FROM sbtest{n}) AS counted WHERE n {wrong} {loaded}");
@@ -106,6 +106,7 @@ impl Dataset for SysbenchData {
             create: schema::create(&self.options, self.dialect, n),
             after_load: schema::after_load(&self.options, self.dialect, n),
             rows: Some(u64::from(self.options.rows_per_table())),
+            rows_by_seed: false,
         };
         (1..=self.options.table_count()).map(table).collect()
     }
