@@ -6,7 +6,7 @@ mod common;
 use common::Desk;
 use common::maria::{Maria, study};
 use common::postgres::Postgres;
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::run_record::{RunRecord, TransactionRecord};
 
 const SHORT: &str = "connections = [8]\nwarmup = \"100ms\"\nduration = \"2s\"\ntrials = 1";
 
@@ -80,7 +80,7 @@ fn terminals_that_wait_are_idle_and_nothing_is_wrong_with_that() {
     desk.write("s.toml", &study("sqlite:w.db", "kind = \"tpcc\"\nwait = true", sweep));
     desk.good(&["run", "s.toml"]);
     let record = desk.records("results/s").remove(0);
-    let ended: u64 = record.measured.transactions.values().map(|t| t.completed()).sum();
+    let ended: u64 = record.measured.transactions.values().map(TransactionRecord::completed).sum();
     // Ten terminals of a mean cycle of 20.7 s, of which the first seconds go to keying.
     assert!((1..=20).contains(&ended), "{ended}");
     assert_eq!((record.health.littles_law, record.health.gaps.len()), (None, 0));
