@@ -35,6 +35,8 @@ pub(crate) struct Collector<'a> {
     folded: BTreeMap<i64, Interval>,
     /// Arrivals started in each second.
     started: BTreeMap<i64, u64>,
+    /// What came in after its second was shown.
+    late: Second,
     /// What was due, as far as seconds were shown, and what was started and ended until then.
     live: Live,
     next_second: i64,
@@ -60,6 +62,7 @@ impl<'a> Collector<'a> {
             seconds: BTreeMap::new(),
             folded: BTreeMap::new(),
             started: BTreeMap::new(),
+            late: Second::default(),
             live: Live { due: DueCounter::new(spec), backlog: 0, in_flight: 0 },
             next_second: i64::MIN,
             observer,
@@ -68,6 +71,11 @@ impl<'a> Collector<'a> {
 
     fn add(&mut self, second: Second) {
         *self.started.entry(second.number).or_default() += second.started;
+        if second.number < self.next_second {
+            // Shown already. An embedded database reports only when its thread is free; who adds up what is shown must not
+            // miss anything, so it comes with the next second.
+            self.late.merge(&second);
+        }
         if let Some(late) = self.folded.get_mut(&second.number) {
             // Its percentiles are settled; nothing is missing from its counts, nor from the totals.
             late.transactions += second.transactions;
@@ -157,8 +165,11 @@ impl<'a> Collector<'a> {
     fn show(&mut self, window: &Window, now_ns: i64) {
         let last = (window.length_ns - 1).div_euclid(SECOND_NS);
         while self.next_second <= last && (self.next_second + 1) * SECOND_NS + PATIENCE_NS <= now_ns {
-            let empty = Second::new(self.next_second);
-            let seen = self.seconds.get(&self.next_second).unwrap_or(&empty);
+            let mut shown = Second { number: self.next_second, ..std::mem::take(&mut self.late) };
+            if let Some(seen) = self.seconds.get(&self.next_second) {
+                shown.merge(seen);
+            }
+            let seen = &shown;
             let mut interval = interval(seen, self.spec);
             self.live.pass(seen, self.spec, &mut interval);
             self.observer.second(&SecondSeen {

@@ -62,7 +62,7 @@ pub struct TrialSpec {
 /// A second that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondSeen<'a> {
-    /// As the record has it.
+    /// As the record has it, and what was reported too late for the seconds before: the sum over all misses nothing.
     pub interval: &'a Interval,
     /// Service time of what was completed in it, in open loop response time.
     pub latency: &'a Histogram,

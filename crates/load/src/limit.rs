@@ -22,6 +22,18 @@ impl EventLimit {
         self.0.as_ref().is_none_or(|left| left.fetch_sub(1, Ordering::Relaxed) > 0)
     }
 
+    /// A transaction has ended. One that failed leaves its place to another. One that was begun in the warm-up and completed
+    /// in the window takes a place, since it counts there.
+    #[inline]
+    pub(crate) fn settle(&self, completed: bool, started_ns: i64, ended_ns: i64) {
+        let Some(left) = &self.0 else { return };
+        if started_ns >= 0 && !completed {
+            left.fetch_add(1, Ordering::Relaxed);
+        } else if started_ns < 0 && ended_ns >= 0 && completed {
+            left.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether all have been started.
     pub(crate) fn exhausted(&self) -> bool {
         self.0.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
@@ -34,6 +46,8 @@ pub enum Tolerance {
     /// All but those that say that no transaction can succeed; they are counted.
     #[default]
     All,
+    /// Even those, but for a server that does not let us in.
+    Every,
     /// Those named here; any other ends the run.
     Listed {
         /// Codes, written as records write them (`mysql 1062`, `sqlstate 23505`). One that the driver holds to be fatal is
@@ -49,8 +63,10 @@ pub enum Tolerance {
 impl Tolerance {
     /// Whether the run goes on after this error.
     pub(crate) fn tolerates(&self, error: &DriverError) -> bool {
-        let Self::Listed { codes, retries, losses } = self else {
-            return !matches!(error.class, ErrorClass::Refused | ErrorClass::Fatal);
+        let (codes, retries, losses) = match self {
+            Self::All => return !matches!(error.class, ErrorClass::Refused | ErrorClass::Fatal),
+            Self::Every => return error.class != ErrorClass::Refused,
+            Self::Listed { codes, retries, losses } => (codes, retries, losses),
         };
         let listed = || codes.contains(&error.code.to_string());
         match error.class {
@@ -76,6 +92,20 @@ mod tests {
         let none = EventLimit::new(None);
         assert!((0..5).all(|_| none.take()) && !none.exhausted());
         assert!(!EventLimit::new(Some(0)).take());
+    }
+
+    #[test]
+    fn places_go_to_what_completes_in_the_window() {
+        let limit = EventLimit::new(Some(2));
+        assert!(limit.take());
+        limit.settle(false, 5, 9);
+        assert!(limit.take() && !limit.exhausted());
+        limit.settle(true, -3, 4);
+        assert!(limit.exhausted() && !limit.take());
+        let limit = EventLimit::new(Some(1));
+        limit.settle(true, -3, -1);
+        limit.settle(false, -3, 4);
+        assert!(limit.take());
     }
 
     #[test]

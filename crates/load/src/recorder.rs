@@ -117,9 +117,7 @@ pub struct Sample {
     pub started_ns: i64,
     /// When the last attempt ended.
     pub finished_ns: i64,
-    /// Attempts beyond the first.
-    pub retries: u32,
-    /// Statements that it sent.
+    /// Statements that its last attempt sent.
     pub statements: Counts,
     /// What the workload counted of it; zeros where it failed.
     pub facts: Facts,
@@ -150,8 +148,6 @@ pub struct Recorder {
     pub gaps: Vec<Quiet>,
     /// When the oldest of those that had not ended was due; only where connections may be idle.
     oldest_unfinished_ns: i64,
-    /// Statements of connections that were lost, whose transaction has no other place.
-    pub stray: StatementCounts,
     /// Connections lost.
     pub lost: u64,
     /// Connections opened again.
@@ -184,7 +180,6 @@ impl Recorder {
             errors: BTreeMap::new(),
             gaps: Vec::new(),
             oldest_unfinished_ns: i64::MAX,
-            stray: StatementCounts::default(),
             lost: 0,
             reconnects: 0,
             unfinished: Histogram::new(),
@@ -239,6 +234,12 @@ impl Recorder {
         statements.add_to(&mut self.second.counts);
     }
 
+    /// An attempt has failed. Its statements count in the period in which it ended, whatever becomes of its transaction.
+    pub fn attempt(&mut self, statements: &Counts, again: bool, ended_ns: i64) {
+        self.sent_behind(statements, ended_ns);
+        self.totals[self.period].retries += u64::from(again);
+    }
+
     /// Counts what is pending.
     fn write_down(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
@@ -251,7 +252,6 @@ impl Recorder {
         let service = (sample.finished_ns - sample.started_ns).max(0) as u64;
         let totals = &mut self.totals[self.period];
         sample.statements.add_to(&mut totals.statements);
-        totals.retries += u64::from(sample.retries);
         sample.statements.add_to(&mut self.second.counts);
         let kind = &mut totals.kinds[usize::from(sample.kind)];
         match sample.outcome {
@@ -365,7 +365,7 @@ impl Recorder {
 
     /// Statements from the first connection to the last.
     pub fn statements_whole_run(&self) -> StatementCounts {
-        let mut whole = self.stray;
+        let mut whole = StatementCounts::default();
         self.totals.iter().for_each(|t| whole.add(&t.statements));
         whole
     }

@@ -76,9 +76,9 @@ struct Tally<'a, D, W> {
 
 impl<D, W> Tally<'_, D, W> {
     #[inline]
-    fn count(&mut self, started_ns: i64, ended_ns: i64) {
+    fn count(&mut self, outcome: Outcome, started_ns: i64, ended_ns: i64) {
         self.totals.last_ended_ns = ended_ns;
-        if ended_ns >= 0 && ended_ns < self.lane.common.window.length_ns {
+        if outcome != Outcome::Failed && ended_ns >= 0 && ended_ns < self.lane.common.window.length_ns {
             self.totals.transactions += 1;
             self.totals.busy_ns += (ended_ns - started_ns).max(0) as u64;
         }
@@ -117,7 +117,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 continue;
             }
         };
-        let mut operation = Operation { sequence, rng: OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence) };
+        let mut operation = Operation { sequence, rng: lane.stream(sequence, 0) };
         let mut pauses = Pauses::default();
         if common.pauses {
             pauses = terminal.pauses(&operation);
@@ -140,16 +140,17 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 break (Outcome::Failed, Facts::default());
             }
             retries += 1;
-            operation.rng = OpRng::at(lane.id.seed, u64::from(lane.id.index), sequence);
+            operation.rng = lane.stream(sequence, if terminal.redraws() { retries } else { 0 });
         };
         let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
         if terminal.reconnects_after(sequence) {
             Box::pin(lane.renew(&mut connection)).await?;
         }
         let finished_ns = common.window.now_ns();
-        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, retries, statements, facts };
+        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
         common.recorder.borrow_mut().record(sample);
-        tally.count(started_ns, finished_ns);
+        tally.count(outcome, started_ns, finished_ns);
+        common.limit.settle(outcome != Outcome::Failed, started_ns, finished_ns);
         lane.ended();
         now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
         sequence += 1;
@@ -164,6 +165,12 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
 }
 
 impl<D: Driver, W: Workload> Lane<D, W> {
+    /// The random stream of an attempt; the first has number 0.
+    #[inline]
+    fn stream(&self, sequence: u64, attempt: u32) -> OpRng {
+        OpRng::at(self.id.seed, u64::from(self.id.index), sequence | u64::from(attempt) << 40)
+    }
+
     /// Waits until an arrival is due and starts it; `None` where the window closed first.
     #[inline]
     async fn await_arrival(&self, due_ns: i64, mut now_ns: i64) -> Option<i64> {
@@ -238,10 +245,14 @@ impl<D: Driver, W: Workload> Lane<D, W> {
                 }
             }
         }
-        let common = &self.common;
+        let (common, now_ns) = (&self.common, self.common.window.now_ns());
         let again = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.max_attempts;
         // Past the end of the window, or asked to stop, nobody tries for ever.
-        Ok(again && !common.stop.requested() && common.window.now_ns() < common.window.length_ns)
+        let again = again && !common.stop.requested() && now_ns < common.window.length_ns;
+        // What it sent was sent now, whenever its transaction ends, if it does.
+        let sent = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
+        common.recorder.borrow_mut().attempt(&sent, again, now_ns);
+        Ok(again)
     }
 
     /// The error that ends the run, with the statement that met it.
@@ -281,7 +292,8 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     fn lose(&self, connection: &mut Option<Connection<D::Session>>) {
         if let Some(mut gone) = connection.take() {
             let mut recorder = self.common.recorder.borrow_mut();
-            gone.take_counts().add_to(&mut recorder.stray);
+            let now_ns = self.common.window.now_ns();
+            recorder.sent_behind(&gone.take_counts(), now_ns);
             recorder.lost += 1;
         }
     }

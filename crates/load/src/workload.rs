@@ -128,6 +128,13 @@ pub trait Terminal: 'static {
         operation: &mut Operation,
     ) -> impl Future<Output = Result<Done, DriverError>>;
 
+    /// Whether an attempt after the first draws its inputs anew, as sysbench does, and does not send the same again. Where many
+    /// want the same few rows the two give quite different throughput: those that collide stay when they send the same.
+    #[inline]
+    fn redraws(&self) -> bool {
+        false
+    }
+
     /// Whether the connection is closed and opened anew after the transaction with this number (sysbench's `reconnect`).
     /// The time that it takes belongs to that transaction.
     #[inline]

@@ -18,7 +18,7 @@ pub struct Measured {
     pub window_ns: u64,
     /// By kind of transaction.
     pub transactions: BTreeMap<String, TransactionRecord>,
-    /// Statements whose transaction ended in the window.
+    /// Statements of attempts, successful or not, that ended in the window.
     pub statements: StatementCounts,
     /// Attempts beyond the first.
     pub retries: u64,

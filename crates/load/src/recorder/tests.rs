@@ -12,7 +12,6 @@ fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
         intended_ns: started_ns,
         started_ns,
         finished_ns,
-        retries: 1,
         statements: Counts { read: 1, ..Counts::default() },
         facts: [0; 4],
     }
@@ -39,7 +38,7 @@ fn every_sample_lands_in_its_second_and_none_is_lost() {
     assert_eq!(seen, [(-2, 1, 0, 1), (-1, 1, 0, 1), (0, 2, 0, 2), (1, 1, 0, 1), (2, 1, 0, 1), (i64::MAX, 2, 1, 3)]);
     assert_eq!((r.statements_whole_run().read, r.drained()), (9, 2));
     let total = &r.phases()[0];
-    assert_eq!((total.kinds[0].committed, total.statements.read, total.retries), (4, 4, 4));
+    assert_eq!((total.kinds[0].committed, total.statements.read), (4, 4));
     assert_eq!(total.kinds[0].service.count(), 4);
 }
 

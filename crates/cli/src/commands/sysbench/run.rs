@@ -251,7 +251,7 @@ fn tolerance(engine: Engine, ignored: &Ignored) -> Tolerance {
     let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
     let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
     match (engine, ignored) {
-        (Engine::Mysql | Engine::Tidb, Ignored::All) => Tolerance::All,
+        (Engine::Mysql | Engine::Tidb, Ignored::All) => Tolerance::Every,
         (Engine::Mysql | Engine::Tidb, Ignored::Listed(codes)) => {
             // The numbers of the client library for a connection that is gone.
             let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));

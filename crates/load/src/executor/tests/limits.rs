@@ -107,3 +107,30 @@ fn a_run_without_a_limit_that_fails_ends_at_once() {
     assert!(matches!(outcome, Err(RunError::Fatal(_))), "{outcome:?}");
     assert!(seconds <= 2, "{seconds}");
 }
+
+#[test]
+fn failed_transactions_leave_their_place_to_others() {
+    let failing = vec![(9, SimDriver::error(ErrorClass::Failed, 1062))];
+    let spec = TrialSpec { max_events: Some(1_000), ..spec(4) };
+    let outcome = simulate(&spec, SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let t = &outcome.measured.transactions["two_selects"];
+    assert_eq!(t.completed(), 1_000);
+    assert!(t.failed > 200, "{}", t.failed);
+    let done: u64 = outcome.terminals.iter().map(|t| t.transactions).sum();
+    let busy: u64 = outcome.terminals.iter().map(|t| t.busy_ns).sum();
+    assert_eq!((done, busy), (1_000, t.service.sum_ns));
+}
+
+#[test]
+fn statements_of_failed_attempts_count_when_they_were_sent() {
+    let failing = vec![(5, SimDriver::error(ErrorClass::Retry, 1213))];
+    let driver = SimDriver { failing, ..SimDriver::default() };
+    let outcome = simulate(&TrialSpec { warmup_ns: 0, max_attempts: u32::MAX, ..spec(4) }, driver).unwrap();
+    let (counts, errors) = (outcome.measured.statements, outcome.errors["mysql 1213"].count);
+    // Every statement is a SELECT, one in five of which fails and is followed by a ROLLBACK.
+    assert!(counts.rollback.abs_diff(errors) <= 4, "{counts:?} and {errors}");
+    assert!(counts.select.abs_diff(5 * errors) <= 24, "{counts:?} and {errors}");
+    assert!(outcome.measured.retries.abs_diff(errors) <= 4);
+    let shown: u64 = outcome.intervals.iter().map(|i| i.statements).sum();
+    assert_eq!(shown, counts.read + counts.write + counts.other);
+}

@@ -124,6 +124,11 @@ impl Terminal for SysbenchTerminal {
         Ok(Done::committed(0))
     }
 
+    /// As in sysbench, whose event draws all its ids again.
+    fn redraws(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn reconnects_after(&self, sequence: u64) -> bool {
         self.reconnect > 0 && (sequence + 1).is_multiple_of(self.reconnect)
