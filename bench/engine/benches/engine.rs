@@ -56,7 +56,6 @@ fn recorder(c: &mut Criterion) {
                     intended_ns: now - 5_000,
                     started_ns: now,
                     finished_ns,
-                    retries: 0,
                     statements,
                     facts: [10, 0, 0, 0],
                 }));

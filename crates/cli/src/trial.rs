@@ -156,9 +156,12 @@ pub(crate) fn run_watched(
     let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, watch };
     let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     let (own, server_ns) = (sampler.own, sampler.server_ns);
-    let counters = differences(&before, &task.stage.counters()?, spec.warmup_ns + spec.duration_ns);
+    // A server that is away by now takes nothing from what was measured before.
+    let (after, away) = seen(task.stage.counters());
+    let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
     let as_text = task.stage.text_fallbacks() - text_before;
-    let rows_after = task.rows_before.as_ref().map(|_| task.stage.rows()).transpose()?;
+    let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.rows()).transpose();
+    let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
     let mut health = outcome.health;
     (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
     health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
@@ -167,6 +170,7 @@ pub(crate) fn run_watched(
     if as_text > 0 {
         flags.push(Flag::TextStatements { count: as_text });
     }
+    flags.extend(away.or(uncounted).map(|why| Flag::ServerAway { why }));
     flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
     let details = Details { terminals: outcome.terminals, statement_latency: outcome.statement_latency };
     let record = RunRecord {
@@ -186,7 +190,7 @@ pub(crate) fn run_watched(
             data_fingerprint: task.stage.fingerprint().to_owned(),
             data: task.data.to_owned(),
             rows_before: task.rows_before.unwrap_or_default(),
-            rows_after: rows_after.unwrap_or_default(),
+            rows_after,
             metric: task.metric,
         },
         target: target_record(task.stage, &facts, counters, server_ns),
@@ -199,6 +203,14 @@ pub(crate) fn run_watched(
         flags,
     };
     Ok((record, details))
+}
+
+/// What was read after a trial; where it could not be, nothing, and why.
+fn seen<T: Default>(read: Result<T, CliError>) -> (T, Option<String>) {
+    match read {
+        Ok(read) => (read, None),
+        Err(error) => (T::default(), Some(error.words().0.to_owned())),
+    }
 }
 
 /// How a trial of the study is loaded.

@@ -204,6 +204,11 @@ pub enum Flag {
         /// What was seen.
         why: String,
     },
+    /// What is read of the server after a trial could not be read: its counters, or the rows of its tables.
+    ServerAway {
+        /// What it answered.
+        why: String,
+    },
     /// Little's law does not hold for the recorded figures: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded figures.
@@ -219,6 +224,10 @@ impl Flag {
         match self {
             Self::Emulated { emulator } => format!("ran under {emulator}: its times say nothing about the hardware"),
             Self::ClientLimited { why } => format!("limited by the client: {why}"),
+            Self::ManyErrors { failed: 0, completed: 0 } => "no transaction was completed in the measured time".to_owned(),
+            Self::ManyErrors { failed, completed: 0 } => {
+                format!("no transaction was completed in the measured time, and {failed} failed")
+            }
             Self::ManyErrors { failed, completed } => format!("{failed} transactions failed beside {completed} completed"),
             Self::Gap { total_ms } => format!("nothing completed for {:.1} s", *total_ms as f64 / 1000.0),
             Self::TextStatements { count } => {
@@ -228,6 +237,7 @@ impl Flag {
             Self::Overloaded { offered, completed, unfinished } => {
                 format!("could not keep the rate: {offered} offered, {completed} completed, {unfinished} unfinished at the end")
             }
+            Self::ServerAway { why } => format!("the server could not be asked for its counters after the trial: {why}"),
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the figures account for {busy:.1} busy connections of {connections}")
@@ -246,6 +256,7 @@ impl Flag {
             | Self::Aborted { .. }
             | Self::Overloaded { .. }
             | Self::Unsettled { .. }
+            | Self::ServerAway { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

@@ -122,7 +122,11 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`]; no row is kept then.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
+        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
         let inserted = self.session.insert_rows(table, cells).await?;
+        if let Some(times) = &self.times {
+            times.inserted(began_ns);
+        }
         self.counts.write += 1;
         Ok(inserted)
     }
@@ -179,9 +183,16 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// As [`Self::execute`].
     pub async fn rollback(&mut self) -> Result<(), DriverError> {
-        self.counts.rollback += 1;
-        self.session.rollback().await?;
-        self.counts.other += 1;
+        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let rolled_back = self.session.rollback().await;
+        // Where nothing was open nothing was sent; what failed had been.
+        let sent = *rolled_back.as_ref().unwrap_or(&true);
+        self.counts.rollback += u32::from(sent);
+        rolled_back?;
+        self.counts.other += u32::from(sent);
+        if let (Some(times), true) = (&self.times, sent) {
+            times.rolled_back(began_ns);
+        }
         Ok(())
     }
 

@@ -124,11 +124,11 @@ pub trait Session: 'static {
     /// As [`Self::execute`].
     fn commit(&mut self) -> impl Future<Output = Result<(), DriverError>>;
 
-    /// Rolls back; does nothing where no transaction is open.
+    /// Rolls back; does nothing where it knows that no transaction is open. Whether a ROLLBACK was sent.
     ///
     /// # Errors
     /// As [`Self::execute`].
-    fn rollback(&mut self) -> impl Future<Output = Result<(), DriverError>>;
+    fn rollback(&mut self) -> impl Future<Output = Result<bool, DriverError>>;
 
     /// Executes one statement given as text, outside the catalogue; rows are kept. For schema, checks and housekeeping.
     ///

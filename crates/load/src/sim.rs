@@ -118,8 +118,8 @@ impl Session for SimSession {
         Ok(())
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
-        Ok(())
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
+        Ok(true)
     }
 
     async fn query(&mut self, _sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

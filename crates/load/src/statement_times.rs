@@ -10,7 +10,7 @@ use crate::statement::Catalogue;
 use crate::window::Window;
 
 /// What is timed besides the statements of the catalogue.
-const OTHERS: [&str; 2] = ["begin", "commit"];
+const OTHERS: [&str; 4] = ["begin", "commit", "rollback", "insert of many rows"];
 
 /// Histograms of one worker, by label of the catalogue. The sessions of the worker share it.
 #[derive(Debug, Clone)]
@@ -40,6 +40,16 @@ impl StatementTimes {
     #[inline]
     pub(crate) fn now_ns(&self) -> i64 {
         self.window.now_ns()
+    }
+
+    /// A ROLLBACK has ended.
+    pub(crate) fn rolled_back(&self, began_ns: i64) {
+        self.record(2, began_ns);
+    }
+
+    /// An INSERT of many rows has ended.
+    pub(crate) fn inserted(&self, began_ns: i64) {
+        self.record(3, began_ns);
     }
 
     /// A statement of the label that was begun then has ended.

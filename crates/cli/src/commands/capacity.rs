@@ -15,7 +15,7 @@ use perbuck_load::stop::StopToken;
 use self::hunt::Hunt;
 use self::terms::Terms;
 use crate::args::CapacityArguments;
-use crate::commands::{prepare, print, print_json, run, stop_on_signal};
+use crate::commands::{TRIAL_STOPS, prepare, print, print_json, run, stop_on_signal};
 use crate::error::{CliError, Exit};
 use crate::inputs::{self, Inputs};
 use crate::progress::{Progress, second_text};
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
     let terms = Terms::new(arguments, &inputs.study)?;
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, arguments)?;
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(TRIAL_STOPS)?;
     let store = Store::join(&arguments.results, &inputs, &fingerprint)?;
     let mut hunts = Vec::new();
     for w in 0..inputs.study.workloads.len() {

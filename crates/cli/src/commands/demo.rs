@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::args::DemoArguments;
-use crate::commands::{print, report, run, stop_on_signal};
+use crate::commands::{TRIAL_STOPS, print, report, run, stop_on_signal};
 use crate::error::{CliError, Exit};
 use crate::progress::say;
 use crate::{inputs, results};
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
     fs::create_dir_all(&databases).map_err(|e| CliError::file("make the folder", &databases, &e))?;
     let text = STUDY.replace("sqlite:perbuck-demo/", &format!("sqlite:{}/", databases.display()));
     let inputs = inputs::check("the demo's study", text, None).map_err(|p| CliError::problems(&p))?;
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(TRIAL_STOPS)?;
     say("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
     let done = run::study(&inputs, &folder, false, &stop);
     // The databases are a few hundred megabytes and of no use after the demo; the records stay.

@@ -12,6 +12,7 @@ pub(crate) mod run;
 pub(crate) mod sysbench;
 
 use std::io::{ErrorKind, Write, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use perbuck_load::stop::StopToken;
 use serde::Serialize;
@@ -22,11 +23,21 @@ use crate::progress::say;
 /// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(CliError::new(Exit::Files, format!("cannot write the output: {e}"), ""))
+        Err(e) if e.kind() == ErrorKind::BrokenPipe => {
+            READER_GONE.store(true, Ordering::Relaxed);
+            Ok(())
         }
-        _ => Ok(()),
+        Err(e) => Err(CliError::new(Exit::Files, format!("cannot write the output: {e}"), "")),
+        Ok(()) => Ok(()),
     }
+}
+
+/// Whether standard output was found closed by its reader.
+static READER_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever read standard output has closed it, as far as [`print`] has seen.
+pub(crate) fn reader_gone() -> bool {
+    READER_GONE.load(Ordering::Relaxed)
 }
 
 /// Prints a value as JSON.
@@ -36,12 +47,15 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), CliError> {
     print(&(text + "\n"))
 }
 
-/// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort.
-pub(crate) fn stop_on_signal() -> Result<StopToken, CliError> {
+/// What the first Ctrl-C does to a study.
+pub(crate) const TRIAL_STOPS: &str = "stopping; this trial is thrown away";
+
+/// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort. `doing` says what the first one does.
+pub(crate) fn stop_on_signal(doing: &'static str) -> Result<StopToken, CliError> {
     let stop = StopToken::default();
     let raised = stop.clone();
     let handler = move || {
-        say("\nperbuck: stopping; this trial is thrown away. Once more aborts.");
+        say(&format!("\nperbuck: {doing}. Once more aborts."));
         raised.request();
     };
     ctrlc::set_handler(handler).map_err(|e| CliError::new(Exit::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;

@@ -7,7 +7,7 @@ use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::stop::StopToken;
 
 use crate::args::PrepareArguments;
-use crate::commands::stop_on_signal;
+use crate::commands::{TRIAL_STOPS, stop_on_signal};
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
 use crate::inputs;
@@ -17,7 +17,7 @@ use crate::stage::{self, Stage};
 /// Loads what a study needs and checks it.
 pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), CliError> {
     let inputs = inputs::read(&arguments.study, None)?;
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(TRIAL_STOPS)?;
     let mut progress = Progress::new();
     for stage in stage::build(&inputs, arguments.password.ask_password)? {
         if arguments.check {

@@ -11,7 +11,7 @@ use perbuck_load::stop::StopToken;
 
 use crate::args::{BasisArguments, RunArguments};
 use crate::commands::{ceiling, prepare};
-use crate::commands::{print, print_json, stop_on_signal};
+use crate::commands::{TRIAL_STOPS, print, print_json, stop_on_signal};
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
 use crate::inputs::{self, Inputs};
@@ -27,7 +27,7 @@ pub(crate) const RELOADED: &str = "reloaded";
 /// Runs a study.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
     let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
-    let stop = stop_on_signal()?;
+    let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
         return ceiling::run(&inputs, &stop);
     }

@@ -263,8 +263,8 @@ impl Session for MysqlSession {
         self.run_bytes(b"COMMIT").await.map(|_| ())
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
-        self.run_bytes(b"ROLLBACK").await.map(|_| ())
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
+        self.run_bytes(b"ROLLBACK").await.map(|_| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -257,11 +257,11 @@ impl Session for PostgresSession {
         self.run(COMMIT).await
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
         if self.reader.status == status::IDLE && !self.wire.is_busy() {
-            return Ok(());
+            return Ok(false);
         }
-        self.run(ROLLBACK).await
+        self.run(ROLLBACK).await.map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -72,9 +72,9 @@ impl Session for SqliteSession {
         self.control("COMMIT")
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
         // Some errors (a full disk) end the transaction by themselves.
-        if self.connection.is_autocommit() { Ok(()) } else { self.control("ROLLBACK") }
+        if self.connection.is_autocommit() { Ok(false) } else { self.control("ROLLBACK").map(|()| true) }
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

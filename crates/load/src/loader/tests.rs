@@ -153,9 +153,9 @@ impl Session for ForgetfulSession {
         Ok(())
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
         self.open.clear();
-        Ok(())
+        Ok(true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

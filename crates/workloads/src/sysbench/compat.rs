@@ -1,5 +1,7 @@
 //! What a user of a version of sysbench must know: whose defaults and draws are taken, and what is done otherwise.
 
+use perbuck_load::statement::Dialect;
+
 use super::options::{Options, RandType};
 use super::script::Script;
 
@@ -42,9 +44,9 @@ impl Compat {
     }
 }
 
-/// What perbuck does otherwise than the version of sysbench that `compat` names, for this script and these options: one
-/// sentence for each, without a full stop. None without `compat`.
-pub fn compat_notes(options: &Options) -> Vec<String> {
+/// What perbuck does otherwise than the version of sysbench that `compat` names, for this script, these options and a
+/// database of this dialect: one sentence for each, without a full stop. None without `compat`.
+pub fn compat_notes(options: &Options, dialect: Dialect) -> Vec<String> {
     let Some(compat) = options.compat else { return Vec::new() };
     let script = options.script;
     let mut notes = Vec::new();
@@ -54,7 +56,7 @@ pub fn compat_notes(options: &Options) -> Vec<String> {
         _ if script == Script::BulkInsert => {}
         RandType::Special => note(
             "special is drawn as the code of sysbench 1.0 draws it, which never picks the first part of its hot band; \
-             without --compat the whole band is hot, as its documentation says",
+             with --compat=perbuck the whole band is hot, as its documentation says",
         ),
         RandType::Gaussian if compat == Compat::Sysbench11 => note(
             "gaussian is drawn around the middle; sysbench 1.1 gives the lowest id every time, because it averages no number \
@@ -68,7 +70,7 @@ pub fn compat_notes(options: &Options) -> Vec<String> {
     match script {
         Script::RandomPoints | Script::RandomRanges => {
             note(
-                "each connection asks for values of its own slice of 0 to table_size, as in sysbench; without --compat all ask for all of 1 to table_size",
+                "each connection asks for values of its own slice of 0 to table_size, as in sysbench; with --compat=perbuck all ask for all of 1 to table_size",
             );
             if options.tables > 1 {
                 note("only sbtest1 is read, as in sysbench, however many tables there are");
@@ -88,7 +90,7 @@ pub fn compat_notes(options: &Options) -> Vec<String> {
         ),
         _ => {}
     }
-    if script.has_transactions() && !options.skip_trx {
+    if dialect == Dialect::Mysql && script.has_transactions() && !options.skip_trx {
         note(
             "a transaction that fails is rolled back before it is tried again; sysbench sends no ROLLBACK to MySQL, so that after a lock wait timeout its next BEGIN commits one half of it",
         );
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     fn notes(script: &str, words: &[(&str, &str)]) -> String {
-        compat_notes(&options(script, &[], words)).join("\n")
+        compat_notes(&options(script, &[], words), Dialect::Mysql).join("\n")
     }
 
     #[test]
@@ -123,6 +125,13 @@ mod tests {
         for text in [notes("oltp_insert", &[old, ("auto_inc", "off")]), notes("oltp_read_write", &[old])] {
             assert!(text.lines().all(|l| !l.ends_with('.') && !l.contains("  ")), "{text}");
         }
+    }
+
+    #[test]
+    fn a_rollback_is_new_to_nobody_but_mysql() {
+        let of = |dialect| compat_notes(&options("oltp_read_write", &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
+        assert!(of(Dialect::Mysql).contains("ROLLBACK"));
+        assert!([Dialect::Postgres, Dialect::Sqlite].iter().all(|d| !of(*d).contains("ROLLBACK")));
     }
 
     #[test]

@@ -126,8 +126,8 @@ impl Session for SqliteSession {
         self.plain("COMMIT")
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
-        self.plain("ROLLBACK")
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
+        self.plain("ROLLBACK").map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -47,13 +47,13 @@ Commands: prepare run cleanup help, and prewarm, which reads the tables into mem
 }
 
 /// `perbuck sysbench SCRIPT help`.
-pub(super) fn of_script(script: Script, compat: Compat) -> String {
+pub(super) fn of_script(script: Script, compat: Option<Compat>) -> String {
     let shown = |text: &str| if text.is_empty() { String::new() } else { format!(" [{text}]") };
     let row = |o: super::parse::ScriptOption| {
         let what = format!("{}{}", o.help, shown(&o.default));
         (format!("--{}{}", o.name, o.kind.form()), what)
     };
-    let rows: Vec<(String, String)> = options(Some(script), Some(compat)).into_iter().map(row).collect();
+    let rows: Vec<(String, String)> = options(Some(script), compat).into_iter().map(row).collect();
     format!("{} options:\n{}\n", script.name(), columns(&rows))
 }
 
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn the_help_of_a_script_has_sysbenchs_names_and_defaults() {
-        let text = of_script(Script::ReadWrite, Compat::Sysbench10);
+        let text = of_script(Script::ReadWrite, Some(Compat::Sysbench10));
         assert!(text.starts_with("oltp_read_write options:\n  --auto_inc[=on|off] "), "{text}");
         for (name, default) in
             [("table_size=N", "10000"), ("skip_trx[=on|off]", "off"), ("mysql_storage_engine=STRING", "innodb")]

@@ -20,7 +20,8 @@ pub(super) struct RunJson {
     pub(super) threads: u32,
     /// Transactions per second offered; `null` in closed loop.
     pub(super) rate: Option<u32>,
-    pub(super) seed: u64,
+    /// As `--rand-seed` takes it.
+    pub(super) seed: i32,
     pub(super) summary: SummaryJson,
     /// Full reports at the seconds of `--report-checkpoints`; the summary then covers the time since the last one.
     pub(super) checkpoints: Vec<SummaryJson>,

@@ -6,6 +6,7 @@
 
 mod help;
 mod keep;
+mod live;
 mod log;
 mod machine;
 mod options;
@@ -26,7 +27,6 @@ use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
 use perbuck_load::error::{DriverError, ErrorCode};
 use perbuck_load::executor::RunError;
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat as Version, SysbenchData};
@@ -137,8 +137,7 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let checked = script::plan(given, script, settings, &mut remarks)?;
     remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     if order == Order::Help {
-        let version = Version::named(settings.compat.word()).unwrap_or(Version::Sysbench10);
-        return Ok(print(&help::of_script(script, version))?);
+        return Ok(print(&help::of_script(script, Version::named(settings.compat.word())))?);
     }
     if settings.events.is_none() && settings.time_s.is_none() && order == Order::Run {
         log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report")?;
@@ -154,8 +153,14 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     }
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &target, &password)?;
-    let stop = stop_on_signal()?;
+    let patient = target::with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
+    let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
+    let stop = match order {
+        Order::Run => stop_on_signal("stopping; this run is thrown away")?,
+        Order::Prepare => stop_on_signal("stopping the load")?,
+        // Single statements: the signal ends the process, as it does without a handler.
+        Order::Prewarm | Order::Cleanup | Order::Help => StopToken::default(),
+    };
     let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: stage.as_ref(), log };
     if order == Order::Run {
         return work.run(&frame, &made, &stop);
@@ -167,6 +172,11 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
         Order::Cleanup => Ok(work.tables().cleanup()?),
         Order::Run | Order::Help => Ok(()),
     }
+}
+
+/// How long a run lasts at most, with a minute on top, in seconds; `None` where it has no end.
+fn longest_s(settings: &Settings) -> Option<u64> {
+    settings.time_s.map(|time_s| [time_s, settings.warmup_s, run::drain_s(settings), 60].iter().map(|s| u64::from(*s)).sum())
 }
 
 /// A command with everything it needs.
@@ -182,11 +192,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn tables(&self) -> Tables<'_> {
-        let dialect = match self.engine {
-            Engine::Mysql | Engine::Tidb => Dialect::Mysql,
-            Engine::Pgsql => Dialect::Postgres,
-            Engine::Sqlite => Dialect::Sqlite,
-        };
+        let dialect = self.engine.dialect();
         // The seed of the rows plays no part in what tables there are.
         let specs = SysbenchData::new(self.checked.options.clone(), dialect, Seed(0)).tables();
         Tables { stage: self.stage, options: &self.checked.options, dialect, specs, log: self.log }
@@ -194,7 +200,7 @@ impl Work<'_> {
 
     fn run(&self, frame: &Frame, made: &str, stop: &StopToken) -> Result<(), End> {
         let Self { settings, checked: script, engine, inputs, stage, log, .. } = *self;
-        let run = Run { settings, script, engine, inputs, stage, log };
+        let run = Run { settings, script, engine, inputs, stage, address: self.target.address(), log };
         run.banner()?;
         stage.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
         self.tables().used()?;
@@ -237,6 +243,9 @@ impl Work<'_> {
                 way_out(answer),
             ),
             RunError::Fatal(answer) => Refused::fatal(answer_text(answer), way_out(answer)),
+            RunError::Interrupted => {
+                return End::Failed(CliError::new(Exit::Interrupted, "interrupted; nothing of this run is kept", ""));
+            }
             other => return End::Failed(CliError::trial(self.stage.title(), other)),
         };
         End::Refused(refused)
@@ -259,7 +268,8 @@ impl Work<'_> {
 fn answer_text(answer: &DriverError) -> String {
     match answer.code {
         ErrorCode::Mysql(number) => format!("error {number}: {}", answer.message),
-        _ => answer.to_string(),
+        // Not the option of a study's target, which nobody can set here.
+        _ => answer.to_string().replace("; see `read_timeout` of the target", ""),
     }
 }
 

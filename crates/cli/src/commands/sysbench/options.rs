@@ -101,7 +101,7 @@ const GENERAL: &[OptionSpec] = &[
     done("forced-shutdown", Text, "off", "seconds (or N% of --time) to wait for the last transactions; 'off' waits 10 seconds"),
     done("rate", Int, "0", "transactions per second on average, like independent users; 0 is as many as possible"),
     done("report-interval", Int, "0", "print a line every so many seconds; 0 prints none"),
-    done("report-checkpoints", List, "", "seconds at which to print a full report; each covers the time since the one before"),
+    done("report-checkpoints", List, "", "seconds before the end at which to print a full report; each covers the time since the one before"),
     ignored("debug", Switch, "off", "raises --verbosity to 5 and changes nothing else"),
     ignored("validate", Switch, "off", "nothing to do: every answer is checked for errors anyway"),
     ignored("thread-stack-size", Size, "64K", "nothing to do: a connection is no thread here"),
@@ -121,14 +121,14 @@ const RANDOM: &[OptionSpec] = &[
         "rand-type",
         Text,
         "special",
-        "how ids are drawn {uniform,gaussian,special,pareto,zipfian}; with --compat=sysbench-1.1 uniform if not given",
+        "how ids are drawn {uniform,gaussian,special,pareto,zipfian}; uniform if not given with another --compat than sysbench-1.0; zipfian needs --compat=sysbench-1.1 or perbuck",
     ),
     done("rand-spec-iter", Int, "12", "numbers averaged for one draw of gaussian, and of special outside its band"),
     done("rand-spec-pct", Int, "1", "width of the band of special, in percent of the ids"),
     done("rand-spec-res", Int, "75", "percent of the draws of special that fall into its band"),
     done("rand-pareto-h", Number, "0.2", "shape of pareto"),
     done("rand-zipfian-exp", Number, "0.8", "exponent of zipfian"),
-    done("rand-seed", Int, "0", "seed of all that is drawn; 0 takes the time"),
+    done("rand-seed", Int, "0", "seed of all that is drawn; 0 draws one from the time and says which"),
 ];
 
 const LOG: &[OptionSpec] = &[
@@ -189,7 +189,7 @@ const SQLITE: &[OptionSpec] = &[done(
 )];
 
 const OWN: &[OptionSpec] = &[
-    done("compat", Text, "sysbench-1.0", "whose defaults and summary {sysbench-1.0,sysbench-1.1}"),
+    done("compat", Text, "sysbench-1.0", "whose defaults, draws and summary {sysbench-1.0,sysbench-1.1,perbuck}; perbuck draws as a study without `compat`"),
     done("statement-latency", Switch, "off", "print the latency of every kind of statement"),
     done("output", Text, "text", "what standard output holds {text,json,csv}"),
     done("password-file", Text, "", "a file that holds the password"),

@@ -10,7 +10,7 @@ use perbuck_workloads::sysbench::{self, Compat, OptionKind, SCRIPTS, Script};
 
 use super::options::{Kind, find};
 use super::parse::{Given, Refused, ScriptOption};
-use super::settings::Settings;
+use super::settings::{Compat as SettingsCompat, Settings};
 
 /// What a script is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +114,9 @@ pub(super) fn plan(given: &Given, script: Script, settings: &Settings, remarks: 
     let mut parameters = BTreeMap::new();
     let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), Located { value, line: 0 });
     put("script", Scalar::Text(script.name().to_owned()));
-    put("compat", Scalar::Text(settings.compat.word().to_owned()));
+    if settings.compat != SettingsCompat::Own {
+        put("compat", Scalar::Text(settings.compat.word().to_owned()));
+    }
     let of_script: Vec<&str> = sysbench::option_help(Some(script), None).iter().map(|o| o.name).collect();
     for (name, text) in &given.own {
         if of_script.contains(&name.as_str()) {
@@ -155,10 +157,12 @@ pub(super) struct Checked {
 fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {
     let Some(first) = problems.first() else { return Refused::usage("the options of the script are wrong", "") };
     if let ("rand_type", Some(typed)) = (first.key.as_str(), given.general.get("rand-type")) {
-        return Refused::fatal(
-            format!("Invalid random numbers distribution: {typed}."),
-            format!("{}; {}", first.message, first.help),
-        );
+        let help = match typed.as_str() {
+            "zipfian" => "use --compat=sysbench-1.1, which has it, or --compat=perbuck",
+            "special" => "use --compat=sysbench-1.0, which has it, or --compat=perbuck",
+            _ => &first.help,
+        };
+        return Refused::fatal(format!("Invalid random numbers distribution: {typed}."), format!("{}; {help}", first.message));
     }
     Refused::usage(format!("Invalid value for the '{}' option: {}", first.key, first.message), first.help.clone())
 }

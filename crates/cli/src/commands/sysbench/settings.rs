@@ -1,8 +1,10 @@
 //! The values of a command line with their types and limits.
 
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
+use perbuck_core::units::Seed;
 
 use super::options::find;
 use super::parse::{Given, Refused};
@@ -14,6 +16,8 @@ pub(super) enum Compat {
     V10,
     /// sysbench 1.1, the development version.
     V11,
+    /// None: draws and defaults as in a study without `compat`.
+    Own,
 }
 
 impl Compat {
@@ -22,6 +26,7 @@ impl Compat {
         match self {
             Self::V10 => "sysbench-1.0",
             Self::V11 => "sysbench-1.1",
+            Self::Own => "perbuck",
         }
     }
 }
@@ -75,8 +80,10 @@ pub(super) struct Settings {
     pub(super) histogram: bool,
     /// 0 to 5.
     pub(super) verbosity: u8,
-    /// The seed of the operations; `None` takes the time.
-    pub(super) seed: Option<i32>,
+    /// The seed of the operations; never 0.
+    pub(super) seed: i32,
+    /// Whether it was drawn from the time, as nobody gave one.
+    pub(super) seed_drawn: bool,
     /// Whether `--debug` is given, which the banner says.
     pub(super) debug: bool,
     /// Whether `--validate` is given, which the banner says.
@@ -114,6 +121,7 @@ impl Settings {
             let help = "leave one of the two out";
             return Err(Refused::fatal("--histogram cannot be used with --percentile=0", help));
         }
+        let typed_seed = text(given, "rand-seed").parse().ok().filter(|s| *s != 0);
         let threads = count(given, "threads")?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
         Ok(Self {
             compat,
@@ -123,12 +131,13 @@ impl Settings {
             warmup_s: count(given, "warmup-time")?.unwrap_or(0),
             rate: rate(given)?,
             report_interval_s: count(given, "report-interval")?,
-            checkpoints_s: checkpoints(given)?,
+            checkpoints_s: checkpoints(given, time_s)?,
             forced_shutdown_s: forced_shutdown(given, time_s)?,
             percentiles,
             histogram,
             verbosity: verbosity(given)?,
-            seed: Some(text(given, "rand-seed").parse().unwrap_or(0)).filter(|s| *s != 0),
+            seed: typed_seed.unwrap_or_else(drawn_seed),
+            seed_drawn: typed_seed.is_none(),
             debug: switch(given, "debug"),
             validate: switch(given, "validate"),
             statement_latency: switch(given, "statement-latency"),
@@ -183,8 +192,15 @@ fn compat(given: &Given) -> Result<Compat, Refused> {
     match text(given, "compat") {
         "sysbench-1.0" => Ok(Compat::V10),
         "sysbench-1.1" => Ok(Compat::V11),
-        _ => Err(invalid(given, "compat", "use sysbench-1.0 or sysbench-1.1")),
+        "perbuck" => Ok(Compat::Own),
+        _ => Err(invalid(given, "compat", "use sysbench-1.0, sysbench-1.1 or perbuck")),
     }
+}
+
+/// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
+fn drawn_seed() -> i32 {
+    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
+    ((Seed(now_ns).derive("the seed of a run").0 & 0x7fff_ffff) as i32).max(1)
 }
 
 fn rate(given: &Given) -> Result<Option<u32>, Refused> {
@@ -212,8 +228,9 @@ fn percentiles(given: &Given) -> Result<Vec<(String, f64)>, Refused> {
     Ok(all)
 }
 
-fn checkpoints(given: &Given) -> Result<Vec<u32>, Refused> {
-    let mut all = Vec::new();
+/// The seconds of `--report-checkpoints` that come before the end: at the end itself stands the report of the end.
+fn checkpoints(given: &Given, time_s: Option<u32>) -> Result<Vec<u32>, Refused> {
+    let mut all: Vec<u32> = Vec::new();
     for part in list(given, "report-checkpoints") {
         let second = part.parse().map_err(|_| {
             let message = format!("Invalid value for --report-checkpoints: '{part}'");
@@ -223,6 +240,7 @@ fn checkpoints(given: &Given) -> Result<Vec<u32>, Refused> {
     }
     all.sort_unstable();
     all.dedup();
+    all.retain(|second| *second > 0 && time_s.is_none_or(|time_s| *second < time_s));
     Ok(all)
 }
 
@@ -305,7 +323,8 @@ mod tests {
     fn defaults_are_those_of_sysbench() {
         let s = read(&[]).unwrap();
         assert_eq!((s.threads, s.events, s.time_s, s.rate), (1, None, Some(10), None));
-        assert_eq!((s.report_interval_s, s.verbosity, s.seed, s.warmup_s), (None, 3, None, 0));
+        assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
+        assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
         assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
         assert_eq!(s.results, Some(PathBuf::from("results/sysbench")));
@@ -319,6 +338,7 @@ mod tests {
         assert_eq!(s.percentiles.iter().map(|p| p.1).collect::<Vec<_>>(), [50.0, 95.0, 99.9]);
         assert_eq!(s.headline().unwrap().0, "95");
         assert_eq!((s.checkpoints_s, s.forced_shutdown_s), (vec![3, 9], Some(10)));
+        assert_eq!(read(&["--report-checkpoints=0,2,4,5", "--time=4"]).unwrap().checkpoints_s, [2]);
         assert_eq!(read(&["--percentile=99.9,50"]).unwrap().headline().unwrap().0, "99.9");
         assert!(read(&["--percentile=0"]).unwrap().percentiles.is_empty());
         assert_eq!(read(&["--forced-shutdown=7"]).unwrap().forced_shutdown_s, Some(7));

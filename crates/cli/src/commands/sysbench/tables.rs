@@ -66,7 +66,8 @@ impl Tables<'_> {
                 shown = stages.show(self, &p);
             }
             progress.passing(&load_text(&p, began.elapsed()));
-        })?;
+        })
+        .map_err(half_loaded)?;
         shown?;
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
@@ -128,6 +129,15 @@ impl Tables<'_> {
         let sql = format!("{verb} {} {what} WHERE workload = 'sysbench'", data::TABLE);
         self.stage.execute("writing perbuck's notes on the data", &sql)
     }
+}
+
+/// A load that was interrupted leaves tables that hold a part of their rows.
+fn half_loaded(error: CliError) -> CliError {
+    if error.exit() != Exit::Interrupted {
+        return error;
+    }
+    let help = "perbuck sysbench SCRIPT cleanup drops them; then prepare makes them anew";
+    CliError::new(Exit::Interrupted, "interrupted; the tables hold a part of their rows", help)
 }
 
 /// Whether a statement names a table, and not merely one whose name begins like it.

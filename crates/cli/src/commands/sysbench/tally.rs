@@ -28,6 +28,15 @@ pub(super) struct Tally {
     pub(super) latency: Histogram,
 }
 
+/// Connections lost in a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Trouble {
+    /// Errors that were the loss of a connection, or a vain try to open it again.
+    pub(super) losses: u64,
+    /// Connections opened again.
+    pub(super) reconnects: u64,
+}
+
 impl Tally {
     /// Adds a second. Percentiles of a time come from the sum of its histograms and are never averaged.
     pub(super) fn add(&mut self, seen: &SecondSeen<'_>) {
@@ -40,24 +49,24 @@ impl Tally {
         self.latency.merge(seen.latency);
     }
 
-    /// The whole measured window of a record.
+    /// The whole measured window of a record, in which connections were lost so often. The record has them of the whole run
+    /// only, warm-up and last transactions included.
     ///
     /// # Errors
     /// Says which histogram cannot be decoded.
-    pub(super) fn of(record: &RunRecord) -> Result<Self, String> {
+    pub(super) fn of(record: &RunRecord, trouble: Trouble) -> Result<Self, String> {
         let measured = &record.measured;
         // Errors are kept by second and, over the whole run, by code: those of the warm-up are not of the window. Lost
         // connections are counted apart, as reconnects.
         let errors: u64 = record.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.errors).sum();
-        let losses: u64 = record.errors.values().filter(|e| e.class == "lost").map(|e| e.count).sum();
-        let errors = errors.saturating_sub(losses);
+        let errors = errors.saturating_sub(trouble.losses);
         Ok(Self {
             transactions: measured.transactions.values().map(TransactionRecord::completed).sum(),
             read: measured.statements.read,
             write: measured.statements.write,
             other: measured.statements.other,
             errors,
-            reconnects: record.health.reconnects,
+            reconnects: trouble.reconnects,
             latency: completed(record)?,
         })
     }

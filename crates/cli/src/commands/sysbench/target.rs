@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use perbuck_drivers::target::{ServerTarget, Target, TlsMode};
+use perbuck_load::statement::Dialect;
 
 use super::parse::{Given, Refused};
 use super::settings::{list, text};
@@ -21,6 +22,15 @@ pub(super) enum Engine {
 }
 
 impl Engine {
+    /// Its SQL.
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Self::Mysql | Self::Tidb => Dialect::Mysql,
+            Self::Pgsql => Dialect::Postgres,
+            Self::Sqlite => Dialect::Sqlite,
+        }
+    }
+
     /// The one that the command line names.
     ///
     /// # Errors
@@ -141,6 +151,18 @@ fn server(given: &Given, driver: &str, ports: &[&str], as_text: bool) -> Result<
     })
 }
 
+/// The same with a limit for an answer, in seconds; `None` is the longest possible. sysbench knows no such limit, so that no
+/// stall that the run itself outlasts may end it.
+pub(super) fn with_patience(target: &Target, seconds: Option<u64>) -> Target {
+    let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
+    let mut target = target.clone();
+    match &mut target {
+        Target::Mysql(server) | Target::Postgres(server) => server.read_timeout_ms = limit_ms,
+        Target::Sqlite(_) => {}
+    }
+    target
+}
+
 /// A name for the database in records, made of its address; path-safe, at most 64 characters.
 pub(super) fn contender_name(target: &Target) -> String {
     let raw = match target {
@@ -206,6 +228,15 @@ mod tests {
             let refused = read(words).unwrap_err();
             assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
         }
+    }
+
+    #[test]
+    fn an_answer_may_take_as_long_as_the_run() {
+        let limit = |seconds| match with_patience(&read(&[]).unwrap(), seconds) {
+            Target::Mysql(server) => server.read_timeout_ms,
+            _ => 0,
+        };
+        assert_eq!((limit(Some(3_675)), limit(Some(u64::MAX)), limit(None)), (3_675_000, u32::MAX, u32::MAX));
     }
 
     #[test]

@@ -8,6 +8,8 @@ pub(super) fn header(compat: Compat) -> String {
     let version = match compat {
         Compat::V10 => "1.0.20",
         Compat::V11 => "1.1",
+        // Its own draws, and the lines that most parsers know.
+        Compat::Own => "1.0.20, and perbuck's own draws",
     };
     format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
 }
@@ -36,9 +38,9 @@ pub(super) fn banner(settings: &Settings, drain_s: u32) -> String {
     if settings.validate {
         line("Validation checks: on.\n".to_owned());
     }
-    match settings.seed {
-        Some(seed) => line(format!("Initializing random number generator from seed ({seed}).\n")),
-        None => line("Initializing random number generator from current time\n".to_owned()),
+    match (settings.seed, settings.seed_drawn) {
+        (seed, false) => line(format!("Initializing random number generator from seed ({seed}).\n")),
+        (seed, true) => line(format!("Initializing random number generator from current time (seed {seed})\n")),
     }
     if let (Some(time_s), Some(_)) = (settings.time_s, settings.forced_shutdown_s) {
         line(format!("Forcing shutdown in {} seconds", u64::from(time_s) + u64::from(drain_s)));
@@ -93,7 +95,7 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
     rate("reconnects:", tally.reconnects);
     let (elapsed_s, events) = (summary.elapsed_s, tally.transactions);
     out += &match settings.compat {
-        Compat::V10 => format!("\nGeneral statistics:\n    total time:                          {elapsed_s:.4}s\n"),
+        Compat::V10 | Compat::Own => format!("\nGeneral statistics:\n    total time:                          {elapsed_s:.4}s\n"),
         Compat::V11 => format!(
             "\nThroughput:\n    events/s (eps):                      {:.4}\n    time elapsed:                        {elapsed_s:.4}s\n",
             summary.per_s(events)
@@ -169,7 +171,7 @@ pub(super) fn extras(extras: &Extras, settings: &Settings) -> String {
         out += &statements(extras, settings);
     }
     if !extras.errors.is_empty() {
-        out += "Errors by code:\n";
+        out += "Errors by code (of the whole run, with warm-up and last transactions):\n";
         for (code, error) in &extras.errors {
             let label = format!("{code} ({}):", error.class);
             let example = error.example.lines().next().unwrap_or("");

@@ -65,9 +65,9 @@ impl Session for Recording {
         Ok(())
     }
 
-    async fn rollback(&mut self) -> Result<(), DriverError> {
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
         self.note("ROLLBACK");
-        Ok(())
+        Ok(true)
     }
 
     async fn query(&mut self, _sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

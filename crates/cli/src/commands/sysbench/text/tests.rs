@@ -129,8 +129,8 @@ Initializing worker threads...
 
 ";
     assert_eq!(banner(&settings(&words), 5), expected);
-    let plain = banner(&settings(&[]), 10);
-    assert!(plain.ends_with("from current time\n\n\nInitializing worker threads...\n\n"), "{plain}");
+    let plain = banner(&Settings { seed: 5, ..settings(&[]) }, 10);
+    assert!(plain.ends_with("(seed 5)\n\n\nInitializing worker threads...\n\n"), "{plain}");
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn what_sysbench_does_not_say_comes_below() {
         ..Extras::default()
     };
     let text = extras(&all, &settings(&["--percentile=50"]));
-    assert!(text.contains("Errors by code:\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
+    assert!(text.contains("Errors by code (of the whole run, with warm-up and last transactions):\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
     assert!(text.contains("    point_select                  2      2.000      1.000      3.000\n"), "{text}");
     assert!(text.contains("by their age: 4\n"), "{text}");
     assert_eq!(extras(&Extras::default(), &settings(&[])), "");
