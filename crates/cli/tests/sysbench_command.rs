@@ -59,7 +59,9 @@ impl Side {
 /// A line with its figures taken out, and where its value stands: at which column it begins, or ends where sysbench aligns
 /// it to the right.
 fn shape(line: &str) -> (String, usize) {
+    // A seed that was drawn is named by perbuck alone.
     let line = line.replace("/n/a", "/0.00");
+    let line = line.split_once(" (seed ").map_or(line.clone(), |(head, _)| head.to_owned());
     let mut text = String::new();
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {

@@ -114,6 +114,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::TextStatements { .. } => "statements ran as text, because the server would prepare no more".to_owned(),
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
         Flag::Overloaded { .. } => "the target could not keep the rate".to_owned(),
+        Flag::ServerAway { .. } => "the server could not be asked for its counters after a trial".to_owned(),
         Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
         Flag::LittlesLaw { .. } => "Little's law fails: the figures do not account for all connections".to_owned(),
     }

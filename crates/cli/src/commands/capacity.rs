@@ -188,7 +188,7 @@ impl Session<'_> {
         let seen = hunt.take(&record, probe)?;
         run::settled(stage, &block)?;
         self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
-        hunt.rows = Some(record.workload.rows_after);
+        hunt.rows = Some(record.workload.rows_after).filter(|rows| !rows.is_empty());
         Ok(())
     }
 

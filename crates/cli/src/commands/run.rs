@@ -10,8 +10,8 @@ use perbuck_core::study::{Reset, Study};
 use perbuck_load::stop::StopToken;
 
 use crate::args::{BasisArguments, RunArguments};
-use crate::commands::{ceiling, prepare};
 use crate::commands::{TRIAL_STOPS, print, print_json, stop_on_signal};
+use crate::commands::{ceiling, prepare};
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
 use crate::inputs::{self, Inputs};
@@ -150,7 +150,10 @@ impl<'a> Session<'a> {
         let record = trial::run(&self.context, task, self.stop, &mut |interval| {
             progress.passing(&format!("{head} · {} · {left} left", second_text(interval)));
         })?;
-        self.rows.insert(index, record.workload.rows_after.clone());
+        // Nobody could count them where the server was away; then they are counted before the next trial.
+        if !record.workload.rows_after.is_empty() {
+            self.rows.insert(index, record.workload.rows_after.clone());
+        }
         let flags: Vec<String> = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
         self.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
         Ok(record)

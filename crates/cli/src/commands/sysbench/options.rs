@@ -101,7 +101,12 @@ const GENERAL: &[OptionSpec] = &[
     done("forced-shutdown", Text, "off", "seconds (or N% of --time) to wait for the last transactions; 'off' waits 10 seconds"),
     done("rate", Int, "0", "transactions per second on average, like independent users; 0 is as many as possible"),
     done("report-interval", Int, "0", "print a line every so many seconds; 0 prints none"),
-    done("report-checkpoints", List, "", "seconds before the end at which to print a full report; each covers the time since the one before"),
+    done(
+        "report-checkpoints",
+        List,
+        "",
+        "seconds before the end at which to print a full report; each covers the time since the one before",
+    ),
     ignored("debug", Switch, "off", "raises --verbosity to 5 and changes nothing else"),
     ignored("validate", Switch, "off", "nothing to do: every answer is checked for errors anyway"),
     ignored("thread-stack-size", Size, "64K", "nothing to do: a connection is no thread here"),
@@ -189,7 +194,12 @@ const SQLITE: &[OptionSpec] = &[done(
 )];
 
 const OWN: &[OptionSpec] = &[
-    done("compat", Text, "sysbench-1.0", "whose defaults, draws and summary {sysbench-1.0,sysbench-1.1,perbuck}; perbuck draws as a study without `compat`"),
+    done(
+        "compat",
+        Text,
+        "sysbench-1.0",
+        "whose defaults, draws and summary {sysbench-1.0,sysbench-1.1,perbuck}; perbuck draws as a study without `compat`",
+    ),
     done("statement-latency", Switch, "off", "print the latency of every kind of statement"),
     done("output", Text, "text", "what standard output holds {text,json,csv}"),
     done("password-file", Text, "", "a file that holds the password"),

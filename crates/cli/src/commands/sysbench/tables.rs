@@ -61,13 +61,14 @@ impl Tables<'_> {
         let mut shown = Ok(());
         // One thread is what somebody gets who asked for none in particular.
         let sessions = Some(settings.threads).filter(|n| *n > 1);
-        self.stage.fill(sessions, stop, &mut |p| {
-            if shown.is_ok() {
-                shown = stages.show(self, &p);
-            }
-            progress.passing(&load_text(&p, began.elapsed()));
-        })
-        .map_err(half_loaded)?;
+        self.stage
+            .fill(sessions, stop, &mut |p| {
+                if shown.is_ok() {
+                    shown = stages.show(self, &p);
+                }
+                progress.passing(&load_text(&p, began.elapsed()));
+            })
+            .map_err(half_loaded)?;
         shown?;
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
