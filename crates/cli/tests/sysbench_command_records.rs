@@ -135,7 +135,9 @@ fn a_run_without_any_limit_ends_when_somebody_asks() {
     wait_until("a second is over", || desk.read("log").contains("[ 1s ] thds: 1"));
     common::signal(&child, "INT");
     wait_until("it has ended", || child.try_wait().unwrap().is_some());
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", desk.read("log"));
+    let stopped = ended(child.wait_with_output().unwrap());
+    assert_eq!(stopped.code, Some(130), "{}", desk.read("log"));
+    assert!(stopped.err.contains("nothing of this run is kept") && !stopped.err.contains("trial"), "{stopped:#?}");
     assert!(!desk.path("results").exists(), "half a run is no run");
 }
 

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use super::parse::Refused;
-use crate::commands::print;
+use crate::commands::{print, reader_gone};
 use crate::error::CliError;
 use crate::progress::say;
 
@@ -73,11 +73,14 @@ impl Log {
     }
 
     /// What ends the run: sysbench's line on standard output, the way out on standard error. The exit code is sysbench's,
-    /// which knows no other than 1; nobody can read the line of a pipe that is closed.
+    /// which knows no other than 1. Nobody can read the line of a pipe that is closed.
     pub(super) fn refused(self, refused: &Refused) -> ExitCode {
         if refused.fatal && self.on_stdout {
             if print(&format!("FATAL: {}\n", refused.message)).is_err() {
                 return ExitCode::FAILURE;
+            }
+            if reader_gone() {
+                say(&refused.message);
             }
         } else {
             say(&refused.message);
