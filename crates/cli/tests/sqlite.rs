@@ -152,16 +152,20 @@ const CONDITIONS: [&str; 4] = ["3.3.2.1", "3.3.2.2", "3.3.2.3", "3.3.2.4"];
 
 /// Breaks the data by hand: the statement, what is broken then, and the row that must be named.
 const BREAKS: [(&str, &str, &str); 6] = [
-    ("UPDATE warehouse SET w_ytd = w_ytd + 1", "condition 3.3.2.1)", "w_id 1"),
+    ("UPDATE warehouse SET w_ytd = w_ytd + 1", "condition 3.3.2.1, 3.3.2.8)", "w_id 1"),
     ("UPDATE warehouse SET w_ytd = w_ytd - 1", "", ""),
     ("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 7", "condition 3.3.2.2)", "d_id 7"),
     ("UPDATE district SET d_next_o_id = d_next_o_id - 1 WHERE d_id = 7", "", ""),
     (
         "DELETE FROM new_order WHERE no_d_id = 3 AND no_o_id = (SELECT MIN(no_o_id) + 1 FROM new_order WHERE no_d_id = 3)",
-        "condition 3.3.2.3)",
+        "condition 3.3.2.3, 3.3.2.5)",
         "no_d_id 3",
     ),
-    ("UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 4 AND o_id = 5", "condition 3.3.2.3, 3.3.2.4)", "d_id 4"),
+    (
+        "UPDATE orders SET o_ol_cnt = o_ol_cnt + 1 WHERE o_d_id = 4 AND o_id = 5",
+        "condition 3.3.2.3, 3.3.2.4, 3.3.2.5, 3.3.2.6)",
+        "d_id 4",
+    ),
 ];
 
 fn conditions_hold(said: &str) {
