@@ -106,7 +106,8 @@ def reason(output):
     """The line of a failed program's output that says the most."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"fatal|error|failed|cannot|refused", line, re.IGNORECASE)]
-    return (telling or lines or [""])[0].replace("|", "/")[:160]
+    # Without such a word the last one says why it ended.
+    return (telling or lines[-1:] or [""])[0].replace("|", "/")[:160]
 
 
 def perbuck(binary, server, folder, script, connections, seconds, name, workload="", sweep=""):

@@ -24,6 +24,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     /// Print the bills of a study's contenders
     Price(PriceArguments),
+    /// Look at price lists, check them, compare them, import public ones
+    Prices(crate::commands::prices::args::PricesArguments),
     /// Load the data that a study needs, and check them
     Prepare(PrepareArguments),
     /// Run a study: prepare what is missing, go on where it was interrupted
@@ -34,10 +36,35 @@ pub(crate) enum Command {
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
     Sysbench(SysbenchArguments),
+    /// Hold a private server of a study; perbuck starts this itself
+    #[command(hide = true)]
+    HoldServer(HoldServerArguments),
+    /// Take the place of `go-tpc tpcc` and `tiup bench tpcc`: put `perbuck tpcc` in their place
+    ///
+    /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
+    Tpcc(TpccArguments),
+    /// Take the place of go-ycsb: put `perbuck ycsb` in place of the program's name
+    ///
+    /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.
+    Ycsb(YcsbArguments),
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown
     Report(ReportArguments),
+    /// Show results in a browser on this machine, and follow a running study
+    Serve(ServeArguments),
+    /// Make a report anew from the data that it embeds, and say where the page, its data or the records differ
+    Verify(VerifyArguments),
+    /// Write the report of a published study, with its printed results in place of trials
+    Replay(ReplayArguments),
+    /// Recompute every figure that a published study prints, and say which rule gives its digits
+    Audit(AuditArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HoldServerArguments {
+    /// Its folder
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -99,7 +126,32 @@ pub(crate) struct PrepareArguments {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) sessions: Option<u32>,
     #[command(flatten)]
+    pub(crate) files: FileArguments,
+    #[command(flatten)]
     pub(crate) password: PasswordArguments,
+}
+
+/// Files in place of a load.
+#[derive(Debug, Args)]
+pub(crate) struct FileArguments {
+    /// Load nothing, and reach no target: write the rows as files for bulk importers
+    #[arg(long, value_name = "TYPE", value_parser = ["csv"], requires = "output_dir", conflicts_with_all = ["force", "check", "sessions", "ask_password"])]
+    pub(crate) output_type: Option<String>,
+    /// Folder for the files; made where it is missing, and nothing in it is overwritten
+    #[arg(long, value_name = "FOLDER", requires = "output_type")]
+    pub(crate) output_dir: Option<PathBuf>,
+    /// Write only these tables, such as `item,stock`
+    #[arg(long, value_name = "TABLE,…", value_delimiter = ',', requires = "output_type")]
+    pub(crate) tables: Vec<String>,
+    /// Files for each table; 1 if not given
+    #[arg(long, value_name = "COUNT", requires = "output_type", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) files: Option<u32>,
+    /// Whose CSV it is: `mysql` (MySQL, MariaDB, TiDB Lightning) or `postgres`; that of the targets if not given
+    #[arg(long, value_name = "FORMAT", value_parser = ["mysql", "postgres"], requires = "output_type")]
+    pub(crate) csv_format: Option<String>,
+    /// Threads that make the rows; as many as processors if not given. The files do not depend on it
+    #[arg(long, value_name = "COUNT", requires = "output_type", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) threads: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +165,9 @@ pub(crate) struct RunArguments {
     /// prepared and nothing is written
     #[arg(long, value_name = "DRIVER", value_parser = ["sim"], conflicts_with = "json")]
     pub(crate) driver: Option<String>,
+    /// Run this deployment only, for targets that you deploy anew yourself (`sweep.deployments`)
+    #[arg(long, value_name = "NUMBER", conflicts_with = "driver")]
+    pub(crate) deployment: Option<u32>,
     /// Print the comparison as JSON at the end
     #[arg(long)]
     pub(crate) json: bool,
@@ -179,16 +234,46 @@ pub(crate) struct SysbenchArguments {
     pub(crate) words: Vec<OsString>,
 }
 
+/// The command reads its words itself: its options stand on either side of its command, as in go-tpc.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct TpccArguments {
+    /// Command and options as go-tpc takes them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// The command reads its words itself, since `-P` and `-p` are not clap's.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true, disable_version_flag = true)]
+pub(crate) struct YcsbArguments {
+    /// load or run, the database, and options as go-ycsb takes them
+    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
     /// The results folder of a study, such as results/my-study
     #[arg(value_name = "RESULTS")]
     pub(crate) results: PathBuf,
+    /// Compare RESULTS with this older results folder, and end with exit code 6 where something has become worse
+    #[arg(long, value_name = "OLD", conflicts_with_all = ["study", "prices"])]
+    pub(crate) baseline: Option<PathBuf>,
+    /// With --baseline: the relative difference that counts, such as 0.05; that of the study if not given
+    #[arg(long, value_name = "SHARE", requires = "baseline", value_parser = share)]
+    pub(crate) margin: Option<f64>,
     #[command(flatten)]
     pub(crate) basis: BasisArguments,
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A share between 0 and 1, bounds not included.
+fn share(text: &str) -> Result<f64, String> {
+    let value = text.parse::<f64>().map_err(|_| "not a number; give a share such as 0.05".to_owned())?;
+    if value > 0.0 && value < 1.0 { Ok(value) } else { Err("not between 0 and 1; give a share such as 0.05".to_owned()) }
 }
 
 /// What a comparison is based on besides the records.
@@ -200,8 +285,8 @@ pub(crate) struct BasisArguments {
     /// Use this price snapshot file instead of the stored one
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Compare all the same: `emulated`, `client-limited` or `errors`
-    #[arg(long, value_name = "WHY", value_parser = ["emulated", "client-limited", "errors"])]
+    /// Compare all the same: `emulated`, `client-limited` or `errors`; with --baseline also `workloads` or `environment`
+    #[arg(long, value_name = "WHY", value_parser = ["emulated", "client-limited", "errors", "workloads", "environment"])]
     pub(crate) insist: Vec<String>,
 }
 
@@ -217,5 +302,71 @@ pub(crate) struct ReportArguments {
     pub(crate) output: Option<PathBuf>,
     /// Print the report model as JSON instead of writing files
     #[arg(long, conflicts_with = "output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// A folder of results, or the results folder of one study
+    #[arg(value_name = "RESULTS", default_value = "results")]
+    pub(crate) results: PathBuf,
+    /// Port on 127.0.0.1; 0 takes one that is free
+    #[arg(long, value_name = "PORT", default_value_t = 7330)]
+    pub(crate) port: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// A report.html, or a results folder that holds one
+    #[arg(value_name = "REPORT")]
+    pub(crate) report: PathBuf,
+    /// Hold the page against the records of this results folder; that of the report if a folder is given
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) results: Option<PathBuf>,
+    /// Hold the embedded study against this file instead of the folder's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) study: Option<PathBuf>,
+    /// Hold the embedded prices against this file instead of the folder's
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prices: Option<PathBuf>,
+    /// Write the embedded study, prices and records to this folder, which must not exist
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) extract: Option<PathBuf>,
+    /// Print what held and what differs as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A study with published results.
+#[derive(Debug, Args)]
+pub(crate) struct PublishedArguments {
+    #[command(flatten)]
+    pub(crate) study: StudyArguments,
+    /// Take the results from this CSV file: workload, contender, connections, and a column for each figure
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    #[command(flatten)]
+    pub(crate) published: PublishedArguments,
+    /// Folder for report.html and report.md; results/<name of the study> if not given
+    #[arg(short, long, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// Print the report model as JSON instead of writing files
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    #[command(flatten)]
+    pub(crate) published: PublishedArguments,
+    /// End with exit code 1 where a figure is inconsistent, or a claim or check does not hold
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the findings as JSON
+    #[arg(long)]
     pub(crate) json: bool,
 }

@@ -6,10 +6,15 @@ use perbuck_core::plan;
 use perbuck_core::units::Seed;
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
+use perbuck_load::loader::ledger::{self as notes, Ledger, PartState};
 use perbuck_load::loader::{LoadError, count};
 use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
+
+mod ledger;
+
+pub(crate) use ledger::LoadLedger;
 
 /// The word for data that no trial has changed.
 pub(crate) const FRESH: &str = "fresh";
@@ -68,12 +73,13 @@ pub(crate) async fn exists<S: Session>(session: &mut S, dialect: Dialect, table:
         Dialect::Mysql => {
             format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
         }
-        Dialect::Postgres => {
+        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
             format!(
                 "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '{table}'"
             )
         }
         Dialect::Sqlite => format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'"),
+        Dialect::Tikv => format!("EXISTS {table}"),
     };
     let doing = format!("looking for table {table}");
     let rows = text(session, &doing, &sql).await?;
@@ -89,7 +95,11 @@ pub(crate) async fn noted<S: Session>(session: &mut S, dialect: Dialect, kind: &
         return Ok(None);
     }
     let doing = "reading perbuck's notes on the data";
-    let rows = text(session, doing, &format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'")).await?;
+    let ask = match dialect {
+        Dialect::Tikv => format!("GET {TABLE} 0 2 '{kind}'"),
+        _ => format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'"),
+    };
+    let rows = text(session, doing, &ask).await?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -150,16 +160,57 @@ async fn wrong_size<S: Session>(session: &mut S, dialect: Dialect, tables: &[Tab
     Ok(None)
 }
 
-/// Notes that a load begins; until [`note`] the data count as unfinished.
+/// How far the parts of a load are that was cut off, if it can go on: one of the data of this fingerprint, with all tables.
 ///
 /// # Errors
 /// The server's answer.
-pub(crate) async fn begin<S: Session>(session: &mut S, dialect: Dialect, kind: &str) -> Result<(), LoadError> {
+pub(crate) async fn unfinished<S: Session>(
+    session: &mut S,
+    dialect: Dialect,
+    kind: &str,
+    fingerprint: &str,
+    tables: &[TableSpec],
+    parts: u32,
+) -> Result<Option<Vec<PartState>>, LoadError> {
+    if dialect == Dialect::Tikv {
+        return Ok(None);
+    }
+    let doing = "reading perbuck's notes on the data";
+    let sql = format!(
+        "SELECT COUNT(*) FROM {TABLE} WHERE workload = '{kind}' AND fingerprint = '{fingerprint}' AND used_by = '{LOADING}'"
+    );
+    let ledger = LoadLedger::new(kind);
+    if !exists(session, dialect, TABLE).await? || text(session, doing, &sql).await?.int(0, 0).map_err(server(doing))? == 0 {
+        return Ok(None);
+    }
+    for table in tables.iter().map(|t| t.bulk.name.as_str()).chain([ledger.table()]) {
+        if !exists(session, dialect, table).await? {
+            return Ok(None);
+        }
+    }
+    match notes::read(session, &ledger, parts).await {
+        // Cut off before all parts were noted, and so before the first row.
+        Err(LoadError::Ledger(_)) => Ok(None),
+        read => read.map(Some),
+    }
+}
+
+/// Notes that a load of the data of this fingerprint begins; until [`note`] they count as unfinished.
+///
+/// # Errors
+/// The server's answer.
+pub(crate) async fn begin<S: Session>(session: &mut S, dialect: Dialect, kind: &str, fingerprint: &str) -> Result<(), LoadError> {
+    if dialect == Dialect::Tikv {
+        // It has no tables to make, and a load no ledger: whoever loads again writes the same rows.
+        return note(session, dialect, kind, fingerprint, LOADING).await;
+    }
+    // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
+    text(session, "removing the ledger of an earlier load", &LoadLedger::new(kind).drop()).await?;
     let create = format!(
         "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
     );
     text(session, "making perbuck's notes on the data", &create).await?;
-    note(session, dialect, kind, "", LOADING).await
+    note(session, dialect, kind, fingerprint, LOADING).await
 }
 
 /// Notes what data the target holds and who changed them.
@@ -179,10 +230,11 @@ pub(crate) async fn note<S: Session>(
     // One statement: cut off between a DELETE and an INSERT, our tables would look foreign.
     let sql = match dialect {
         Dialect::Mysql | Dialect::Sqlite => format!("REPLACE {values}"),
-        Dialect::Postgres => {
+        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
             let update = "fingerprint = EXCLUDED.fingerprint, used_by = EXCLUDED.used_by";
             format!("INSERT {values} ON CONFLICT (workload) DO UPDATE SET {update}")
         }
+        Dialect::Tikv => format!("PUT {TABLE} '{kind}' '{fingerprint}' '{used_by}'"),
     };
     text(session, doing, &sql).await?;
     Ok(())

@@ -25,6 +25,8 @@ pub(crate) enum Exit {
     Refused = 4,
     /// A file or folder cannot be read or written.
     Files = 5,
+    /// What was measured has become worse than what was measured before.
+    Worse = 6,
     /// Somebody pressed Ctrl-C.
     Interrupted = 130,
 }
@@ -90,8 +92,16 @@ impl CliError {
                 Self { message: format!("{who}: {doing}: {answer}"), ..inner }
             }
             LoadError::Machine(_) => Self::new(Exit::Failed, format!("{who}: {error}"), MACHINE),
+            LoadError::Ledger(_) => {
+                Self::new(Exit::Failed, format!("{who}: {error}"), "`perbuck prepare --force STUDY` loads the data anew")
+            }
             LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => Self::new(Exit::Failed, format!("{who}: {error}"), ""),
         }
+    }
+
+    /// The same with this way out, where it has none of its own.
+    pub(crate) fn or_help(self, help: &str) -> Self {
+        if self.help.is_empty() { Self { help: help.to_owned(), ..self } } else { self }
     }
 
     /// A failed trial.
@@ -183,6 +193,7 @@ fn hint(error: &DriverError) -> String {
         (ErrorCode::Mysql(1040), _) | (_, b"53300") => "raise max_connections of the server, or lower `sweep.connections`",
         (ErrorCode::Mysql(1021 | 1114), _) | (_, b"53100") => "the server's disk is full; free some space there",
         (ErrorCode::Client("unreachable"), _) => "check that the server runs and that host and port in the target are right",
+        (ErrorCode::Client("pd"), _) => "check that PD runs and that the target names its members",
         (ErrorCode::Client("tls"), _) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",
     };

@@ -1,5 +1,7 @@
 //! What a reader of a trial must know besides its figures: pure functions of what was recorded.
 
+use std::time::Duration;
+
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
@@ -15,8 +17,16 @@ const FULL: f64 = 0.9;
 const LATE_NS: u64 = 1_000_000;
 /// A client whose own delay is more than this share of the 99th percentile is part of the figure.
 const LATE_SHARE: f64 = 0.1;
+/// How many times older a transaction in flight must be than all that were completed.
+const MUCH_OLDER: u64 = 2;
 /// A target that completes less than this share of what is offered does not keep the rate.
 const KEEPS_UP: f64 = 0.99;
+
+/// Processor time that a client may lose to other guests of its host, or to a limit of its container, as a share of the machine's or
+/// of the window. Less than that is within what trials differ by.
+const WITHHELD: f64 = 0.05;
+/// A jump of the clock by less than this is what a time server corrects.
+const JUMP: Duration = Duration::from_millis(200);
 
 /// The flags of a trial.
 ///
@@ -33,6 +43,11 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     if gap_ms > 0 {
         flags.push(Flag::Gap { total_ms: gap_ms });
     }
+    let fact = |name: &str| measured.transactions.values().filter_map(|t| t.facts.get(name)).sum::<u64>();
+    let (missing, wrong) = (fact("missing"), fact("wrong"));
+    if missing + wrong > 0 {
+        flags.push(Flag::WrongRows { missing, wrong });
+    }
     if health.aborted > 0 {
         flags.push(Flag::Aborted { count: health.aborted });
     }
@@ -46,8 +61,28 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
         flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
     }
     flags.extend(unsettled(health.steadiness.as_ref()).map(|why| Flag::Unsettled { why }));
-    flags.extend(law(spec, measured, health));
+    flags.extend(still_running(measured, health));
+    flags.extend(law(spec, health));
     Ok(flags)
+}
+
+/// What was wrong with the machine of the client in a window of this length; `civil_s` is its length by the clock that people set.
+pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled: Duration) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let stopped = throttled.as_secs_f64() / length.as_secs_f64().max(1e-9);
+    if stolen > WITHHELD {
+        let why = format!("other guests of its host had {:.0} % of it", stolen * 100.0);
+        flags.push(Flag::Throttled { why });
+    }
+    if stopped > WITHHELD {
+        let why = format!("a limit of its container stopped it for {:.0} % of the window", stopped * 100.0);
+        flags.push(Flag::Throttled { why });
+    }
+    let jump_s = civil_s - length.as_secs_f64();
+    if jump_s.abs() > JUMP.as_secs_f64() {
+        flags.push(Flag::ClockTrouble { jump_ms: (jump_s * 1000.0).round() as i64 });
+    }
+    flags
 }
 
 /// Those that were in flight when the window closed and had been due for no more than a hundredth of it: they would have
@@ -119,15 +154,18 @@ fn unsettled(steadiness: Option<&Steadiness>) -> Option<String> {
     }
 }
 
-/// Little's law, with room for the transactions that lie across an edge of the window.
-fn law(spec: &TrialSpec, measured: &Measured, health: &Health) -> Option<Flag> {
+/// In closed loop, one that is in flight at the end and is much older than any that was completed. It may be a little older by chance.
+fn still_running(measured: &Measured, health: &Health) -> Option<Flag> {
+    let oldest_ns = health.edges?.oldest_ns;
+    let longest_ns = measured.transactions.values().map(|t| t.service.max_ns).max().filter(|ns| *ns > 0)?;
+    let (oldest_ms, longest_completed_ms) = (oldest_ns / 1_000_000, longest_ns / 1_000_000);
+    (oldest_ns > MUCH_OLDER * longest_ns).then_some(Flag::StillRunning { oldest_ms, longest_completed_ms })
+}
+
+/// Little's law. While a connection is opened again it is in no transaction.
+fn law(spec: &TrialSpec, health: &Health) -> Option<Flag> {
     let law = health.littles_law.filter(|_| spec.load == LoadModel::closed() && health.connections_lost == 0)?;
-    let (count, sum_ns) =
-        measured.transactions.values().fold((0u64, 0u64), |(n, s), t| (n + t.service.count, s.saturating_add(t.service.sum_ns)));
-    let mean_ns = sum_ns as f64 / count.max(1) as f64;
-    let room = perbuck_core::littles_law::TOLERANCE + mean_ns / measured.window_ns.max(1) as f64;
-    let fails = count > 0 && (law.ratio - 1.0).abs() > room;
-    fails.then_some(Flag::LittlesLaw { busy: law.busy_connections, connections: law.connections })
+    (!law.holds()).then_some(Flag::LittlesLaw { busy: law.busy_connections, connections: law.connections })
 }
 
 #[cfg(test)]
@@ -138,6 +176,18 @@ mod tests {
     use perbuck_core::units::Seed;
 
     use super::*;
+
+    #[test]
+    fn a_machine_that_is_held_back_or_whose_clock_jumps_is_flagged() {
+        let of = |civil_s, stolen, throttled_ms| {
+            of_machine(Duration::from_secs(10), civil_s, stolen, Duration::from_millis(throttled_ms))
+        };
+        assert!(of(10.1, 0.04, 400).is_empty());
+        assert_eq!(of(6.0, 0.0, 0), [Flag::ClockTrouble { jump_ms: -4000 }]);
+        let both = of(10.0, 0.2, 700);
+        let texts: Vec<String> = both.iter().map(Flag::text).collect();
+        assert!(texts.len() == 2 && texts[0].contains("20 %") && texts[1].contains("7 %"), "{texts:?}");
+    }
 
     fn waiting(ns: u64, count: u64) -> HistogramRecord {
         let mut h = Histogram::new();
@@ -200,10 +250,21 @@ mod tests {
 
     #[test]
     fn figures_that_do_not_account_for_all_connections_are_named() {
-        let law =
-            |n| Health { littles_law: Some(perbuck_core::littles_law::check(8, n, 2e6, 10_000_000_000)), ..Health::default() };
-        assert_eq!(texts(&measured(40_000, 2_000_000), &law(40_000)), "");
-        assert!(texts(&measured(36_000, 2_000_000), &law(36_000)).contains("7.2 busy connections of 8"));
+        let law = |n: u128| perbuck_core::littles_law::check(8, n * 2_000_000, 10_000_000_000);
+        let health = |n| Health { littles_law: Some(law(n)), ..Health::default() };
+        assert_eq!(texts(&measured(40_000, 2_000_000), &health(40_000)), "");
+        assert!(texts(&measured(36_000, 2_000_000), &health(36_000)).contains("7.2 busy connections of 8"));
+    }
+
+    #[test]
+    fn a_transaction_that_never_ended_in_the_window_is_named_if_it_is_much_older_than_the_others() {
+        let health = |oldest_ns| Health {
+            edges: Some(perbuck_core::run_record::WindowEdges { in_flight: 1, oldest_ns, in_flight_ns: oldest_ns, before_ns: 0 }),
+            ..Health::default()
+        };
+        assert_eq!(texts(&measured(1000, 100_000_000), &health(190_000_000)), "");
+        let starved = texts(&measured(1000, 100_000_000), &health(9_500_000_000));
+        assert!(starved.contains("had run for 9500 ms") && starved.contains("that was completed took 1"), "{starved}");
     }
 
     #[test]

@@ -5,23 +5,31 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
-use perbuck_core::study::{Contender, Metric, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, CsvRow, Located, Metric, Study, WorkloadSpec};
+use perbuck_deploy::local::KINDS;
 use perbuck_drivers::target::Target;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
-use crate::error::CliError;
+use crate::args::PublishedArguments;
+use crate::error::{CliError, Exit};
+
+mod changes;
 
 /// A study with everything about it checked.
 pub(crate) struct Inputs {
     /// The study.
     pub(crate) study: Study,
+    /// What messages call its file.
+    pub(crate) name: String,
     /// The text of its file.
     pub(crate) text: String,
     /// The text of the price snapshot, with its name.
     pub(crate) prices: Option<(String, String)>,
     /// All bills: contenders in the order of the study, regions within.
     pub(crate) bills: Vec<Bill>,
+    /// The price lists behind the bills.
+    pub(crate) lists: perbuck_prices::Lists,
     /// Parsed target of each contender; `None` for one that is only priced.
     pub(crate) targets: Vec<Option<Target>>,
     /// Checked parameters of each workload.
@@ -46,6 +54,94 @@ pub(crate) fn read_or_list(study: &Path, prices: Option<&Path>) -> Result<Result
     Ok(check(&study.display().to_string(), text, prices))
 }
 
+/// Reads a study that is to be measured.
+///
+/// # Errors
+/// As [`read`], and a study whose numbers are published ones: what it would measure is not said in it.
+pub(crate) fn read_to_measure(study: &Path, prices: Option<&Path>) -> Result<Inputs, CliError> {
+    let inputs = read(study, prices)?;
+    if inputs.study.published.is_some() {
+        let message = format!("{} holds published results in place of trials", study.display());
+        let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
+        return Err(CliError::new(Exit::Usage, message, help));
+    }
+    Ok(inputs)
+}
+
+/// The texts of a study with what was published of it, each with what messages call it.
+pub(crate) struct PublishedTexts {
+    /// The study.
+    pub(crate) study: (String, String),
+    /// A price snapshot in place of the one that it names.
+    pub(crate) prices: Option<(PathBuf, String)>,
+    /// Published results in a file of their own.
+    pub(crate) csv: Option<(String, String)>,
+}
+
+/// Reads the files of a study with what was published of it.
+///
+/// # Errors
+/// An unreadable file.
+pub(crate) fn published_texts(arguments: &PublishedArguments) -> Result<PublishedTexts, CliError> {
+    let named = |what: &str, path: &Path| Ok::<_, CliError>((path.display().to_string(), read_text(what, path)?));
+    let prices = arguments.study.prices.as_ref().map(|p| read_text("the prices", p).map(|t| (p.clone(), t)));
+    Ok(PublishedTexts {
+        csv: arguments.results.as_deref().map(|p| named("the results", p)).transpose()?,
+        study: named("the study", &arguments.study.path)?,
+        prices: prices.transpose()?,
+    })
+}
+
+/// Reads a study with what was published of it, perhaps in a file of its own.
+///
+/// # Errors
+/// An unreadable file, or every problem of the study or of that file.
+pub(crate) fn read_published(arguments: &PublishedArguments) -> Result<Inputs, CliError> {
+    check_published(&published_texts(arguments)?)
+}
+
+/// Checks a study with what was published of it.
+///
+/// # Errors
+/// Every problem of the study, or of the file of its results.
+pub(crate) fn check_published(texts: &PublishedTexts) -> Result<Inputs, CliError> {
+    let ((path, text), prices) = (texts.study.clone(), texts.prices.clone());
+    let Some((name, csv)) = &texts.csv else {
+        return check(&path, text, prices).map_err(|problems| CliError::problems(&problems));
+    };
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(csv.as_bytes());
+    let wrong = |e: &csv::Error| {
+        let line = e.position().map_or(0, |p| p.line() as usize);
+        let message = format!("is no CSV file: {}", unplaced(e));
+        CliError::problems(&[Problem {
+            file: name.clone(),
+            line,
+            message,
+            help: "give every row as many cells as the header".to_owned(),
+        }])
+    };
+    let header: Vec<String> = reader.headers().map_err(|e| wrong(&e))?.iter().map(str::to_owned).collect();
+    let mut rows: Vec<CsvRow> = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|e| wrong(&e))?;
+        let line = record.position().map_or(0, |p| p.line() as usize);
+        rows.push((line, record.iter().map(str::to_owned).collect()));
+    }
+    // Published results are checked against the study; what it says of a sweep or a workload of perbuck's is not needed.
+    let take = |study: &mut Study| study.take_results(name, &header, &rows);
+    check_with(&path, text, prices, take).map_err(|problems| CliError::problems(&problems))
+}
+
+/// What is wrong with a CSV file, without its place, which the message names already.
+fn unplaced(error: &csv::Error) -> String {
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => {
+            format!("a row has {len} cells, and the header has {expected_len}")
+        }
+        _ => error.to_string(),
+    }
+}
+
 /// Reads a text file.
 ///
 /// # Errors
@@ -59,14 +155,27 @@ pub(crate) fn read_text(what: &str, path: &Path) -> Result<String, CliError> {
 /// # Errors
 /// Every problem of the study, in the order of its lines.
 pub(crate) fn check(name: &str, text: String, prices: Option<(PathBuf, String)>) -> Result<Inputs, Vec<Problem>> {
+    check_with(name, text, prices, |_| Ok(()))
+}
+
+/// The same after `change` has put something into the study.
+fn check_with(
+    name: &str,
+    text: String,
+    prices: Option<(PathBuf, String)>,
+    change: impl FnOnce(&mut Study) -> Result<(), Vec<Problem>>,
+) -> Result<Inputs, Vec<Problem>> {
     let (study, mut problems) = Study::read_with_problems(name, &text);
-    let Some(study) = study else { return Err(problems) };
+    let Some(mut study) = study else { return Err(problems) };
+    if let Err(found) = change(&mut study) {
+        problems.extend(found);
+    }
     let keep = |problems: &mut Vec<Problem>, found: Vec<Problem>| problems.extend(found);
-    let (bills, snapshot_text) = match price(name, &study, prices) {
+    let (priced, snapshot_text) = match price(name, &study, prices) {
         Ok(priced) => priced,
         Err(found) => {
             keep(&mut problems, found);
-            (Vec::new(), None)
+            (perbuck_prices::Priced::default(), None)
         }
     };
     let targets = study
@@ -79,20 +188,24 @@ pub(crate) fn check(name: &str, text: String, prices: Option<(PathBuf, String)>)
             })
         })
         .collect();
+    problems.extend(study.contenders.iter().flat_map(|c| private_server(name, c)));
+    problems.extend(study.contenders.iter().flat_map(|c| changes::problems(name, c)));
     let mut plans = Vec::new();
-    for spec in &study.workloads {
+    // Published results may be of a benchmark that perbuck does not run.
+    for spec in study.workloads.iter().filter(|_| study.published.is_none()) {
         match plan(name, spec) {
             Ok(plan) => plans.push(plan),
             Err(found) => keep(&mut problems, found),
         }
     }
-    if problems.is_empty() {
+    if problems.is_empty() && study.published.is_none() {
         problems.extend(conflicts(name, &study, &plans));
         problems.extend(too_many_connections(name, &study, &plans));
         problems.extend(paced_twice(name, &study, &plans));
     }
     if problems.is_empty() {
-        return Ok(Inputs { study, text, prices: snapshot_text, bills, targets, plans });
+        let perbuck_prices::Priced { bills, lists } = priced;
+        return Ok(Inputs { study, name: name.to_owned(), text, prices: snapshot_text, bills, lists, targets, plans });
     }
     problems.sort_by_key(|p| p.line);
     Err(problems)
@@ -138,30 +251,27 @@ fn paced_twice(file: &str, study: &Study, plans: &[Plan]) -> Vec<Problem> {
     study.workloads.iter().zip(plans).filter_map(problem).collect()
 }
 
-type Priced = (Vec<Bill>, Option<(String, String)>);
+/// What a study costs, and the text of the list that it names.
+type Priced = (perbuck_prices::Priced, Option<(String, String)>);
 
 fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<Priced, Vec<Problem>> {
-    let Some(wanted) = &study.price.snapshot else { return Ok((Vec::new(), None)) };
+    let Some(wanted) = &study.price.snapshot else { return Ok((perbuck_prices::Priced::default(), None)) };
     let (snapshot, text) = match given {
-        Some((path, text)) => (Snapshot::read(&path.display().to_string(), &text)?, text),
+        Some((path, text)) => (Some(Snapshot::read(&path.display().to_string(), &text)?), text),
         None => {
-            let snapshot = perbuck_prices::find(wanted, file)?;
             let bundled = perbuck_prices::catalogue().iter().find(|b| b.name == wanted.value);
-            (snapshot, bundled.map(|b| b.text.to_owned()).unwrap_or_default())
+            (None, bundled.map(|b| b.text.to_owned()).unwrap_or_default())
         }
     };
-    let (mut bills, mut problems) = (Vec::new(), Vec::new());
-    for contender in &study.contenders {
-        for region in &study.price.regions {
-            match perbuck_prices::bill(contender, region, &study.price, &snapshot, file) {
-                Ok(bill) => bills.push(bill),
-                Err(found) => problems.extend(found),
-            }
+    let mut priced = perbuck_prices::bills(study, snapshot, file)?;
+    // A bill says where a price was declared. Where that file lies is no part of a report: the same files give the same one.
+    let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+    for line in priced.bills.iter_mut().flat_map(|b| &mut b.lines) {
+        if let Some(rest) = line.source.strip_prefix(file) {
+            line.source = format!("{name}{rest}");
         }
     }
-    // A region that the list does not have is found once per contender.
-    problems.dedup();
-    if problems.is_empty() { Ok((bills, Some((wanted.value.clone(), text)))) } else { Err(problems) }
+    Ok((priced, Some((wanted.value.clone(), text))))
 }
 
 fn target(file: &str, contender: &Contender) -> Result<Option<Target>, Problem> {
@@ -173,6 +283,25 @@ fn target(file: &str, contender: &Contender) -> Result<Option<Target>, Problem> 
         help: p.help,
     };
     Target::parse(&written.value).map(Some).map_err(problem)
+}
+
+/// What is wrong with the private server that a contender asks for, as far as the study alone tells.
+fn private_server(file: &str, contender: &Contender) -> Vec<Problem> {
+    let Some(spec) = &contender.server else { return Vec::new() };
+    let problem = |line, message: String, help: String| {
+        let message = format!("contender `{}`: {message}", contender.name);
+        Problem { file: file.to_owned(), line, message, help }
+    };
+    let names = KINDS.map(|(name, _)| name);
+    let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == spec.kind.value) else {
+        let help = format!("perbuck starts {}; give any other server by its `target`", names.join(", "));
+        return vec![problem(spec.kind.line, format!("perbuck cannot start a server of kind `{}`", spec.kind.value), help)];
+    };
+    let check = |(key, value): (&String, &Located<String>)| {
+        let refused = kind.check(key, &value.value).err()?;
+        Some(problem(value.line, refused.message, refused.help))
+    };
+    spec.config.iter().filter_map(check).collect()
 }
 
 fn plan(file: &str, spec: &WorkloadSpec) -> Result<Plan, Vec<Problem>> {
@@ -189,6 +318,14 @@ fn plan(file: &str, spec: &WorkloadSpec) -> Result<Plan, Vec<Problem>> {
         };
         found.into_iter().map(problem).collect::<Vec<_>>()
     })?;
+    if spec.metric == Some(Metric::Relative) {
+        return Err(vec![Problem {
+            file: file.to_owned(),
+            line: spec.line,
+            message: format!("workload `{}`: only published results can have the metric `relative`", spec.name),
+            help: "use \"tps\", \"qps\" or \"tpmc\"".to_owned(),
+        }]);
+    }
     if spec.metric == Some(Metric::Tpmc) && !matches!(plan, Plan::Tpcc(_)) {
         return Err(vec![Problem {
             file: file.to_owned(),

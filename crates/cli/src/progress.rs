@@ -29,7 +29,8 @@ impl Progress {
     pub(crate) fn passing(&mut self, text: &str) {
         if self.terminal {
             self.clear();
-            write(text);
+            // Without wrapping: a line that is longer than the terminal would leave its first part behind each time.
+            write(&format!("\x1b[?7l{text}\x1b[?7h"));
             self.open_line = true;
         } else if self.last.elapsed() > Duration::from_secs(10) {
             say(text);

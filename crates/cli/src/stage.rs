@@ -1,28 +1,36 @@
 //! One contender with one workload: the place where driver and benchmark are joined, once, by static dispatch.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
+use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
+use perbuck_core::units::Seed;
 use perbuck_drivers::mysql::MysqlDriver;
 use perbuck_drivers::postgres::PostgresDriver;
 use perbuck_drivers::secret::Secret;
 use perbuck_drivers::sqlite::SqliteDriver;
 use perbuck_drivers::target::Target;
-use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_drivers::tikv::TikvDriver;
+use perbuck_load::driver::{Driver, Session, TargetFacts};
+use perbuck_load::error::DriverError;
 use perbuck_load::executor::{Observer, RunError, TrialOutcome, TrialSpec, run_trial};
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
-use perbuck_workloads::{Plan, sysbench, tpcc};
+use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
 
-use crate::data::{self, DataState};
-use crate::error::{CliError, Exit, upper};
-use crate::inputs::{Inputs, read_text};
+use crate::data::{self, DataState, LoadLedger};
+use crate::error::{CliError, Exit};
+
+mod build;
+pub(crate) mod cut_off;
+mod password;
+mod sessions;
+
+pub(crate) use build::build;
 
 /// Sessions that load data at the same time unless somebody says how many; a single server gains little by more.
 const LOAD_SESSIONS: u32 = 8;
@@ -41,6 +49,14 @@ pub(crate) trait Stage {
     fn reset(&self) -> Reset;
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
+    /// The servers that its connections are spread over, as `host:port`; empty where there is nothing to choose from.
+    fn hosts(&self) -> Vec<String>;
+    /// The names of its tables.
+    fn table_names(&self) -> Vec<String>;
+    /// TiFlash replicas that each of them is to have.
+    fn tiflash_replicas(&self) -> Option<u32>;
+    /// Executes one statement on one of its servers; the first cell of what it returns, if it is not NULL.
+    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError>;
     /// What the target says about itself.
     fn facts(&self) -> Result<TargetFacts, CliError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
@@ -53,6 +69,10 @@ pub(crate) trait Stage {
     fn state(&self) -> Result<DataState, CliError>;
     /// Loads the data anew and notes them as fresh.
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
+    /// How many rows are in of a load that was cut off, if it can go on: one of the data that this stage needs.
+    fn unfinished(&self) -> Result<Option<u64>, CliError>;
+    /// Goes on with such a load and notes the data as fresh.
+    fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError>;
     /// Notes who changed the data.
     fn mark(&self, used_by: &str) -> Result<(), CliError>;
     /// Rows per table.
@@ -65,51 +85,23 @@ pub(crate) trait Stage {
     fn execute(&self, doing: &str, sql: &str) -> Result<(), CliError>;
     /// Runs the workload's checks on the data.
     fn checks(&self) -> Result<Vec<CheckResult>, CliError>;
+    /// The same of those with a name that is wanted, each shown when it is done.
+    fn checks_shown(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        show: &mut dyn FnMut(&CheckResult),
+    ) -> Result<Vec<CheckResult>, CliError>;
+    /// The number that a query returns.
+    fn number(&self, doing: &str, sql: &str) -> Result<i64, CliError>;
+    /// What an auditor looks at in a measured window.
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, CliError>;
     /// Runs one trial.
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
 }
 
-/// Builds every stage of a study: contenders in the order of the study, workloads within.
-///
-/// # Errors
-/// A contender without a target, a missing password file, an unreadable certificate.
-pub(crate) fn build(inputs: &Inputs, ask_password: bool) -> Result<Vec<Box<dyn Stage>>, CliError> {
-    let mut stages = Vec::new();
-    for (contender, target) in inputs.study.contenders.iter().zip(&inputs.targets) {
-        let Some(target) = target else {
-            let message = format!("contender `{}` has no target to drive", contender.name);
-            return Err(CliError::new(Exit::Usage, message, "add `target = \"…\"` to it; without one it can only be priced"));
-        };
-        let password = match target {
-            Target::Sqlite(_) => Secret::default(),
-            Target::Mysql(_) | Target::Postgres(_) => password(contender, ask_password)?,
-        };
-        for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
-            let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
-            stages.push(stage(&inputs.study, contender, spec, plan, &target, &password)?);
-        }
-    }
-    Ok(stages)
-}
-
-/// The password of a contender: environment, then file, then prompt; none is the empty password.
-fn password(contender: &Contender, ask: bool) -> Result<Secret, CliError> {
-    let variable = format!("PERBUCK_{}_PASSWORD", contender.name.chars().map(upper).collect::<String>());
-    if let Some(given) = std::env::var_os(&variable) {
-        return Ok(Secret::new(given.into_encoded_bytes()));
-    }
-    if let Some(file) = &contender.password_file {
-        let mut text = read_text(&format!("the password of contender `{}` in", contender.name), Path::new(&file.value))?;
-        text.truncate(text.trim_end_matches(['\r', '\n']).len());
-        return Ok(Secret::new(text));
-    }
-    if ask {
-        let typed = rpassword::prompt_password(format!("Password of contender {}: ", contender.name));
-        return typed.map(Secret::new).map_err(|e| {
-            CliError::new(Exit::Usage, format!("cannot ask for a password: {e}"), format!("put it into {variable} instead"))
-        });
-    }
-    Ok(Secret::default())
+/// The seed of a workload's data. All contenders hold the same rows: it knows only the kind of workload.
+pub(crate) fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
+    study.seed.derive(&format!("data {}", spec.kind.value))
 }
 
 /// Joins one contender with one workload of a study.
@@ -125,12 +117,7 @@ pub(crate) fn stage(
     password: &Secret,
 ) -> Result<Box<dyn Stage>, CliError> {
     let who = |e: DriverError| CliError::target(&contender.name, &e);
-    let dialect = match target {
-        Target::Sqlite(_) => Dialect::Sqlite,
-        Target::Mysql(_) => Dialect::Mysql,
-        Target::Postgres(_) => Dialect::Postgres,
-    };
-    if let Some((message, help)) = plan.refusal(dialect) {
+    if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(CliError::new(Exit::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
     }
     match target {
@@ -140,11 +127,17 @@ pub(crate) fn stage(
         }
         Target::Mysql(t) => {
             let driver = MysqlDriver::new(t.clone(), password.clone()).map_err(who)?;
+            let driver = driver.counting_found_rows(matches!(plan, Plan::Ycsb(_)));
+            let driver = driver.noting(contender.server_settings.keys().cloned().collect());
             Ok(with_workload(study, contender, spec, plan, ("mysql", target.address()), driver))
         }
         Target::Postgres(t) => {
             let driver = PostgresDriver::new(t.clone(), password.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, ("postgres", target.address()), driver))
+            Ok(with_workload(study, contender, spec, plan, (target.scheme(), target.address()), driver))
+        }
+        Target::Tikv(t) => {
+            let driver = TikvDriver::new(t.clone()).map_err(who)?;
+            Ok(with_workload(study, contender, spec, plan, ("tikv", target.address()), driver))
         }
     }
 }
@@ -158,20 +151,23 @@ fn with_workload<D: Driver>(
     driver: D,
 ) -> Box<dyn Stage> {
     let dialect = driver.dialect();
-    // All contenders hold the same rows: the seed of the data knows only the kind of workload.
-    let seed = study.seed.derive(&format!("data {}", spec.kind.value));
-    let title = format!("{}, {}", contender.name, spec.name);
+    let seed = data_seed(study, spec);
     let driver = Arc::new(driver);
     match plan {
         Plan::Sysbench(options) => {
             let dataset = Arc::new(sysbench::SysbenchData::new(options.clone(), dialect, seed));
             let workload = Arc::new(sysbench::Sysbench::new(options, dialect));
-            Box::new(Joined::new(title, address, name, driver, workload, dataset, spec, seed))
+            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
         }
         Plan::Tpcc(options) => {
             let dataset = Arc::new(tpcc::TpccData::new(options.clone(), dialect, seed));
             let workload = Arc::new(tpcc::Tpcc::new(options.clone(), dialect, seed));
-            Box::new(Joined::new(title, address, name, driver, workload, dataset, spec, seed))
+            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
+        }
+        Plan::Ycsb(options) => {
+            let dataset = Arc::new(ycsb::YcsbData::new(options.clone(), dialect, seed));
+            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), dialect, seed));
+            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
         }
     }
 }
@@ -184,6 +180,7 @@ struct Joined<D, W, T> {
     kind: String,
     fingerprint: String,
     reset: Reset,
+    tiflash_replicas: Option<u32>,
     driver: Arc<D>,
     workload: Arc<W>,
     dataset: Arc<T>,
@@ -192,41 +189,22 @@ struct Joined<D, W, T> {
 impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     #[expect(clippy::too_many_arguments, reason = "called in one place, which has all of them at hand")]
     fn new(
-        title: String,
+        contender: &Contender,
         address: String,
         name: &'static str,
         driver: Arc<D>,
         workload: Arc<W>,
         dataset: Arc<T>,
         spec: &WorkloadSpec,
-        seed: perbuck_core::units::Seed,
+        seed: Seed,
     ) -> Self {
         // A growing data set would let later trials see another database, so it starts anew with each block.
         let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
         let fingerprint = data::fingerprint(&spec.kind.value, &dataset.parameters(), seed);
         let (kind, reset) = (spec.kind.value.clone(), spec.reset.unwrap_or(default));
-        Self { title, address, name, kind, fingerprint, reset, driver, workload, dataset }
-    }
-
-    /// Runs some work on a session of its own.
-    fn with_session<R>(
-        &self,
-        doing: &str,
-        work: impl AsyncFnOnce(&mut D::Session) -> Result<R, loader::LoadError>,
-    ) -> Result<R, CliError> {
-        let result = on_loop(async {
-            let connected = self.driver.connect(SessionId(0)).await;
-            let mut session = connected.map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })?;
-            session.be_patient();
-            let result = work(&mut session).await?;
-            session.close().await;
-            Ok(result)
-        });
-        result.map_err(|e| CliError::load(&self.title, &e))
-    }
-
-    fn table_names(&self) -> Vec<String> {
-        self.dataset.tables().into_iter().map(|t| t.bulk.name).collect()
+        let title = format!("{}, {}", contender.name, spec.name);
+        let tiflash_replicas = contender.tiflash_replicas.as_ref().map(|n| n.value);
+        Self { title, address, name, kind, fingerprint, reset, tiflash_replicas, driver, workload, dataset }
     }
 }
 
@@ -252,16 +230,24 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn reach(&self) -> Result<(), DriverError> {
-        let reached = on_loop(async {
-            let connected = self.driver.connect(SessionId(0)).await;
-            let session = connected.map_err(|error| loader::LoadError::Server { doing: String::new(), error })?;
-            session.close().await;
-            Ok(())
-        });
-        reached.map_err(|failed| match failed {
-            loader::LoadError::Server { error, .. } => error,
-            other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
-        })
+        let dialect = self.driver.dialect();
+        self.with_host(0, async |session| sessions::in_a_database(session, dialect).await)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.driver.hosts()
+    }
+
+    fn table_names(&self) -> Vec<String> {
+        self.dataset.tables().into_iter().map(|t| t.bulk.name).collect()
+    }
+
+    fn tiflash_replicas(&self) -> Option<u32> {
+        self.tiflash_replicas
+    }
+
+    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
+        self.cell_on_host(host, sql)
     }
 
     fn facts(&self) -> Result<TargetFacts, CliError> {
@@ -301,12 +287,29 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
-        self.with_session("preparing to load", async |s| data::begin(s, self.driver.dialect(), &self.kind).await)?;
-        loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress)
-            .map_err(|e| CliError::load(&self.title, &e))?;
-        self.with_session("noting the load", async |s| {
-            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, data::FRESH).await
-        })
+        let ledger = LoadLedger::new(&self.kind);
+        self.with_session("preparing to load", async |s| {
+            data::begin(s, self.driver.dialect(), &self.kind, &self.fingerprint).await
+        })?;
+        let sessions = sessions.unwrap_or(LOAD_SESSIONS);
+        if self.driver.dialect() == Dialect::Tikv {
+            // No transaction could hold both rows and what a ledger says of them.
+            loader::load(&self.driver, &self.dataset, sessions, stop, progress).map_err(|e| CliError::load(&self.title, &e))?;
+            return self.mark(data::FRESH);
+        }
+        loader::load_on_ledger(&self.driver, &self.dataset, &ledger, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loaded(&ledger)
+    }
+
+    fn unfinished(&self) -> Result<Option<u64>, CliError> {
+        Ok(self.part_states()?.map(|states| states.iter().map(|s| s.rows).sum()))
+    }
+
+    fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), CliError> {
+        let Some(states) = self.part_states()? else { return self.load(sessions, stop, progress) };
+        let (ledger, sessions) = (LoadLedger::new(&self.kind), sessions.unwrap_or(LOAD_SESSIONS));
+        loader::resume(&self.driver, &self.dataset, &ledger, &states, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loaded(&ledger)
     }
 
     fn mark(&self, used_by: &str) -> Result<(), CliError> {
@@ -344,13 +347,37 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn checks(&self) -> Result<Vec<CheckResult>, CliError> {
+        self.checks_shown(&|_| true, &mut |_| {})
+    }
+
+    fn checks_shown(
+        &self,
+        wanted: &dyn Fn(&str) -> bool,
+        show: &mut dyn FnMut(&CheckResult),
+    ) -> Result<Vec<CheckResult>, CliError> {
         self.with_session("checking its data", async |s| {
+            loader::make_room(s, self.dataset.room_for_checks()).await?;
             let mut results = Vec::new();
-            for check in self.dataset.checks() {
-                results.push(loader::run_check(s, &check).await?);
+            for check in self.dataset.checks().into_iter().filter(|c| wanted(&c.name)) {
+                let result = loader::run_check(s, &check).await?;
+                show(&result);
+                results.push(result);
             }
             Ok(results)
         })
+    }
+
+    fn number(&self, doing: &str, sql: &str) -> Result<i64, CliError> {
+        self.with_session(doing, async |s| {
+            let mut rows = Rows::default();
+            let server = |error| loader::LoadError::Server { doing: doing.to_owned(), error };
+            s.query(sql, &mut rows).await.map_err(server)?;
+            rows.int(0, 0).map_err(server)
+        })
+    }
+
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, CliError> {
+        self.workload.audit(measured).map_err(|e| CliError::new(Exit::Failed, format!("{}: {e}", self.title), ""))
     }
 
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {

@@ -1,7 +1,7 @@
 //! The results folder of one study: write-once records, the study and the prices they were made with.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -13,14 +13,16 @@ use crate::error::{CliError, Exit};
 use crate::inputs::{Inputs, read_text};
 
 /// The name of the stored study.
-const STUDY_FILE: &str = "study.toml";
+pub(crate) const STUDY_FILE: &str = "study.toml";
 /// The name of the stored price snapshot.
-const PRICES_FILE: &str = "prices.toml";
+pub(crate) const PRICES_FILE: &str = "prices.toml";
 /// The name of the file that holds the fingerprint of what is measured.
-const FINGERPRINT_FILE: &str = "fingerprint";
+pub(crate) const FINGERPRINT_FILE: &str = "fingerprint";
 
 /// The name of the file that says that the data were checked after the last trial.
-const CHECKED_FILE: &str = "checked";
+pub(crate) const CHECKED_FILE: &str = "checked";
+/// What it says.
+pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial\n";
 /// The name of the file that holds the number of the folder.
 const ID_FILE: &str = "id";
 
@@ -117,7 +119,7 @@ impl Store {
     /// # Errors
     /// When it cannot be written.
     pub(crate) fn mark_checked(&self) -> Result<(), CliError> {
-        replace(&self.root.join(CHECKED_FILE), "every condition held after the last trial\n")
+        replace(&self.root.join(CHECKED_FILE), CHECKED_TEXT)
     }
 
     /// The folder.
@@ -179,7 +181,7 @@ pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), CliError
     let text = record
         .to_json()
         .map_err(|e| CliError::new(Exit::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
-    let temporary = write_temporary(path, &text)?;
+    let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
         // A file system without hard links; the lock keeps others away between the look and the rename.
         ErrorKind::Unsupported | ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, path),
@@ -191,35 +193,32 @@ pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), CliError
     Ok(())
 }
 
-/// Reads a record.
-///
-/// # Errors
-/// When it cannot be read, or is none.
-pub(crate) fn read_record(path: &Path) -> Result<RunRecord, CliError> {
-    RunRecord::from_json(&read_text("the record", path)?).map_err(|e| {
-        let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
-        CliError::new(Exit::Files, format!("{} {e}", path.display()), help)
-    })
-}
-
 /// Writes a file whole or not at all, replacing what was there.
 ///
 /// # Errors
 /// When it cannot be written; the old file is then untouched.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
-    let temporary = write_temporary(path, text)?;
+    replace_with(path, &mut |file| file.write_all(text.as_bytes()))
+}
+
+/// The same by what writes the file.
+///
+/// # Errors
+/// As [`replace`].
+pub(crate) fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<(), CliError> {
+    let temporary = write_temporary(path, write)?;
     fs::rename(&temporary, path).map_err(|e| {
         remove_if_there(&temporary);
         CliError::file("write", path, &e)
     })
 }
 
-fn write_temporary(path: &Path, text: &str) -> Result<PathBuf, CliError> {
+fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<PathBuf, CliError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     let temporary = path.with_file_name(name);
     let written = File::create(&temporary).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
+        write(&mut file)?;
         file.sync_all()
     });
     written.map_err(|e| {
@@ -246,7 +245,7 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let unreadable = |e: &std::io::Error| CliError::file("read the results folder", &folder, e);
+        let unreadable = |e: &io::Error| CliError::file("read the results folder", &folder, e);
         for entry in fs::read_dir(&folder).map_err(|e| unreadable(&e))? {
             let path = entry.map_err(|e| unreadable(&e))?.path();
             if path.is_dir() { folders.push(path) } else { found.push(path) }
@@ -260,46 +259,10 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
 pub(crate) const CAPACITY_FOLDER: &str = "capacity";
 
 /// The paths of all records of a study's own trials below its results folder.
-fn records_in(root: &Path) -> Result<Vec<PathBuf>, CliError> {
+pub(crate) fn records_in(root: &Path) -> Result<Vec<PathBuf>, CliError> {
     let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
     // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
     let of_a_search =
         |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);
     Ok(walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
-}
-
-/// What a results folder holds.
-pub(crate) struct Stored {
-    /// Path of the stored study.
-    pub(crate) study: PathBuf,
-    /// Path of the stored prices, where there are any.
-    pub(crate) prices: Option<PathBuf>,
-    /// All records, in the order of their paths.
-    pub(crate) records: Vec<RunRecord>,
-    /// Whether the data were checked after the last trial.
-    pub(crate) checked: bool,
-}
-
-/// Reads a results folder.
-///
-/// # Errors
-/// When it is no results folder, or a record in it cannot be read.
-pub(crate) fn read(root: &Path) -> Result<Stored, CliError> {
-    let study = root.join(STUDY_FILE);
-    let is_folder = fs::metadata(root).map_err(|e| CliError::file("read the results folder", root, &e))?.is_dir();
-    if !is_folder || !study.exists() {
-        let message = format!("{} is not the results folder of a study: it has no {STUDY_FILE}", root.display());
-        return Err(CliError::new(Exit::Files, message, "name the folder of one study, such as results/my-study"));
-    }
-    let mut records = Vec::new();
-    for path in records_in(root)? {
-        let record = read_record(&path)?;
-        if root.join(record.key.path()) != path {
-            let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
-            return Err(CliError::new(Exit::Files, message, "put each record back to its own name"));
-        }
-        records.push(record);
-    }
-    let prices = Some(root.join(PRICES_FILE)).filter(|p| p.exists());
-    Ok(Stored { study, prices, records, checked: root.join(CHECKED_FILE).exists() })
 }

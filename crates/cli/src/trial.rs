@@ -1,7 +1,7 @@
 //! One trial: sample the machine at the edges of the window, run, and put everything into a record.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::{self, TrialKey};
@@ -13,10 +13,12 @@ use perbuck_load::driver::TargetFacts;
 use perbuck_load::executor::{Observer, RunError, SecondSeen, TerminalTotals, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
-use perbuck_observe::{CpuTime, HostFacts};
+use perbuck_load::totals::PausesSeen;
+use perbuck_observe::{CpuTime, HostFacts, Withheld};
 
 use crate::error::CliError;
 use crate::flags;
+use crate::looks::Looks;
 use crate::stage::Stage;
 
 /// How long transactions in flight at the end are waited for.
@@ -54,6 +56,10 @@ pub(crate) struct Task<'a> {
 
 /// Somebody who looks on while a trial runs.
 pub(crate) trait Watch {
+    /// Whether it looks at seconds by kind of transaction.
+    fn by_kind(&self) -> bool {
+        false
+    }
     /// The measured window opens.
     fn opens(&mut self) {}
     /// A second is over.
@@ -66,6 +72,10 @@ pub(crate) struct Details {
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label, where the spec asks for them.
     pub(crate) statement_latency: BTreeMap<String, HistogramRecord>,
+    /// Times of what was given up in the window, by kind.
+    pub(crate) failed_latency: BTreeMap<String, HistogramRecord>,
+    /// Pauses that ended in the window, by kind.
+    pub(crate) pauses: BTreeMap<String, PausesSeen>,
 }
 
 /// Why a trial has no record.
@@ -91,27 +101,64 @@ impl Watch for Seconds<'_> {
     }
 }
 
-/// Samples CPU times at the edges of the window and passes seconds on to the display.
+/// Samples CPU times and clocks at the edges of the window and passes seconds on to the display.
 struct Sampler<'a> {
     server: Option<u32>,
+    machine: Machine,
+    looks: Looks,
+    flags: Vec<Flag>,
     opened: (CpuTime, Option<CpuTime>),
     own: CpuTime,
     server_ns: Option<u64>,
     watch: &'a mut dyn Watch,
 }
 
+/// What the machine of the client has had until now, by counters and clocks of its own.
+struct Machine {
+    withheld: Withheld,
+    steady: Instant,
+    civil: SystemTime,
+}
+
+impl Machine {
+    fn now() -> Self {
+        Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
+    }
+
+    /// What was wrong with it since an earlier look.
+    fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
+        let length = self.steady.duration_since(earlier.steady);
+        let civil = match self.civil.duration_since(earlier.civil) {
+            Ok(forward) => forward.as_secs_f64(),
+            Err(back) => -back.duration().as_secs_f64(),
+        };
+        let stolen = self.withheld.stolen_since(earlier.withheld);
+        let throttled = self.withheld.throttled_since(earlier.withheld);
+        flags::of_machine(length, civil, stolen, throttled)
+    }
+}
+
 impl Observer for Sampler<'_> {
+    fn by_kind(&self) -> bool {
+        self.watch.by_kind()
+    }
+
     fn opens(&mut self) {
         self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+        self.machine = Machine::now();
+        self.looks.open();
         self.watch.opens();
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
+        self.looks.look();
         self.watch.second(seen);
     }
 
     fn closes(&mut self) {
+        self.looks.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
+        self.flags = Machine::now().flags_since(&self.machine);
         let now = self.server.and_then(perbuck_observe::cpu_of);
         // A server that was restarted in between has another process, and its time cannot be told.
         self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
@@ -153,9 +200,11 @@ pub(crate) fn run_watched(
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     let idle = (CpuTime::default(), None);
-    let mut sampler = Sampler { server: facts.local_pid, opened: idle, own: CpuTime::default(), server_ns: None, watch };
+    let (server, machine, own) = (facts.local_pid, Machine::now(), CpuTime::default());
+    let mut sampler =
+        Sampler { server, machine, looks: Looks::new(), flags: Vec::new(), opened: idle, own, server_ns: None, watch };
     let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
-    let (own, server_ns) = (sampler.own, sampler.server_ns);
+    let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.looks.record());
     // A server that is away by now takes nothing from what was measured before.
     let (after, away) = seen(task.stage.counters());
     let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
@@ -164,15 +213,18 @@ pub(crate) fn run_watched(
     let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
     let mut health = outcome.health;
     (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
+    health.processors = processors;
     health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
     health.steadiness = flags::steadiness(&spec, &outcome.intervals);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
-    if as_text > 0 {
-        flags.push(Flag::TextStatements { count: as_text });
-    }
-    flags.extend(away.or(uncounted).map(|why| Flag::ServerAway { why }));
-    flags.extend(context.host.emulator.clone().map(|emulator| Flag::Emulated { emulator }));
-    let details = Details { terminals: outcome.terminals, statement_latency: outcome.statement_latency };
+    flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
+    let details = Details {
+        terminals: outcome.terminals,
+        statement_latency: outcome.statement_latency,
+        failed_latency: outcome.failed_latency,
+        pauses: outcome.pauses,
+    };
+    let audit = task.stage.audit(&outcome.measured)?;
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -183,7 +235,7 @@ pub(crate) fn run_watched(
         seed: context.study.seed,
         trial_seed: spec.seed,
         started_unix_ms,
-        load: load_record(&spec, task.key.rate_per_s, outcome.workers),
+        load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload: WorkloadRecord {
             kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
             parameters: task.parameters,
@@ -199,10 +251,19 @@ pub(crate) fn run_watched(
         statements_whole_run: outcome.statements_whole_run,
         errors: outcome.errors,
         intervals: outcome.intervals,
+        audit,
         health,
         flags,
     };
     Ok((record, details))
+}
+
+/// Remarks on what the engine does not see: statements sent as text, the machine, a server that is away, an emulated client.
+fn beside_the_engine(as_text: u64, machine: Vec<Flag>, away: Option<String>, emulator: Option<String>) -> Vec<Flag> {
+    let text = (as_text > 0).then_some(Flag::TextStatements { count: as_text });
+    let away = away.map(|why| Flag::ServerAway { why });
+    let emulated = emulator.map(|emulator| Flag::Emulated { emulator });
+    text.into_iter().chain(machine).chain(away).chain(emulated).collect()
 }
 
 /// What was read after a trial; where it could not be, nothing, and why.
@@ -231,7 +292,7 @@ pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     }
 }
 
-fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32) -> LoadRecord {
+fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown_ns: u64) -> LoadRecord {
     let arrivals = match spec.load {
         LoadModel::Open { arrivals, .. } => Some(arrivals),
         LoadModel::Closed { .. } => None,
@@ -245,6 +306,7 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32) -> LoadR
         workers,
         warmup_ns: spec.warmup_ns,
         duration_ns: spec.duration_ns,
+        cooldown_ns,
         max_attempts: spec.max_attempts,
     }
 }

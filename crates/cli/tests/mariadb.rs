@@ -144,3 +144,16 @@ fn thousands_of_statements_are_not_prepared_beyond_what_the_server_allows() {
     // Text is another protocol than the one of a server that prepares everything: the record must say so.
     assert!(record.flags.iter().any(|f| f.text().contains("max_prepared_stmt_count")), "{:?}", record.flags);
 }
+
+#[test]
+fn a_target_sets_variables_of_its_sessions() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "session_settings");
+    desk.write("s.toml", &study(&format!("{}?set.max_statement_time=50&set.sql_mode=ANSI", maria.url()), RW, SHORT));
+    desk.good(&["run", "s.toml"]);
+    let variables = &desk.records("results/s")[0].target.variables;
+    assert_eq!((&*variables["session max_statement_time"], &*variables["session sql_mode"]), ("50", "ANSI"));
+    desk.write("s.toml", &study(&format!("{}?set.no_such_thing=1", maria.url()), RW, SHORT));
+    let refused = desk.perbuck(&["prepare", "s.toml"]);
+    assert!(refused.code == Some(3) && refused.err.contains("`set.no_such_thing` of the target"), "{refused:#?}");
+}

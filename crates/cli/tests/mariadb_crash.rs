@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use common::maria::{Maria, study};
 use common::{Desk, ended, server};
+use perbuck_core::run_record::Flag;
 
 const TPCC: &str = "kind = \"tpcc\"\nwarehouses = 2\nreset = \"never\"";
 
@@ -27,7 +28,9 @@ fn conditions_hold_after_load_run_and_a_killed_server() {
     holds(&desk.good(&["prepare", "s.toml"]).err, 1);
     holds(&desk.good(&["run", "s.toml"]).err, 1);
     let calm = desk.records("results/s").remove(0);
-    assert!(calm.flags.is_empty() && calm.measured.transactions.len() == 5, "{:?}", calm.flags);
+    // A machine that is shared may be held back, and perbuck says so; anything else would be about the run.
+    let of_the_machine = |f: &Flag| matches!(f, Flag::Throttled { .. } | Flag::ClockTrouble { .. });
+    assert!(calm.flags.iter().all(of_the_machine) && calm.measured.transactions.len() == 5, "{:?}", calm.flags);
     assert!(calm.measured.transactions.values().all(|t| t.committed > 0), "{:#?}", calm.measured);
 
     let longer = study(&maria.url(), TPCC, &sweep.replace("\"4s\"", "\"12s\"")).replace("name = \"s\"", "name = \"crash\"");

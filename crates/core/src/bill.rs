@@ -16,11 +16,21 @@ pub enum LineGroup {
     Volume,
     /// Snapshots of volumes.
     Snapshot,
-    /// Control planes and other fixed fees.
+    /// Control planes, load balancers, gateways and other fees.
     Fee,
+    /// Bytes that are billed.
+    Traffic,
+    /// Licences of software.
+    Licence,
+    /// Support contracts.
+    Support,
 }
 
 impl LineGroup {
+    /// All groups, in the order of bills.
+    pub const ALL: [Self; 7] =
+        [Self::Compute, Self::Volume, Self::Snapshot, Self::Fee, Self::Traffic, Self::Licence, Self::Support];
+
     /// The name in tables.
     pub fn label(self) -> &'static str {
         match self {
@@ -28,6 +38,9 @@ impl LineGroup {
             Self::Volume => "volume",
             Self::Snapshot => "snapshot",
             Self::Fee => "fee",
+            Self::Traffic => "traffic",
+            Self::Licence => "licence",
+            Self::Support => "support",
         }
     }
 }
@@ -56,6 +69,19 @@ pub struct BillLine {
     pub price_date: String,
     /// Source of the price.
     pub source: String,
+    /// The processors of all machines of the line, where it is one of machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Processors>,
+}
+
+/// The processors of some machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Processors {
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Virtual CPUs on one physical core; `None` where that is not known.
+    pub vcpus_per_core: Option<u32>,
 }
 
 /// The bill of one contender in one region.
@@ -64,8 +90,14 @@ pub struct BillLine {
 pub struct Bill {
     /// Name of the contender.
     pub contender: String,
-    /// Where it is priced.
+    /// Where it is priced, and in which scenario: bills of one text are compared.
     pub region: String,
+    /// The contender's own region, where `region` names those of several providers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// How it is paid, where that is not as the study says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
     /// Name of the price snapshot.
     pub snapshot: String,
     /// All lines, priced or not.
@@ -87,6 +119,24 @@ impl Bill {
     /// The exact sum of the priced lines of one group.
     pub fn monthly_of(&self, group: LineGroup) -> MicroUsd {
         self.sum(|line| line.group == group)
+    }
+
+    /// Virtual CPUs of the billed machines; `None` where those of one are not known, or there is none.
+    pub fn vcpus(&self) -> Option<u32> {
+        let all: Vec<Processors> = self.processors()?;
+        all.iter().try_fold(0u32, |sum, p| sum.checked_add(p.vcpus))
+    }
+
+    /// Physical cores of the billed machines, halves for single hyper-threads; `None` where that is not known of one.
+    pub fn cores(&self) -> Option<f64> {
+        let cores = |p: &Processors| Some(f64::from(p.vcpus) / f64::from(p.vcpus_per_core.filter(|n| *n > 0)?));
+        self.processors()?.iter().map(cores).sum()
+    }
+
+    fn processors(&self) -> Option<Vec<Processors>> {
+        let machines = |l: &&BillLine| l.priced && l.group == LineGroup::Compute && l.unit == "hour";
+        let all: Option<Vec<Processors>> = self.lines.iter().filter(machines).map(|l| l.processors).collect();
+        all.filter(|all| !all.is_empty())
     }
 
     fn sum(&self, take: impl Fn(&BillLine) -> bool) -> MicroUsd {
@@ -125,10 +175,13 @@ mod tests {
             priced,
             price_date: String::new(),
             source: String::new(),
+            processors: None,
         };
         Bill {
             contender: "a".into(),
             region: "r".into(),
+            place: None,
+            scenario: None,
             snapshot: "s".into(),
             lines: amounts.iter().map(line).collect(),
             hours_per_month: 730,

@@ -90,7 +90,11 @@ impl Histogram {
 
     /// Adds all counts of another histogram; exact, because all histograms have the same slots.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
+        if other.total == 0 {
+            // Neither side's memory needs to be touched.
+            return;
+        }
+        self.counts.iter_mut().zip(other.used()).for_each(|(mine, theirs)| *mine += theirs);
         self.total += other.total;
         self.sum_ns += other.sum_ns;
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -98,14 +102,21 @@ impl Histogram {
 
     /// Empties it, keeping its memory.
     pub fn reset(&mut self) {
-        self.counts.fill(0);
+        let used = self.used().len();
+        self.counts[..used].fill(0);
         (self.total, self.sum_ns, self.max_ns) = (0, 0, 0);
+    }
+
+    /// The counts up to that of the longest: most of the slots are those of minutes, which few transactions take.
+    fn used(&self) -> &[u64] {
+        let end = if self.total == 0 { 0 } else { slot(self.max_ns.clamp(LOWEST_NS, HIGHEST_NS)) + 1 };
+        &self.counts[..end]
     }
 
     /// The same in the library's type.
     fn hdr(&self) -> hdrhistogram::Histogram<u64> {
         let mut hdr = hdrhistogram::Histogram::new_with_bounds(UNIT_NS, HIGHEST_NS, 3).expect("constant bounds are valid");
-        for (slot, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (slot, count) in self.used().iter().enumerate().filter(|(_, count)| **count > 0) {
             // Every value of ours is within its bounds.
             hdr.saturating_record_n(lowest_of(slot), *count);
         }
@@ -114,7 +125,7 @@ impl Histogram {
 
     /// Pairs of (highest equivalent value in ns, count) of the non-empty buckets, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let used = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let used = self.used().iter().enumerate().filter(|(_, count)| **count > 0);
         used.map(|(slot, count)| (lowest_of(slot + 1) - 1, *count))
     }
 
@@ -133,18 +144,34 @@ impl Histogram {
     /// # Errors
     /// Says why the text is no histogram of ours.
     pub fn from_base64(text: &str, sum_ns: u128, max_ns: u64) -> Result<Self, String> {
+        let mut whole = Self::new();
+        whole.add_base64(text, sum_ns, max_ns)?;
+        Ok(whole)
+    }
+
+    /// Adds what [`Self::to_base64`] wrote, without a histogram in between: a report adds those of thousands of trials. Returns
+    /// how many durations it held.
+    ///
+    /// # Errors
+    /// Says why the text is no histogram of ours; part of it may have been added.
+    pub(crate) fn add_base64(&mut self, text: &str, sum_ns: u128, max_ns: u64) -> Result<u64, String> {
         let bytes = STANDARD.decode(text).map_err(|e| format!("histogram is not base64: {e}"))?;
         let read: hdrhistogram::Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| format!("histogram is not HDR V2: {e:?}"))?;
-        let mut whole = Self { sum_ns, max_ns, ..Self::new() };
+        let (before, longest) = (self.total, slot(max_ns.clamp(LOWEST_NS, HIGHEST_NS)));
+        (self.sum_ns, self.max_ns) = (self.sum_ns + sum_ns, self.max_ns.max(max_ns));
         for value in read.iter_recorded() {
             let ns = value.value_iterated_to();
-            let place = whole.counts.get_mut(slot(ns)).ok_or_else(|| format!("histogram holds {ns} ns, beyond an hour"))?;
+            let slot = slot(ns);
+            if slot > longest {
+                return Err(format!("histogram holds {ns} ns, but its longest is said to be {max_ns} ns"));
+            }
+            let place = &mut self.counts[slot];
             let count = value.count_since_last_iteration();
-            let sums = place.checked_add(count).zip(whole.total.checked_add(count));
-            (*place, whole.total) = sums.ok_or_else(|| "histogram holds more values than can be counted".to_owned())?;
+            let sums = place.checked_add(count).zip(self.total.checked_add(count));
+            (*place, self.total) = sums.ok_or_else(|| "histogram holds more values than can be counted".to_owned())?;
         }
-        Ok(whole)
+        Ok(self.total - before)
     }
 }
 
@@ -207,6 +234,10 @@ mod tests {
     fn garbage_is_refused_and_emptiness_has_no_percentile() {
         assert!(Histogram::from_base64("%%%", 0, 0).is_err());
         assert!(Histogram::from_base64("AAAA", 0, 0).is_err());
+        let mut one = Histogram::new();
+        one.record(5_000_000);
+        let said = Histogram::from_base64(&one.to_base64(), 5_000_000, 4_000_000).unwrap_err();
+        assert!(said.contains("longest is said to be 4000000 ns"), "{said}");
         assert_eq!(Histogram::new().percentile_ns(99.0), None);
         let mut h = Histogram::new();
         h.record(u64::MAX);

@@ -1,15 +1,19 @@
 //! The pure ground of perbuck: no file, no clock, no network, no unseeded randomness.
 //!
 //! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
-//! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet).
+//! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet), [`audit`] (whether printed
+//! figures follow from their raw numbers).
 
 pub mod arrivals;
+pub mod audit;
 pub mod bill;
 pub mod capacity;
 pub mod compare;
+pub mod exact;
 pub mod histogram;
 pub mod littles_law;
 pub mod load_model;
+pub mod parallel;
 pub mod plan;
 pub mod problem;
 pub mod rng;
@@ -19,3 +23,4 @@ pub mod steady;
 pub mod study;
 pub mod toml_reader;
 pub mod units;
+pub mod usl;

@@ -20,23 +20,36 @@ pub struct TrialKey {
     /// Transactions offered per second (open loop).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<u32>,
-    /// The block, from 1; each block holds every cell of the study once.
+    /// The deployment from the second on: fresh instances of every contender. The first one is not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<u32>,
+    /// The block within the deployment, from 1; each block holds every cell of the study once.
     pub trial: u32,
 }
 
 impl TrialKey {
-    /// `<contender>/<workload>/c<connections>/<trial>.json`, in open loop `r<rate>-c<connections>`, with digits padded so
-    /// that names sort like numbers.
+    /// `<contender>/<workload>/c<connections>/<trial>.json`, in open loop `r<rate>-c<connections>`, from the second deployment
+    /// on `d<deployment>-<trial>.json`, with digits padded so that names sort like numbers.
     pub fn path(&self) -> String {
         let rate = self.rate_per_s.map(|r| format!("r{r:07}-")).unwrap_or_default();
-        format!("{}/{}/{rate}c{:05}/{:03}.json", self.contender, self.workload, self.connections, self.trial)
+        let deployment = self.deployment.map(|d| format!("d{d:02}-")).unwrap_or_default();
+        format!("{}/{}/{rate}c{:05}/{deployment}{:03}.json", self.contender, self.workload, self.connections, self.trial)
+    }
+
+    /// The deployment, from 1.
+    pub fn deployment(&self) -> u32 {
+        self.deployment.unwrap_or(1)
     }
 
     /// For people: `arm · small · 300 connections · trial 2`.
     pub fn title(&self) -> String {
         let plural = if self.connections == 1 { "" } else { "s" };
         let rate = self.rate_per_s.map(|r| format!("{r} transactions/s · ")).unwrap_or_default();
-        format!("{} · {} · {rate}{} connection{plural} · trial {}", self.contender, self.workload, self.connections, self.trial)
+        let deployment = self.deployment.map(|d| format!("deployment {d} · ")).unwrap_or_default();
+        format!(
+            "{} · {} · {rate}{} connection{plural} · {deployment}trial {}",
+            self.contender, self.workload, self.connections, self.trial
+        )
     }
 
     /// What a sweep varies: the rate in open loop, else the connections.
@@ -45,28 +58,30 @@ impl TrialKey {
     }
 }
 
-/// All trials in the order in which they are run: within a block the order is shuffled by the seed, so that drift of
-/// the machine falls on all contenders alike (reference: randomised complete block design). A point is a number of
-/// connections and, in open loop, a rate.
+/// All trials in the order in which they are run, deployment by deployment: within a block the order is shuffled by the seed,
+/// so that drift of the machine falls on all contenders alike (reference: randomised complete block design). A point is a
+/// number of connections and, in open loop, a rate. `repeats` is the number of deployments and of trials in each.
 pub fn plan(
     seed: Seed,
     contenders: &[String],
     workloads: &[String],
     points: &[(u32, Option<u32>)],
-    trials: u32,
+    repeats: (u32, u32),
 ) -> Vec<TrialKey> {
     let mut order = Vec::new();
-    for trial in 1..=trials {
+    for (deployment, trial) in (1..=repeats.0).flat_map(|d| (1..=repeats.1).map(move |t| (Some(d).filter(|d| *d > 1), t))) {
         let mut block: Vec<TrialKey> = Vec::new();
         for workload in workloads {
             for (connections, rate_per_s) in points {
                 for contender in contenders {
                     let (contender, workload) = (contender.clone(), workload.clone());
-                    block.push(TrialKey { contender, workload, connections: *connections, rate_per_s: *rate_per_s, trial });
+                    let (connections, rate_per_s) = (*connections, *rate_per_s);
+                    block.push(TrialKey { contender, workload, connections, rate_per_s, deployment, trial });
                 }
             }
         }
-        OpRng::new(seed.derive(&format!("plan block {trial}"))).shuffle(&mut block);
+        let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
+        OpRng::new(seed.derive(&format!("plan {of}block {trial}"))).shuffle(&mut block);
         order.extend(block);
     }
     order
@@ -75,7 +90,8 @@ pub fn plan(
 /// The seed of a trial's operations. The contender is not part of it: both see the same work (common random numbers).
 pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
     let rate = key.rate_per_s.map(|r| format!(" {r}/s")).unwrap_or_default();
-    seed.derive(&format!("operations {} {}{rate} {}", key.workload, key.connections, key.trial))
+    let deployment = key.deployment.map(|d| format!(" deployment {d}")).unwrap_or_default();
+    seed.derive(&format!("operations {} {}{rate}{deployment} {}", key.workload, key.connections, key.trial))
 }
 
 /// A fingerprint of a text, 32 hexadecimal digits: tells versions apart, and is no protection against forgery.
@@ -87,7 +103,9 @@ pub fn fingerprint(text: &str) -> String {
 impl Study {
     /// The fingerprint of everything that decides what is measured; prices, labels and the rule of decision do not.
     pub fn fingerprint(&self) -> String {
-        self.fingerprint_with(&self.contenders)
+        // A control is what it repeats, and may be asked for later.
+        let contenders: Vec<Contender> = self.contenders.iter().filter(|c| c.control_of.is_none()).cloned().collect();
+        self.fingerprint_with(&contenders)
     }
 
     /// The fingerprint that this study would have if `contender` were its only one. Trials that were made one contender at
@@ -98,6 +116,10 @@ impl Study {
     }
 
     fn fingerprint_with(&self, contenders: &[Contender]) -> String {
+        // A contender without a server has the fingerprint that it always had.
+        let servers: Vec<String> = contenders.iter().filter_map(|c| Some(c.server.as_ref()?.identity())).collect();
+        let servers = servers.iter().map(|s| format!(" server {s}")).collect::<String>();
+        let changed = contenders.iter().map(changes_of_servers).collect::<String>();
         let contenders: Vec<_> = contenders.iter().map(|c| (&c.name, c.target.as_ref().map(|t| &t.value))).collect();
         let parameters =
             |w: &WorkloadSpec| w.parameters.iter().map(|(k, v)| (k.clone(), format!("{:?}", v.value))).collect::<Vec<_>>();
@@ -109,8 +131,17 @@ impl Study {
         // The same study without rates or phases has the fingerprint that it always had.
         let open = if s.is_open() || !s.phases.is_empty() { format!(" {:?} {:?}", s.arrivals, s.phases) } else { String::new() };
         let events = s.events.map(|n| format!(" {n} events")).unwrap_or_default();
-        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open}{events} {}", self.seed.0))
+        let pause = if s.cooldown_ns > 0 { format!(" cooldown {}", s.cooldown_ns) } else { String::new() };
+        fingerprint(&format!("{contenders:?} {workloads:?} {sweep:?}{open}{events}{servers}{changed}{pause} {}", self.seed.0))
     }
+}
+
+/// What a study changes on the servers of a contender; empty where it changes nothing.
+fn changes_of_servers(contender: &Contender) -> String {
+    let settings: Vec<_> = contender.server_settings.iter().map(|(name, value)| (name, &value.value)).collect();
+    let set = if settings.is_empty() { String::new() } else { format!(" {} sets {settings:?}", contender.name) };
+    let tiflash = contender.tiflash_replicas.as_ref().map(|n| format!(" {} tiflash {}", contender.name, n.value));
+    set + &tiflash.unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -123,7 +154,8 @@ mod tests {
 
     #[test]
     fn every_block_holds_every_cell_once_and_the_order_is_the_seeds() {
-        let make = |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[(1, None), (8, None), (8, Some(64))], 3);
+        let make =
+            |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[(1, None), (8, None), (8, Some(64))], (1, 3));
         let order = make(1);
         assert_eq!(order.len(), 36);
         for (i, block) in order.chunks(12).enumerate() {
@@ -142,12 +174,24 @@ mod tests {
     }
 
     #[test]
+    fn deployments_have_blocks_of_their_own_and_the_first_keeps_its_names() {
+        let make = |deployments| plan(Seed(1), &names(&["a", "b"]), &names(&["w"]), &[(1, None), (8, None)], (deployments, 2));
+        let (one, three) = (make(1), make(3));
+        assert_eq!((one.len(), three.len()), (8, 24));
+        assert_eq!(three[..8], one[..]);
+        assert_eq!(three[8..].iter().map(TrialKey::deployment).collect::<Vec<_>>(), [[2; 8], [3; 8]].concat());
+        assert!(three[23].path().contains("/d03-00"), "{}", three[23].path());
+        assert_ne!(trial_seed(Seed(1), &three[0]), trial_seed(Seed(1), &TrialKey { deployment: Some(2), ..three[0].clone() }));
+    }
+
+    #[test]
     fn contenders_share_their_operations_and_trials_do_not() {
         let key = |contender: &str, trial| TrialKey {
             contender: contender.into(),
             workload: "w".into(),
             connections: 4,
             rate_per_s: None,
+            deployment: None,
             trial,
         };
         assert_eq!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("b", 1)));

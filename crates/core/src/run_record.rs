@@ -3,7 +3,9 @@
 //! Counters are exact; rates are never stored, only computed from counters and measured time, so that a record cannot
 //! contradict itself. No type here can hold a credential.
 
+mod audit;
 mod measured;
+mod processors;
 
 use std::collections::BTreeMap;
 
@@ -16,10 +18,12 @@ use crate::load_model::Phase;
 use crate::plan::TrialKey;
 use crate::study::Metric;
 use crate::units::Seed;
+pub use audit::{AuditFigure, Judgement};
 pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, TransactionRecord,
-    WorkerHealth,
+    WindowEdges, WorkerHealth,
 };
+pub use processors::{Percents, ProcessorTime, ProcessorTimes};
 
 /// The schema number of the records that this version writes and reads.
 pub const RECORD_SCHEMA: u32 = 1;
@@ -62,6 +66,9 @@ pub struct RunRecord {
     pub errors: BTreeMap<String, ErrorRecord>,
     /// One entry a second, warm-up included.
     pub intervals: Vec<Interval>,
+    /// What an auditor looks at, where the workload has a specification that says so (TPC-C).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub audit: Vec<AuditFigure>,
     /// The client's own state.
     pub health: Health,
     /// Remarks that a reader of the result must see.
@@ -92,8 +99,15 @@ pub struct LoadRecord {
     pub warmup_ns: u64,
     /// Measured window as asked, nanoseconds.
     pub duration_ns: u64,
+    /// Idle time before the trial as asked, nanoseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cooldown_ns: u64,
     /// Attempts per transaction, at most.
     pub max_attempts: u32,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// What was run.
@@ -190,6 +204,13 @@ pub enum Flag {
         /// How many.
         count: u64,
     },
+    /// Operations did not find a row that must be there, or found one that was not as it must be (YCSB).
+    WrongRows {
+        /// Operations of the measured window that did not find their row.
+        missing: u64,
+        /// Operations, and rows of scans, that found wrong values.
+        wrong: u64,
+    },
     /// Open loop: the target completed fewer transactions than were offered, and the rest still waited at the end.
     Overloaded {
         /// Due in the measured window.
@@ -199,10 +220,28 @@ pub enum Flag {
         /// Due, and not started or not ended when the window closed.
         unfinished: u64,
     },
+    /// Closed loop: a transaction that was in flight at the end of the window had run for much longer by then than any that was
+    /// completed in it, so that percentiles and maximum leave the longest out.
+    StillRunning {
+        /// For how long the oldest had run, in milliseconds.
+        oldest_ms: u64,
+        /// The longest that was completed, in milliseconds.
+        longest_completed_ms: u64,
+    },
     /// The throughput had not settled when the measured window opened, or drifted in it.
     Unsettled {
         /// What was seen.
         why: String,
+    },
+    /// The machine of the client did not get the processor time that it wanted.
+    Throttled {
+        /// Who held it back, and how much.
+        why: String,
+    },
+    /// The clock of the machine of the client was set within the window, or the machine stood still.
+    ClockTrouble {
+        /// By how much it jumped, milliseconds.
+        jump_ms: i64,
     },
     /// What is read of the server after a trial could not be read: its counters, or the rows of its tables.
     ServerAway {
@@ -234,10 +273,22 @@ impl Flag {
                 format!("{count} statements ran as text, because the server would prepare no more (max_prepared_stmt_count)")
             }
             Self::Aborted { count } => format!("{count} transactions did not end within the drain limit"),
+            Self::WrongRows { missing, wrong } => {
+                format!("{missing} operations did not find a row that must be there, and {wrong} found wrong rows")
+            }
             Self::Overloaded { offered, completed, unfinished } => {
                 format!("could not keep the rate: {offered} offered, {completed} completed, {unfinished} unfinished at the end")
             }
+            Self::StillRunning { oldest_ms, longest_completed_ms } => format!(
+                "a transaction had run for {oldest_ms} ms when the window closed, and the longest that was completed took \
+                 {longest_completed_ms} ms: the target passes connections over or stood still, and such times are in no percentile"
+            ),
             Self::ServerAway { why } => format!("the server could not be asked for its counters after the trial: {why}"),
+            Self::Throttled { why } => format!("the client's machine did not get all of its processor time: {why}"),
+            Self::ClockTrouble { jump_ms } => format!(
+                "the clock of the client's machine jumped by {:.1} s: it was set, or the machine stood still",
+                *jump_ms as f64 / 1000.0
+            ),
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the figures account for {busy:.1} busy connections of {connections}")
@@ -250,11 +301,14 @@ impl Flag {
         match self {
             Self::Emulated { .. } => Some("emulated"),
             Self::ClientLimited { .. } => Some("client-limited"),
-            Self::ManyErrors { .. } => Some("errors"),
+            Self::ManyErrors { .. } | Self::WrongRows { .. } => Some("errors"),
             Self::Gap { .. }
             | Self::TextStatements { .. }
             | Self::Aborted { .. }
             | Self::Overloaded { .. }
+            | Self::StillRunning { .. }
+            | Self::Throttled { .. }
+            | Self::ClockTrouble { .. }
             | Self::Unsettled { .. }
             | Self::ServerAway { .. }
             | Self::LittlesLaw { .. } => None,
@@ -274,6 +328,8 @@ impl RunRecord {
         }
         let completed = |kind: &TransactionRecord| kind.completed() as f64;
         match metric {
+            // Only published studies have it, and they have no records.
+            Metric::Relative => 0.0,
             Metric::Tps => self.measured.transactions.values().map(completed).sum::<f64>() / seconds,
             Metric::Qps => self.measured.statements.total() as f64 / seconds,
             Metric::Tpmc => self.measured.transactions.get(NEW_ORDER).map_or(0.0, completed) * 60.0 / seconds,
@@ -287,7 +343,7 @@ impl RunRecord {
     pub fn service(&self) -> Result<Histogram, String> {
         let mut all = Histogram::new();
         for (kind, t) in &self.measured.transactions {
-            all.merge(&t.service.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
+            t.service.add_to(&mut all).map_err(|e| format!("{kind}: {e}"))?;
         }
         Ok(all)
     }
@@ -301,7 +357,7 @@ impl RunRecord {
         let Some(open) = &self.measured.open_loop else { return self.service() };
         let mut all = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
         for (kind, t) in &self.measured.transactions {
-            all.merge(&t.response.to_histogram().map_err(|e| format!("{kind}: {e}"))?);
+            t.response.add_to(&mut all).map_err(|e| format!("{kind}: {e}"))?;
         }
         Ok(all)
     }
@@ -315,11 +371,15 @@ impl RunRecord {
         struct Numbered {
             schema: u32,
         }
-        let numbered: Numbered = serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))?;
-        if numbered.schema != RECORD_SCHEMA {
-            return Err(format!("has schema {}, and this perbuck reads schema {RECORD_SCHEMA}", numbered.schema));
+        let read = serde_json::from_str::<Self>(text);
+        // Only of what cannot be used is it asked whether another perbuck wrote it: reading twice takes twice as long.
+        if !read.as_ref().is_ok_and(|record| record.schema == RECORD_SCHEMA) {
+            let numbered: Numbered = serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))?;
+            if numbered.schema != RECORD_SCHEMA {
+                return Err(format!("has schema {}, and this perbuck reads schema {RECORD_SCHEMA}", numbered.schema));
+            }
         }
-        serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))
+        read.map_err(|e| format!("is no run record: {e}"))
     }
 
     /// Writes it, pretty-printed with a final newline; the same record gives the same bytes.

@@ -3,6 +3,8 @@
 //! Keys that nobody asked for are reported as unknown by [`Section::finish`]; what is known is what was asked for, so
 //! the list cannot go stale. Messages never quote the source line: a secret typed into a study must not be printed.
 
+mod decimals;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,6 +13,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::problem::{Problem, nearest};
 use crate::units::{MicroUsd, parse_duration_ns};
+pub use decimals::Digits;
 
 /// A parsed file and what was found wrong in it so far.
 #[derive(Debug)]

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
+use perbuck_core::audit::Audit;
 use perbuck_core::capacity::CapacityRecord;
-use perbuck_core::compare::Comparison;
+use perbuck_core::compare::{Comparison, Regression};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
-    ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, RECORD_SCHEMA, RunRecord,
-    StatementCounts, TargetRecord, TransactionRecord, WorkloadRecord,
+    ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, Percents, ProcessorTime,
+    ProcessorTimes, RECORD_SCHEMA, RunRecord, StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::study::Metric;
 use perbuck_core::units::Seed;
@@ -53,6 +54,30 @@ fn emulated_host() -> HostRecord {
     }
 }
 
+fn example_flags() -> Vec<Flag> {
+    vec![
+        Flag::Emulated { emulator: "qemu-user".into() },
+        Flag::ClientLimited { why: "one worker was busy".into() },
+        Flag::ManyErrors { failed: 2, completed: 600 },
+        Flag::Gap { total_ms: 1500 },
+        Flag::TextStatements { count: 40 },
+        Flag::Aborted { count: 1 },
+        Flag::WrongRows { missing: 1, wrong: 2 },
+    ]
+}
+
+fn example_health() -> Health {
+    Health {
+        gaps: vec![Gap { start_ms: 2000, length_ms: 1500 }],
+        processors: Some(ProcessorTimes {
+            steps_ms: vec![1000, 2000],
+            processors: vec![ProcessorTime { work: Percents(vec![80, 75]), ..ProcessorTime::default() }],
+        }),
+        edges: Some(WindowEdges { in_flight: 8, oldest_ns: 9_000_000, in_flight_ns: 30_000_000, before_ns: 20_000_000 }),
+        ..Health::default()
+    }
+}
+
 /// A record with something in every list and map.
 fn example() -> RunRecord {
     let mut service = Histogram::new();
@@ -65,7 +90,14 @@ fn example() -> RunRecord {
         perbuck: "0.1.0".into(),
         study: "example".into(),
         study_fingerprint: "5c1f".into(),
-        key: TrialKey { contender: "arm".into(), workload: "small".into(), connections: 8, rate_per_s: None, trial: 1 },
+        key: TrialKey {
+            contender: "arm".into(),
+            workload: "small".into(),
+            connections: 8,
+            rate_per_s: None,
+            deployment: None,
+            trial: 1,
+        },
         position: 0,
         seed: Seed(42),
         trial_seed: Seed(u64::MAX),
@@ -79,6 +111,7 @@ fn example() -> RunRecord {
             workers: 2,
             warmup_ns: 1_000_000_000,
             duration_ns: 10_000_000_000,
+            cooldown_ns: 0,
             max_attempts: 10,
         },
         workload: WorkloadRecord {
@@ -112,15 +145,9 @@ fn example() -> RunRecord {
             ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() },
         )]),
         intervals: vec![Interval { start_ms: -1000, length_ms: 1000, transactions: 60, ..Interval::default() }],
-        health: Health { gaps: vec![Gap { start_ms: 2000, length_ms: 1500 }], ..Health::default() },
-        flags: vec![
-            Flag::Emulated { emulator: "qemu-user".into() },
-            Flag::ClientLimited { why: "one worker was busy".into() },
-            Flag::ManyErrors { failed: 2, completed: 600 },
-            Flag::Gap { total_ms: 1500 },
-            Flag::TextStatements { count: 40 },
-            Flag::Aborted { count: 1 },
-        ],
+        audit: Vec::new(),
+        health: example_health(),
+        flags: example_flags(),
     }
 }
 
@@ -132,6 +159,12 @@ fn the_schema_of_run_records_is_published() {
 #[test]
 fn the_schema_of_comparisons_is_published() {
     assert_published::<Comparison>("comparison.schema.json");
+    assert_published::<Regression>("regression.schema.json");
+}
+
+#[test]
+fn the_schema_of_audits_is_published() {
+    assert_published::<Audit>("audit.schema.json");
 }
 
 #[test]

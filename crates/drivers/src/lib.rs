@@ -7,3 +7,4 @@ pub mod secret;
 mod sql;
 pub mod sqlite;
 pub mod target;
+pub mod tikv;

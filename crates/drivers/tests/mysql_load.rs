@@ -82,6 +82,22 @@ fn rows_are_loaded_all_or_none_whatever_they_hold() {
     .unwrap();
 }
 
+/// The AUTO-INC lock of InnoDB: the default of MariaDB is 1 ("consecutive"), of MySQL 9 it is 2 ("interleaved").
+#[test]
+fn servers_tell_whether_they_number_for_one_load_at_a_time() {
+    block_on(async {
+        let mut told = Vec::new();
+        for server in SERVERS {
+            let mut session = root(server, "").await;
+            told.push(session.numbers_one_at_a_time().await.unwrap());
+            session.close().await;
+        }
+        told.sort_unstable();
+        assert_eq!(told, [false, true], "{SERVERS:?}");
+    })
+    .unwrap();
+}
+
 #[test]
 fn a_value_that_does_not_fit_is_an_error_and_not_another_value() {
     block_on(async {

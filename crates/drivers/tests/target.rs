@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use perbuck_drivers::target::{ServerTarget, SqliteTarget, Target, TargetProblem, TlsMode};
+use perbuck_load::statement::Dialect;
 use proptest::prelude::*;
 
 fn mysql(text: &str) -> ServerTarget {
@@ -39,6 +40,19 @@ fn defaults_are_what_the_documentation_says() {
         assert_eq!(target.hosts, [("db".to_owned(), 5432), ("::1".to_owned(), 6432)]);
         assert_eq!((target.tls, target.connect_timeout_ms, target.read_timeout_ms), (TlsMode::Preferred, 10_000, 60_000));
     }
+    for (scheme, port, dialect, canonical) in [
+        ("cockroach", 26_257, Dialect::Cockroach, "cockroach://root@db:26257/test"),
+        ("cockroachdb", 26_257, Dialect::Cockroach, "cockroach://root@db:26257/test"),
+        ("yugabyte", 5_433, Dialect::Yugabyte, "yugabyte://root@db:5433/test"),
+        ("yugabytedb", 5_433, Dialect::Yugabyte, "yugabyte://root@db:5433/test"),
+    ] {
+        let target = Target::parse(&format!("{scheme}://root@db/test")).unwrap();
+        assert_eq!((target.dialect(), target.address().as_str()), (dialect, canonical));
+        assert_eq!(Target::parse(canonical).unwrap(), target);
+        assert!(canonical.starts_with(target.scheme()));
+        let Target::Postgres(server) = target else { panic!("{scheme}") };
+        assert_eq!(server.hosts[0].1, port);
+    }
     let target = sqlite("sqlite:bench.db");
     assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("bench.db"), "FULL", "WAL"));
     assert_eq!((target.busy_timeout_ms, target.cache_kib), (60_000, 2_000));
@@ -72,6 +86,7 @@ fn a_password_is_refused_and_never_shown() {
         "postgresql://root@db/test?password=hunter2",
         "mysql://root@db/test?password=hunter2",
         "mysql://root@db/test?tls=required&pwd=hunter2",
+        "mysql://root@db/test?set.passwd=hunter2",
     ] {
         let problem = refused(text);
         assert!(!format!("{problem} {problem:?}").contains("hunter2"), "{text}: {problem}");
@@ -96,6 +111,10 @@ fn refusals_name_the_way_out() {
         ("mysql://root@/test", "is not a host"),
         ("mysql://root@db", "names no database"),
         ("mysql://db/test", "names no user"),
+        ("mysql://root@db/test?set.=1", "names no variable"),
+        ("mysql://root@db/test?set.a%27=1", "names no variable"),
+        ("mysql://root@db/test?set.a=%27", "holds a quote"),
+        ("mysql://root@db/test?set.a=1&set.A=2", "twice"),
         ("mysql:db", "//"),
         ("sqlite:", "names no file"),
         ("sqlite::memory:", "/dev/shm"),
@@ -105,7 +124,13 @@ fn refusals_name_the_way_out() {
         ("sqlite:%zz", "two hexadecimal digits"),
         ("postgres://db/test", "write postgres://USER@HOST:PORT/DATABASE"),
         ("postgresql://root@db/test?sslmode=require", "tls, ca, connect_timeout, read_timeout"),
-        ("tikv://pd:2379", "not supported by this version"),
+        ("tikv://u:p@pd:2379", "TiKV knows neither"),
+        ("tikv://pd:2379/db", "names no PD, or something behind it"),
+        ("tikv://pd/?mode=pessimistic", "belongs to transactions"),
+        ("tikv://pd/?keyspace=3", "knows no keyspaces"),
+        ("tikv://pd/?cert=a.pem", "of `cert` and `key` one is missing"),
+        ("tikv://pd/?ca=a.pem", "of no use without TLS"),
+        ("tikv://pd/?connections=0", "`connections` is `0`"),
         ("bench.db", "sqlite:FILE"),
     ] {
         let shown = refused(text).to_string();
@@ -138,15 +163,19 @@ fn any_target() -> impl Strategy<Value = Target> {
     ]);
     let name = "[^\\p{C}/#]{1,12}";
     let hosts = prop::collection::vec((host, 1..=u16::MAX), 1..4);
-    let limits = (1..u32::MAX, 1..u32::MAX, any::<bool>());
+    let settings = prop::collection::btree_map("[a-z][a-z0-9_]{0,8}", "[^\\p{C}'\\\\]{0,12}", 0..3);
+    let limits = (1..u32::MAX, 1..u32::MAX, any::<bool>(), settings);
     let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
-        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms, as_text))| {
-            let ca_file = ca.map(Into::into);
-            ServerTarget { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text }
+        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
+            let (ca_file, settings) = (ca.map(Into::into), settings.into_iter().collect());
+            let dialect = Dialect::Mysql;
+            ServerTarget { dialect, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text, settings }
         },
     );
     // Statements as text are MySQL's alone.
-    let postgres = server.clone().prop_map(|target| Target::Postgres(ServerTarget { as_text: false, ..target }));
+    let kin = prop::sample::select(vec![Dialect::Postgres, Dialect::Cockroach, Dialect::Yugabyte]);
+    let postgres =
+        (server.clone(), kin).prop_map(|(target, dialect)| Target::Postgres(ServerTarget { as_text: false, dialect, ..target }));
     let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);
     let journal = prop::sample::select(vec!["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"]);
     let sqlite = ("[^\\p{C}/:]{1,20}", synchronous, journal, any::<u32>(), 1..=i32::MAX as u32).prop_map(

@@ -37,6 +37,8 @@ pub(crate) struct Collector<'a> {
     started: BTreeMap<i64, u64>,
     /// What came in after its second was shown.
     late: Second,
+    /// When the first request to stop was seen, in nanoseconds relative to the window.
+    stopped_ns: Option<i64>,
     /// What was due, as far as seconds were shown, and what was started and ended until then.
     live: Live,
     next_second: i64,
@@ -63,6 +65,7 @@ impl<'a> Collector<'a> {
             folded: BTreeMap::new(),
             started: BTreeMap::new(),
             late: Second::default(),
+            stopped_ns: None,
             live: Live { due: DueCounter::new(spec), backlog: 0, in_flight: 0 },
             next_second: i64::MIN,
             observer,
@@ -110,6 +113,9 @@ impl<'a> Collector<'a> {
     pub(crate) fn look(&mut self, stop: &StopToken) {
         if self.trial_stop.requested() && self.window.is_none() {
             self.start.give(None);
+        }
+        if stop.requested() && self.stopped_ns.is_none() {
+            self.stopped_ns = self.window.map(|w| w.now_ns());
         }
         for _ in raised(&self.trial_stop)..raised(stop) {
             self.trial_stop.request();
@@ -181,6 +187,7 @@ impl<'a> Collector<'a> {
                 reconnects: seen.reconnects,
                 losses: seen.losses,
                 in_flight: self.live.in_flight,
+                kinds: &seen.kinds,
             });
             self.next_second += 1;
         }
@@ -213,6 +220,12 @@ impl<'a> Collector<'a> {
             intervals.push(one);
         }
         intervals
+    }
+
+    /// When the first request to stop was seen, in nanoseconds relative to the window; `None` where there was none, or no
+    /// window yet.
+    pub(crate) fn stopped_ns(&self) -> Option<i64> {
+        self.stopped_ns
     }
 
     /// Arrivals that were started before the window opened, and within it.

@@ -1,6 +1,7 @@
 //! A session with its buffers and counters: what terminals work with.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use perbuck_core::run_record::StatementCounts;
 
@@ -194,6 +195,11 @@ impl<S: Session> Connection<S> {
             times.rolled_back(began_ns);
         }
         Ok(())
+    }
+
+    /// Lets time pass within a transaction, before a workload tries something again; it belongs to its service time.
+    pub async fn pause_ms(&self, length_ms: u64) {
+        perbuck_event::sleep(Duration::from_millis(length_ms)).await;
     }
 
     /// The text of the last statement of the catalogue that was sent.

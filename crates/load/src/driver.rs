@@ -61,11 +61,31 @@ pub trait Driver: Send + Sync + 'static {
         u32::MAX
     }
 
+    /// How many sessions may change and count tables at the same time when a load ends; as many as there are unless it says less.
+    fn finish_sessions(&self) -> u32 {
+        u32::MAX
+    }
+
     /// Opens a connection.
     ///
     /// # Errors
     /// `Lost` where the server cannot be reached now, `Refused` where it does not let us in.
     fn connect(&self, id: SessionId) -> impl Future<Output = Result<Self::Session, DriverError>>;
+
+    /// The servers that connections are spread over, as `host:port`: connection i belongs to the one at i modulo their number.
+    /// Empty where there is nothing to choose from.
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Opens a connection as a guest: `away` servers behind the one that it belongs to, 0 is that one.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    fn connect_away(&self, id: SessionId, away: u32) -> impl Future<Output = Result<Self::Session, DriverError>> {
+        let _ = away;
+        self.connect(id)
+    }
 
     /// Version and settings: provenance for the record.
     ///
@@ -149,6 +169,15 @@ pub trait Session: 'static {
     /// As [`Self::insert_rows`].
     fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>> {
         self.insert_rows(table, cells)
+    }
+
+    /// Whether [`Self::load_rows`] keeps the numbering of a table to itself until its end, so that sessions cannot load one table
+    /// at the same time, even where every row has its key. [`Self::insert_rows`] does not.
+    ///
+    /// # Errors
+    /// The server's answer.
+    fn numbers_one_at_a_time(&mut self) -> impl Future<Output = Result<bool, DriverError>> {
+        std::future::ready(Ok(false))
     }
 
     /// Closes the connection in the way of the protocol.

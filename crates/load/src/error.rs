@@ -39,6 +39,8 @@ pub enum ErrorCode {
     Sqlite(i32),
     /// SQLSTATE of a PostgreSQL-protocol server.
     SqlState([u8; 5]),
+    /// What a TiKV store or PD answered, in a word.
+    Tikv(&'static str),
     /// Found by the client: `closed`, `timeout`, `tls`, `protocol`, …
     Client(&'static str),
 }
@@ -49,6 +51,7 @@ impl fmt::Display for ErrorCode {
             Self::Mysql(n) => write!(f, "mysql {n}"),
             Self::Sqlite(n) => write!(f, "sqlite {n}"),
             Self::SqlState(s) => write!(f, "sqlstate {}", String::from_utf8_lossy(s)),
+            Self::Tikv(word) => write!(f, "tikv {word}"),
             Self::Client(word) => write!(f, "client {word}"),
         }
     }

@@ -20,10 +20,10 @@ use crate::driver::Driver;
 use crate::error::DriverError;
 use crate::limit::{EventLimit, Tolerance};
 use crate::pace::PacePlan;
-use crate::recorder::Report;
+use crate::recorder::{KindSecond, Report};
 use crate::shift::{self, StartSignal, WorkerOutcome, WorkerPlan};
 use crate::stop::StopToken;
-use crate::totals::Names;
+use crate::totals::{Names, PausesSeen};
 use crate::workload::Workload;
 
 mod figures;
@@ -78,11 +78,17 @@ pub struct SecondSeen<'a> {
     pub losses: u64,
     /// Transactions in flight at its end; in closed loop the connections.
     pub in_flight: u64,
+    /// By kind of transaction, where [`Observer::by_kind`] asks for it.
+    pub kinds: &'a [KindSecond],
 }
 
 /// What happens at the edges of the measured window and after each second; the cli samples the machine there and shows
 /// progress.
 pub trait Observer {
+    /// Whether seconds are looked at by kind of transaction, which costs one more histogram for each.
+    fn by_kind(&self) -> bool {
+        false
+    }
     /// The measured window opens.
     fn opens(&mut self) {}
     /// A second is over.
@@ -116,6 +122,10 @@ pub struct TrialOutcome {
     pub terminals: Vec<TerminalTotals>,
     /// Times of statements that ended in the window, by label of the catalogue; empty unless asked for.
     pub statement_latency: BTreeMap<String, HistogramRecord>,
+    /// Service time of the transactions that were given up in the window, by kind; only kinds that have any.
+    pub failed_latency: BTreeMap<String, HistogramRecord>,
+    /// Pauses that ended in the window, by kind; empty where terminals do not pause.
+    pub pauses: BTreeMap<String, PausesSeen>,
 }
 
 /// What one terminal did in the window.
@@ -161,7 +171,8 @@ impl std::error::Error for RunError {}
 /// Runs one trial to its end on threads of its own.
 ///
 /// # Errors
-/// The first error that ends a run. What was measured until then is thrown away: half a trial is no trial.
+/// The first error that ends a run. What was measured until then is thrown away: half a trial is no trial. Where the stop
+/// token keeps what was measured, a request to stop is no error once the window has opened, but its end.
 pub fn run_trial<D: Driver, W: Workload>(
     spec: &TrialSpec,
     driver: &Arc<D>,
@@ -169,7 +180,8 @@ pub fn run_trial<D: Driver, W: Workload>(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<TrialOutcome, RunError> {
-    let plans = worker_plans(spec, driver.blocking());
+    let mut plans = worker_plans(spec, driver.blocking());
+    plans.iter_mut().for_each(|plan| plan.by_kind = observer.by_kind());
     let workers = plans.len() as u32;
     let (trial_stop, start) = (StopToken::default(), StartSignal::default());
     let (reports, received) = mpsc::channel();
@@ -204,16 +216,18 @@ pub fn run_trial<D: Driver, W: Workload>(
         };
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
         let outcomes = first_error(outcomes, collected)?;
-        if stop.requested() {
+        let stopped_ns = collector.stopped_ns().filter(|at| stop.keeps() && *at > 0);
+        if stop.requested() && stopped_ns.is_none() {
             return Err(RunError::Interrupted);
         }
-        let spec = &as_ended(spec, &outcomes);
+        let planned_ns = spec.duration_ns;
+        let spec = &as_ended(spec, &outcomes, stopped_ns);
         Ok(finish(
             spec,
             &Names::of(&**workload),
             (driver.blocking(), workload.pauses()),
             outcomes,
-            Seen::of(&mut collector, spec),
+            Seen::of(&mut collector, spec, spec.duration_ns < planned_ns),
         ))
     })
 }
@@ -269,6 +283,7 @@ pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> 
         limit: limit.clone(),
         time_statements: spec.time_statements,
         tolerance: spec.tolerance.clone(),
+        by_kind: false,
     };
     (0..workers).map(|i| plan(share(i)..share(i + 1))).collect()
 }

@@ -10,6 +10,7 @@ pub mod driver;
 pub mod error;
 pub mod executor;
 pub mod gaps;
+mod guest;
 pub mod limit;
 pub mod loader;
 pub mod pace;

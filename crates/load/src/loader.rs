@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::driver::{Driver, Session, SessionId};
-use crate::error::DriverError;
+use crate::error::{DriverError, ErrorClass};
 use crate::stop::StopToken;
 use crate::values::Rows;
 use crate::workload::{Check, Dataset, TableSpec};
@@ -16,9 +16,12 @@ use crate::workload::{Check, Dataset, TableSpec};
 const LOOK: Duration = Duration::from_millis(5);
 const LOOKS_PER_SHOW: u32 = 20;
 
+pub mod csv;
 mod fill;
+pub mod ledger;
 
-use fill::{again, fill, finish};
+use fill::{Filling, again, fill, finish};
+use ledger::{Ledger, PartState};
 
 /// How far a load is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,6 +36,10 @@ pub struct LoadProgress {
     pub tables_finished: u32,
     /// Tables in all.
     pub tables: u32,
+    /// Rows that an earlier load had brought in, which this one went on with.
+    pub rows_before: u64,
+    /// Parts that it had finished.
+    pub parts_before: u32,
 }
 
 /// Why a load failed.
@@ -56,6 +63,8 @@ pub enum LoadError {
     },
     /// A loading thread panicked.
     WorkerDied(String),
+    /// The ledger of the load does not fit what is loaded.
+    Ledger(String),
     /// The machine gives no more file descriptors.
     Machine(String),
     /// Somebody asked to stop.
@@ -70,6 +79,7 @@ impl fmt::Display for LoadError {
                 write!(f, "table {table} holds {found} rows after the load, not {expected}")
             }
             Self::WorkerDied(e) => write!(f, "a loading thread died, which is a defect of perbuck: {e}"),
+            Self::Ledger(e) => write!(f, "what is noted of the load in the target does not fit it: {e}"),
             Self::Machine(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }
@@ -94,18 +104,75 @@ pub fn load<D: Driver, T: Dataset>(
     stop: &StopToken,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<(), LoadError> {
+    on_loop(create(driver.as_ref(), &dataset.tables(), None, dataset.parts()))?;
+    from_here(driver, dataset, None, &[], sessions, stop, progress)
+}
+
+/// The same with a ledger, by which [`resume`] can go on after a failure. The caller removes the ledger when it has noted
+/// that the data are there.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_on_ledger<D: Driver, T: Dataset>(
+    driver: &Arc<D>,
+    dataset: &Arc<T>,
+    ledger: &dyn Ledger,
+    sessions: u32,
+    stop: &StopToken,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<(), LoadError> {
+    on_loop(create(driver.as_ref(), &dataset.tables(), Some(ledger), dataset.parts()))?;
+    from_here(driver, dataset, Some(ledger), &[], sessions, stop, progress)
+}
+
+/// Goes on with a load that was cut off; `states` are those of the ledger.
+///
+/// # Errors
+/// As [`load`], and where the ledger does not fit.
+pub fn resume<D: Driver, T: Dataset>(
+    driver: &Arc<D>,
+    dataset: &Arc<T>,
+    ledger: &dyn Ledger,
+    states: &[PartState],
+    sessions: u32,
+    stop: &StopToken,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<(), LoadError> {
+    from_here(driver, dataset, Some(ledger), states, sessions, stop, progress)
+}
+
+/// Loads what the states do not have; all of it where there are none.
+fn from_here<D: Driver, T: Dataset>(
+    driver: &Arc<D>,
+    dataset: &Arc<T>,
+    ledger: Option<&dyn Ledger>,
+    states: &[PartState],
+    sessions: u32,
+    stop: &StopToken,
+    progress: &mut dyn FnMut(LoadProgress),
+) -> Result<(), LoadError> {
     let tables = dataset.tables();
-    on_loop(create(driver.as_ref(), &tables))?;
     let (parts, count) = (dataset.parts(), tables.len() as u32);
-    let shared = Shared::default();
+    let rows_before = states.iter().map(|s| s.rows).sum();
+    let parts_before = states.iter().filter(|s| s.done).count() as u32;
+    let shared = Shared { rows_before, parts_before, ..Shared::default() };
     let failed = StopToken::default();
-    let stops = [stop, &failed];
-    let most = sessions.min(driver.load_sessions());
+    let most = sessions.min(driver.load_sessions()).clamp(1, parts.max(1));
+    let filling = Filling {
+        dataset: dataset.as_ref(),
+        tables: &tables,
+        ledger,
+        states,
+        shared: &shared,
+        crowded: most > count,
+        stops: [stop, &failed],
+    };
     let mut show = || progress(shared.progress(parts, count));
-    let filling = |i| on_loop(fill(driver.as_ref(), dataset.as_ref(), &tables, &shared, SessionId(i), stops));
-    in_parallel(most.clamp(1, parts.max(1)), &failed, &mut show, &filling)?;
-    let finishing = |i| on_loop(finish(driver.as_ref(), &tables, &shared, SessionId(i), stops));
-    in_parallel(most.clamp(1, count.max(1)), &failed, &mut show, &finishing)
+    let fill = |i| on_loop(fill(driver.as_ref(), &filling, SessionId(i)));
+    in_parallel(most, &failed, &mut show, &fill)?;
+    let finish = |i| on_loop(finish(driver.as_ref(), &filling, SessionId(i)));
+    let most = sessions.min(driver.load_sessions());
+    in_parallel(most.min(driver.finish_sessions()).clamp(1, (2 * count).max(1)), &failed, &mut show, &finish)
 }
 
 /// Runs the same work on several threads; the first failure stops the others.
@@ -152,14 +219,20 @@ struct Shared {
     next: AtomicU32,
     done: AtomicU32,
     rows: AtomicU64,
-    next_table: AtomicU32,
-    tables_done: AtomicU32,
+    next_job: AtomicU32,
+    indexed: AtomicU32,
+    verified: AtomicU32,
+    rows_before: u64,
+    parts_before: u32,
 }
 
 impl Shared {
     fn progress(&self, of: u32, tables: u32) -> LoadProgress {
-        let (parts, tables_finished) = (self.done.load(Ordering::Relaxed), self.tables_done.load(Ordering::Relaxed));
-        LoadProgress { rows: self.rows.load(Ordering::Relaxed), parts, of, tables_finished, tables }
+        let now = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+        let (parts, tables_finished) = (now(&self.done), now(&self.indexed).min(now(&self.verified)));
+        let &Self { rows_before, parts_before, .. } = self;
+        let rows = rows_before + self.rows.load(Ordering::Relaxed);
+        LoadProgress { rows, parts, of, tables_finished, tables, rows_before, parts_before }
     }
 }
 
@@ -171,9 +244,13 @@ pub fn on_loop<T>(future: impl Future<Output = Result<T, LoadError>>) -> Result<
     perbuck_event::block_on(future).unwrap_or_else(|e| Err(LoadError::Machine(format!("an event loop failed: {e}"))))
 }
 
-async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadError> {
+/// Makes the tables anew, and then the ledger: where there is one, the tables are there.
+async fn create<D: Driver>(driver: &D, tables: &[TableSpec], ledger: Option<&dyn Ledger>, parts: u32) -> Result<(), LoadError> {
     let mut session = driver.connect(SessionId(0)).await.map_err(server("connecting to load data"))?;
     session.be_patient();
+    if let Some(ledger) = ledger {
+        again(&mut session, &ledger.drop()).await.map_err(server("noting that a load begins"))?;
+    }
     for table in tables.iter().rev() {
         let sql = format!("DROP TABLE IF EXISTS {}", table.bulk.name);
         again(&mut session, &sql).await.map_err(server(format!("dropping table {}", table.bulk.name)))?;
@@ -182,6 +259,9 @@ async fn create<D: Driver>(driver: &D, tables: &[TableSpec]) -> Result<(), LoadE
         for sql in &table.create {
             again(&mut session, sql).await.map_err(server(format!("creating table {}", table.bulk.name)))?;
         }
+    }
+    if let Some(ledger) = ledger {
+        ledger::create(&mut session, ledger, parts).await?;
     }
     session.close().await;
     Ok(())
@@ -218,6 +298,21 @@ impl CheckResult {
     pub fn holds(&self) -> bool {
         !self.applies || (self.compared > 0 && self.violations.is_empty())
     }
+}
+
+/// Makes a session ready for checks. A server that refuses a setting takes longer for the same answer, so only a lost
+/// connection is an error.
+///
+/// # Errors
+/// That the connection is gone.
+pub async fn make_room<S: Session>(session: &mut S, settings: &[&str]) -> Result<(), LoadError> {
+    for sql in settings {
+        match session.query(sql, &mut Rows::default()).await {
+            Err(error) if error.class == ErrorClass::Lost => return Err(server("preparing to check")(error)),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Runs one check.

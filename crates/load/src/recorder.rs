@@ -14,6 +14,10 @@ use crate::totals::Totals;
 use crate::window::Window;
 use crate::workload::Facts;
 
+mod second;
+
+pub use second::{KindSecond, Second};
+
 /// Transactions that are written down together. Each touches a dozen cache lines of histograms and sums, which the
 /// database has pushed out of the cache meanwhile; together they touch them once.
 const TOGETHER: usize = 64;
@@ -31,52 +35,6 @@ pub enum Outcome {
     RolledBack,
     /// Given up.
     Failed,
-}
-
-/// What one worker saw in one second.
-#[derive(Debug, Default)]
-pub struct Second {
-    /// The second, relative to the measured window; `i64::MAX` is the drain.
-    pub number: i64,
-    /// Transactions completed.
-    pub transactions: u64,
-    /// Transactions given up.
-    pub failed: u64,
-    /// Statements of the transactions that ended here.
-    pub counts: StatementCounts,
-    /// Errors of any kind.
-    pub errors: u64,
-    /// Connections opened again.
-    pub reconnects: u64,
-    /// Those of the errors that were the loss of a connection, or a vain try to open it again.
-    pub losses: u64,
-    /// Arrivals of an open loop that were started here.
-    pub started: u64,
-    /// Service time of the completed ones, in open loop response time.
-    pub latency: Histogram,
-}
-
-impl Second {
-    /// An empty one.
-    pub(crate) fn new(number: i64) -> Self {
-        Self { number, ..Self::default() }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.transactions + self.failed + self.errors + self.started + self.reconnects == 0
-    }
-
-    /// Adds another worker's figures of the same second.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.transactions += other.transactions;
-        self.failed += other.failed;
-        self.counts.add(&other.counts);
-        self.reconnects += other.reconnects;
-        self.losses += other.losses;
-        self.errors += other.errors;
-        self.started += other.started;
-        self.latency.merge(&other.latency);
-    }
 }
 
 /// What a worker tells the executor while it works.
@@ -131,6 +89,8 @@ pub struct Recorder {
     /// Whether connections may be idle because nothing was asked of them, so that a quiet time is a gap only from when on
     /// somebody waited: in open loop, and where terminals pause.
     idle_at_times: bool,
+    /// Kinds that seconds are told apart by; 0 where nobody looks at that.
+    kinds_by_second: usize,
     /// Ended, and not written down yet; all of them in the second at hand.
     pending: Vec<Sample>,
     second_ends: i64,
@@ -152,8 +112,12 @@ pub struct Recorder {
     pub lost: u64,
     /// Connections opened again.
     pub reconnects: u64,
-    /// Open loop: for how long arrivals had been due that had not ended when the window closed.
+    /// For how long what had not ended when the window closed had been due; in closed loop, had run.
     pub unfinished: Histogram,
+    /// Time of these within the window, in nanoseconds.
+    pub unfinished_ns: u64,
+    /// Of what ended in the window, the time before it, in nanoseconds.
+    pub before_ns: u64,
     /// Open loop: how late starts were although a connection was free, within the window.
     pub send_lag: Histogram,
     /// Those of them that were late by more than a millisecond.
@@ -169,6 +133,7 @@ impl Recorder {
             window,
             open_loop,
             idle_at_times: open_loop,
+            kinds_by_second: 0,
             pending: Vec::with_capacity(TOGETHER),
             second: Second::new(number),
             second_ends,
@@ -183,6 +148,8 @@ impl Recorder {
             lost: 0,
             reconnects: 0,
             unfinished: Histogram::new(),
+            unfinished_ns: 0,
+            before_ns: 0,
             send_lag: Histogram::new(),
             late_sends: 0,
         };
@@ -190,10 +157,26 @@ impl Recorder {
         recorder
     }
 
+    /// The window is known; nothing was recorded before.
+    pub fn begin(&mut self, window: Window) {
+        let now_ns = window.now_ns();
+        (self.second.number, self.second_ends) = window.second(now_ns);
+        (self.window, self.period) = (window, 0);
+        self.find_period(now_ns);
+    }
+
     /// Says that terminals pause between their transactions.
     #[must_use]
     pub fn with_pauses(mut self, pauses: bool) -> Self {
         self.idle_at_times |= pauses;
+        self
+    }
+
+    /// Says that somebody looks at seconds by kind of transaction.
+    #[must_use]
+    pub fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
+        self.kinds_by_second = if by_kind { self.totals[0].kinds.len() } else { 0 };
+        self.second = Second::with_kinds(self.second.number, self.kinds_by_second);
         self
     }
 
@@ -213,7 +196,9 @@ impl Recorder {
     pub fn unfinished(&mut self, intended_ns: i64) {
         self.oldest_unfinished_ns = self.oldest_unfinished_ns.min(intended_ns);
         if intended_ns < self.window.length_ns {
-            self.unfinished.record((self.window.length_ns - intended_ns) as u64);
+            let age_ns = (self.window.length_ns - intended_ns) as u64;
+            self.unfinished.record(age_ns);
+            self.unfinished_ns += age_ns.min(self.window.length_ns as u64);
         }
     }
 
@@ -224,6 +209,19 @@ impl Recorder {
         self.pending.push(sample);
         if self.pending.len() == TOGETHER {
             self.write_down();
+        }
+    }
+
+    /// A terminal has paused before, or else after, a transaction of that kind, until `ended_ns`. What ends behind the window
+    /// was cut short by it.
+    pub fn paused(&mut self, kind: u8, before: bool, length_ns: i64, ended_ns: i64) {
+        self.roll(ended_ns);
+        let ns = length_ns.max(0) as u64;
+        let whole = self.totals[self.period].kinds.get_mut(usize::from(kind)).map(|k| &mut k.pauses);
+        let second = self.second.kinds.get_mut(usize::from(kind)).map(|k| &mut k.pauses);
+        for pauses in [whole, second].into_iter().flatten() {
+            let waited = if before { &mut pauses.before } else { &mut pauses.after };
+            waited.add(ns);
         }
     }
 
@@ -259,20 +257,26 @@ impl Recorder {
             Outcome::RolledBack => kind.rolled_back += 1,
             Outcome::Failed => {
                 kind.failed += 1;
+                kind.failed_service.record(service);
                 self.second.failed += 1;
+                if let Some(kind) = self.second.kinds.get_mut(usize::from(sample.kind)) {
+                    kind.failed.record((sample.finished_ns - sample.intended_ns).max(0) as u64);
+                }
                 return self.ended(sample);
             }
         }
         kind.facts.iter_mut().zip(sample.facts).for_each(|(sum, fact)| *sum += u64::from(fact));
         kind.service.record(service);
         self.second.transactions += 1;
+        let mut latency = service;
         if self.open_loop {
-            let response = (sample.finished_ns - sample.intended_ns).max(0) as u64;
-            kind.response.record(response);
+            latency = (sample.finished_ns - sample.intended_ns).max(0) as u64;
+            kind.response.record(latency);
             kind.wait.record((sample.started_ns - sample.intended_ns).max(0) as u64);
-            self.second.latency.record(response);
-        } else {
-            self.second.latency.record(service);
+        }
+        self.second.latency.record(latency);
+        if let Some(kind) = self.second.kinds.get_mut(usize::from(sample.kind)) {
+            kind.completed.record(latency);
         }
         if sample.finished_ns - self.last_done_ns >= GAP_NS {
             self.gap(sample.finished_ns, if self.idle_at_times { sample.intended_ns } else { i64::MIN });
@@ -282,11 +286,13 @@ impl Recorder {
         self.ended(sample);
     }
 
-    /// What ends in the drain was unfinished when the window closed.
+    /// What ends in the drain was unfinished when the window closed; what began in the warm-up lies in the window in part.
     #[inline]
     fn ended(&mut self, sample: &Sample) {
-        if self.idle_at_times && sample.finished_ns >= self.window.length_ns {
+        if sample.finished_ns >= self.window.length_ns {
             self.unfinished(sample.intended_ns);
+        } else if sample.started_ns < 0 && sample.finished_ns >= 0 {
+            self.before_ns += sample.started_ns.unsigned_abs();
         }
     }
 
@@ -322,7 +328,7 @@ impl Recorder {
         let (number, end) = self.window.second(now_ns);
         self.second_ends = end;
         self.find_period(now_ns);
-        let done = std::mem::replace(&mut self.second, Second::new(number));
+        let done = std::mem::replace(&mut self.second, Second::with_kinds(number, self.kinds_by_second));
         self.send(done);
     }
 

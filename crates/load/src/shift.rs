@@ -18,6 +18,7 @@ use crate::connection::Connection;
 use crate::driver::{Driver, SessionId};
 use crate::error::DriverError;
 use crate::executor::{RunError, TerminalTotals};
+use crate::guest::Visit;
 use crate::limit::{EventLimit, Tolerance};
 use crate::pace::{Pace, PacePlan};
 use crate::recorder::{Recorder, Report};
@@ -28,7 +29,7 @@ use crate::worker::{Common, Lane, drive};
 use crate::workload::{Terminal, TerminalId, Workload};
 
 /// Connections that one worker opens at the same time; more would overrun a server's listen queue.
-const CONNECTS_AT_ONCE: usize = 32;
+pub(crate) const CONNECTS_AT_ONCE: usize = 32;
 /// How often the event loop's lag is probed.
 const PROBE_NS: i64 = 10_000_000;
 
@@ -55,6 +56,8 @@ pub struct WorkerPlan {
     pub time_statements: bool,
     /// Which failures do not end the run.
     pub tolerance: Tolerance,
+    /// Whether somebody looks at seconds by kind of transaction.
+    pub by_kind: bool,
 }
 
 /// What a worker knows at its end.
@@ -114,15 +117,23 @@ pub async fn run<D: Driver, W: Workload>(
     reports: Sender<Report>,
 ) -> Result<WorkerOutcome, RunError> {
     let opened = open_all::<D, W>(&plan, &driver, &workload).await?;
-    // A closed channel means that another worker failed and the executor gave up; it has the reason.
-    let _ = reports.send(Report::Ready);
-    let window = start.wait().await?;
     let pace = Pace::new(plan.pace.clone());
     let open_loop = pace.is_open();
     let pauses = workload.pauses() && !open_loop;
-    let recorder = Recorder::new(window, &plan.phase_ends, workload.kinds().len(), open_loop, reports).with_pauses(pauses);
-    let times = plan.time_statements.then(|| StatementTimes::new(window, &workload.catalogue()));
+    // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
+    // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
+    let mut recorder = Recorder::new(Window::to_come(), &plan.phase_ends, workload.kinds().len(), open_loop, reports.clone())
+        .with_pauses(pauses)
+        .with_seconds_by_kind(plan.by_kind);
+    let mut times = plan.time_statements.then(|| StatementTimes::new(Window::to_come(), &workload.catalogue()));
+    // A closed channel means that another worker failed and the executor gave up; it has the reason.
+    let _ = reports.send(Report::Ready);
+    drop(reports);
+    let window = start.wait().await?;
+    recorder.begin(window);
+    times.iter_mut().for_each(|t| t.begin(window));
     let common = Rc::new(Common {
+        hosts: driver.hosts().len() as u32,
         driver,
         workload,
         window,
@@ -131,6 +142,7 @@ pub async fn run<D: Driver, W: Workload>(
         recorder: RefCell::new(recorder),
         max_attempts: plan.max_attempts,
         idle: Cell::new(0),
+        going_home: Rc::default(),
         pauses,
         taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
@@ -138,11 +150,7 @@ pub async fn run<D: Driver, W: Workload>(
         times,
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
-    let mut tasks = TaskSet::default();
-    for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
-        connection.time_statements(common.times.clone());
-        tasks.spawn(drive(Lane { id, place, common: common.clone() }, terminal, connection));
-    }
+    let mut tasks = begin(opened, &common);
     let probe = Rc::new(Probe::default());
     let mut probing = TaskSet::default();
     probing.spawn(watch(common.clone(), probe.clone(), plan.phase_ends));
@@ -167,6 +175,17 @@ pub async fn run<D: Driver, W: Workload>(
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
     let lag = probe.lag.take();
     Ok(WorkerOutcome { recorder, aborted, health, lag, terminals, statement_times, limited })
+}
+
+/// Sets every terminal to work.
+fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D, W>>) -> TaskSet<Result<(), RunError>> {
+    let mut tasks = TaskSet::default();
+    for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
+        connection.time_statements(common.times.clone());
+        let visit = Visit::home(common.window.length_ns);
+        tasks.spawn(drive(Lane { id, place, common: common.clone(), visit }, terminal, connection));
+    }
+    tasks
 }
 
 /// Writes down what was due and had not ended, and sends the last second.
@@ -255,7 +274,7 @@ async fn open_all<D: Driver, W: Workload>(
             let mut mine: Vec<Opened<D, W>> = Vec::new();
             while next.get() < end {
                 let id = TerminalId { index: next.replace(next.get() + 1), of, seed };
-                let mut connection = open::<D, W>(&driver, &workload, id).await.map_err(RunError::Connect)?;
+                let mut connection = open::<D, W>(&driver, &workload, id, 0).await.map_err(RunError::Connect)?;
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
                 mine.push((id, terminal, connection));
@@ -271,23 +290,26 @@ async fn open_all<D: Driver, W: Workload>(
     Ok(opened)
 }
 
-/// Opens the connection of a terminal.
+/// Opens the connection of a terminal, so many servers behind its own.
 pub(crate) async fn open<D: Driver, W: Workload>(
     driver: &D,
     workload: &W,
     id: TerminalId,
+    away: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect(SessionId(id.index)).await?;
+    let session = driver.connect_away(SessionId(id.index), away).await?;
     Connection::open(session, workload.catalogue()).await
 }
 
-/// Waits for the terminals: to the end of the window, then as long as the drain allows. Returns how many did not end.
+/// Waits for the terminals: to the end of the window or a request to stop, then as long as the drain allows. Returns how
+/// many did not end.
 async fn drain<D, W>(
     tasks: &mut TaskSet<Result<(), RunError>>,
     common: &Common<D, W>,
     patience: Duration,
 ) -> Result<u64, RunError> {
-    let limit = common.window.instant(common.window.length_ns) + patience;
+    let mut limit = common.window.instant(common.window.length_ns) + patience;
+    let mut stopping = false;
     let mut look = now();
     loop {
         // Looks up now and then, because a stop request wakes nobody.
@@ -301,6 +323,9 @@ async fn drain<D, W>(
             }
             Ok(None) => return Ok(0),
             Err(_) => {
+                if common.stop.requested() && !std::mem::replace(&mut stopping, true) {
+                    limit = limit.min(now() + patience);
+                }
                 let busy = tasks.running() - common.idle.get().min(tasks.running());
                 if common.stop.aborted() || now() >= limit || (busy == 0 && (common.stop.requested() || common.limit.exhausted()))
                 {

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use perbuck_event::{now, sleep_until, yield_now};
@@ -27,11 +27,51 @@ pub struct SimDriver {
     pub stall: Option<Range<Duration>>,
     /// Connections beyond this number are refused.
     pub max_connections: u32,
+    /// The servers that connections are spread over, where there are several.
+    pub hosts: Option<Arc<SimHosts>>,
+}
+
+/// Several simulated servers of one database, one of which may be away for a time.
+#[derive(Debug)]
+pub struct SimHosts {
+    /// How many.
+    pub count: u32,
+    /// Which one is away, from when to when after the first connection was opened.
+    pub down: (u32, Range<Duration>),
+    /// When the first connection was opened.
+    began: OnceLock<Instant>,
+    /// When and where connections were opened.
+    opened: Mutex<Vec<(Duration, u32)>>,
+}
+
+impl SimHosts {
+    /// So many servers, of which one is away for a time.
+    pub fn new(count: u32, down: (u32, Range<Duration>)) -> Arc<Self> {
+        Arc::new(Self { count, down, began: OnceLock::new(), opened: Mutex::default() })
+    }
+
+    /// When and where connections were opened, in order, as time after the first one.
+    pub fn opened(&self) -> Vec<(Duration, u32)> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn since_the_first(&self) -> Duration {
+        now().saturating_duration_since(*self.began.get_or_init(now))
+    }
+
+    /// Lost where that server is away now.
+    fn look(&self, host: u32) -> Result<(), DriverError> {
+        let (down, when) = &self.down;
+        if *down == host && when.contains(&self.since_the_first()) {
+            return Err(DriverError::client(ErrorClass::Lost, "unreachable", format!("simulated server {host} is away")));
+        }
+        Ok(())
+    }
 }
 
 impl Default for SimDriver {
     fn default() -> Self {
-        Self { service: Duration::from_millis(1), failing: Vec::new(), stall: None, max_connections: u32::MAX }
+        Self { service: Duration::from_millis(1), failing: Vec::new(), stall: None, max_connections: u32::MAX, hosts: None }
     }
 }
 
@@ -48,6 +88,7 @@ pub struct SimSession {
     driver: SimDriver,
     opened: Instant,
     statements: Cell<u64>,
+    host: u32,
 }
 
 impl Driver for SimDriver {
@@ -58,10 +99,25 @@ impl Driver for SimDriver {
     }
 
     async fn connect(&self, id: SessionId) -> Result<SimSession, DriverError> {
+        self.connect_away(id, 0).await
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        let count = self.hosts.as_ref().map_or(0, |hosts| hosts.count);
+        (0..count).map(|host| format!("server {host}")).collect()
+    }
+
+    async fn connect_away(&self, id: SessionId, away: u32) -> Result<SimSession, DriverError> {
         if id.0 >= self.max_connections {
             return Err(Self::error(ErrorClass::Refused, 1040));
         }
-        Ok(SimSession { driver: self.clone(), opened: now(), statements: Cell::new(0) })
+        let host = self.hosts.as_ref().map_or(0, |hosts| (id.0 + away) % hosts.count);
+        if let Some(hosts) = &self.hosts {
+            hosts.look(host)?;
+            let at = hosts.since_the_first();
+            hosts.opened.lock().unwrap_or_else(PoisonError::into_inner).push((at, host));
+        }
+        Ok(SimSession { driver: self.clone(), opened: now(), statements: Cell::new(0), host })
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
@@ -90,6 +146,9 @@ impl SimSession {
                 }
             }
             sleep_until(ends).await;
+        }
+        if let Some(hosts) = &self.driver.hosts {
+            hosts.look(self.host)?;
         }
         match self.driver.failing.iter().find(|(every, _)| number.is_multiple_of(*every)) {
             Some((_, error)) => Err(error.clone()),

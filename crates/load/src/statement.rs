@@ -24,8 +24,33 @@ pub enum Dialect {
     Mysql,
     /// SQLite.
     Sqlite,
-    /// PostgreSQL and what speaks its protocol.
+    /// PostgreSQL, and what speaks its protocol and its SQL alike.
     Postgres,
+    /// CockroachDB: PostgreSQL's protocol, and its SQL but for what a single server alone can have.
+    Cockroach,
+    /// YugabyteDB: PostgreSQL's own code above tables that lie in tablets, by the hash of the key unless told otherwise.
+    Yugabyte,
+    /// TiKV, which holds keys and values: the driver's own few words, no SQL. A workload without such words refuses it.
+    Tikv,
+}
+
+impl Dialect {
+    /// Whether it is PostgreSQL's, or that of a database which follows it in all that is not said to differ.
+    pub fn follows_postgres(self) -> bool {
+        matches!(self, Self::Postgres | Self::Cockroach | Self::Yugabyte)
+    }
+
+    /// The name of the database that speaks it first of all, for messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mysql => "MySQL",
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+            Self::Cockroach => "CockroachDB",
+            Self::Yugabyte => "YugabyteDB",
+            Self::Tikv => "TiKV",
+        }
+    }
 }
 
 /// One statement with `?` for each parameter.
@@ -87,7 +112,12 @@ impl Catalogue {
 
     /// Adds a query whose values the transaction reads.
     pub fn add_read(&mut self, sql: impl Into<String>) -> StatementId {
-        self.push(Verb::Select.word(), Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
+        self.add_read_named(Verb::Select.word(), sql)
+    }
+
+    /// As [`Self::add_read`]; its times are shown under `label`.
+    pub fn add_read_named(&mut self, label: &'static str, sql: impl Into<String>) -> StatementId {
+        self.push(label, Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
     }
 
     /// Adds a statement that every session executes once, when it opens: a setting that its transactions need. It is none of

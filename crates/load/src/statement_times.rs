@@ -25,6 +25,11 @@ impl StatementTimes {
         Self { window, by_label: Rc::new(RefCell::new(histograms)) }
     }
 
+    /// The window is known; before, no statement is timed.
+    pub(crate) fn begin(&mut self, window: Window) {
+        self.window = window;
+    }
+
     /// A BEGIN has ended.
     #[inline]
     pub(crate) fn began(&self, began_ns: i64) {

@@ -6,23 +6,37 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Shared by the signal handler, the executor and the workers. Reading it is one load of a line that nobody writes
 /// during a run.
 #[derive(Debug, Clone, Default)]
-pub struct StopToken(Arc<AtomicU8>);
+pub struct StopToken {
+    raised: Arc<AtomicU8>,
+    keeps: bool,
+}
 
 impl StopToken {
+    /// One whose first request ends the measured window there and then and keeps what was measured, as a user does who ends
+    /// a run that has no end of its own. Only the second one throws it away.
+    pub fn keeping() -> Self {
+        Self { keeps: true, ..Self::default() }
+    }
+
     /// Asks to stop; the second time asks to abort.
     pub fn request(&self) {
-        let raised = self.0.load(Ordering::Relaxed).saturating_add(1);
-        self.0.store(raised, Ordering::Relaxed);
+        let raised = self.raised.load(Ordering::Relaxed).saturating_add(1);
+        self.raised.store(raised, Ordering::Relaxed);
     }
 
     /// Whether somebody asked: no new transaction is issued.
     #[inline]
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
+        self.raised.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether a run that ends by it keeps what it measured, where it was asked once.
+    pub fn keeps(&self) -> bool {
+        self.keeps && !self.aborted()
     }
 
     /// Whether somebody asked twice: nothing is waited for.
     pub fn aborted(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 1
+        self.raised.load(Ordering::Relaxed) > 1
     }
 }

@@ -17,6 +17,52 @@ pub struct Totals {
     pub retries: u64,
 }
 
+/// Times that terminals let pass, outside of any transaction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Waited {
+    /// How often.
+    pub count: u64,
+    /// In all, in nanoseconds.
+    pub sum_ns: u64,
+}
+
+impl Waited {
+    /// Counts one.
+    pub(crate) fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum_ns += ns;
+    }
+
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
+
+    /// The mean in seconds; `None` where there was none.
+    pub fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum_ns as f64 / 1e9 / self.count as f64)
+    }
+}
+
+/// Pauses around the transactions of one kind, as they were in truth. The one before the first transaction of a terminal is
+/// not among them, since a workload may lengthen it so that terminals do not begin in step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PausesSeen {
+    /// Before them.
+    pub before: Waited,
+    /// After them.
+    pub after: Waited,
+}
+
+impl PausesSeen {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.before.merge(&other.before);
+        self.after.merge(&other.after);
+    }
+}
+
 /// Transactions of one kind.
 #[derive(Debug, Default)]
 pub struct KindTotals {
@@ -28,12 +74,16 @@ pub struct KindTotals {
     pub failed: u64,
     /// From the first statement to the end, of the completed ones.
     pub service: Histogram,
+    /// The same of those given up.
+    pub failed_service: Histogram,
     /// From the intended start to the first statement; empty in closed loop.
     pub wait: Histogram,
     /// From the intended start to the end; empty in closed loop.
     pub response: Histogram,
     /// What the workload counted of the completed ones.
     pub facts: [u64; 4],
+    /// Pauses that ended; none where terminals do not pause.
+    pub pauses: PausesSeen,
 }
 
 /// The names of what a workload's totals hold, by position.
@@ -64,6 +114,8 @@ impl Totals {
             mine.rolled_back += theirs.rolled_back;
             mine.failed += theirs.failed;
             mine.service.merge(&theirs.service);
+            mine.failed_service.merge(&theirs.failed_service);
+            mine.pauses.merge(&theirs.pauses);
             mine.wait.merge(&theirs.wait);
             mine.response.merge(&theirs.response);
             mine.facts.iter_mut().zip(theirs.facts).for_each(|(sum, fact)| *sum += fact);

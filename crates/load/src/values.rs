@@ -99,6 +99,11 @@ impl Params {
         self.bytes.len()
     }
 
+    /// The text of all values, one after the other.
+    pub fn all_text(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// All values in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Value<'_>> + Clone {
@@ -294,29 +299,41 @@ fn parse_decimal(text: &[u8], scale: u8) -> Option<i64> {
 
 /// Writes `unscaled / 10^scale` as decimal digits, for text protocols.
 pub fn write_decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
-    let mut digits = [0u8; 40];
-    let mut at = digits.len();
-    let mut rest = unscaled.unsigned_abs();
-    let scale = usize::from(scale);
-    let mut written = 0;
-    while rest > 0 || written <= scale {
-        if written == scale && scale > 0 {
-            at -= 1;
-            digits[at] = b'.';
-        }
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
+    let at = out.len();
+    out.resize(at + decimal_length(unscaled, scale), 0);
+    put_decimal(&mut out[at..], unscaled, scale);
+}
+
+/// How many bytes [`write_decimal`] writes: at most 23 for a scale of at most 18.
+#[inline]
+fn decimal_length(unscaled: i64, scale: u8) -> usize {
+    let digits = unscaled.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1;
+    let point = usize::from(scale > 0);
+    usize::from(unscaled < 0) + digits.max(usize::from(scale) + 1) + point
+}
+
+/// The same at the front of `to`, which must have room for it; how many bytes it took.
+#[inline]
+pub fn put_decimal(to: &mut [u8], unscaled: i64, scale: u8) -> usize {
+    let length = decimal_length(unscaled, scale);
+    let (mut rest, sign) = (unscaled.unsigned_abs(), usize::from(unscaled < 0));
+    let number = &mut to[..length];
+    number[0] = b'-';
+    let (whole, fraction) = number.split_at_mut(length - usize::from(scale));
+    for digit in fraction.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
         rest /= 10;
-        written += 1;
-        if at < 2 {
-            break;
-        }
     }
-    if unscaled < 0 {
-        at -= 1;
-        digits[at] = b'-';
+    let mut end = whole.len();
+    if scale > 0 {
+        end -= 1;
+        whole[end] = b'.';
     }
-    out.extend_from_slice(&digits[at..]);
+    for digit in whole[sign..end].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    length
 }
 
 #[cfg(test)]
@@ -344,12 +361,18 @@ mod tests {
             (1999, 4, "0.1999"),
             (100, 2, "1.00"),
             (0, 0, "0"),
+            (i64::MAX, 0, "9223372036854775807"),
+            (-5, 18, "-0.000000000000000005"),
+            (-99_999, 4, "-9.9999"),
         ] {
             let mut out = Vec::new();
             write_decimal(&mut out, unscaled, scale);
             assert_eq!(std::str::from_utf8(&out), Ok(text));
             assert_eq!(parse_decimal(text.as_bytes(), scale), Some(unscaled));
         }
+        let mut least = Vec::new();
+        write_decimal(&mut least, i64::MIN, 18);
+        assert_eq!(least, b"-9.223372036854775808");
         assert_eq!(parse_decimal(b"12.345", 2), None);
         assert_eq!(parse_decimal(b"12.3400", 2), Some(1234));
         assert_eq!(parse_decimal(b"1e5", 2), None);

@@ -17,6 +17,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// One that stands for a window until that is known: it opens in a day.
+    pub(crate) fn to_come() -> Self {
+        Self { opens: perbuck_event::now() + Duration::from_secs(86_400), length_ns: i64::MAX, warmup_ns: 0 }
+    }
+
     /// Nanoseconds since the window opened.
     #[inline]
     pub fn now_ns(&self) -> i64 {

@@ -16,6 +16,7 @@ use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::{DriverError, ErrorClass};
 use crate::executor::{RunError, TerminalTotals};
+use crate::guest::{Visit, others};
 use crate::limit::{EventLimit, Tolerance};
 use crate::pace::{Pace, Turn};
 use crate::recorder::{Outcome, Recorder, Sample};
@@ -30,6 +31,8 @@ const RECONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Durati
 
 /// What the terminals of a worker share.
 pub(crate) struct Common<D, W> {
+    /// Servers that the connections are spread over; 0 where there is nothing to choose from.
+    pub(crate) hosts: u32,
     pub(crate) driver: Arc<D>,
     pub(crate) workload: Arc<W>,
     pub(crate) window: Window,
@@ -39,6 +42,8 @@ pub(crate) struct Common<D, W> {
     pub(crate) max_attempts: u32,
     /// Terminals that wait for their turn, with no transaction in flight.
     pub(crate) idle: Cell<usize>,
+    /// Terminals that are opening a connection to their own server while they are guests of another.
+    pub(crate) going_home: Rc<Cell<usize>>,
     /// Whether terminals pause between transactions.
     pub(crate) pauses: bool,
     /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
@@ -52,8 +57,14 @@ pub(crate) struct Common<D, W> {
 }
 
 impl<D: Driver, W> Common<D, W> {
+    /// Whether a connection that could not be opened again may be had later: a server was away, or had no room, because guests
+    /// whose own server is away took it.
+    fn may_pass(&self, error: &DriverError) -> bool {
+        error.class == ErrorClass::Lost || (self.hosts > 1 && error.class == ErrorClass::Refused)
+    }
+
     /// A connection that was opened again, counted.
-    fn opened_again(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
+    pub(crate) fn opened_again(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
         self.recorder.borrow_mut().reconnected();
         open.time_statements(self.times.clone());
         open
@@ -61,20 +72,21 @@ impl<D: Driver, W> Common<D, W> {
 }
 
 /// A terminal's task.
-pub(crate) struct Lane<D, W> {
+pub(crate) struct Lane<D: Driver, W> {
     pub(crate) id: TerminalId,
     /// Its place among those of the worker.
     pub(crate) place: usize,
     pub(crate) common: Rc<Common<D, W>>,
+    pub(crate) visit: Visit<D::Session>,
 }
 
 /// What a terminal has done; kept with its task and handed in when the task ends, however it does.
-struct Tally<'a, D, W> {
+struct Tally<'a, D: Driver, W> {
     lane: &'a Lane<D, W>,
     totals: TerminalTotals,
 }
 
-impl<D, W> Tally<'_, D, W> {
+impl<D: Driver, W> Tally<'_, D, W> {
     #[inline]
     fn count(&mut self, outcome: Outcome, started_ns: i64, ended_ns: i64) {
         self.totals.last_ended_ns = ended_ns;
@@ -85,7 +97,7 @@ impl<D, W> Tally<'_, D, W> {
     }
 }
 
-impl<D, W> Drop for Tally<'_, D, W> {
+impl<D: Driver, W> Drop for Tally<'_, D, W> {
     fn drop(&mut self) {
         if let Some(place) = self.lane.common.terminals.borrow_mut().get_mut(self.lane.place) {
             *place = self.totals;
@@ -105,7 +117,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
     let mut tally = Tally { lane: &lane, totals: TerminalTotals::default() };
     // The start is given a moment ahead, so that all begin together.
     let mut now = lane.idle_until(-common.window.warmup_ns).await;
-    while now < common.window.length_ns && !common.stop.requested() {
+    while lane.may_go_on(now) || Box::pin(lane.look_home(&mut now, &mut connection)).await {
         let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
             Turn::Now => (now, now),
             Turn::Due(at) => match lane.await_arrival(at, now).await {
@@ -118,16 +130,17 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
             }
         };
         let mut operation = Operation { sequence, rng: lane.stream(sequence, 0) };
+        let kind = terminal.kind(&operation);
         let mut pauses = Pauses::default();
         if common.pauses {
             pauses = terminal.pauses(&operation);
-            let Some(at) = lane.begin_after(now, pauses.before_ns).await else { break };
+            // The first one may be longer, so that terminals do not begin in step: it is not counted.
+            let Some(at) = lane.begin_after(now, pauses.before_ns, (sequence > 0).then_some(kind)).await else { break };
             (intended_ns, started_ns) = (at, at);
         }
         if started_ns >= 0 && !common.limit.take() {
             break;
         }
-        let kind = terminal.kind(&operation);
         let mut retries = 0;
         let (outcome, facts) = loop {
             let Some(open) = connection.as_mut() else { break (Outcome::Failed, Facts::default()) };
@@ -155,7 +168,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
         sequence += 1;
         if pauses.after_ns > 0 {
-            now = lane.pause(now, pauses.after_ns).await;
+            now = lane.think(now, pauses.after_ns, kind).await;
         }
     }
     if let Some(open) = connection {
@@ -165,6 +178,12 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
 }
 
 impl<D: Driver, W: Workload> Lane<D, W> {
+    /// Whether nothing but the next transaction is to be done now.
+    #[inline]
+    fn may_go_on(&self, now_ns: i64) -> bool {
+        now_ns < self.visit.until_ns() && !self.common.stop.requested()
+    }
+
     /// The random stream of an attempt; the first has number 0.
     #[inline]
     fn stream(&self, sequence: u64, attempt: u32) -> OpRng {
@@ -194,12 +213,23 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         }
     }
 
-    /// Pauses before a transaction, which is asked for from then on; `None` where the window closed first.
-    async fn begin_after(&self, now_ns: i64, length_ns: u64) -> Option<i64> {
+    /// Pauses before a transaction, which is asked for from then on; `None` where the window closed first. The pause counts
+    /// for its kind, if one is given.
+    async fn begin_after(&self, now_ns: i64, length_ns: u64, kind: Option<u8>) -> Option<i64> {
         let at = self.pause(now_ns, length_ns).await;
+        if let Some(kind) = kind {
+            self.common.recorder.borrow_mut().paused(kind, true, at - now_ns, at);
+        }
         let begins = at < self.common.window.length_ns && !self.common.stop.requested();
         self.common.taken.borrow_mut()[self.place] = begins.then_some(at);
         begins.then_some(at)
+    }
+
+    /// Pauses after a transaction of that kind.
+    async fn think(&self, now_ns: i64, length_ns: u64, kind: u8) -> i64 {
+        let at = self.pause(now_ns, length_ns).await;
+        self.common.recorder.borrow_mut().paused(kind, false, at - now_ns, at);
+        at
     }
 
     /// Lets time pass outside of any transaction, until the window closes at the latest.
@@ -280,9 +310,9 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
         let Some(open) = connection.take() else { return Ok(()) };
         open.close().await;
-        match self::open::<D, W>(&self.common.driver, &self.common.workload, self.id).await {
+        match self::open::<D, W>(&self.common.driver, &self.common.workload, self.id, self.visit.away()).await {
             Ok(open) => *connection = Some(self.common.opened_again(open)),
-            Err(error) if error.class == ErrorClass::Lost => self.common.recorder.borrow_mut().error(&error),
+            Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),
         }
         Ok(())
@@ -298,24 +328,32 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         }
     }
 
-    /// Opens the connection again, however long the server is away; gives up only at the end of the window.
+    /// Opens the connection again, however long the server is away; gives up only at the end of the window. Where the target
+    /// has other servers, the terminal becomes a guest of one of them.
     async fn reconnect(&self, connection: &mut Option<Connection<D::Session>>) -> Result<i64, RunError> {
         let common = &self.common;
+        let length_ns = common.window.length_ns;
+        let end = common.window.instant(length_ns);
         let mut pause = RECONNECT_PAUSE.0;
         loop {
-            let now_ns = common.window.now_ns();
-            if now_ns >= common.window.length_ns || common.stop.requested() {
-                return Ok(now_ns);
-            }
-            let end = common.window.instant(common.window.length_ns);
-            let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.id)).await else { continue };
-            match opened {
-                Ok(open) => {
-                    *connection = Some(common.opened_again(open));
-                    return Ok(common.window.now_ns());
+            for away in std::iter::once(0).chain(others(self.id.index, common.hosts)) {
+                let now_ns = common.window.now_ns();
+                if now_ns >= length_ns || common.stop.requested() {
+                    return Ok(now_ns);
                 }
-                Err(error) if error.class == ErrorClass::Lost => common.recorder.borrow_mut().error(&error),
-                Err(error) => return Err(RunError::Fatal(error)),
+                let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.id, away)).await else {
+                    return Ok(common.window.now_ns());
+                };
+                match opened {
+                    Ok(open) => {
+                        *connection = Some(common.opened_again(open));
+                        let now_ns = common.window.now_ns();
+                        self.visit.arrives(away, now_ns, length_ns);
+                        return Ok(now_ns);
+                    }
+                    Err(error) if common.may_pass(&error) || away > 0 => common.recorder.borrow_mut().error(&error),
+                    Err(error) => return Err(RunError::Fatal(error)),
+                }
             }
             sleep_until((now() + pause).min(end.max(now()))).await;
             pause = (pause * 2).min(RECONNECT_PAUSE.1);

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
+use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::units::Seed;
 
 use crate::connection::Connection;
@@ -85,6 +86,14 @@ pub trait Workload: Send + Sync + 'static {
         false
     }
 
+    /// What an auditor looks at in a measured window, where a specification says so.
+    ///
+    /// # Errors
+    /// Says which histogram cannot be decoded.
+    fn audit(&self, _measured: &Measured) -> Result<Vec<AuditFigure>, String> {
+        Ok(Vec::new())
+    }
+
     /// A terminal at its start.
     fn terminal(&self, id: TerminalId) -> Self::Terminal;
 }
@@ -156,6 +165,9 @@ pub struct TableSpec {
     pub rows: Option<u64>,
     /// Whether that number comes from the seed, so that another program loads another one for the same size.
     pub rows_by_seed: bool,
+    /// Whether the server would number rows that come without a key (AUTO_INCREMENT): see
+    /// [`crate::driver::Session::numbers_one_at_a_time`].
+    pub numbered: bool,
 }
 
 /// A condition on the stored data.
@@ -193,6 +205,11 @@ pub trait Dataset: Send + Sync + 'static {
     /// Conditions on the data; each says whether it also holds after a run.
     fn checks(&self) -> Vec<Check>;
 
+    /// Settings of the session that checks, as statements: they give it room to sort in memory, and change no answer.
+    fn room_for_checks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Every parameter that decides the data, with its value.
     fn parameters(&self) -> BTreeMap<String, String>;
 
@@ -205,4 +222,7 @@ pub trait Part {
     /// Fills `cells` with the next rows of one table and says which table (position in [`Dataset::tables`]);
     /// `None` at the end. A batch is at most a few hundred kilobytes.
     fn next_batch(&mut self, cells: &mut Params) -> Option<usize>;
+
+    /// From now on only rows of these tables (by position in [`Dataset::tables`]) are wanted; others may come all the same.
+    fn only(&mut self, _wanted: &[bool]) {}
 }

@@ -6,7 +6,13 @@
 mod cpu_model;
 mod cpu_time;
 mod emulator;
+mod file_system;
 mod host;
+mod processors;
+mod withheld;
 
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
+pub use file_system::file_system;
 pub use host::{HostFacts, host};
+pub use processors::{Processors, Share, processors};
+pub use withheld::{Withheld, withheld};

@@ -1,11 +1,11 @@
 //! A contender's bill of materials in one region: what is bought, how its amount comes about, where its price is from.
 
-use perbuck_core::bill::{Bill, BillLine, LineGroup};
+use perbuck_core::bill::{Bill, BillLine, LineGroup, Processors};
 use perbuck_core::problem::{Problem, nearest};
-use perbuck_core::study::{Contender, Fee, FeePeriod, Located, Node, PriceBasis, SnapshotRule};
+use perbuck_core::study::{Contender, Fee, FeeTerms, Located, Node, Payment, PriceBasis, Scenario, SnapshotRule};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::snapshot::{Region, Snapshot};
+use crate::snapshot::{Instance, Region, Snapshot};
 
 /// No line may cost more in a month, and no bill may have more lines: sums of a bill then stay far below what fits.
 const LINE_LIMIT: MicroUsd = MicroUsd(1_000_000_000 * 1_000_000);
@@ -28,6 +28,7 @@ pub fn bill(
     region: &Located<String>,
     basis: &PriceBasis,
     snapshot: &Snapshot,
+    scenario: Option<&Scenario>,
     study_file: &str,
 ) -> Result<Bill, Vec<Problem>> {
     let Some(prices) = snapshot.region(&region.value) else {
@@ -35,13 +36,16 @@ pub fn bill(
     };
     let hours = basis.hours_per_month;
     let rule = basis.volume_snapshots;
-    let mut desk = Desk { snapshot, prices, hours, rule, study_file, lines: Vec::new(), problems: Vec::new() };
+    let mut desk = Desk { snapshot, prices, hours, rule, scenario, study_file, lines: Vec::new(), problems: Vec::new() };
     for node in &contender.nodes {
         desk.node(node);
     }
-    for fee in &contender.fees {
-        desk.fee(fee);
-    }
+    contender.traffic.iter().for_each(|t| desk.traffic(t));
+    // Discounts before fees, so that a share of the bill is one of what is paid.
+    let of_scenario = scenario.into_iter().flat_map(|s| &s.discounts);
+    contender.discounts.iter().chain(of_scenario).for_each(|d| desk.discount(d));
+    let (shares, fees): (Vec<&Fee>, Vec<&Fee>) = contender.fees.iter().partition(|f| matches!(f.terms, FeeTerms::Percent { .. }));
+    fees.into_iter().chain(shares).for_each(|f| desk.fee(f));
     if desk.lines.len() > LINES_LIMIT {
         let message = format!("the bill of `{}` has {} lines, above {LINES_LIMIT}", contender.name, desk.lines.len());
         desk.problem(contender.line, message, "put machines of one role and type into one node with a `count`".to_owned());
@@ -54,6 +58,8 @@ pub fn bill(
     Ok(Bill {
         contender: contender.name.clone(),
         region: region.value.clone(),
+        place: None,
+        scenario: None,
         snapshot: snapshot.name.clone(),
         lines: desk.lines,
         hours_per_month: hours,
@@ -77,10 +83,11 @@ fn unknown_region(region: &Located<String>, snapshot: &Snapshot, study_file: &st
 pub(crate) struct Desk<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) prices: &'a Region,
-    hours: u32,
+    pub(crate) hours: u32,
     pub(crate) rule: SnapshotRule,
-    study_file: &'a str,
-    lines: Vec<BillLine>,
+    scenario: Option<&'a Scenario>,
+    pub(crate) study_file: &'a str,
+    pub(crate) lines: Vec<BillLine>,
     problems: Vec<Problem>,
 }
 
@@ -99,6 +106,7 @@ pub(crate) struct Draft<'a> {
     pub(crate) priced: bool,
     pub(crate) price_date: String,
     pub(crate) source: String,
+    pub(crate) processors: Option<Processors>,
 }
 
 impl Desk<'_> {
@@ -125,6 +133,7 @@ impl Desk<'_> {
             priced: draft.priced,
             price_date: draft.price_date,
             source: draft.source,
+            processors: draft.processors,
         });
     }
 
@@ -142,21 +151,31 @@ impl Desk<'_> {
             priced: false,
             price_date: String::new(),
             source: String::new(),
+            processors: None,
         });
     }
 
     fn node(&mut self, node: &Node) {
         self.machines(node);
-        if let Some(volume) = &node.volume {
+        for volume in &node.volumes {
             self.volume(node, volume);
         }
     }
 
     fn machines(&mut self, node: &Node) {
-        let hours = self.hours;
-        let Some(instance) = self.prices.instance(&node.instance) else {
+        let payment = match self.scenario {
+            Some(scenario) if node.priced && node.payment == Payment::OnDemand => &scenario.payment,
+            _ => &node.payment,
+        };
+        let instance = self.prices.instance(&node.instance);
+        if let Payment::Own(price) = payment {
+            let source = format!("{}, line {}", self.study_file, node.line);
+            self.machine_line(node, *price, "", "as declared".to_owned(), source, instance);
+            return;
+        }
+        let Some(instance) = instance else {
             if !node.priced {
-                self.push_without_price(node, LineGroup::Compute, &node.instance, &format!("{hours} h"));
+                self.push_without_price(node, LineGroup::Compute, &node.instance, &format!("{} h", self.hours));
                 return;
             }
             let here: Vec<&str> = self.prices.instances.iter().map(|i| i.machine.name.as_str()).collect();
@@ -165,19 +184,59 @@ impl Desk<'_> {
             self.no_price(node.line, &node.instance, help);
             return;
         };
-        let price = instance.usd_per_hour;
+        let (date, source) = (instance.origin.date.clone(), instance.origin_text());
+        match payment {
+            Payment::Spot => match instance.spot_usd_per_hour {
+                Some(price) => self.machine_line(node, price, ", spot", date, source, Some(instance)),
+                None => {
+                    let help = "give the machine its own `usd_per_hour`, or take a price snapshot with spot prices".to_owned();
+                    self.no_price(node.line, &format!("{} as spot", node.instance), help);
+                }
+            },
+            Payment::Commitment(wanted) => match instance.commitments.iter().find(|c| c.name == wanted.value) {
+                Some(c) => {
+                    self.machine_line(
+                        node,
+                        c.usd_per_hour,
+                        &format!(", {}", c.name),
+                        date.clone(),
+                        source.clone(),
+                        Some(instance),
+                    );
+                    if c.upfront.0 > 0 {
+                        self.upfront(node, &c.name, c.upfront, c.months, &date, &source);
+                    }
+                }
+                None => {
+                    let names: Vec<&str> = instance.commitments.iter().map(|c| c.name.as_str()).collect();
+                    let help = way_out(&wanted.value, &names, &[], "commitments of this machine");
+                    self.no_price(node.line, &format!("{} under `{}`", node.instance, wanted.value), help);
+                }
+            },
+            Payment::OnDemand | Payment::Own(_) => {
+                self.machine_line(node, instance.usd_per_hour, "", date, source, Some(instance));
+            }
+        }
+    }
+
+    fn machine_line(&mut self, node: &Node, price: MicroUsd, how: &str, date: String, source: String, kind: Option<&Instance>) {
+        let hours = self.hours;
         self.push(Draft {
             study_line: node.line,
             group: LineGroup::Compute,
             item: &node.role,
             sku: node.instance.clone(),
-            formula: format!("{} × {hours} h × {}", node.count, unit_price_text(price)),
+            formula: format!("{} × {hours} h × {}{how}", node.count, unit_price_text(price)),
             unit_price: price,
             unit: "hour".to_owned(),
             units: i128::from(node.count) * i128::from(hours),
             priced: node.priced,
-            price_date: instance.origin.date.clone(),
-            source: instance.origin_text(),
+            price_date: date,
+            source,
+            processors: kind.map(|i| Processors {
+                vcpus: i.machine.vcpu.saturating_mul(node.count),
+                vcpus_per_core: i.machine.vcpu_per_core,
+            }),
         });
     }
 
@@ -185,28 +244,6 @@ impl Desk<'_> {
     pub(crate) fn no_price(&mut self, line: usize, what: &str, help: String) {
         let message = format!("`{what}` has no price in {} (price snapshot {})", self.prices.name, self.snapshot.name);
         self.problem(line, message, help);
-    }
-
-    fn fee(&mut self, fee: &Fee) {
-        let price = unit_price_text(fee.price);
-        let (formula, unit, units) = match fee.per {
-            FeePeriod::Hour => (format!("{} h × {price}", self.hours), "hour", self.hours.into()),
-            FeePeriod::Month => (format!("1 month × {price}"), "month", 1),
-        };
-        let source = format!("{}, line {}", self.study_file, fee.line);
-        self.push(Draft {
-            study_line: fee.line,
-            group: LineGroup::Fee,
-            item: &fee.name,
-            sku: "fixed fee".to_owned(),
-            formula,
-            unit_price: fee.price,
-            unit: unit.to_owned(),
-            units,
-            priced: true,
-            price_date: "as declared".to_owned(),
-            source,
-        });
     }
 }
 

@@ -1,19 +1,29 @@
 //! Dated price snapshots and what a contender costs by them.
 //!
 //! Read in this order: [`snapshot`] (what a price list holds), [`catalogue`] (the lists that come with perbuck),
-//! [`bill()`] (a contender's bill of materials), [`lint()`] (what looks wrong in a list). Nothing here reads a file: a
-//! caller who has a list of its own hands its text to [`Snapshot::read`].
+//! [`bill()`] (a contender's bill of materials), [`lint()`] (what looks wrong in a list), [`diff()`] (what two lists have
+//! otherwise), [`import`] (from the providers' own lists). Nothing here opens a file: a caller who has a list of its own hands its
+//! text to [`Snapshot::read`], or a reader to [`import::import`].
 
 mod bill;
+mod bills;
 mod catalogue;
+mod diff;
+mod extras;
+mod facts;
+pub mod import;
 mod lint;
 #[cfg(test)]
 mod published;
 mod read;
 pub mod snapshot;
 mod volume;
+mod write;
 
 pub use bill::bill;
+pub use bills::{Priced, bills};
 pub use catalogue::{Bundled, catalogue, find};
-pub use lint::{Warning, lint};
+pub use diff::{Change, Difference, diff};
+pub use facts::Lists;
+pub use lint::{Finding, Rule, disagreements, lint};
 pub use snapshot::Snapshot;

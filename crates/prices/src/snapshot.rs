@@ -15,7 +15,7 @@ pub struct Snapshot {
     pub capacity_unit: String,
     /// The regions, each with its own prices, in the order of the file.
     pub regions: Vec<Region>,
-    /// Prices that are looked up and not billed by themselves: control planes, load balancers, traffic.
+    /// Prices of what is neither machine nor volume: control planes, load balancers, traffic.
     pub listed: Vec<Listed>,
 }
 
@@ -41,10 +41,27 @@ pub struct Instance {
     pub usd_per_hour: MicroUsd,
     /// The price as listed, where it has more decimals than micro-dollars hold.
     pub listed_usd: Option<String>,
+    /// Price of an hour of spare capacity, which the provider may take back; `None` where it is not known.
+    pub spot_usd_per_hour: Option<MicroUsd>,
+    /// What it costs who commits to it, in the order of the file.
+    pub commitments: Vec<Commitment>,
     /// Where the price is from.
     pub origin: Origin,
     /// Line of the row in its file.
     pub line: usize,
+}
+
+/// The price of a machine for those who bind themselves to pay for a term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commitment {
+    /// Its name, such as `1y-no-upfront`, `3y-convertible-all-upfront`, `1y-savings-plan-no-upfront`; unique in its row.
+    pub name: String,
+    /// Length of the term.
+    pub months: u32,
+    /// Paid once for the whole term.
+    pub upfront: MicroUsd,
+    /// Paid for each hour of the term, used or not; zero where all is paid at the start.
+    pub usd_per_hour: MicroUsd,
 }
 
 /// A machine type; the same in every region.
@@ -62,6 +79,37 @@ pub struct Machine {
     pub vcpu: u32,
     /// Memory in GiB.
     pub memory_gib: f64,
+    /// Virtual CPUs on one physical core: 1 where each is a core, 2 where they are hyper-threads; `None` where not known.
+    pub vcpu_per_core: Option<u32>,
+    /// What its network and its volumes can carry.
+    pub rates: Rates,
+}
+
+/// What a machine may send and store; each figure only where it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rates {
+    /// Network, Mbit/s in each direction.
+    pub network_mbit_s: Rate,
+    /// All its volumes together, Mbit/s.
+    pub volume_mbit_s: Rate,
+    /// All its volumes together, operations per second.
+    pub volume_iops: Rate,
+}
+
+/// A rate that holds for ever, and one that holds while credit lasts. A benchmark of minutes can lie inside the credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Rate {
+    /// What holds for as long as one likes.
+    pub baseline: Option<u32>,
+    /// What holds for a while; `None` where it is not known or no higher.
+    pub burst: Option<u32>,
+}
+
+impl Machine {
+    /// Physical cores; half a core is one hyper-thread of two. `None` where it is not known what a vCPU is.
+    pub fn cores(&self) -> Option<f64> {
+        self.vcpu_per_core.map(|per_core| f64::from(self.vcpu) / f64::from(per_core))
+    }
 }
 
 /// The prices of one kind of block volume.
@@ -75,8 +123,40 @@ pub struct VolumePrice {
     pub includes: String,
     /// Price of operations per second; `None` where they come with the capacity.
     pub iops: Option<Provisioned>,
+    /// What further IOPS cost above some number of them, ascending; below the first, `iops` holds.
+    pub iops_tiers: Vec<Tier>,
     /// Price of throughput in MiB/s; `None` where it comes with the capacity.
     pub throughput: Option<Provisioned>,
+    /// What can be bought at all.
+    pub limits: VolumeLimits,
+    /// Line of the row in its file.
+    pub line: usize,
+}
+
+/// The price of each unit above so many of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tier {
+    /// Units up to this number have the price of the tier before.
+    pub above: u64,
+    /// The price of one unit above, for a month where the unit is one of performance.
+    pub usd: MicroUsd,
+}
+
+/// The bounds of a kind of volume; each only where it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VolumeLimits {
+    /// Smallest size in capacity units.
+    pub size_gb_min: Option<u32>,
+    /// Largest size in capacity units.
+    pub size_gb_max: Option<u32>,
+    /// IOPS that come with each capacity unit, where performance grows with size.
+    pub iops_per_gb: Option<u32>,
+    /// IOPS that the smallest volume has.
+    pub iops_min: Option<u32>,
+    /// IOPS that the largest volume has, or the most that can be bought.
+    pub iops_max: Option<u32>,
+    /// Most throughput in MiB/s.
+    pub mib_s_max: Option<u32>,
 }
 
 /// A price per GB and month.
@@ -99,21 +179,73 @@ pub struct Provisioned {
     pub priced_up_to: Option<u32>,
 }
 
-/// A price that a study may copy into a fee.
+/// What a price of [`Snapshot::listed`] is paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FeeKind {
+    /// Managing a cluster.
+    ControlPlane,
+    /// A load balancer that exists.
+    LoadBalancer,
+    /// What a load balancer does, by its capacity units.
+    LoadBalancerUse,
+    /// A NAT gateway that exists.
+    Nat,
+    /// Bytes through a NAT gateway.
+    NatUse,
+    /// Bytes between zones of a region.
+    CrossZoneTraffic,
+    /// Bytes to other regions.
+    InterRegionTraffic,
+    /// Bytes to the internet.
+    InternetTraffic,
+    /// A volume or a part of one that is not sold as the volumes of a region are.
+    Disk,
+    /// Something else.
+    Other,
+}
+
+impl FeeKind {
+    /// All kinds with their words in a file.
+    pub const ALL: [(Self, &'static str); 10] = [
+        (Self::ControlPlane, "control-plane"),
+        (Self::LoadBalancer, "load-balancer"),
+        (Self::LoadBalancerUse, "load-balancer-use"),
+        (Self::Nat, "nat"),
+        (Self::NatUse, "nat-use"),
+        (Self::CrossZoneTraffic, "cross-zone-traffic"),
+        (Self::InterRegionTraffic, "inter-region-traffic"),
+        (Self::InternetTraffic, "internet-traffic"),
+        (Self::Disk, "disk"),
+        (Self::Other, "other"),
+    ];
+
+    /// The word in a file.
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("other", |(_, word)| word)
+    }
+}
+
+/// A price that is neither one of a machine nor of a volume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
     /// The region; `*` where the source names none.
     pub region: String,
-    /// What is sold, `nat-gateway`.
+    /// What is sold, `nat-gateway`; unique in its region.
     pub item: String,
+    /// What kind of thing that is.
+    pub kind: FeeKind,
     /// The unit of the price, `hour`.
     pub unit: String,
-    /// The price of one unit.
+    /// The price of one unit, up to the first of `tiers`.
     pub usd: MicroUsd,
+    /// What further units of a month cost, ascending.
+    pub tiers: Vec<Tier>,
     /// What else to know; may be empty.
     pub note: String,
     /// Where the price is from.
     pub origin: Origin,
+    /// Line of the row in its file.
+    pub line: usize,
 }
 
 /// Where a price is from.
@@ -161,6 +293,17 @@ impl Snapshot {
     /// The region of that name.
     pub fn region(&self, name: &str) -> Option<&Region> {
         self.regions.iter().find(|r| r.name == name)
+    }
+
+    /// What is listed as `item` in a region, or for all regions.
+    pub fn listed(&self, region: &str, item: &str) -> Option<&Listed> {
+        let of = |region: &str| self.listed.iter().find(|l| l.region == region && l.item == item);
+        of(region).or_else(|| of("*"))
+    }
+
+    /// What is listed of that kind in a region, or for all regions.
+    pub fn listed_of(&self, region: &str, kind: FeeKind) -> impl Iterator<Item = &Listed> {
+        self.listed.iter().filter(move |l| l.kind == kind && (l.region == region || l.region == "*"))
     }
 
     /// The names of the regions for which `has` holds.

@@ -2,17 +2,17 @@
 
 use perbuck_core::bill::LineGroup;
 use perbuck_core::study::{Node, SnapshotRule, Volume};
-use perbuck_core::units::unit_price_text;
+use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use crate::bill::{Desk, Draft, way_out};
-use crate::snapshot::{Origin, Provisioned, VolumePrice};
+use crate::snapshot::{Origin, Provisioned, Tier, VolumePrice};
 
 /// The AWS Pricing Calculator's daily rule: increments of a month, GB of each, and half of the month that each is kept.
 const INCREMENTS: u32 = 30;
 const INCREMENT_GB: u32 = 3;
 
 /// IOPS or throughput of a volume, as far as both are billed alike.
-struct Performance {
+struct Performance<'p> {
     /// What the study's key is called.
     key: &'static str,
     /// The word in the bill.
@@ -20,6 +20,10 @@ struct Performance {
     unit: &'static str,
     asked: Option<u32>,
     price: Option<Provisioned>,
+    /// Prices above some number of them.
+    tiers: &'p [Tier],
+    /// The most that can be bought, where the list says so.
+    most: Option<u32>,
 }
 
 impl Desk<'_> {
@@ -49,18 +53,34 @@ impl Desk<'_> {
             group: LineGroup::Volume,
             item: &node.role,
             sku: volume.kind.clone(),
-            formula: format!("{} × {} {unit} × {}", node.count, volume.size_gb, unit_price_text(usd)),
+            formula: format!("{} × {} {unit} × {}", pieces(node, volume), volume.size_gb, unit_price_text(usd)),
             unit_price: usd,
             unit: format!("{unit}-month"),
-            units: i128::from(node.count) * i128::from(volume.size_gb),
+            units: number(node, volume) * i128::from(volume.size_gb),
             priced: node.priced,
             price_date: origin.date.clone(),
             source: origin.text(),
+            processors: None,
         });
-        let iops = Performance { key: "iops", word: "IOPS", unit: "IOPS", asked: volume.iops, price: price.iops };
+        let iops = Performance {
+            key: "iops",
+            word: "IOPS",
+            unit: "IOPS",
+            asked: volume.iops,
+            price: price.iops,
+            tiers: &price.iops_tiers,
+            most: price.limits.iops_max,
+        };
         let asked = volume.throughput_mib_s;
-        let throughput =
-            Performance { key: "throughput_mib_s", word: "throughput", unit: "MiB/s", asked, price: price.throughput };
+        let throughput = Performance {
+            key: "throughput_mib_s",
+            word: "throughput",
+            unit: "MiB/s",
+            asked,
+            price: price.throughput,
+            tiers: &[],
+            most: price.limits.mib_s_max,
+        };
         for performance in [iops, throughput] {
             if let Some(problem) = refusal(volume, &performance, price) {
                 if node.priced {
@@ -77,22 +97,41 @@ impl Desk<'_> {
     }
 
     /// What is bought above the included figure; zero is shown too, as the study asked for it.
-    fn performance(&mut self, node: &Node, volume: &Volume, what: &Performance, asked: u32, price: Provisioned, origin: &Origin) {
-        let above = asked.saturating_sub(price.included);
-        let beyond = if price.included > 0 { format!(" above {}", price.included) } else { String::new() };
-        self.push(Draft {
-            study_line: volume.line,
-            group: LineGroup::Volume,
-            item: &node.role,
-            sku: format!("{} {}", volume.kind, what.word),
-            formula: format!("{} × {above} {}{beyond} × {}", node.count, what.unit, unit_price_text(price.usd_per_month)),
-            unit_price: price.usd_per_month,
-            unit: format!("{}-month", what.unit),
-            units: i128::from(node.count) * i128::from(above),
-            priced: node.priced,
-            price_date: origin.date.clone(),
-            source: origin.text(),
-        });
+    fn performance(
+        &mut self,
+        node: &Node,
+        volume: &Volume,
+        what: &Performance<'_>,
+        asked: u32,
+        price: Provisioned,
+        origin: &Origin,
+    ) {
+        // The first tier begins above what is included; the price list gives the others by the number where they begin.
+        let first = (price.included, price.usd_per_month);
+        let further = what.tiers.iter().map(|t| (u32::try_from(t.above).unwrap_or(u32::MAX), t.usd));
+        let tiers: Vec<(u32, MicroUsd)> = std::iter::once(first).chain(further).collect();
+        for (i, (start, usd)) in tiers.iter().enumerate() {
+            let end = tiers.get(i + 1).map_or(u32::MAX, |next| next.0);
+            let above = asked.min(end).saturating_sub(*start);
+            if above == 0 && i > 0 {
+                continue;
+            }
+            let beyond = if *start > 0 { format!(" above {start}") } else { String::new() };
+            self.push(Draft {
+                study_line: volume.line,
+                group: LineGroup::Volume,
+                item: &node.role,
+                sku: format!("{} {}", volume.kind, what.word),
+                formula: format!("{} × {above} {}{beyond} × {}", pieces(node, volume), what.unit, unit_price_text(*usd)),
+                unit_price: *usd,
+                unit: format!("{}-month", what.unit),
+                units: number(node, volume) * i128::from(above),
+                priced: node.priced,
+                price_date: origin.date.clone(),
+                source: origin.text(),
+                processors: None,
+            });
+        }
     }
 
     fn volume_snapshots(&mut self, node: &Node, volume: &Volume, quantity: &str) {
@@ -114,10 +153,18 @@ impl Desk<'_> {
         let usd = unit_price_text(price.usd_per_gb_month);
         let (formula, gb) = match self.rule {
             SnapshotRule::AwsCalculator => (
-                format!("{} × ({quantity} × {usd} + {INCREMENTS} × {INCREMENT_GB} {unit} × {usd} × ½)", node.count),
+                format!("{} × ({quantity} × {usd} + {INCREMENTS} × {INCREMENT_GB} {unit} × {usd} × ½)", pieces(node, volume)),
                 // 30 × 3 is even, so that half of it is a whole number and the amount stays exact.
                 i128::from(volume.size_gb) + i128::from(INCREMENTS * INCREMENT_GB / 2),
             ),
+            SnapshotRule::Steady => {
+                let change = volume.daily_change_gb;
+                let count = pieces(node, volume);
+                (
+                    format!("{count} × ({quantity} + {INCREMENTS} × {change} {unit}) × {usd}"),
+                    i128::from(volume.size_gb) + i128::from(INCREMENTS) * i128::from(change),
+                )
+            }
         };
         self.push(Draft {
             study_line: volume.line,
@@ -127,16 +174,27 @@ impl Desk<'_> {
             formula,
             unit_price: price.usd_per_gb_month,
             unit: format!("{unit}-month"),
-            units: i128::from(node.count) * gb,
+            units: number(node, volume) * gb,
             priced: node.priced,
             price_date: price.origin.date.clone(),
             source: price.origin.text(),
+            processors: None,
         });
     }
 }
 
+/// How many volumes of a kind there are.
+fn number(node: &Node, volume: &Volume) -> i128 {
+    i128::from(node.count) * i128::from(volume.count)
+}
+
+/// The same in a formula: machines, and volumes of each where there are several.
+fn pieces(node: &Node, volume: &Volume) -> String {
+    if volume.count == 1 { node.count.to_string() } else { format!("{} × {}", node.count, volume.count) }
+}
+
 /// Message and way out where this kind of volume does not sell what the study asks for.
-fn refusal(volume: &Volume, what: &Performance, price: &VolumePrice) -> Option<(String, String)> {
+fn refusal(volume: &Volume, what: &Performance<'_>, price: &VolumePrice) -> Option<(String, String)> {
     let (kind, key, word) = (&volume.kind, what.key, what.word);
     match (what.asked, what.price) {
         (Some(_), None) => {
@@ -147,6 +205,11 @@ fn refusal(volume: &Volume, what: &Performance, price: &VolumePrice) -> Option<(
         (None, Some(Provisioned { included: 0, .. })) => {
             let help = format!("add `{key} = …`: this kind includes none and bills what is asked for");
             Some((format!("`{kind}` needs `{key}`"), help))
+        }
+        (Some(asked), Some(_)) if what.most.is_some_and(|most| asked > most) => {
+            let most = what.most.unwrap_or_default();
+            let help = format!("ask for at most {most}, or take a kind that has more");
+            Some((format!("`{key}` of `{kind}` is {asked}, and {most} is the most that can be bought"), help))
         }
         (Some(asked), Some(Provisioned { priced_up_to: Some(top), .. })) if asked > top => {
             let help = format!("ask for at most {top}, or take a price snapshot of your own with the further tiers");

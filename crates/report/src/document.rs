@@ -1,9 +1,17 @@
 //! What a report is made of: blocks of preformatted text and the numbers of figures. Nothing here decides anything.
 
+mod plots;
+
+use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use plots::{
+    Axis, AxisScale, Bar, BarPanel, Fall, FallPanel, Guide, HeatGroup, HeatPanel, HeatRow, LinePanel, Mark, MarkShape, Panels,
+    Point, RatioPanel, RatioRow, Scale, Series, Stack, StackPanel, TimeLine, TimePanel, XyPanel, XyPoint, XySeries,
+};
+
 /// A whole report, ready to be laid out. No text in it holds control characters or marks of writing direction.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReportModel {
     /// The study's question, or its name.
     pub title: String,
@@ -23,10 +31,13 @@ pub struct ReportModel {
     pub sections: Vec<Section>,
     /// The comparison as JSON on one line.
     pub data: String,
+    /// What the report was made from, as JSON that [`crate::evidence`] reads; empty where it is not embedded.
+    #[serde(skip)]
+    pub evidence: String,
 }
 
 /// The answer to the question for one workload and contender.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// One sentence.
     pub text: String,
@@ -35,7 +46,7 @@ pub struct Answer {
 }
 
 /// The colour and sign of something judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tone {
     /// Nothing is judged.
@@ -52,7 +63,7 @@ pub enum Tone {
 }
 
 /// One verdict at a glance.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Card {
     /// The workload.
     pub workload: String,
@@ -75,7 +86,7 @@ pub struct Card {
 }
 
 /// A ratio with its interval and the margin around 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Strip {
     /// The ratio.
     pub value: f64,
@@ -88,7 +99,7 @@ pub struct Strip {
 }
 
 /// A headed part of the report.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Section {
     /// Where links point to.
     pub id: &'static str,
@@ -99,7 +110,7 @@ pub struct Section {
 }
 
 /// A piece of a section.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "block", content = "content", rename_all = "kebab-case")]
 pub enum Block {
     /// A heading below the section's.
@@ -119,7 +130,7 @@ pub enum Block {
 }
 
 /// A table.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Table {
     /// What it shows.
     pub caption: String,
@@ -130,7 +141,7 @@ pub struct Table {
 }
 
 /// A column.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Column {
     /// Its heading.
     pub head: String,
@@ -139,7 +150,7 @@ pub struct Column {
 }
 
 /// A row.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// What sort of row it is.
     pub kind: RowKind,
@@ -148,7 +159,7 @@ pub struct Row {
 }
 
 /// What sort of row it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
     /// A row like the others.
@@ -163,7 +174,7 @@ pub enum RowKind {
 }
 
 /// A cell.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct Cell {
     /// The value.
     pub text: String,
@@ -174,10 +185,12 @@ pub struct Cell {
 }
 
 /// A figure, its description and the table behind it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
-    /// Its number, from 1.
+    /// Its number, from 1, in the order of the report.
     pub number: usize,
+    /// Where links point to; it stays the same when other figures come or go.
+    pub id: &'static str,
     /// What it shows.
     pub title: String,
     /// How to read it.
@@ -190,147 +203,11 @@ pub struct Figure {
     pub table: Table,
 }
 
-/// The numbers of a figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "kind", content = "panels", rename_all = "kebab-case")]
-pub enum Panels {
-    /// Lines over connections or offered rates.
-    Lines(Vec<LinePanel>),
-    /// Lines over time.
-    Times(Vec<TimePanel>),
-    /// Bars with whiskers.
-    Bars(Vec<BarPanel>),
-    /// Stacked bars.
-    Stacks(Vec<StackPanel>),
-}
-
-/// One drawing of lines.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct LinePanel {
-    /// Its heading.
-    pub title: String,
-    /// The vertical axis.
-    pub axis: String,
-    /// How values lie on it.
-    pub scale: Scale,
-    /// The horizontal axis: what the levels count.
-    pub along: String,
-    /// The same where levels stand at equal steps.
-    pub along_even: String,
-    /// All measured levels, ascending: connections, or transactions offered per second.
-    pub levels: Vec<u32>,
-    /// One line per contender; the position decides colour and marker.
-    pub series: Vec<Series>,
-}
-
-/// How values lie on an axis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scale {
-    /// Evenly, from 0.
-    Linear,
-    /// Times in nanoseconds on a logarithmic scale.
-    LogTime,
-}
-
-/// One line.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Series {
-    /// Position of the contender in the study.
-    pub slot: usize,
-    /// Its name.
-    pub name: String,
-    /// Its points, ascending.
-    pub points: Vec<Point>,
-}
-
-/// One measured point.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Point {
-    /// Connections, or transactions offered per second.
-    pub level: u32,
-    /// All trials.
-    pub values: Vec<f64>,
-    /// What stands for them: their mean, or the percentile of all of them together.
-    pub value: f64,
-    /// Interval of the mean.
-    pub interval: Option<(f64, f64)>,
-    /// Whether the true value may be higher.
-    pub at_least: bool,
-}
-
-/// One drawing of lines over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TimePanel {
-    /// Its heading.
-    pub title: String,
-    /// The vertical axis.
-    pub axis: String,
-    /// The end of the horizontal axis, in seconds.
-    pub seconds: f64,
-    /// One line per contender.
-    pub lines: Vec<TimeLine>,
-}
-
-/// One line over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TimeLine {
-    /// Position of the contender in the study.
-    pub slot: usize,
-    /// Its name.
-    pub name: String,
-    /// Which trial it is.
-    pub trial: String,
-    /// Seconds and values, ascending in time.
-    pub points: Vec<(f64, f64)>,
-}
-
-/// One drawing of bars.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct BarPanel {
-    /// Its heading.
-    pub title: String,
-    /// The horizontal axis.
-    pub axis: String,
-    /// Headed groups of bars.
-    pub groups: Vec<(String, Vec<Bar>)>,
-}
-
-/// One bar.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Bar {
-    /// Position of the contender in the study.
-    pub slot: usize,
-    /// Its name.
-    pub name: String,
-    /// Its length.
-    pub value: f64,
-    /// The whisker.
-    pub interval: Option<(f64, f64)>,
-    /// What is written beside it.
-    pub label: String,
-}
-
-/// One drawing of stacked bars.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StackPanel {
-    /// Its heading.
-    pub title: String,
-    /// The horizontal axis.
-    pub axis: String,
-    /// One stack per contender.
-    pub stacks: Vec<Stack>,
-}
-
-/// One stack.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Stack {
-    /// The contender.
-    pub name: String,
-    /// Value and text of each part, in the order of the legend.
-    pub parts: Vec<(f64, String)>,
-    /// The sum, as written beside it.
-    pub label: String,
+impl Figure {
+    /// What it shows as a sentence: with a full stop, unless it is a question.
+    pub(crate) fn headline(&self) -> String {
+        if self.title.ends_with('?') { self.title.clone() } else { format!("{}.", self.title) }
+    }
 }
 
 impl Cell {

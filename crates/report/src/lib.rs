@@ -7,13 +7,17 @@
 //! Read in this order: [`document`] (what a report is made of), `build` (words and numbers), then a renderer.
 
 mod build;
+pub mod difference;
 pub mod document;
 mod escape;
+pub mod evidence;
 pub mod html;
 pub mod markdown;
 mod number;
+mod sheet;
 mod svg;
 pub mod text;
 
-pub use build::model;
+pub use build::{model, replay};
 pub use document::ReportModel;
+pub use svg::files as drawings;

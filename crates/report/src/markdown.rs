@@ -1,11 +1,13 @@
 //! The report as Markdown: CommonMark with GitHub's tables, the same words as the page.
 
-use std::fmt::Write as _;
-
 use crate::document::{Block, Cell, Figure, ReportModel, RowKind, Table, Tone};
 use crate::escape::{markdown, markdown_line};
+use crate::svg;
 
-/// Renders a report as Markdown.
+/// The folder beside the Markdown that holds the drawings.
+pub const FIGURES: &str = "figures";
+
+/// Renders a report as Markdown, which shows the [`crate::drawings`] from the folder [`FIGURES`].
 pub fn render(report: &ReportModel) -> String {
     let mut out = String::new();
     line(&mut out, &format!("# {}", markdown(&report.title)));
@@ -31,10 +33,6 @@ pub fn render(report: &ReportModel) -> String {
         line(&mut out, &format!("## {}", markdown(&section.title)));
         section.blocks.iter().for_each(|b| block(&mut out, b));
     }
-    line(&mut out, "## Machine data");
-    line(&mut out, "The whole comparison as JSON.");
-    // One line of JSON starts with a brace, so it can never close the fence.
-    let _ = writeln!(out, "```json\n{}\n```", report.data);
     out
 }
 
@@ -78,10 +76,14 @@ fn block(out: &mut String, block_: &Block) {
     }
 }
 
-/// A drawing cannot be part of Markdown; its numbers can.
+/// The drawings are files of their own, in [`FIGURES`].
 fn figure(out: &mut String, f: &Figure) {
-    line(out, &format!("**Figure {}. {}.** {}", f.number, markdown(&f.title), markdown(&f.caption)));
-    line(out, "<details><summary>Data of the figure (the drawing is in the HTML report)</summary>");
+    line(out, &format!("**Figure {}. {}** {}", f.number, markdown(&f.headline()), markdown(&f.caption)));
+    for (i, (title, _)) in svg::panels(f).into_iter().enumerate() {
+        let text = markdown(&format!("Figure {}: {title}", f.number)).replace(['[', ']'], " ");
+        line(out, &format!("![{text}]({FIGURES}/{})", svg::file_name(f, i)));
+    }
+    line(out, "<details><summary>Data of the figure</summary>");
     rows(out, &f.table);
     line(out, "</details>");
 }

@@ -4,11 +4,12 @@
 
 mod table;
 
+use perbuck_core::audit::Audit;
 use perbuck_core::bill::Bill;
-use perbuck_core::compare::Comparison;
+use perbuck_core::compare::{Comparison, Regression};
 use perbuck_core::study::Study;
 
-use crate::build::{Context, answers, bill_blocks, verdict_blocks};
+use crate::build::{Context, answers, audit_blocks, bill_blocks, regression_blocks, verdict_blocks};
 use crate::document::{Answer, Block, ReportModel};
 use crate::escape::{clean, terminal, width};
 
@@ -33,8 +34,13 @@ pub fn render(report: &ReportModel) -> String {
     }
     out.push('\n');
     for section in &report.sections {
-        heading(&mut out, &section.title, '─');
-        blocks(&mut out, &section.blocks);
+        let mut inner = String::new();
+        blocks(&mut inner, &section.blocks);
+        // A section of figures alone has nothing for a terminal.
+        if !inner.is_empty() {
+            heading(&mut out, &section.title, '─');
+            out.push_str(&inner);
+        }
     }
     finish(&out)
 }
@@ -46,17 +52,39 @@ pub fn bills(study: &Study, bills: &[Bill]) -> String {
     finish(&out)
 }
 
+/// What an audit found, for `perbuck audit`.
+pub fn audit(found: &Audit) -> String {
+    let mut out = String::new();
+    blocks(&mut out, &audit_blocks(found));
+    finish(&out)
+}
+
+/// A new results folder beside an old one, for `perbuck compare --baseline`.
+pub fn regression(found: &Regression) -> String {
+    let mut out = String::new();
+    blocks(&mut out, &regression_blocks(found));
+    finish(&out)
+}
+
 /// Answers and verdicts, for `perbuck compare`.
 pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
     let all = Context::new(study, comparison, &[]);
     let mut out = String::new();
-    if comparison.found < comparison.planned {
+    if comparison.found < comparison.planned && comparison.published.is_none() {
         let text = format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned);
         wrapped(&mut out, "! ", &text);
     }
+    if let Some(source) = &comparison.published {
+        let text = format!(
+            "Nothing was measured here: these are numbers that {} published. Of single figures no uncertainty can be stated, and \
+             no difference between them is decided.",
+            clean(source)
+        );
+        wrapped(&mut out, "! ", &text);
+    }
+    let what = if comparison.published.is_some() { "point" } else { "trial" };
     for remark in &comparison.remarks {
-        let text =
-            format!("{} ({}, the first is {})", remark.text, crate::number::counted(remark.trials, "trial"), remark.example);
+        let text = format!("{} ({}, the first is {})", remark.text, crate::number::counted(remark.trials, what), remark.example);
         wrapped(&mut out, "! ", &clean(&text));
     }
     if !out.is_empty() {

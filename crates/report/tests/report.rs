@@ -187,7 +187,7 @@ fn a_study_without_trials_or_prices_still_reports() {
     let priced = perbuck_core::compare::compare(&study, &[], &common::bills(), &[]).unwrap();
     let report = model(&study, &priced, &[]);
     assert!(report.warnings[0].contains("prices only"), "{:?}", report.warnings);
-    assert!(html::render(&report).contains("figure-1"));
+    assert!(html::render(&report).contains("figure-cost"));
     let bare = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
     let report = model(&study, &bare, &[]);
     for made in [html::render(&report), markdown::render(&report), text::render(&report)] {

@@ -1,8 +1,10 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
+mod family;
 pub mod params;
 pub mod sysbench;
 pub mod tpcc;
+pub mod ycsb;
 
 use std::collections::BTreeMap;
 
@@ -18,10 +20,12 @@ pub enum Plan {
     Sysbench(sysbench::Options),
     /// TPC-C.
     Tpcc(tpcc::Options),
+    /// YCSB's core workload.
+    Ycsb(ycsb::Options),
 }
 
 /// The kinds that a study may name.
-pub const KINDS: &[&str] = &["sysbench", "tpcc"];
+pub const KINDS: &[&str] = &["sysbench", "tpcc", "ycsb"];
 
 impl Plan {
     /// Checks the parameters of a workload of that kind.
@@ -33,6 +37,7 @@ impl Plan {
         let plan = match kind {
             "sysbench" => Self::Sysbench(sysbench::Options::read(&mut reader)),
             "tpcc" => Self::Tpcc(tpcc::Options::read(&mut reader)),
+            "ycsb" => Self::Ycsb(ycsb::Options::read(&mut reader)),
             other => {
                 let help = match perbuck_core::problem::nearest(other, KINDS.iter().copied()) {
                     Some(near) => format!("did you mean \"{near}\"?"),
@@ -49,13 +54,16 @@ impl Plan {
     /// The figure that this workload is compared by unless the study says otherwise.
     pub fn default_metric(&self) -> Metric {
         match self {
-            Self::Sysbench(_) => Metric::Tps,
+            Self::Sysbench(_) | Self::Ycsb(_) => Metric::Tps,
             Self::Tpcc(_) => Metric::Tpmc,
         }
     }
 
     /// Why one database cannot serve this workload and `other` in turn, if it cannot: a clause behind "because".
     pub fn conflict(&self, other: &Self) -> Option<String> {
+        if let (Self::Ycsb(one), Self::Ycsb(two)) = (self, other) {
+            return one.conflict(two);
+        }
         let (Self::Sysbench(one), Self::Sysbench(two)) = (self, other) else { return None };
         if one.data_parameters() != two.data_parameters() {
             return Some(format!("{} and {} do not begin with the same tables", one.script.name(), two.script.name()));
@@ -66,8 +74,15 @@ impl Plan {
 
     /// What a database of that dialect does not have: what is wrong, and the way out.
     pub fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
+        if dialect == Dialect::Tikv && !matches!(self, Self::Ycsb(_)) {
+            let message = "TiKV holds keys and values, and this workload speaks SQL";
+            return Some((
+                message.to_owned(),
+                "drive TiDB in front of it by a tidb:// target, or use kind = \"ycsb\"".to_owned(),
+            ));
+        }
         match self {
-            Self::Sysbench(_) => None,
+            Self::Sysbench(_) | Self::Ycsb(_) => None,
             Self::Tpcc(o) => o.refusal(dialect),
         }
     }
@@ -76,7 +91,7 @@ impl Plan {
     pub fn paced_by(&self) -> Option<&'static str> {
         match self {
             Self::Tpcc(o) if o.wait => Some("wait"),
-            Self::Sysbench(_) | Self::Tpcc(_) => None,
+            Self::Sysbench(_) | Self::Tpcc(_) | Self::Ycsb(_) => None,
         }
     }
 
@@ -84,7 +99,7 @@ impl Plan {
     pub fn connections_max(&self) -> Option<(u32, &'static str)> {
         match self {
             Self::Sysbench(o) if o.script == sysbench::Script::BulkInsert => Some((o.threads, "threads")),
-            Self::Sysbench(_) | Self::Tpcc(_) => None,
+            Self::Sysbench(_) | Self::Tpcc(_) | Self::Ycsb(_) => None,
         }
     }
 
@@ -93,16 +108,18 @@ impl Plan {
         match self {
             Self::Sysbench(o) => o.parameters(),
             Self::Tpcc(o) => o.parameters(),
+            Self::Ycsb(o) => o.parameters(),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
-        let value = |v: &str| Located { value: Scalar::Text(v.to_owned()), line: 1 };
+    pub(crate) fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
+        let scalar = |v: &str| v.parse().map_or_else(|_| Scalar::Text(v.to_owned()), Scalar::Int);
+        let value = |v: &str| Located { value: scalar(v), line: 1 };
         let parameters = words.iter().map(|(k, v)| ((*k).to_owned(), value(v))).collect();
         Plan::read(kind, &parameters).unwrap()
     }

@@ -17,15 +17,17 @@ use self::terms::Terms;
 use crate::args::CapacityArguments;
 use crate::commands::{TRIAL_STOPS, prepare, print, print_json, run, stop_on_signal};
 use crate::error::{CliError, Exit};
+use crate::globals::{self, Globals};
 use crate::inputs::{self, Inputs};
 use crate::progress::{Progress, second_text};
+use crate::servers::Servers;
 use crate::stage::{self, Stage};
 use crate::store::{CAPACITY_FOLDER, Store};
 use crate::trial::{self, Context, Task};
 
 /// Searches for every chosen contender and workload, and says what was found.
 pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
-    let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
+    let inputs = inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref())?;
     let terms = Terms::new(arguments, &inputs.study)?;
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, arguments)?;
@@ -65,7 +67,8 @@ fn chosen(mut inputs: Inputs, arguments: &CapacityArguments) -> Result<Inputs, C
     let help = "add `target = \"…\"` to it; without one it can only be priced";
     let (mut kept, mut targets) = (Vec::new(), Vec::new());
     for (contender, target) in inputs.study.contenders.into_iter().zip(inputs.targets) {
-        if !wanted(&arguments.contender, &contender.name) {
+        // A control repeats a contender to see the noise of trials; a search has none to compare.
+        if !wanted(&arguments.contender, &contender.name) || contender.control_of.is_some() {
             continue;
         }
         if target.is_some() {
@@ -115,31 +118,24 @@ fn search(
             progress.line(&format!("{}: {trials} on disk; {rest}", hunt.title()));
         }
     }
-    if !missing {
+    if !missing && !globals::left_behind(store.root()) {
         return Ok(());
     }
     let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
-    let stages = stage::build(inputs, ask_password)?;
+    // Before the stages, so that it goes after them.
+    let servers = Servers::start(&inputs.study, stop, &mut progress)?;
+    let stages = stage::build(inputs, &servers, ask_password)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
-    let mut session = Session { inputs, context, terms, stages: &stages, stop, progress, run: store.id()? };
-    for contenders in hunts.chunks_mut(inputs.study.contenders.len()) {
-        let mut over = false;
-        while !over {
-            over = true;
-            for hunt in contenders.iter_mut() {
-                match hunt.wanted()? {
-                    Some(probe) => {
-                        session.probe(hunt, probe)?;
-                        over = false;
-                    }
-                    None => session.end(hunt)?,
-                }
-            }
-        }
+    let globals = Globals::begin(&inputs.study, &stages, store.root(), &mut progress)?;
+    let mut session = Session { inputs, context, terms, stages: &stages, globals, stop, progress, run: store.id()? };
+    let searched = session.search(hunts);
+    let back = session.globals.end(&mut session.progress);
+    if let (Err(_), Err(second)) = (&searched, &back) {
+        session.progress.line(&format!("perbuck: {second}"));
     }
-    Ok(())
+    searched.and(back)
 }
 
 /// A command in progress.
@@ -148,6 +144,7 @@ struct Session<'a> {
     context: Context<'a>,
     terms: &'a Terms,
     stages: &'a [Box<dyn Stage>],
+    globals: Globals<'a>,
     stop: &'a StopToken,
     progress: Progress,
     /// Tells this results folder from every other one.
@@ -155,6 +152,26 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Runs what the searches ask for, the contenders of one workload in turn.
+    fn search(&mut self, hunts: &mut [Hunt<'_>]) -> Result<(), CliError> {
+        for contenders in hunts.chunks_mut(self.inputs.study.contenders.len()) {
+            let mut over = false;
+            while !over {
+                over = true;
+                for hunt in contenders.iter_mut() {
+                    match hunt.wanted()? {
+                        Some(probe) => {
+                            self.probe(hunt, probe)?;
+                            over = false;
+                        }
+                        None => self.end(hunt)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Runs one trial of a search.
     fn probe(&mut self, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), CliError> {
         let stage = self.stages[hunt.stage].as_ref();
@@ -163,11 +180,13 @@ impl Session<'_> {
             self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
         }
         if !std::mem::replace(&mut hunt.prepared, true) {
+            self.globals.release(&hunt.contender)?;
             prepare::ensure(stage, None, self.stop, &mut self.progress)?;
         }
         // The data of a block are those of one search; contenders that share tables share it.
         let block = format!("{}/capacity {}", self.run, self.terms.folder(&hunt.rule, self.context.fingerprint));
-        let data = run::reset(stage, &block, self.stop, &mut self.progress)?;
+        let own_settings = &mut || self.globals.release(&hunt.contender);
+        let data = run::reset(stage, &block, own_settings, self.stop, &mut self.progress)?;
         let rows_before = match hunt.rows.take().filter(|_| data != run::RELOADED) {
             Some(rows) => rows,
             None => stage.rows()?,
@@ -181,10 +200,14 @@ impl Session<'_> {
         let rate = thousands(u64::from(probe.rate_per_s));
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
         let progress = &mut self.progress;
+        if let Some(line) = self.globals.hold(&hunt.contender)? {
+            progress.line(&line);
+        }
         progress.passing(&head);
         let record = trial::run(&self.context, task, self.stop, &mut |interval| {
             progress.passing(&format!("{head} · {}", second_text(interval)));
         })?;
+        self.globals.held(&hunt.contender)?;
         let seen = hunt.take(&record, probe)?;
         run::settled(stage, &block)?;
         self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
@@ -197,6 +220,7 @@ impl Session<'_> {
         if hunt.written() {
             return Ok(());
         }
+        self.globals.release(&hunt.contender)?;
         prepare::check(self.stages[hunt.stage].as_ref(), &mut self.progress)?;
         // Somebody may have asked to stop while the checks ran.
         if self.stop.requested() {

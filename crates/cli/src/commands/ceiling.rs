@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::units::thousands;
+use perbuck_core::units::{Seed, thousands};
 use perbuck_load::driver::Driver;
 use perbuck_load::executor::{TrialOutcome, TrialSpec, Unobserved, run_trial};
 use perbuck_load::sim::SimDriver;
 use perbuck_load::stop::StopToken;
-use perbuck_workloads::{Plan, sysbench};
+use perbuck_workloads::{Plan, sysbench, ycsb};
 
 use crate::commands::print;
 use crate::error::{CliError, Exit};
@@ -25,8 +25,8 @@ pub(crate) fn run(inputs: &Inputs, stop: &StopToken) -> Result<(), CliError> {
     let mut progress = Progress::new();
     for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
         for (connections, rate_per_s) in inputs.study.sweep.points() {
-            let key =
-                TrialKey { contender: "sim".to_owned(), workload: workload.name.clone(), connections, rate_per_s, trial: 1 };
+            let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
+            let key = TrialKey { contender, workload: workload_name, connections, rate_per_s, deployment: None, trial: 1 };
             progress.passing(&format!("{}: {connections} connections", workload.name));
             let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
             let offered = if inputs.study.sweep.is_open() {
@@ -49,9 +49,17 @@ fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Resu
             let workload = Arc::new(sysbench::Sysbench::new(options, driver.dialect()));
             run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| CliError::trial("the simulated driver", &e))
         }
-        Plan::Tpcc(_) => {
+        Plan::Ycsb(options) if !options.dataintegrity && !options.grows() => {
+            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), driver.dialect(), Seed(0)));
+            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| CliError::trial("the simulated driver", &e))
+        }
+        Plan::Tpcc(_) | Plan::Ycsb(_) => {
             let message = format!("workload `{name}` reads values, and the simulated driver returns none");
-            Err(CliError::new(Exit::Usage, message, "measure the ceiling with a workload of kind \"sysbench\""))
+            Err(CliError::new(
+                Exit::Usage,
+                message,
+                "measure the ceiling with a workload of kind \"sysbench\", or \"ycsb\" without inserts and `dataintegrity`",
+            ))
         }
     }
 }

@@ -22,21 +22,34 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
         return print_json(&Vec::<()>::new());
     }
     let study = &inputs.study;
+    if let Some(published) = &study.published {
+        let rows = published.rows.len();
+        let (figures, claims) = (study.audit.figures.len(), study.audit.claims.len());
+        let path = path.display();
+        return print(&format!(
+            "{path}: no problem found\n{rows} published points, {figures} printed figures and {claims} claims; `perbuck audit` checks \
+             the formulas\n"
+        ));
+    }
     let trials = study.plan().len();
-    let each = study.sweep.warmup_ns + study.sweep.duration_ns;
+    let each = study.sweep.cooldown_ns + study.sweep.warmup_ns + study.sweep.duration_ns;
     let mut out = format!("{}: no problem found\n", path.display());
     out += &format!(
-        "{} contenders × {} workloads × {} points × {} trials = {trials} trials of {}, {} in all\n",
+        "{} contenders × {} workloads × {} points × {}{} trials = {trials} trials of {}, {} in all\n",
         study.contenders.len(),
         study.workloads.len(),
         study.sweep.points().len(),
+        if study.sweep.deployments > 1 { format!("{} deployments × ", study.sweep.deployments) } else { String::new() },
         study.sweep.trials,
         duration_text(each),
         duration_text(each.saturating_mul(trials as u64)),
     );
     for (contender, target) in study.contenders.iter().zip(&inputs.targets) {
-        let target =
-            target.as_ref().map_or_else(|| "priced only, no target".to_owned(), perbuck_drivers::target::Target::address);
+        let target = match (target, &contender.server) {
+            (Some(target), _) => target.address(),
+            (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
+            (None, None) => "priced only, no target".to_owned(),
+        };
         out += &format!("  {}: {target}\n", contender.name);
     }
     print(&out)

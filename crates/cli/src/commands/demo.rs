@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
     let inputs = inputs::check("the demo's study", text, None).map_err(|p| CliError::problems(&p))?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     say("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
-    let done = run::study(&inputs, &folder, false, &stop);
+    let done = run::study(&inputs, &folder, None, false, &stop);
     // The databases are a few hundred megabytes and of no use after the demo; the records stay.
     fs::remove_dir_all(&databases).map_err(|e| CliError::file("remove", &databases, &e))?;
     let root = done?;

@@ -1,15 +1,23 @@
 //! The commands, one file each; every one returns its error instead of exiting.
 
+pub(crate) mod audit;
 pub(crate) mod capacity;
 pub(crate) mod ceiling;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod demo;
+mod dropin;
 pub(crate) mod prepare;
 pub(crate) mod price;
+pub(crate) mod prices;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod sysbench;
+pub(crate) mod tpcc;
+pub(crate) mod verify;
+pub(crate) mod ycsb;
 
 use std::io::{ErrorKind, Write, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +60,11 @@ pub(crate) const TRIAL_STOPS: &str = "stopping; this trial is thrown away";
 
 /// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort. `doing` says what the first one does.
 pub(crate) fn stop_on_signal(doing: &'static str) -> Result<StopToken, CliError> {
-    let stop = StopToken::default();
+    stop_by_signal(StopToken::default(), doing)
+}
+
+/// The same by a token that says what becomes of what was measured.
+pub(crate) fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken, CliError> {
     let raised = stop.clone();
     let handler = move || {
         say(&format!("\nperbuck: {doing}. Once more aborts."));

@@ -12,18 +12,33 @@ use crate::data::DataState;
 use crate::error::{CliError, Exit};
 use crate::inputs;
 use crate::progress::{Progress, clock_text};
+use crate::servers::Servers;
 use crate::stage::{self, Stage};
+use crate::tiflash;
+
+pub(crate) mod files;
 
 /// Loads what a study needs and checks it.
 pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), CliError> {
-    let inputs = inputs::read(&arguments.study, None)?;
+    let inputs = inputs::read_to_measure(&arguments.study, None)?;
+    if arguments.files.output_type.is_some() {
+        return files::run(&inputs, &arguments.files);
+    }
+    if let Some(contender) = inputs.study.contenders.iter().find(|c| c.server.is_some()) {
+        let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
+        return Err(CliError::new(Exit::Usage, message, "`perbuck run STUDY` loads the data of such a server itself"));
+    }
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let mut progress = Progress::new();
-    for stage in stage::build(&inputs, arguments.password.ask_password)? {
+    for stage in stage::build(&inputs, &Servers::none(), arguments.password.ask_password)? {
         if arguments.check {
             if stage.state()? == DataState::Unfinished {
                 let message = format!("{}: the load of {} has not ended", stage.title(), stage.address());
-                return Err(CliError::new(Exit::Failed, message, "`perbuck prepare STUDY` loads the data anew"));
+                return Err(CliError::new(
+                    Exit::Failed,
+                    message,
+                    "`perbuck prepare STUDY` goes on with it, or begins anew where it cannot",
+                ));
             }
             check(stage.as_ref(), &mut progress)?;
         } else if arguments.force {
@@ -63,18 +78,32 @@ pub(crate) fn ensure(
     stop: &StopToken,
     progress: &mut Progress,
 ) -> Result<Ensured, CliError> {
+    tiflash::possible(stage)?;
     match stage.state()? {
-        DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint() => Ok(Ensured::Kept),
+        DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint() => {
+            tiflash::ready(stage, stop, progress)?;
+            Ok(Ensured::Kept)
+        }
         DataState::Ours { .. } => {
             let message = format!("{}: {} holds data of other parameters or another seed", stage.title(), stage.address());
             let help = "`perbuck prepare --force STUDY` loads them anew, or give the workload its own `database`";
             Err(CliError::new(Exit::Refused, message, help))
         }
-        DataState::Absent | DataState::Unfinished => {
+        DataState::Unfinished => {
+            match stage.unfinished()? {
+                Some(rows) => go_on(stage, rows, sessions, stop, progress)?,
+                None => load(stage, sessions, stop, progress)?,
+            }
+            Ok(Ensured::Loaded)
+        }
+        DataState::Absent => {
             load(stage, sessions, stop, progress)?;
             Ok(Ensured::Loaded)
         }
-        DataState::Foreign { complete: true, .. } => Ok(Ensured::Foreign),
+        DataState::Foreign { complete: true, .. } => {
+            tiflash::ready(stage, stop, progress)?;
+            Ok(Ensured::Foreign)
+        }
         DataState::Foreign { complete: false, found } => Err(foreign(stage, &found)),
     }
 }
@@ -108,13 +137,30 @@ fn foreign(stage: &dyn Stage, found: &str) -> CliError {
 /// # Errors
 /// A failed load or a condition that does not hold.
 pub(crate) fn load(stage: &dyn Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut Progress) -> Result<(), CliError> {
+    // Before anything is dropped: what cannot be had behind the load is not loaded for.
+    tiflash::possible(stage)?;
     let (mut last, began) = (LoadProgress::default(), Instant::now());
     stage.load(sessions, stop, &mut |p| {
         last = p;
         progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
     })?;
     progress.line(&format!("{}: loaded {} rows", stage.title(), thousands(last.rows)));
-    check(stage, progress)
+    check(stage, progress)?;
+    tiflash::ready(stage, stop, progress)
+}
+
+/// Goes on with a load that was cut off when so many rows were in, and checks the data.
+fn go_on(stage: &dyn Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, progress: &mut Progress) -> Result<(), CliError> {
+    progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title(), thousands(rows)));
+    let (mut last, began) = (LoadProgress::default(), Instant::now());
+    stage.resume(sessions, stop, &mut |p| {
+        last = p;
+        progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
+    })?;
+    let (all, now) = (thousands(last.rows), thousands(last.rows - last.rows_before));
+    progress.line(&format!("{}: loaded {all} rows, {now} of them now", stage.title()));
+    check(stage, progress)?;
+    tiflash::ready(stage, stop, progress)
 }
 
 /// How far a load is after that time.
@@ -128,11 +174,15 @@ pub(crate) fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
         );
     }
     let seconds = elapsed.as_secs_f64().max(0.001);
-    let (rows, rate) = (thousands(p.rows), thousands((p.rows as f64 / seconds) as u64));
-    let share = f64::from(p.parts) / f64::from(p.of);
-    // Too early for a guess as long as no part is done.
-    let left = if p.parts == 0 { String::new() } else { format!(", {} left", clock_text(elapsed.mul_f64(1.0 / share - 1.0))) };
-    format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", share * 100.0)
+    let (rows, rate) = (thousands(p.rows), thousands(((p.rows - p.rows_before) as f64 / seconds) as u64));
+    // What an earlier load did says nothing about the time that is left; and it is too early for a guess as long as this one
+    // has finished no part.
+    let (done, to_do) = (p.parts.saturating_sub(p.parts_before), p.of - p.parts_before);
+    let left = match done {
+        0 => String::new(),
+        _ => format!(", {} left", clock_text(elapsed.mul_f64(f64::from(to_do) / f64::from(done) - 1.0))),
+    };
+    format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", f64::from(p.parts) / f64::from(p.of) * 100.0)
 }
 
 /// Checks the data of a stage.
@@ -157,15 +207,20 @@ pub(crate) fn check(stage: &dyn Stage, progress: &mut Progress) -> Result<(), Cl
 }
 
 fn check_line(stage: &dyn Stage, result: &CheckResult) -> String {
+    format!("{}: {}", stage.title(), condition_text(result))
+}
+
+/// What became of a condition, with what was compared or the first offending rows.
+pub(crate) fn condition_text(result: &CheckResult) -> String {
     let CheckResult { name, what, compared, violations, applies } = result;
     if !applies {
-        format!("{}: {name} is not applicable: {what}: stated for fresh data, and transactions have run on these", stage.title())
+        format!("{name} is not applicable: {what}: stated for fresh data, and transactions have run on these")
     } else if result.holds() {
-        format!("{}: {name} holds: {what} ({} compared)", stage.title(), thousands(*compared))
+        format!("{name} holds: {what} ({} compared)", thousands(*compared))
     } else if *compared == 0 {
-        format!("{}: {name} BROKEN: {what}: there was nothing to compare", stage.title())
+        format!("{name} BROKEN: {what}: there was nothing to compare")
     } else {
-        format!("{}: {name} BROKEN: {what}: {}", stage.title(), violations.join("; "))
+        format!("{name} BROKEN: {what}: {}", violations.join("; "))
     }
 }
 
@@ -175,10 +230,19 @@ mod tests {
 
     #[test]
     fn a_load_says_how_fast_it_is_and_how_long_it_takes_yet() {
-        let at = |rows, parts, tables_finished| LoadProgress { rows, parts, of: 8, tables_finished, tables: 2 };
+        let at = |rows, parts, tables_finished| LoadProgress {
+            rows,
+            parts,
+            of: 8,
+            tables_finished,
+            tables: 2,
+            ..LoadProgress::default()
+        };
         let text = |p: LoadProgress, seconds| load_text(&p, Duration::from_secs(seconds));
         assert_eq!(text(at(50_000, 0, 0), 2), "loading 50,000 rows, 0 %, 25,000 rows/s");
         assert_eq!(text(at(1_000_000, 2, 0), 30), "loading 1,000,000 rows, 25 %, 33,333 rows/s, 1:30 min left");
+        let resumed = LoadProgress { rows_before: 700_000, parts_before: 4, ..at(1_000_000, 6, 0) };
+        assert_eq!(text(resumed, 30), "loading 1,000,000 rows, 75 %, 10,000 rows/s, 0:30 min left");
         assert_eq!(text(at(4_000_000, 8, 1), 60), "4,000,000 rows are in; indexing and counting, 1 of 2 tables done");
     }
 }

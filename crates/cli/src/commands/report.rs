@@ -1,7 +1,11 @@
 //! `perbuck report RESULTS`
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+
+use perbuck_report::{ReportModel, drawings, html, markdown};
 
 use crate::args::{BasisArguments, ReportArguments};
 use crate::commands::{print, print_json};
@@ -9,11 +13,14 @@ use crate::error::CliError;
 use crate::results::{self, Results};
 use crate::store;
 
+/// The name of the page.
+pub(crate) const PAGE: &str = "report.html";
+
 /// Writes the report of a results folder.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CliError> {
     let results = results::read(&arguments.results, &arguments.basis)?;
     if arguments.json {
-        return print_json(&perbuck_report::model(&results.study, &results.comparison, &results.records));
+        return print_json(&results.report()?);
     }
     let folder = arguments.output.as_deref().unwrap_or(&arguments.results);
     let [html, markdown] = write(&results, folder)?;
@@ -30,11 +37,50 @@ pub(crate) fn write_for(root: &Path) -> Result<PathBuf, CliError> {
     Ok(html)
 }
 
+/// Writes the report of results with what it was made from, as [`write_model`] does.
 fn write(results: &Results, folder: &Path) -> Result<[PathBuf; 2], CliError> {
-    let model = perbuck_report::model(&results.study, &results.comparison, &results.records);
     fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
-    let (html, markdown) = (folder.join("report.html"), folder.join("report.md"));
-    store::replace(&html, &perbuck_report::html::render(&model))?;
-    store::replace(&markdown, &perbuck_report::markdown::render(&model))?;
-    Ok([html, markdown])
+    let (model, mut evidence) = results.report_and_evidence(folder)?;
+    write_around(&model, folder, true, &mut |page| {
+        evidence.rewind()?;
+        io::copy(&mut evidence, page).map(drop)
+    })
+}
+
+/// Writes a report as `report.html` and `report.md` with its drawings; returns the paths of the first two.
+///
+/// # Errors
+/// A folder that cannot be written.
+pub(crate) fn write_model(model: &ReportModel, folder: &Path) -> Result<[PathBuf; 2], CliError> {
+    let embedded = !model.evidence.is_empty();
+    write_around(model, folder, embedded, &mut |page| page.write_all(model.evidence.as_bytes()))
+}
+
+fn write_around(
+    model: &ReportModel,
+    folder: &Path,
+    embedded: bool,
+    evidence: &mut (dyn FnMut(&mut File) -> io::Result<()> + Send),
+) -> Result<[PathBuf; 2], CliError> {
+    let figures = folder.join(markdown::FIGURES);
+    fs::create_dir_all(&figures).map_err(|e| CliError::file("make the folder", &figures, &e))?;
+    let (page, text) = (folder.join(PAGE), folder.join("report.md"));
+    thread::scope(|scope| {
+        let written = scope.spawn(|| {
+            let [before, after] = html::around_evidence(model, embedded);
+            store::replace_with(&page, &mut |page| {
+                page.write_all(before.as_bytes())?;
+                evidence(page)?;
+                page.write_all(after.as_bytes())
+            })
+        });
+        store::replace(&text, &markdown::render(model))?;
+        for (name, drawing) in drawings(model) {
+            // Not synced one by one: a drawing that a power cut takes is made again from the records.
+            let path = figures.join(name);
+            fs::write(&path, drawing).map_err(|e| CliError::file("write", &path, &e))?;
+        }
+        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    Ok([page, text])
 }

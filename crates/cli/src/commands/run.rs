@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
@@ -14,9 +15,12 @@ use crate::commands::{TRIAL_STOPS, print, print_json, stop_on_signal};
 use crate::commands::{ceiling, prepare};
 use crate::data::DataState;
 use crate::error::{CliError, Exit};
+use crate::globals::{self, Globals};
 use crate::inputs::{self, Inputs};
+use crate::live::{Display, Event, Left, Live};
 use crate::progress::{Progress, clock_text, second_text};
 use crate::results;
+use crate::servers::Servers;
 use crate::stage::{self, Stage};
 use crate::store::Store;
 use crate::trial::{self, Context, Task};
@@ -24,14 +28,17 @@ use crate::trial::{self, Context, Task};
 /// The word for data that were loaded anew before a trial.
 pub(crate) const RELOADED: &str = "reloaded";
 
+/// How often somebody who asks to stop is heard while a target cools down.
+const COOL_DOWN_STEP: Duration = Duration::from_millis(100);
+
 /// Runs a study.
 pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
-    let inputs = inputs::read(&arguments.study.path, arguments.study.prices.as_deref())?;
+    let inputs = inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref())?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
         return ceiling::run(&inputs, &stop);
     }
-    let root = study(&inputs, &arguments.results, arguments.password.ask_password, &stop)?;
+    let root = study(&inputs, &arguments.results, arguments.deployment, arguments.password.ask_password, &stop)?;
     let basis = BasisArguments { study: None, prices: None, insist: Vec::new() };
     let results = results::read(&root, &basis)?;
     if arguments.json {
@@ -41,43 +48,83 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), CliError> {
     print(&format!("\nWrite the report with: perbuck report {}\n", root.display()))
 }
 
-/// Runs everything of a study that is not on disk yet; returns its results folder.
+/// Runs everything of a study that is not on disk yet, or of one of its deployments; returns its results folder.
 ///
 /// # Errors
 /// The first failure. Finished trials are kept.
 pub(crate) fn study(
     inputs: &Inputs,
     results: &std::path::Path,
+    deployment: Option<u32>,
     ask_password: bool,
     stop: &StopToken,
 ) -> Result<PathBuf, CliError> {
+    deployable(&inputs.study, deployment)?;
     let fingerprint = inputs.study.fingerprint();
     let store = Store::open(results, inputs, &fingerprint)?;
     let plan = inputs.study.plan();
-    let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| !store.has(key)).collect();
+    let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && !store.has(key);
+    let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
     let mut progress = Progress::new();
     if missing.is_empty() {
-        progress.line(&format!("all {} trials are on disk in {}", plan.len(), store.root().display()));
-        if store.checked() {
+        let which = deployment.map_or_else(|| format!("all {} trials", plan.len()), |d| format!("all trials of deployment {d}"));
+        progress.line(&format!("{which} are on disk in {}", store.root().display()));
+        if store.checked() && !globals::left_behind(store.root()) {
             return Ok(store.root().to_owned());
         }
-    } else if missing.len() < plan.len() {
-        progress.line(&format!("{} of {} trials are on disk; going on with the others", plan.len() - missing.len(), plan.len()));
+    } else if let on_disk @ 1.. = plan.iter().filter(|key| store.has(key)).count() {
+        progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
-    let stages = stage::build(inputs, ask_password)?;
     let host = perbuck_observe::host();
-    let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
     let run = store.id()?;
-    let mut session = Session { inputs, context, stages: &stages, stop, progress, rows: BTreeMap::new(), run };
-    session.prepare(&missing)?;
-    for (done, (position, key)) in missing.iter().enumerate() {
-        let record = session.trial(key, *position, plan.len(), missing.len() - done)?;
-        store.write(&record)?;
-        session.settled(key)?;
+    let mut live = Live::begin(store.root());
+    live.say(Event::Began { trials: plan.len(), on_disk: plan.iter().filter(|key| store.has(key)).count() });
+    let mut time = Left::new(trial_time(&inputs.study));
+    let mut left = missing.len();
+    // Where nothing is missing, the data are still to be checked.
+    let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
+    if deployments.is_empty() {
+        deployments.push(&[]);
     }
-    session.check()?;
+    for missing in deployments {
+        // Before the stages, so that it goes after them: each deployment has servers of its own.
+        let servers = Servers::start(&inputs.study, stop, &mut progress)?;
+        let stages = stage::build(inputs, &servers, ask_password)?;
+        // Before anything is loaded: a setting that cannot be set is then found at once.
+        let globals = Globals::begin(&inputs.study, &stages, store.root(), &mut progress)?;
+        let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
+        let display = Display { progress: &mut progress, live: &mut live, time: &mut time };
+        let (rows, run) = (BTreeMap::new(), run.clone());
+        let mut session = Session { inputs, context, stages: &stages, globals, stop, display, rows, run };
+        let measured = session.measure(missing, plan.len(), &mut left, &store);
+        let back = session.globals.end(session.display.progress);
+        if let (Err(_), Err(second)) = (&measured, &back) {
+            session.display.progress.line(&format!("perbuck: {second}"));
+        }
+        measured.and(back)?;
+        session.check()?;
+    }
     store.mark_checked()?;
     Ok(store.root().to_owned())
+}
+
+/// Refuses a study of several deployments that perbuck cannot make, and a deployment that the study does not have.
+fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), CliError> {
+    let count = study.sweep.deployments;
+    if let Some(wanted) = wanted.filter(|d| !(1..=count).contains(d)) {
+        let message = format!("--deployment {wanted}: the study has deployments 1 to {count}");
+        return Err(CliError::new(Exit::Usage, message, "raise `sweep.deployments`, or name one of them"));
+    }
+    let fixed = study.contenders.iter().find(|c| c.server.is_none());
+    if let Some(contender) = fixed.filter(|_| count > 1 && wanted.is_none()) {
+        let message = format!(
+            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` anew: it is no private server",
+            contender.name
+        );
+        let help = "run one deployment at a time: perbuck run --deployment 1 STUDY, then fresh instances, then --deployment 2 …";
+        return Err(CliError::new(Exit::Usage, message, help));
+    }
+    Ok(())
 }
 
 /// A run of a study in progress.
@@ -85,8 +132,9 @@ struct Session<'a> {
     inputs: &'a Inputs,
     context: Context<'a>,
     stages: &'a [Box<dyn Stage>],
+    globals: Globals<'a>,
     stop: &'a StopToken,
-    progress: Progress,
+    display: Display<'a>,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
     /// Tells this results folder from every other one, whatever the study is called.
@@ -105,6 +153,20 @@ impl<'a> Session<'a> {
             .ok_or_else(|| CliError::new(Exit::Failed, format!("the plan names {}, which the study does not", key.title()), ""))
     }
 
+    /// Loads what is missing, and runs the trials.
+    fn measure(&mut self, missing: &[(usize, &TrialKey)], of: usize, left: &mut usize, store: &Store) -> Result<(), CliError> {
+        self.prepare(missing)?;
+        for (position, key) in missing {
+            let began = Instant::now();
+            let record = self.trial(key, *position, of, *left)?;
+            store.write(&record)?;
+            self.settled(key)?;
+            self.display.over(&record, &figure(record.metric(record.workload.metric)), began.elapsed());
+            *left -= 1;
+        }
+        Ok(())
+    }
+
     /// Loads what is missing for any of the trials.
     fn prepare(&mut self, missing: &[(usize, &TrialKey)]) -> Result<(), CliError> {
         let mut needed = BTreeSet::new();
@@ -112,14 +174,16 @@ impl<'a> Session<'a> {
             needed.insert(self.stage_of(key)?);
         }
         for index in needed {
-            prepare::ensure(self.stages[index].as_ref(), None, self.stop, &mut self.progress)?;
+            self.display.live.say(Event::Doing { text: format!("looking at the data of {}", self.stages[index].title()) });
+            prepare::ensure(self.stages[index].as_ref(), None, self.stop, self.display.progress)?;
         }
         Ok(())
     }
 
     /// The block of a trial, as noted in the target.
     fn block(&self, key: &TrialKey) -> String {
-        format!("{}/{}", self.run, key.trial)
+        let deployment = key.deployment.map(|d| format!("{d}.")).unwrap_or_default();
+        format!("{}/{deployment}{}", self.run, key.trial)
     }
 
     /// Notes that a trial has ended and is on disk: the data now belong to its block.
@@ -130,7 +194,9 @@ impl<'a> Session<'a> {
     fn trial(&mut self, key: &TrialKey, position: usize, of: usize, left: usize) -> Result<RunRecord, CliError> {
         let index = self.stage_of(key)?;
         let stage = self.stages[index].as_ref();
-        let data = reset(stage, &self.block(key), self.stop, &mut self.progress)?;
+        let block = self.block(key);
+        let own_settings = &mut || self.globals.release(&key.contender);
+        let data = reset(stage, &block, own_settings, self.stop, self.display.progress)?;
         if data == RELOADED {
             self.rows.remove(&index);
         }
@@ -143,37 +209,57 @@ impl<'a> Session<'a> {
         let metric = study.workload(&key.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
         let (spec, parameters) = (trial::spec(study, key), plan.parameters());
         let task = Task { key, spec, position, stage, parameters, metric, data, rows_before: Some(rows_before) };
-        let left = clock_text(trial_time(study) * left as u32);
         let head = format!("[{}/{of}] {}", position + 1, key.title());
-        let progress = &mut self.progress;
-        progress.passing(&format!("{head} · {left} left"));
-        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
-            progress.passing(&format!("{head} · {} · {left} left", second_text(interval)));
+        let Display { progress, live, time } = &mut self.display;
+        if let Some(line) = self.globals.hold(&key.contender)? {
+            progress.line(&line);
+        }
+        cool_down(study.sweep.cooldown_ns, self.stop, &mut |rest| {
+            let left = clock_text(time.left(left, Duration::ZERO));
+            progress.passing(&format!("{head} · cooling down for {} · {left} left", clock_text(rest)));
         })?;
+        let began = Instant::now();
+        progress.passing(&format!("{head} · {} left", clock_text(time.left(left, Duration::ZERO))));
+        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
+            let left = time.left(left, began.elapsed());
+            progress.passing(&format!("{head} · {} · {} left", second_text(interval), clock_text(left)));
+            let second = interval.clone();
+            live.say(Event::Second { trial: key.clone(), position: position + 1, left_s: left.as_secs(), second });
+        })?;
+        self.globals.held(&key.contender)?;
         // Nobody could count them where the server was away; then they are counted before the next trial.
         if !record.workload.rows_after.is_empty() {
             self.rows.insert(index, record.workload.rows_after.clone());
         }
         let flags: Vec<String> = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
-        self.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
+        self.display.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
         Ok(record)
     }
 
     /// Checks the data of every contender and workload.
     fn check(&mut self) -> Result<(), CliError> {
+        self.display.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
         for stage in self.stages {
-            prepare::check(stage.as_ref(), &mut self.progress)?;
+            prepare::check(stage.as_ref(), self.display.progress)?;
         }
         // Somebody may have asked to stop while the checks ran; the verdicts can wait.
         if self.stop.requested() { Err(CliError::interrupted()) } else { Ok(()) }
     }
 }
 
-/// Brings the data into the state that the reset rule asks for before a trial of `block`; says what was done.
+/// Brings the data into the state that the reset rule asks for before a trial of `block`; says what was done. Data are loaded and
+/// checked under the server's own settings, which `own_settings` brings back; where they are kept, a trial is to find the server
+/// as the one before left it.
 ///
 /// # Errors
 /// Data that somebody replaced, tables of another tool where the rule wants them reloaded, a failed load or check.
-pub(crate) fn reset(stage: &dyn Stage, block: &str, stop: &StopToken, progress: &mut Progress) -> Result<&'static str, CliError> {
+pub(crate) fn reset(
+    stage: &dyn Stage,
+    block: &str,
+    own_settings: &mut dyn FnMut() -> Result<(), CliError>,
+    stop: &StopToken,
+    progress: &mut Progress,
+) -> Result<&'static str, CliError> {
     let (fresh, foreign) = match stage.noted()? {
         DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint() => return Err(replaced(stage)),
         DataState::Absent | DataState::Unfinished if stage.reset() == Reset::Never => return Err(replaced(stage)),
@@ -202,6 +288,7 @@ pub(crate) fn reset(stage: &dyn Stage, block: &str, stop: &StopToken, progress: 
         return Ok("foreign");
     }
     if !keep {
+        own_settings()?;
         if matches!(stage.noted()?, DataState::Ours { .. }) {
             // A reload wipes out the evidence of what the last trials did to the data.
             prepare::check(stage, progress)?;
@@ -234,7 +321,20 @@ fn replaced(stage: &dyn Stage) -> CliError {
 }
 
 fn trial_time(study: &Study) -> Duration {
-    Duration::from_nanos(study.sweep.warmup_ns + study.sweep.duration_ns)
+    Duration::from_nanos(study.sweep.cooldown_ns + study.sweep.warmup_ns + study.sweep.duration_ns)
+}
+
+/// Leaves the target alone before a trial, so that what the last one left to do does not fall on it.
+fn cool_down(ns: u64, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Result<(), CliError> {
+    let (began, whole) = (Instant::now(), Duration::from_nanos(ns));
+    while let Some(rest) = whole.checked_sub(began.elapsed()).filter(|rest| !rest.is_zero()) {
+        if stop.requested() {
+            return Err(CliError::interrupted());
+        }
+        show(rest);
+        thread::sleep(rest.min(COOL_DOWN_STEP));
+    }
+    Ok(())
 }
 
 /// A rate for people: thousands separated above 1000, one decimal below.

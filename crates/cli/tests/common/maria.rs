@@ -36,7 +36,8 @@ impl Maria {
         self.in_database(&self.database, sql)
     }
 
-    fn in_database(&self, database: &str, sql: &str) -> String {
+    /// The same in another database, or in none.
+    pub fn in_database(&self, database: &str, sql: &str) -> String {
         let output = Command::new("mariadb")
             .args(["--no-defaults", "-h", &self.host, "-P", &self.port, "-u", "root", "-N", "-B", "-e", sql, database])
             .env("MYSQL_PWD", &self.password)

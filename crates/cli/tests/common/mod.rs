@@ -4,6 +4,7 @@
 pub mod both;
 pub mod maria;
 pub mod postgres;
+pub mod tpcc_rows;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -121,6 +122,9 @@ pub fn edited(edits: &[(&str, &str)]) -> String {
 
 /// Makes [`SQLITE_STUDY`] a matter of less than a second.
 pub const QUICK: [(&str, &str); 3] = [("[1, 2]", "[1]"), ("trials = 2", "trials = 1"), ("\"200ms\"", "\"100ms\"")];
+
+/// Makes each trial of [`SQLITE_STUDY`] so long that even a busy machine completes transactions in it.
+pub const LONG_ENOUGH: (&str, &str) = ("\"200ms\"", "\"1s\"");
 
 /// Asserts that below a folder nothing is half-written: no temporary file, and every record is whole and in its place.
 pub fn nothing_half_written(folder: &Path) {

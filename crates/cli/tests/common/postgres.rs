@@ -5,21 +5,33 @@ use std::process::{Command, Output};
 
 use super::{Desk, server};
 
-/// One database on the test server.
+/// One database on a test server.
 pub struct Postgres {
     pub port: String,
     pub password: String,
     pub database: String,
+    admin_password: String,
 }
 
 impl Postgres {
     /// A fresh database named `name`; its owner's password goes to `desk` for a contender named `m`.
     pub fn fresh(desk: &mut Desk, name: &str) -> Self {
-        let (port, password) = (server("PERBUCK_TEST_POSTGRES_PORT"), server("PERBUCK_TEST_POSTGRES_PASSWORD"));
+        Self::on(desk, "PERBUCK_TEST_POSTGRES", name)
+    }
+
+    /// The same on the server that may be killed.
+    pub fn mortal(desk: &mut Desk, name: &str) -> Self {
+        Self::on(desk, "PERBUCK_TEST_POSTGRES_KILL", name)
+    }
+
+    /// On the server whose variables start with `prefix`.
+    fn on(desk: &mut Desk, prefix: &str, name: &str) -> Self {
+        let variable = |word: &str| server(&format!("{prefix}_{word}"));
+        let (port, password, admin_password) = (variable("PORT"), variable("PASSWORD"), variable("ADMIN_PASSWORD"));
         desk.set("PERBUCK_M_PASSWORD", &password);
-        let postgres = Self { port, password, database: name.to_owned() };
+        let postgres = Self { port, password, database: name.to_owned(), admin_password };
         for sql in [&*format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"), &*format!("CREATE DATABASE {name} OWNER perbuck")] {
-            postgres.ask("postgres", &server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD"), "postgres", sql);
+            postgres.ask("postgres", &postgres.admin_password, "postgres", sql);
         }
         postgres
     }
@@ -35,7 +47,7 @@ impl Postgres {
 
     /// The same as the superuser.
     pub fn admin_sql(&self, sql: &str) -> String {
-        self.ask("postgres", &server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD"), &self.database, sql)
+        self.ask("postgres", &self.admin_password, &self.database, sql)
     }
 
     fn ask(&self, user: &str, password: &str, database: &str, sql: &str) -> String {

@@ -3,10 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, Place, Without};
+use super::models::Models;
 use crate::bill::Bill;
-use crate::stats::{Interval, Ratio};
+use crate::stats::{Interval, Rank, Ratio};
 use crate::study::{Decision, Metric, Summary};
 use crate::units::MicroUsd;
+use crate::usl::Scalability;
 
 /// The result of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,12 +22,20 @@ pub struct Comparison {
     pub baseline: String,
     /// The rule of decision.
     pub decision: Decision,
+    /// How the trials were made.
+    pub layout: Layout,
     /// Trials planned.
     pub planned: usize,
     /// Trials found.
     pub found: usize,
+    /// Where the figures were published, for a study that perbuck did not measure: title, author and date.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<String>,
     /// One entry per workload.
     pub workloads: Vec<WorkloadResult>,
+    /// Over all workloads, one entry per contender but the baseline; empty for a single workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overall: Vec<Overall>,
     /// All bills: contenders in the order of the study, regions in the order of the study.
     pub bills: Vec<Bill>,
     /// Remarks that a reader must see, with the trials they concern.
@@ -57,10 +68,16 @@ pub struct WorkloadResult {
     pub cells: Vec<Cell>,
     /// One entry per contender, in the order of the study.
     pub contenders: Vec<ContenderResult>,
+    /// The noise floor, where the study has an A/A control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
+    /// Who keeps the latency objective, where the study has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
 }
 
 /// One contender at one point.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The contender.
     pub contender: String,
@@ -68,14 +85,32 @@ pub struct Cell {
     pub level: u32,
     /// The metric of each trial, in the order of the blocks.
     pub values: Vec<f64>,
+    /// Deployment and trial of each value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<Place>,
     /// Their mean; `None` without trials.
     pub mean: Option<f64>,
     /// Interval of the mean; `None` for fewer than two trials.
     pub interval: Option<Interval>,
-    /// Ratio to the baseline at the same point; `None` for the baseline itself.
+    /// Ratio to the baseline at the same point (of an A/A control to what it repeats); `None` for the baseline itself.
     pub ratio: Option<Ratio>,
+    /// What follows, after Holm's correction over all cells of the study; `None` where there is no ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judgement: Option<Judgement>,
+    /// Trials that lie apart; they are in every figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outliers: Vec<Outlier>,
+    /// What the cell would say without outliers, its own and the baseline's; `None` where neither has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without: Option<Without>,
     /// Service time of all trials together; in open loop response time.
     pub latency: Latency,
+    /// Intervals of its percentiles; `None` for fewer than two trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_interval: Option<LatencyInterval>,
+    /// The percentile of the latency objective; `None` where the study has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveLatency>,
     /// Transactions given up in the measured windows.
     pub failed: u64,
     /// Attempts beyond the first in the measured windows.
@@ -100,12 +135,18 @@ pub struct Latency {
 pub struct ContenderResult {
     /// The contender.
     pub contender: String,
+    /// The contender that it repeats as an A/A control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_of: Option<String>,
     /// The summary figure; `None` where a point has no trial.
     pub value: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
-    /// Against the baseline; `None` for the baseline itself.
+    /// Against the baseline; `None` for the baseline itself and for an A/A control.
     pub throughput: Option<Judgement>,
+    /// How throughput grows with connections; `None` in open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scalability: Option<Scalability>,
     /// By region, in the order of the study; empty without prices.
     pub price: Vec<PricePerformance>,
 }
@@ -127,6 +168,9 @@ pub struct PricePerformance {
     pub usd_per_unit_interval: Option<Interval>,
     /// Work per dollar against the baseline; `None` for the baseline itself or without cost.
     pub value_for_money: Option<Judgement>,
+    /// The same cost and throughput by other models; `None` without throughput or cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<Models>,
 }
 
 /// A ratio to the baseline (above 1 is better) and what follows from it.
@@ -138,6 +182,13 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The smallest difference that trials like these find in four of five studies.
     pub detectable: Option<f64>,
+    /// How many blocks, trials of the smaller side, or deployments the error comes from.
+    pub units: usize,
+    /// The smallest error level at which the interval decides; `None` without an interval.
+    pub level: Option<f64>,
+    /// What ranks say; `None` for figures of money, whose ranks are those of the throughput, and over several workloads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
 }
 
 /// What a comparison says.
@@ -163,13 +214,25 @@ pub enum Verdict {
 pub enum Why {
     /// A point has a single trial: there is no interval.
     SingleTrial,
+    /// A point is one published figure: nothing is known of its uncertainty.
+    SingleFigure,
     /// Trials like these would decide after this many more in each cell.
     MoreTrials {
         /// Further trials per cell.
         more: u32,
     },
+    /// Deployments like these would decide after this many more.
+    MoreDeployments {
+        /// Further deployments.
+        more: u32,
+    },
     /// The difference is so close to the margin that a thousand more trials would not decide.
     OnTheEdge,
+    /// By itself the interval decides, but not after correction for so many comparisons.
+    Family {
+        /// How many.
+        of: usize,
+    },
 }
 
 impl Verdict {
@@ -187,11 +250,23 @@ impl Verdict {
     pub fn text(self) -> String {
         match self {
             Self::Undecided { why: Why::SingleTrial } => "undecided: a single trial has no interval".to_owned(),
+            Self::Undecided { why: Why::SingleFigure } => {
+                "undecided: single published figures, of which no uncertainty can be stated".to_owned()
+            }
             Self::Undecided { why: Why::MoreTrials { more: 1 } } => {
                 "undecided: about 1 more trial per cell would decide".to_owned()
             }
             Self::Undecided { why: Why::MoreTrials { more } } => {
                 format!("undecided: about {more} more trials per cell would decide")
+            }
+            Self::Undecided { why: Why::MoreDeployments { more: 1 } } => {
+                "undecided: about 1 more deployment would decide".to_owned()
+            }
+            Self::Undecided { why: Why::MoreDeployments { more } } => {
+                format!("undecided: about {more} more deployments would decide")
+            }
+            Self::Undecided { why: Why::Family { of } } => {
+                format!("undecided: its own interval decides, but not as one of {of} comparisons")
             }
             Self::Undecided { why: Why::OnTheEdge } => {
                 "undecided: too close to the margin for any sensible number of trials".to_owned()

@@ -1,11 +1,21 @@
 //! Known answers of the comparison: two contenders, two points, three trials, bills by hand.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::bill::{BillLine, LineGroup};
+use crate::histogram::Histogram;
 use crate::plan::TrialKey;
-use crate::run_record::{HistogramRecord, HostRecord, LoadRecord, Measured, TargetRecord, TransactionRecord, WorkloadRecord};
-use crate::study::Rounding;
+use crate::run_record::{
+    Flag, HistogramRecord, HostRecord, LoadRecord, Measured, TargetRecord, TransactionRecord, WorkloadRecord,
+};
+use crate::stats::{self, Interval, Ratio};
+use crate::study::{Decision, Metric, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
+
+mod findings;
+mod regression;
+mod verdicts;
 
 const STUDY: &str = r#"
 schema = 1
@@ -54,7 +64,14 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         perbuck: "0".into(),
         study: "s".into(),
         study_fingerprint: "f".into(),
-        key: TrialKey { contender: contender.into(), workload: "small".into(), connections, rate_per_s: None, trial },
+        key: TrialKey {
+            contender: contender.into(),
+            workload: "small".into(),
+            connections,
+            rate_per_s: None,
+            deployment: None,
+            trial,
+        },
         position: 0,
         seed: Seed(7),
         trial_seed: Seed(1),
@@ -95,6 +112,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         statements_whole_run: Default::default(),
         errors: BTreeMap::new(),
         intervals: Vec::new(),
+        audit: Vec::new(),
         health: Default::default(),
         flags: Vec::new(),
     }
@@ -105,13 +123,14 @@ fn cell_of(contender: &str, connections: u32, committed: &[u64]) -> Vec<RunRecor
     (1..).zip(committed).map(|(trial, n)| record(contender, connections, trial, *n)).collect()
 }
 
-/// The baseline makes 1000 and 2000 transactions, the other 1200 and 2500: together 3000 against 3700.
+/// The baseline makes 1000 and 2000 transactions, the other 1200 and 2500: together 3000 against 3700. Their deviations in a block
+/// differ by 0, 1 and −1 %.
 fn records() -> Vec<RunRecord> {
     let cells = [
         ("x86", 8, [990, 1000, 1010]),
         ("x86", 64, [1980, 2000, 2020]),
-        ("arm", 8, [1188, 1200, 1212]),
-        ("arm", 64, [2475, 2500, 2525]),
+        ("arm", 8, [1188, 1212, 1200]),
+        ("arm", 64, [2475, 2525, 2500]),
     ];
     cells.iter().flat_map(|(contender, connections, committed)| cell_of(contender, *connections, committed)).collect()
 }
@@ -128,10 +147,11 @@ fn bill(contender: &str, region: &str, monthly: i64, round: Rounding) -> Bill {
         priced: true,
         price_date: String::new(),
         source: String::new(),
+        processors: None,
     };
     let (hours_per_month, horizon_months) = (730, 60);
     let (contender, region, snapshot) = (contender.to_owned(), region.to_owned(), "p".to_owned());
-    Bill { contender, region, snapshot, lines: vec![line], hours_per_month, horizon_months, round }
+    Bill { contender, region, place: None, scenario: None, snapshot, lines: vec![line], hours_per_month, horizon_months, round }
 }
 
 fn emulated(mut record: RunRecord) -> RunRecord {
@@ -232,26 +252,6 @@ fn more_work_can_be_worse_value() {
 }
 
 #[test]
-fn verdicts_at_the_edges_of_the_margin() {
-    let rule = Decision { confidence: 0.95, margin: 0.25, slo: None };
-    let verdict = |low: f64, high: f64| {
-        let interval = Some(Interval { low, high });
-        judge(&Ratio { value: (low * high).sqrt(), interval, log_error: 0.01, freedom: 4.0 }, &rule, 3)
-    };
-    // Both edges, 0.8 and 1.25, still belong to "equivalent".
-    assert_eq!(verdict(0.8, 1.25), Verdict::Equivalent);
-    assert_eq!(verdict(1.25f64.next_up(), 1.4), Verdict::Better);
-    assert_eq!(verdict(0.7, 0.8f64.next_down()), Verdict::Worse);
-    for (low, high) in [(1.25, 1.4), (0.7, 0.8), (0.8f64.next_down(), 1.0), (1.0, 1.25f64.next_up()), (0.5, 2.0)] {
-        assert!(matches!(verdict(low, high), Verdict::Undecided { .. }), "{low} {high}");
-    }
-    let on_the_edge = Ratio { value: 1.25, interval: Some(Interval { low: 1.2, high: 1.3 }), log_error: 0.01, freedom: 4.0 };
-    assert_eq!(judge(&on_the_edge, &rule, 3), Verdict::Undecided { why: Why::OnTheEdge });
-    let single = Ratio { value: 2.0, interval: None, log_error: 0.0, freedom: 0.0 };
-    assert_eq!(judge(&single, &rule, 1), Verdict::Undecided { why: Why::SingleTrial });
-}
-
-#[test]
 fn a_single_trial_decides_nothing() {
     let first: Vec<RunRecord> = records().into_iter().filter(|r| r.key.trial == 1).collect();
     let c = compare(&study(), &first, &[], &[]).unwrap();
@@ -259,46 +259,6 @@ fn a_single_trial_decides_nothing() {
     assert_eq!((judged.verdict, judged.detectable), (Verdict::Undecided { why: Why::SingleTrial }, None));
     near(judged.ratio.value, 37.0 / 30.0);
     assert_eq!((c.found, arm(&c).interval), (4, None));
-}
-
-/// `n` (even) trials of both contenders whose means are 1000 and 1050 and whose unbiased deviation is 5 %.
-fn noisy(n: u32) -> Vec<RunRecord> {
-    let off = 0.05 * (f64::from(n - 1) / f64::from(n)).sqrt();
-    let mut all = Vec::new();
-    for connections in [8, 64] {
-        for (contender, mean) in [("x86", 10_000.0), ("arm", 10_500.0)] {
-            let values: Vec<u64> = (0..n).map(|i| (mean * if i % 2 == 0 { 1.0 + off } else { 1.0 - off }) as u64).collect();
-            all.extend(cell_of(contender, connections, &values));
-        }
-    }
-    all
-}
-
-#[test]
-fn the_trials_that_are_asked_for_do_decide() {
-    let verdict = |n: u32| arm(&compare(&study(), &noisy(n), &[], &[]).unwrap()).throughput.as_ref().unwrap().verdict;
-    let Verdict::Undecided { why: Why::MoreTrials { more } } = verdict(4) else { panic!("{:?}", verdict(4)) };
-    assert!(more > 8, "{more}");
-    // The bootstrap's own noise is some per cent of the error: a tenth beside the number on each side.
-    let even = |n: u32| n.next_multiple_of(2);
-    assert_eq!(verdict(even((4 + more) * 11 / 10)), Verdict::Better);
-    assert!(matches!(verdict(even((4 + more) * 8 / 10)), Verdict::Undecided { .. }));
-}
-
-#[test]
-fn the_number_of_further_trials_is_the_smallest_that_decides() {
-    let rule = Decision { confidence: 0.95, margin: 0.03, slo: None };
-    let with = |value: f64, n: u32| {
-        let (log_error, freedom) = (0.06 / f64::from(n).sqrt(), 2.0 * f64::from(n - 1));
-        let half = stats::student_quantile(0.95, freedom) * log_error;
-        let interval = Some(Interval { low: value * (-half).exp(), high: value * half.exp() });
-        judge(&Ratio { value, interval, log_error, freedom }, &rule, n as usize)
-    };
-    for (value, decided) in [(1.06, Verdict::Better), (1.0, Verdict::Equivalent), (0.9, Verdict::Worse)] {
-        let Verdict::Undecided { why: Why::MoreTrials { more } } = with(value, 3) else { panic!("{value}") };
-        assert_eq!(with(value, 3 + more), decided, "{value} {more}");
-        assert_eq!(with(value, 2 + more), Verdict::Undecided { why: Why::MoreTrials { more: 1 } }, "{value} {more}");
-    }
 }
 
 #[test]
@@ -344,7 +304,10 @@ fn an_incomplete_study_compares_what_is_there() {
     let fewer: Vec<RunRecord> = records().into_iter().filter(|r| r.key.contender == "x86" || r.key.trial < 3).collect();
     let c = compare(&study(), &fewer, &bills, &[]).unwrap();
     assert_eq!((c.planned, c.found), (12, 10));
-    near(arm(&c).value.unwrap(), (1194.0 + 2487.5) / 6.0);
+    near(arm(&c).value.unwrap(), (1200.0 + 2500.0) / 6.0);
+    // The third trials of the baseline have no counterpart: the ratio is that of the first two blocks.
+    near(arm(&c).throughput.as_ref().unwrap().ratio.value, 3700.0 / 2985.0);
+    assert!(c.remarks.iter().any(|r| r.text.contains("lacks another contender") && r.trials == 2), "{:?}", c.remarks);
     assert!(arm(&c).throughput.as_ref().is_some_and(|j| j.ratio.interval.is_some()));
     // A whole point missing: no summary, but the other point stands.
     let half: Vec<RunRecord> = fewer.into_iter().filter(|r| r.key.contender == "x86" || r.key.connections == 8).collect();
@@ -353,7 +316,7 @@ fn an_incomplete_study_compares_what_is_there() {
     assert!(result.value.is_none() && result.interval.is_none() && result.throughput.is_none());
     assert!(result.price[0].usd_per_unit.is_none() && result.price[0].value_for_money.is_none());
     let cells: Vec<&Cell> = c.workloads[0].cells.iter().filter(|c| c.contender == "arm").collect();
-    near(cells[0].ratio.unwrap().value, 1.194);
+    near(cells[0].ratio.unwrap().value, 1200.0 / 995.0);
     assert_eq!((cells[1].mean, cells[1].ratio, cells[1].latency), (None, None, Latency::default()));
     let nothing = compare(&study(), &[], &[], &[]).unwrap();
     assert_eq!((nothing.found, nothing.workloads[0].cells.len()), (0, 4));
@@ -386,7 +349,7 @@ fn a_broken_histogram_is_refused_by_name() {
     }
     let mut all = records();
     all[7].measured.transactions.get_mut("mixed").unwrap().service.count += 1;
-    assert!(compare(&study(), &all, &[], &[]).unwrap_err()[0].reason.contains("but the record says 1201"));
+    assert!(compare(&study(), &all, &[], &[]).unwrap_err()[0].reason.contains("but the record says 1213"));
 }
 
 #[test]

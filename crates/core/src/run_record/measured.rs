@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ProcessorTimes;
 use crate::histogram::Histogram;
 use crate::littles_law::LittlesLaw;
 use crate::load_model::Phase;
@@ -198,6 +199,12 @@ pub struct Health {
     /// The most memory that the process has held so far, in bytes; 0 where the system does not say.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_memory_bytes: u64,
+    /// What each processor of the client's machine did, where its system says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<ProcessorTimes>,
+    /// Closed loop: what lies across the edges of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edges: Option<WindowEdges>,
     /// Little's law over the measured window (closed loop).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub littles_law: Option<LittlesLaw>,
@@ -216,6 +223,22 @@ pub struct WorkerHealth {
     pub cpu_ns: u64,
     /// The share of one processor that it used in the phase in which it used most; without phases over the window.
     pub busiest_phase: f64,
+}
+
+/// Transactions of a closed loop that lie across an edge of the window. Those that ended in it are in its histograms with all
+/// of their time; those that were in flight at its end are in none, and where one connection is passed over by all others, they
+/// are the longest there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WindowEdges {
+    /// In flight when the window closed, without those that had to be aborted.
+    pub in_flight: u64,
+    /// For how long the oldest of them had run then, in nanoseconds.
+    pub oldest_ns: u64,
+    /// Their time within the window, in nanoseconds.
+    pub in_flight_ns: u64,
+    /// Of those that ended in the window, the time before it opened, in nanoseconds.
+    pub before_ns: u64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -274,14 +297,24 @@ impl HistogramRecord {
     /// # Errors
     /// Says what is wrong with the stored text, or that its count is not the stored one.
     pub fn to_histogram(&self) -> Result<Histogram, String> {
-        let h = match self.hdr.as_str() {
-            "" => Histogram::new(),
-            hdr => Histogram::from_base64(hdr, u128::from(self.sum_ns), self.max_ns)?,
-        };
-        if h.count() != self.count {
-            return Err(format!("histogram holds {} values, but the record says {}", h.count(), self.count));
-        }
+        let mut h = Histogram::new();
+        self.add_to(&mut h)?;
         Ok(h)
+    }
+
+    /// Decodes it into a sum.
+    ///
+    /// # Errors
+    /// As [`Self::to_histogram`]; part of it may have been added.
+    pub fn add_to(&self, sum: &mut Histogram) -> Result<(), String> {
+        let held = match self.hdr.as_str() {
+            "" => 0,
+            hdr => sum.add_base64(hdr, u128::from(self.sum_ns), self.max_ns)?,
+        };
+        if held != self.count {
+            return Err(format!("histogram holds {held} values, but the record says {}", self.count));
+        }
+        Ok(())
     }
 }
 

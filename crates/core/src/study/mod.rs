@@ -4,17 +4,25 @@
 //! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
 //! report it with the same precision.
 
+mod costs;
+mod published;
 mod read;
+mod results_csv;
+mod server;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::server::ServerSpec;
 use crate::arrivals::Arrivals;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 pub use crate::toml_reader::{Located, Scalar};
-use crate::units::{MicroUsd, Seed};
+use crate::units::Seed;
+pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
+pub use published::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule};
+pub use results_csv::CsvRow;
 
 /// The schema number that this version reads.
 pub const STUDY_SCHEMA: i64 = 1;
@@ -42,6 +50,10 @@ pub struct Study {
     pub summary: Summary,
     /// When a difference counts.
     pub decision: Decision,
+    /// Published results that stand in place of trials.
+    pub published: Option<Published>,
+    /// Printed figures and claims to be audited.
+    pub audit: AuditSpec,
 }
 
 /// How a contender becomes money.
@@ -61,6 +73,8 @@ pub struct PriceBasis {
     pub round: Rounding,
     /// A remark printed with every bill, such as that it is notional.
     pub note: String,
+    /// Other ways to pay, priced beside the one of the study.
+    pub scenarios: Vec<Scenario>,
 }
 
 /// How snapshots of volumes are billed.
@@ -69,6 +83,8 @@ pub struct PriceBasis {
 pub enum SnapshotRule {
     /// The AWS Pricing Calculator's daily rule: one full copy, and 30 increments of 3 GB at half a month each.
     AwsCalculator,
+    /// One full copy, and what changes in 30 days, as declared for the volume.
+    Steady,
 }
 
 /// When money is rounded to cents.
@@ -86,20 +102,36 @@ pub enum Rounding {
 pub struct Contender {
     /// Path-safe name.
     pub name: String,
+    /// The contender that it repeats as an A/A control: the same system, measured a second time.
+    pub control_of: Option<String>,
     /// What reports call it; the name where not given.
     pub label: String,
     /// Architecture of the priced machines, as declared (`aarch64`, `x86_64`).
     pub arch: Option<String>,
     /// Where load goes; `None` for a contender that is only priced.
     pub target: Option<Located<String>>,
+    /// A private server to start and to drive; never beside a target.
+    pub server: Option<ServerSpec>,
+    /// Global settings of the target's servers that hold while its trials run, by name in lower case.
+    pub server_settings: BTreeMap<String, Located<String>>,
+    /// TiFlash replicas of every table, from 1; `None` leaves them as they are.
+    pub tiflash_replicas: Option<Located<u32>>,
     /// A file that holds the password; read only when connecting.
     pub password_file: Option<Located<String>>,
     /// Copies of the data, as declared.
     pub replication_factor: Option<u32>,
+    /// A price snapshot of its own, where contenders have different providers.
+    pub snapshot: Option<Located<String>>,
+    /// A region of its own, in place of those of the study.
+    pub region: Option<Located<String>>,
     /// The priced machines.
     pub nodes: Vec<Node>,
-    /// Fixed fees.
+    /// Fees, licences and support, in the order of the file.
     pub fees: Vec<Fee>,
+    /// Billed bytes.
+    pub traffic: Vec<Traffic>,
+    /// What is taken off the bill.
+    pub discounts: Vec<Discount>,
     /// Line of its header.
     pub line: usize,
 }
@@ -115,8 +147,10 @@ pub struct Node {
     pub count: u32,
     /// False for machines that are shown but not billed (the load client).
     pub priced: bool,
-    /// A volume on each of them.
-    pub volume: Option<Volume>,
+    /// How they are paid.
+    pub payment: Payment,
+    /// The volumes on each of them.
+    pub volumes: Vec<Volume>,
     /// Line in the study.
     pub line: usize,
 }
@@ -132,32 +166,14 @@ pub struct Volume {
     pub iops: Option<u32>,
     /// Provisioned throughput in MiB/s; `None` is what the size includes.
     pub throughput_mib_s: Option<u32>,
+    /// How many of them each machine has.
+    pub count: u32,
     /// Whether daily snapshots are kept.
     pub daily_snapshots: bool,
+    /// GB that change in a day, for the rule of snapshots that counts them.
+    pub daily_change_gb: u32,
     /// Line in the study.
     pub line: usize,
-}
-
-/// A fixed fee of a contender.
-#[derive(Debug, Clone)]
-pub struct Fee {
-    /// What it is for.
-    pub name: String,
-    /// The price of one period.
-    pub price: MicroUsd,
-    /// The period.
-    pub per: FeePeriod,
-    /// Line in the study.
-    pub line: usize,
-}
-
-/// What a fee is charged for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeePeriod {
-    /// Each hour of the month.
-    Hour,
-    /// Each month.
-    Month,
 }
 
 /// A workload as declared; what the parameters mean is known to the workloads crate.
@@ -173,6 +189,10 @@ pub struct WorkloadSpec {
     pub reset: Option<Reset>,
     /// The figure that is compared; `None` is the workload's own.
     pub metric: Option<Metric>,
+    /// How its points become one figure; `None` is the rule of the study.
+    pub summary: Option<Summary>,
+    /// Its weight in the geometric mean over all workloads; above 0.
+    pub weight: f64,
     /// Everything else of its table.
     pub parameters: BTreeMap<String, Located<Scalar>>,
     /// Line of its header.
@@ -206,8 +226,12 @@ pub struct Sweep {
     pub warmup_ns: u64,
     /// The measured window, in nanoseconds.
     pub duration_ns: u64,
-    /// Blocks: how often each point is measured on each contender.
+    /// Blocks: how often each point is measured on each contender, in each deployment.
     pub trials: u32,
+    /// How often every contender is deployed anew.
+    pub deployments: u32,
+    /// Idle time before each trial, in nanoseconds.
+    pub cooldown_ns: u64,
     /// Load threads; `None` is what the machine has.
     pub workers: Option<u32>,
     /// How often one transaction is tried before it is given up, at least 1.
@@ -267,6 +291,8 @@ pub enum Metric {
     Qps,
     /// New-order transactions per minute, those rolled back by design included (TPC-C 5.4.2).
     Tpmc,
+    /// Throughput in units that an article does not name: only ratios mean something. Never measured by perbuck.
+    Relative,
 }
 
 impl Metric {
@@ -276,6 +302,7 @@ impl Metric {
             Self::Tps => "TPS",
             Self::Qps => "QPS",
             Self::Tpmc => "tpmC",
+            Self::Relative => "relative",
         }
     }
 }
@@ -321,6 +348,11 @@ impl Study {
         self.contenders.iter().find(|c| c.name == name)
     }
 
+    /// Position of the contender of that name.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.contenders.iter().position(|c| c.name == name)
+    }
+
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
@@ -330,6 +362,6 @@ impl Study {
     pub fn plan(&self) -> Vec<crate::plan::TrialKey> {
         let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
         let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
-        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.points(), self.sweep.trials)
+        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
     }
 }

@@ -4,13 +4,18 @@ use crate::problem::{Problem, nearest};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 
+use super::server::{read_server, read_server_settings};
 use super::{
-    Contender, Decision, Fee, FeePeriod, Metric, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study,
-    Summary, Sweep, Volume, WorkloadSpec,
+    Contender, Decision, Discount, Fee, Metric, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study,
+    Summary, Sweep, Traffic, Volume, WorkloadSpec,
 };
 
+mod costs;
+mod published;
 mod sweep;
 
+use costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
+use published::{check_results, read_audit, read_results};
 use sweep::{default_sweep, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
@@ -45,12 +50,16 @@ fn read_root(root: &Section<'_>) -> Option<Study> {
     let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
     let seed = root.int("seed", 0..=i64::MAX).map_or(42, |s| s.value);
-    let baseline_name = root.text("baseline");
+    let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let price = read_price(root.table("price").as_ref());
     let contenders: Vec<Option<Contender>> = root.tables("contender").iter().map(read_contender).collect();
     let workloads: Vec<Option<WorkloadSpec>> = root.tables("workload").iter().map(read_workload).collect();
     let sweep = root.table("sweep").map_or_else(|| Some(default_sweep()), |s| read_sweep(&s));
-    let summary = read_summary(root, sweep.as_ref());
+    let published = read_results(root);
+    let audit = read_audit(root);
+    // Published results have points of their own; a sweep is what perbuck would measure.
+    let measured = sweep.as_ref().filter(|_| published.is_none());
+    let summary = read_summary(root, measured);
     let decision = root.table("decision").map_or_else(|| Some(default_decision()), |s| read_decision(&s));
     root.finish();
     for (list, table) in [(contenders.len(), "contender"), (workloads.len(), "workload")] {
@@ -59,13 +68,25 @@ fn read_root(root: &Section<'_>) -> Option<Study> {
             root.file().report(root.line(), message, format!("add at least one `[[{table}]]` table"));
         }
     }
-    let contenders: Vec<Contender> = contenders.into_iter().collect::<Option<_>>()?;
+    let mut contenders: Vec<Contender> = contenders.into_iter().collect::<Option<_>>()?;
+    if let Some(control) = control {
+        contenders.extend(read_control(root, &control, &contenders, published.is_some()));
+    }
     let mut workloads: Vec<WorkloadSpec> = workloads.into_iter().collect::<Option<_>>()?;
+    for w in &workloads {
+        check_points(root, w.summary.as_ref(), measured, w.line);
+    }
+    if let (Some(published), Some(summary)) = (&published, &summary) {
+        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+        check_results(root, published, &names, &workloads, summary);
+    }
     let metric = root.table("summary").and_then(|s| word(&s, "metric", METRICS));
     workloads.iter_mut().for_each(|w| w.metric = w.metric.or(metric));
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
-    one_kind_per_database(root, &workloads);
+    if published.is_none() {
+        one_kind_per_database(root, &workloads);
+    }
     let baseline = find_baseline(root, baseline_name, &contenders).unwrap_or(0);
     if contenders.is_empty() {
         return None;
@@ -73,7 +94,8 @@ fn read_root(root: &Section<'_>) -> Option<Study> {
     schema?;
     let seed = Seed(seed as u64);
     let (price, sweep, summary, decision) = (price?, sweep?, summary?, decision?);
-    Some(Study { name: name?, question, baseline, seed, price, contenders, workloads, sweep, summary, decision })
+    let name = name?;
+    Some(Study { name, question, baseline, seed, price, contenders, workloads, sweep, summary, decision, published, audit })
 }
 
 /// Names become folders and files, so they hold only characters that are safe there.
@@ -113,7 +135,8 @@ fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
 impl WorkloadSpec {
     /// The parameters without their lines, for equality.
     fn parameters_data(&self) -> Vec<(&String, String)> {
-        let shared = |key: &str| key != "script";
+        // What is done with the tables; the other parameters say what they hold.
+        let shared = |key: &str| !["script", "workload"].contains(&key);
         self.parameters.iter().filter(|(k, _)| shared(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
     }
 }
@@ -130,6 +153,32 @@ fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: 
         root.report("baseline", format!("`baseline` names no contender: `{}`", name.value), help);
     }
     found
+}
+
+/// The A/A control: the same contender under a second name. It is driven and not priced, because its bill is that of the first.
+fn read_control(root: &Section<'_>, of: &Located<String>, contenders: &[Contender], published: bool) -> Option<Contender> {
+    let Some(twin) = contenders.iter().find(|c| c.name == of.value) else {
+        let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
+        let help = format!("name one of them: {}", names.join(", "));
+        root.report("control", format!("`control` names no contender: `{}`", of.value), help);
+        return None;
+    };
+    if published {
+        root.report("control", "published results cannot be measured a second time", "remove `control`");
+        return None;
+    }
+    let name = format!("{}-control", twin.name);
+    Some(Contender {
+        label: format!("{} (A/A control)", twin.label),
+        control_of: Some(twin.name.clone()),
+        name,
+        nodes: Vec::new(),
+        fees: Vec::new(),
+        traffic: Vec::new(),
+        discounts: Vec::new(),
+        line: of.line,
+        ..twin.clone()
+    })
 }
 
 /// One of a closed set of words.
@@ -152,6 +201,7 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
         volume_snapshots: SnapshotRule::AwsCalculator,
         round: Rounding::None,
         note: String::new(),
+        scenarios: Vec::new(),
     };
     let Some(s) = section else { return Some(basis) };
     basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
@@ -164,13 +214,16 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
     }
     basis.hours_per_month = s.int("hours_per_month", 1..=744).map_or(730, |v| v.value as u32);
     basis.horizon_months = s.int("horizon_months", 1..=1200).map_or(36, |v| v.value as u32);
-    if let Some(rule) = word(s, "volume_snapshots", &[("aws-calculator", SnapshotRule::AwsCalculator)]) {
+    if let Some(rule) =
+        word(s, "volume_snapshots", &[("aws-calculator", SnapshotRule::AwsCalculator), ("steady", SnapshotRule::Steady)])
+    {
         basis.volume_snapshots = rule;
     }
     if let Some(rule) = word(s, "round", &[("none", Rounding::None), ("monthly", Rounding::Monthly)]) {
         basis.round = rule;
     }
     basis.note = s.text("note").map(|n| n.value).unwrap_or_default();
+    basis.scenarios = s.tables("scenario").iter().map(read_scenario).collect::<Option<_>>()?;
     s.finish();
     Some(basis)
 }
@@ -181,14 +234,53 @@ fn read_contender(s: &Section<'_>) -> Option<Contender> {
     let arch = s.text("arch").map(|a| a.value);
     let target = s.text("target");
     let password_file = s.text("password_file");
+    let server_section = s.table("server");
+    let server = server_section.as_ref().map(read_server);
+    if server_section.is_some() && (target.is_some() || password_file.is_some()) {
+        s.report(
+            "server",
+            "a private server has its own address and password",
+            "leave out `target` and `password_file`, or leave out `server`",
+        );
+    }
+    let server_settings = read_server_settings(s);
+    let tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
     let replication_factor = s.int("replication_factor", 1..=99).map(|v| v.value as u32);
+    let (snapshot, region) = (s.text("snapshot"), s.text("region"));
     let nodes: Vec<Option<Node>> = s.tables("node").iter().map(read_node).collect();
     let fees: Vec<Option<Fee>> = s.tables("fee").iter().map(read_fee).collect();
+    let traffic: Vec<Option<Traffic>> = s.tables("traffic").iter().map(read_traffic).collect();
+    let discounts: Vec<Option<Discount>> = s.tables("discount").iter().map(read_discount).collect();
     s.finish();
     let (nodes, fees) = (nodes.into_iter().collect::<Option<_>>()?, fees.into_iter().collect::<Option<_>>()?);
+    let (traffic, discounts) = (traffic.into_iter().collect::<Option<_>>()?, discounts.into_iter().collect::<Option<_>>()?);
+    let server = match server {
+        Some(None) => return None,
+        Some(some) => some,
+        None => None,
+    };
     let name = name?;
     let label = label.unwrap_or_else(|| name.clone());
-    Some(Contender { name, label, arch, target, password_file, replication_factor, nodes, fees, line: s.line() })
+    let line = s.line();
+    Some(Contender {
+        name,
+        control_of: None,
+        label,
+        arch,
+        target,
+        server,
+        server_settings,
+        tiflash_replicas,
+        password_file,
+        replication_factor,
+        snapshot,
+        region,
+        nodes,
+        fees,
+        traffic,
+        discounts,
+        line,
+    })
 }
 
 fn read_node(s: &Section<'_>) -> Option<Node> {
@@ -196,15 +288,12 @@ fn read_node(s: &Section<'_>) -> Option<Node> {
     let instance = s.required_text("instance", "\"c6g.2xlarge\"");
     let count = s.int("count", 1..=MANY).map_or(1, |v| v.value as u32);
     let priced = s.boolean("priced").is_none_or(|v| v.value);
-    let volume_section = s.table("volume");
-    let volume = volume_section.as_ref().map(read_volume);
+    let payment = read_payment(s);
+    let mut volumes: Vec<Option<Volume>> = s.table("volume").iter().map(read_volume).collect();
+    volumes.extend(s.tables("volumes").iter().map(read_volume));
     s.finish();
-    let volume = match volume {
-        Some(None) => return None,
-        Some(some) => some,
-        None => None,
-    };
-    Some(Node { role: role?.value, instance: instance?.value, count, priced, volume, line: s.line() })
+    let volumes = volumes.into_iter().collect::<Option<_>>()?;
+    Some(Node { role: role?.value, instance: instance?.value, count, priced, payment, volumes, line: s.line() })
 }
 
 fn read_volume(s: &Section<'_>) -> Option<Volume> {
@@ -213,24 +302,11 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     let iops = s.int("iops", 1..=10 * MANY).map(|v| v.value as u32);
     let throughput_mib_s = s.int("throughput_mib_s", 1..=MANY).map(|v| v.value as u32);
     let daily_snapshots = word(s, "snapshots", &[("daily", true), ("none", false)]).unwrap_or(false);
+    let count = s.int("count", 1..=1000).map_or(1, |v| v.value as u32);
+    let daily_change_gb = s.int("daily_change_gb", 0..=MANY).map_or(0, |v| v.value as u32);
     s.finish();
-    let (kind, size_gb) = (kind?.value, size_gb?.value as u32);
-    Some(Volume { kind, size_gb, iops, throughput_mib_s, daily_snapshots, line: s.line() })
-}
-
-fn read_fee(s: &Section<'_>) -> Option<Fee> {
-    let name = s.required_text("name", "\"EKS control plane\"");
-    let (hour, month) = (s.usd("usd_per_hour"), s.usd("usd_per_month"));
-    s.finish();
-    let (price, per) = match (hour, month) {
-        (Some(price), None) => (price.value, FeePeriod::Hour),
-        (None, Some(price)) => (price.value, FeePeriod::Month),
-        _ => {
-            s.report("name", "a fee needs exactly one price", "give either `usd_per_hour` or `usd_per_month`");
-            return None;
-        }
-    };
-    Some(Fee { name: name?.value, price, per, line: s.line() })
+    let (kind, size_gb, line) = (kind?.value, size_gb?.value as u32, s.line());
+    Some(Volume { kind, size_gb, iops, throughput_mib_s, count, daily_snapshots, daily_change_gb, line })
 }
 
 fn read_workload(s: &Section<'_>) -> Option<WorkloadSpec> {
@@ -239,36 +315,44 @@ fn read_workload(s: &Section<'_>) -> Option<WorkloadSpec> {
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
     let reset = word(s, "reset", &[("never", Reset::Never), ("per-block", Reset::PerBlock), ("per-trial", Reset::PerTrial)]);
     let metric = word(s, "metric", METRICS);
+    let summary = read_over(s);
+    let weight = s.number("weight", 0.0, 1e6).map_or(1.0, |v| v.value);
     let parameters = s.remaining_scalars();
-    Some(WorkloadSpec { name: name?, kind: kind?, database, reset, metric, parameters, line: s.line() })
+    Some(WorkloadSpec { name: name?, kind: kind?, database, reset, metric, summary, weight, parameters, line: s.line() })
 }
 
-const METRICS: &[(&str, Metric)] = &[("tps", Metric::Tps), ("qps", Metric::Qps), ("tpmc", Metric::Tpmc)];
+const METRICS: &[(&str, Metric)] =
+    &[("tps", Metric::Tps), ("qps", Metric::Qps), ("tpmc", Metric::Tpmc), ("relative", Metric::Relative)];
 
 fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
     let Some(s) = root.table("summary") else { return Some(Summary::Peak) };
     // Read by the caller, who gives it to the workloads; asked for here so that it is known.
     s.has("metric");
-    let summary = if s.is_text("over") {
-        word(&s, "over", &[("peak", ())]).map(|()| Summary::Peak)
-    } else {
-        match s.ints("over", 1..=MANY) {
-            Some(list) => {
-                let over: Vec<u32> = list.value.iter().map(|v| *v as u32).collect();
-                let missing = |c: &&u32| sweep.is_some_and(|sweep| !sweep.levels().contains(c));
-                if let Some(missing) = over.iter().find(missing) {
-                    let message = format!("`summary.over` names {missing}, which the sweep does not measure");
-                    s.report("over", message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
-                } else if over.is_empty() {
-                    s.report("over", "`summary.over` is empty", "give counts of `sweep.connections`, or \"peak\"");
-                }
-                Some(Summary::MeanOver(over))
-            }
-            None => Some(Summary::Peak),
-        }
-    };
+    let summary = read_over(&s);
+    check_points(root, summary.as_ref(), sweep, s.line_of("over"));
     s.finish();
-    summary
+    Some(summary.unwrap_or(Summary::Peak))
+}
+
+/// `over`: a list of points, or "peak"; `None` where it is not there.
+fn read_over(s: &Section<'_>) -> Option<Summary> {
+    if s.is_text("over") {
+        return word(s, "over", &[("peak", ())]).map(|()| Summary::Peak);
+    }
+    let list = s.ints("over", 1..=MANY)?;
+    if list.value.is_empty() {
+        s.report("over", "`over` is empty", "give counts of `sweep.connections`, or \"peak\"");
+    }
+    Some(Summary::MeanOver(list.value.iter().map(|v| *v as u32).collect()))
+}
+
+/// Reports a point of a summary that the sweep does not measure.
+fn check_points(root: &Section<'_>, summary: Option<&Summary>, sweep: Option<&Sweep>, line: usize) {
+    let (Some(Summary::MeanOver(over)), Some(sweep)) = (summary, sweep) else { return };
+    if let Some(missing) = over.iter().find(|c| !sweep.levels().contains(c)) {
+        let message = format!("`over` names {missing}, which the sweep does not measure");
+        root.file().report(line, message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
+    }
 }
 
 fn default_decision() -> Decision {

@@ -2,7 +2,7 @@
 //! of this protocol takes.
 
 use perbuck_load::driver::{BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::{Params, Rows, Value};
 
 use super::literals::put_literal;
@@ -31,6 +31,18 @@ pub(super) async fn load_rows(session: &mut MysqlSession, table: &BulkTable, cel
         }
     }
     insert_rows(session, table, cells).await
+}
+
+/// InnoDB takes every LOAD DATA for a statement whose number of rows nobody knows, and holds the table's AUTO-INC lock until its
+/// end, unless `innodb_autoinc_lock_mode` is 2 ("interleaved": the default of MySQL 8, not of MariaDB). INSERT statements that name
+/// their ids do not take that lock.
+pub(super) async fn numbers_one_at_a_time(session: &mut MysqlSession) -> Result<bool, DriverError> {
+    let mut rows = Rows::default();
+    match session.query("SELECT @@GLOBAL.innodb_autoinc_lock_mode", &mut rows).await {
+        // ER_UNKNOWN_SYSTEM_VARIABLE: no InnoDB.
+        Err(error) if error.code == ErrorCode::Mysql(1193) => Ok(false),
+        answer => answer.and_then(|_| Ok(rows.int(0, 0)? < 2)),
+    }
 }
 
 /// Ends a transaction of our own.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perbuck_load::driver::{Session, TargetFacts};
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
 use super::session::MysqlSession;
@@ -67,6 +67,7 @@ const VARIABLES: &[&str] = &[
     "tidb_distsql_scan_concurrency",
     "tidb_enable_1pc",
     "tidb_enable_async_commit",
+    "tidb_enable_auto_analyze",
     "tidb_enable_batch_dml",
     "tidb_enable_clustered_index",
     "tidb_enable_collect_execution_info",
@@ -161,20 +162,44 @@ const COUNTERS: &[&str] = &[
     "Uptime",
 ];
 
-pub(super) async fn facts(session: &mut MysqlSession) -> Result<TargetFacts, DriverError> {
+pub(super) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT VERSION()", &mut rows).await?;
     let version = rows.display(0, 0)?;
     let all = name_values(session, "SHOW GLOBAL VARIABLES").await?;
     let on_this_machine = session.wire.peer_is_local();
     let local_pid = if on_this_machine { local_pid(&all) } else { None };
-    let mut variables: BTreeMap<String, String> =
-        all.into_iter().filter(|(name, _)| VARIABLES.contains(&name.as_str())).collect();
+    let wanted = |name: &String| VARIABLES.contains(&name.as_str()) || noted.contains(name);
+    let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| wanted(name)).collect();
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
     let cipher = name_values(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
+    if version.contains("TiDB") {
+        variables.extend(topology(session).await?);
+    }
     Ok(TargetFacts { version, variables, local_pid, on_this_machine })
+}
+
+/// The components of a TiDB cluster, by kind: how many of which version. No addresses, which are their owner's business.
+async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let sql = "SELECT type, version, COUNT(*) FROM information_schema.cluster_info GROUP BY type, version ORDER BY type, version";
+    let mut rows = Rows::default();
+    match session.query(sql, &mut rows).await {
+        Ok(_) => {}
+        // It takes the privilege PROCESS, which a benchmark's user need not have.
+        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => {
+            return Ok(BTreeMap::from([("cluster".to_owned(), format!("not told: {}", error.message))]));
+        }
+        Err(error) => return Err(error),
+    }
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for row in 0..usize::try_from(rows.len()).unwrap_or_default() {
+        let line = format!("{} × {}", rows.display(row, 2)?, rows.display(row, 1)?);
+        let kind = found.entry(format!("cluster {}", rows.display(row, 0)?)).or_default();
+        *kind = if kind.is_empty() { line } else { format!("{kind}, {line}") };
+    }
+    Ok(found)
 }
 
 pub(super) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<String, i64>, DriverError> {

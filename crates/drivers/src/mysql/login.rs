@@ -49,9 +49,11 @@ pub(super) async fn login(
     target: &ServerTarget,
     tls: Option<&Arc<ClientConfig>>,
     password: &Secret,
+    counts_found: bool,
 ) -> Result<Agreed, DriverError> {
     let greeting = greeting(wire).await?;
-    let mut capabilities = greeting.capabilities & WANTED;
+    let found = if counts_found { capability::FOUND_ROWS } else { 0 };
+    let mut capabilities = greeting.capabilities & (WANTED | found);
     match (tls, greeting.capabilities & capability::SSL != 0) {
         (Some(config), true) => {
             capabilities |= capability::SSL;

@@ -17,7 +17,7 @@ use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
 use crate::net::certificates::config;
-use crate::net::reach::{in_time, on_a_session};
+use crate::net::reach::{in_time, noted, on_a_session, set_up};
 use crate::secret::Secret;
 use crate::target::ServerTarget;
 
@@ -53,6 +53,8 @@ pub struct MysqlDriver {
     password: Secret,
     tls: Option<Arc<ClientConfig>>,
     fallbacks: Arc<AtomicU64>,
+    counts_found: bool,
+    noted: Vec<String>,
 }
 
 impl MysqlDriver {
@@ -65,16 +67,32 @@ impl MysqlDriver {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         }
         let tls = config(target.tls, target.ca_file.as_deref())?;
-        Ok(Self { target, password, tls, fallbacks: Arc::default() })
+        Ok(Self { target, password, tls, fallbacks: Arc::default(), counts_found: false, noted: Vec::new() })
+    }
+
+    /// Lets an UPDATE that finds a row count as one that affects it, whether it changes anything or not (CLIENT_FOUND_ROWS), so
+    /// that a row that is not there can be told from one that is as it should be.
+    #[must_use]
+    pub fn counting_found_rows(mut self, counts: bool) -> Self {
+        self.counts_found = counts;
+        self
+    }
+
+    /// Names variables, in lower case, whose values are among the facts besides the usual ones.
+    #[must_use]
+    pub fn noting(mut self, variables: Vec<String>) -> Self {
+        self.noted = variables;
+        self
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
         let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
-        let agreed = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
+        let agreed = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password, self.counts_found).await?;
         let reader = answer::ResultReader::new(agreed.capabilities, agreed.status);
         let mut session = MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await?;
         session.as_text = self.target.as_text;
+        set_up(&mut session, &self.target, "SET SESSION").await?;
         Ok(session)
     }
 }
@@ -92,11 +110,19 @@ impl Driver for MysqlDriver {
     }
 
     async fn connect(&self, id: SessionId) -> Result<MysqlSession, DriverError> {
-        in_time(&self.target, id, async |host, port| self.open(host, port).await).await
+        self.connect_away(id, 0).await
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.target.places()
+    }
+
+    async fn connect_away(&self, id: SessionId, away: u32) -> Result<MysqlSession, DriverError> {
+        in_time(&self.target, (id, away), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        on_a_session(self, facts::facts).await
+        on_a_session(self, async |s| facts::facts(s, &self.noted).await).await.map(|facts| noted(&self.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {

@@ -3,11 +3,12 @@
 use crate::net::reader::Reader;
 use crate::net::{Malformed, Parsed};
 
-/// Capability flags ("Capabilities Flags"). Not among them: FOUND_ROWS, so that an update that changes nothing counts
-/// as none, as in sysbench; COMPRESS. LOCAL_FILES is for the loader's own rows: whatever file a server asks for, none is
+/// Capability flags ("Capabilities Flags"). Not among them: COMPRESS. FOUND_ROWS is asked for only where the workload wants
+/// it; otherwise an update that changes nothing counts as none, as in sysbench. LOCAL_FILES is for the loader's own rows: whatever file a server asks for, none is
 /// ever opened.
 pub(super) mod capability {
     pub(in crate::mysql) const LONG_PASSWORD: u32 = 1;
+    pub(in crate::mysql) const FOUND_ROWS: u32 = 1 << 1;
     pub(in crate::mysql) const LONG_FLAG: u32 = 1 << 2;
     pub(in crate::mysql) const CONNECT_WITH_DB: u32 = 1 << 3;
     pub(in crate::mysql) const LOCAL_FILES: u32 = 1 << 7;

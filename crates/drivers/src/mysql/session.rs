@@ -281,6 +281,10 @@ impl Session for MysqlSession {
         super::bulk::load_rows(self, table, cells).await
     }
 
+    async fn numbers_one_at_a_time(&mut self) -> Result<bool, DriverError> {
+        super::bulk::numbers_one_at_a_time(self).await
+    }
+
     async fn close(mut self) {
         // The server may be gone already, and then there is nobody to take leave of.
         if let Ok(out) = self.wire.command() {

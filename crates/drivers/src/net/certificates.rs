@@ -10,15 +10,29 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
-use crate::target::TlsMode;
+use crate::target::{TikvTarget, TlsMode};
 
 /// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
 /// than a connection.
 pub(crate) fn config(tls: TlsMode, ca_file: Option<&Path>) -> Result<Option<Arc<ClientConfig>>, DriverError> {
+    Ok(settings(tls, ca_file, None)?.map(Arc::new))
+}
+
+/// The same for gRPC, which wants to be told that HTTP/2 follows, with a certificate of our own where the target names one.
+pub(crate) fn config_for_grpc(target: &TikvTarget) -> Result<Option<Arc<ClientConfig>>, DriverError> {
+    let own = target.own_certificate.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
+    let mut config = settings(target.tls, target.ca_file.as_deref(), own)?;
+    if let Some(config) = &mut config {
+        config.alpn_protocols = vec![b"h2".to_vec()];
+    }
+    Ok(config.map(Arc::new))
+}
+
+fn settings(tls: TlsMode, ca_file: Option<&Path>, own: Option<(&Path, &Path)>) -> Result<Option<ClientConfig>, DriverError> {
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
     let roots = Arc::new(roots(ca_file)?);
@@ -34,7 +48,15 @@ pub(crate) fn config(tls: TlsMode, ca_file: Option<&Path>) -> Result<Option<Arc<
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|why| refused(format!("TLS cannot be set up: {why}")))?;
     // `dangerous` is rustls's name for bringing a verifier of one's own.
-    Ok(Some(Arc::new(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())))
+    let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
+    let Some((cert, key)) = own else { return Ok(Some(builder.with_no_client_auth())) };
+    let bad =
+        |file: &Path, why: &dyn fmt::Display| refused(format!("{} cannot be used as our own certificate: {why}", file.display()));
+    let chain =
+        CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|why| bad(cert, &why))?;
+    // The words of the error name no byte of the key.
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|why| bad(key, &why))?;
+    builder.with_client_auth_cert(chain, key).map(Some).map_err(|why| bad(cert, &why))
 }
 
 fn refused(message: String) -> DriverError {

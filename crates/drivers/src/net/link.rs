@@ -191,7 +191,7 @@ impl Link {
 }
 
 /// A failed negotiation. Whatever TLS itself complains about will not get better by trying again.
-fn tls_failure(place: &str, error: &io::Error) -> DriverError {
+pub(crate) fn tls_failure(place: &str, error: &io::Error) -> DriverError {
     let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
     if of_tls {
         let message = format!("TLS with {place} failed: {error}; check `tls` and `ca` of the target");

@@ -10,11 +10,13 @@ pub(crate) mod certificates;
 pub(crate) mod link;
 pub(crate) mod reach;
 pub(crate) mod reader;
-mod stream;
+pub(crate) mod stream;
 #[cfg(test)]
 pub(crate) mod test_support;
 mod tls;
-mod watchdog;
+pub(crate) mod watchdog;
+
+pub(crate) use link::tls_failure;
 
 /// The bytes are not what the protocol allows here; the text says what was being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
-use perbuck_load::driver::{Driver, Session, SessionId};
+use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::values::Rows;
 
 use crate::target::{ServerTarget, host_text};
 
-/// Opens a session with `open` within the target's limit.
+/// Opens a session with `open` within the target's limit, on the host that it belongs to or so many hosts behind it.
 pub(crate) async fn in_time<S>(
     target: &ServerTarget,
-    id: SessionId,
+    (id, away): (SessionId, u32),
     open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
 ) -> Result<S, DriverError> {
     // Round robin: with a list of hosts connection i goes to the same one in every trial.
-    let Some((host, port)) = target.host(id.0) else {
+    let Some((host, port)) = target.host(id.0, away) else {
         return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
     };
     let limit_ms = target.connect_timeout_ms;
@@ -28,6 +29,27 @@ pub(crate) async fn in_time<S>(
             Err(DriverError::client(ErrorClass::Lost, "timeout", message))
         }
     }
+}
+
+/// Sets what the target wants every session to set; `set` is the server's own word for it.
+pub(crate) async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, set: &str) -> Result<(), DriverError> {
+    for (name, sql) in target.session_statements(set) {
+        session.query(&sql, &mut Rows::default()).await.map_err(|error| match error.class {
+            ErrorClass::Lost => error,
+            _ => DriverError {
+                class: ErrorClass::Refused,
+                message: format!("`set.{name}` of the target: {}", error.message),
+                ..error
+            },
+        })?;
+    }
+    Ok(())
+}
+
+/// What every session sets, for the record.
+pub(crate) fn noted(target: &ServerTarget, mut facts: TargetFacts) -> TargetFacts {
+    facts.variables.extend(target.settings.iter().map(|(name, value)| (format!("session {name}"), value.clone())));
+    facts
 }
 
 /// Asks something on a session of its own.

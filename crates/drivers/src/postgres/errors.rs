@@ -1,4 +1,5 @@
-//! What the SQLSTATEs of PostgreSQL mean for a load generator ("PostgreSQL Error Codes").
+//! What the SQLSTATEs of PostgreSQL mean for a load generator ("PostgreSQL Error Codes"), and those that CockroachDB and
+//! YugabyteDB add: theirs are used by none of the others.
 //!
 //! What is not in the table is fatal: a syntax error or a full disk fails every transaction, and a run that counts
 //! thousands of them measures nothing.
@@ -24,6 +25,7 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("55P03", "lock_not_available: lock_timeout, NOWAIT", Retry),
     ("72000", "snapshot_too_old", Retry),
     ("26000", "invalid_sql_statement_name", Retry), // the session prepares again, see session.rs
+    ("CR000", "of CockroachDB before it said 40001", Retry),
     // About the values of one transaction.
     ("21", "cardinality_violation", Failed),
     ("22", "data_exception", Failed),
@@ -33,6 +35,10 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("25P02", "in_failed_sql_transaction", Failed),
     // One statement was stopped; the connection is as good as before.
     ("57014", "query_canceled: statement_timeout", Failed),
+    // CockroachDB lost a node, or the majority of a range: the statement has failed, and the next one may succeed.
+    ("58C00", "range_unavailable", Failed),
+    ("58C01", "internal_connection_failure, between two nodes", Failed),
+    ("XXA00", "transaction_committed_with_schema_change_failure", Failed),
     // The connection is gone, or the server is about to go.
     ("08", "connection_exception", Lost),
     ("25P03", "idle_in_transaction_session_timeout", Lost),
@@ -61,6 +67,31 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
 pub(super) fn class_of(state: &[u8; 5]) -> ErrorClass {
     let fits = |(prefix, _, _): &&(&str, &str, ErrorClass)| state.starts_with(prefix.as_bytes());
     TABLE.iter().filter(fits).max_by_key(|(prefix, _, _)| prefix.len()).map_or(Fatal, |(_, _, class)| *class)
+}
+
+/// What YugabyteDB says without a code of its own ("Transaction error codes in YSQL", and its source): a code, the beginning
+/// or a part of its message, which is never translated, and what it means.
+#[rustfmt::skip]
+const BY_MESSAGE: &[(&[u8; 5], &str, ErrorClass)] = &[
+    // Tables or indexes were changed by another session: what was known of them is read anew with the next statement.
+    (b"XX000", "Catalog Version Mismatch", Retry),
+    (b"XX000", "schema version mismatch", Retry),
+    // Before these had 40001.
+    (b"XX000", "Restart read required", Retry),
+    (b"XX000", "expired or aborted by a conflict", Retry),
+    // The transaction was aborted by another; PostgreSQL has this code for the statements that come after the error.
+    (b"25P02", "current transaction is expired or aborted", Retry),
+    // A tablet has no leader at the moment, or its server is gone.
+    (b"XX000", "Timed out: ", Failed),
+    (b"XX000", "Network error: ", Failed),
+    (b"XX000", "Service unavailable: ", Failed),
+    (b"XX000", "Leader not ready", Failed),
+];
+
+/// The class of an error that only its message tells.
+fn class_by_message(state: &[u8; 5], message: &[u8]) -> Option<ErrorClass> {
+    let said = |part: &str| message.windows(part.len()).any(|some| some == part.as_bytes());
+    BY_MESSAGE.iter().find(|(code, part, _)| *code == state && said(part)).map(|(_, _, class)| *class)
 }
 
 /// An error of the server.
@@ -92,7 +123,7 @@ pub(super) fn from_message(body: &[u8]) -> Parsed<ServerError> {
     let ends_connection = severity == b"FATAL" || severity == b"PANIC";
     // "cached plan must not change result type": the table was altered. The function is named the same in all languages.
     let stale = &state == FEATURE_NOT_SUPPORTED && routine == b"RevalidateCachedQuery";
-    let class = match class_of(&state) {
+    let class = match class_by_message(&state, message).unwrap_or_else(|| class_of(&state)) {
         _ if stale => Retry,
         Retry | Failed | Fatal if ends_connection => Lost,
         class => class,
@@ -134,6 +165,9 @@ mod tests {
         for (state, class) in [
             (b"40001", Retry),
             (b"40P01", Retry),
+            (b"CR000", Retry),
+            (b"58C01", Failed),
+            (b"58030", Fatal),
             (b"55P03", Retry),
             (b"23505", Failed),
             (b"22003", Failed),
@@ -177,6 +211,27 @@ mod tests {
         for broken in [&b""[..], b"C40001", b"C40001\0", b"Mx\0\0", b"C400\0\0"] {
             assert!(from_message(broken).is_err());
         }
+    }
+
+    #[test]
+    fn what_only_a_message_tells_is_not_fatal() {
+        let class = |code: &str, message: &str| {
+            from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap().error.class
+        };
+        // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
+        let mismatch = "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.";
+        assert_eq!(class("XX000", mismatch), Retry);
+        assert_eq!(class("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0"), Retry);
+        assert_eq!(class("25P02", "current transaction is expired or aborted (query layer retry isn't possible)"), Retry);
+        assert_eq!(class("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline"), Failed);
+        // PostgreSQL's own words for these codes.
+        assert_eq!(class("25P02", "current transaction is aborted, commands ignored until end of transaction block"), Failed);
+        assert_eq!(class("XX000", "could not find block containing chunk 0x55"), Fatal);
+        // As CockroachDB writes them.
+        assert_eq!(class("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError"), Retry);
+        assert_eq!(class("40003", "result is ambiguous: error=ba: EndTxn"), Failed);
+        assert_eq!(class("58C00", "replica unavailable: (n1,s1):1 unable to serve request"), Failed);
+        assert_eq!(class("57P01", "server is shutting down"), Lost);
     }
 
     #[test]

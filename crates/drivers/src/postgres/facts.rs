@@ -5,9 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use perbuck_load::driver::{Session, TargetFacts};
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
 
+use super::family;
 use super::login::APPLICATION;
 use super::session::PostgresSession;
 
@@ -81,6 +83,60 @@ const VARIABLES: &[&str] = &[
     "work_mem",
 ];
 
+/// The same of CockroachDB, which calls them session variables.
+const COCKROACH_VARIABLES: &[&str] = &[
+    "default_int_size",
+    "default_transaction_isolation",
+    "default_transaction_priority",
+    "default_transaction_read_only",
+    "default_transaction_use_follower_reads",
+    "distsql",
+    "enable_implicit_select_for_update",
+    "lock_timeout",
+    "optimizer_use_histograms",
+    "plan_cache_mode",
+    "results_buffer_size",
+    "server_version",
+    "statement_timeout",
+    "synchronous_commit",
+    "vectorize",
+];
+
+/// Settings of a cluster of CockroachDB.
+const COCKROACH_CLUSTER: &[&str] = &[
+    "kv.closed_timestamp.target_duration",
+    "kv.raft_log.disable_synchronization_unsafe",
+    "kv.range_split.by_load_enabled",
+    "kv.transaction.max_intents_bytes",
+    "kv.transaction.write_buffering.enabled",
+    "kv.transaction.write_pipelining.enabled",
+    "sql.defaults.default_int_size",
+    "sql.stats.automatic_collection.enabled",
+    "sql.txn.read_committed_isolation.enabled",
+    "sql.txn.repeatable_read_isolation.enabled",
+    "storage.wal_failover.unhealthy_op_threshold",
+    "version",
+];
+
+/// Those of YugabyteDB beside PostgreSQL's. Effective is the isolation level that transactions have where the one that is asked
+/// for is not there.
+const YUGABYTE_VARIABLES: &[&str] = &[
+    "yb_bnl_batch_size",
+    "yb_default_copy_from_rows_per_transaction",
+    "yb_disable_transactional_writes",
+    "yb_effective_transaction_isolation_level",
+    "yb_enable_base_scans_cost_model",
+    "yb_enable_cbo",
+    "yb_enable_docdb_tracing",
+    "yb_enable_optimizer_statistics",
+    "yb_fetch_row_limit",
+    "yb_fetch_size_limit",
+    "yb_max_query_layer_retries",
+    "yb_read_after_commit_visibility",
+    "yb_read_from_followers",
+    "yb_use_hash_splitting_by_default",
+];
+
 /// Counters of the current database; pg_stat_database has had them in every version for ten years. It counts what
 /// server processes have reported, which they do once a second at the most and when they end.
 const COUNTERS: &[&str] = &[
@@ -105,29 +161,81 @@ const COUNTERS: &[&str] = &[
 const LOOK: Duration = Duration::from_millis(5);
 const LEAVE: Duration = Duration::from_millis(500);
 
-pub(super) async fn facts(session: &mut PostgresSession) -> Result<TargetFacts, DriverError> {
+pub(super) async fn facts(session: &mut PostgresSession, dialect: Dialect) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
-    session.query("SELECT version(), pg_backend_pid()", &mut rows).await?;
-    let (version, backend) = (rows.display(0, 0)?, rows.int(0, 1)?);
+    session.query("SELECT version()", &mut rows).await?;
+    let version = rows.display(0, 0)?;
+    // A pooler may have kept it to itself when it let us in.
+    family::must_be(dialect, family::of_version(&version), &version, session.wire.place())?;
     let on_this_machine = session.wire.peer_is_local();
-    let local_pid = if on_this_machine { u32::try_from(backend).ok().and_then(postmaster_of) } else { None };
-    let names = VARIABLES.join("', '");
-    let sql = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')");
-    session.query(&sql, &mut rows).await?;
-    let count = usize::try_from(rows.len()).unwrap_or_default();
-    let mut variables = BTreeMap::new();
-    for row in 0..count {
-        variables.insert(rows.display(row, 0)?, rows.display(row, 1)?);
-    }
+    let mut variables = match dialect {
+        Dialect::Cockroach => cockroach_variables(session).await?,
+        Dialect::Yugabyte => yugabyte_variables(session).await?,
+        _ => settings(session, VARIABLES).await?,
+    };
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
-    variables.insert("connection encryption".to_owned(), encryption(session).await?);
+    variables.insert("connection encryption".to_owned(), encryption(session, dialect).await?);
+    let local_pid = match dialect {
+        // The number is none of the operating system's, or that of a process which only plans: tablets are served by another.
+        Dialect::Cockroach | Dialect::Yugabyte => None,
+        _ if on_this_machine => {
+            session.query("SELECT pg_backend_pid()", &mut rows).await?;
+            u32::try_from(rows.int(0, 0)?).ok().and_then(postmaster_of)
+        }
+        _ => None,
+    };
     Ok(TargetFacts { version, variables, local_pid, on_this_machine })
 }
 
+/// The settings of these names, as far as the server has them.
+async fn settings(session: &mut PostgresSession, names: &[&str]) -> Result<BTreeMap<String, String>, DriverError> {
+    let names = names.join("', '");
+    pairs(session, &format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')")).await
+}
+
+async fn pairs(session: &mut PostgresSession, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut rows = Rows::default();
+    session.query(sql, &mut rows).await?;
+    let count = usize::try_from(rows.len()).unwrap_or_default();
+    (0..count).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
+}
+
+/// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
+async fn pairs_if_allowed(session: &mut PostgresSession, what: &str, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    match pairs(session, sql).await {
+        Err(error) if error.class == ErrorClass::Lost => Err(error),
+        Err(error) => Ok(BTreeMap::from([(what.to_owned(), format!("not readable: {error}"))])),
+        read => read,
+    }
+}
+
+async fn cockroach_variables(session: &mut PostgresSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let names = COCKROACH_VARIABLES.join("', '");
+    let sql = format!("SELECT variable, value FROM [SHOW ALL] WHERE variable IN ('{names}')");
+    let mut variables = pairs_if_allowed(session, "session variables", &sql).await?;
+    let names = COCKROACH_CLUSTER.join("', '");
+    let sql =
+        format!("SELECT 'cluster setting ' || variable, value FROM [SHOW ALL CLUSTER SETTINGS] WHERE variable IN ('{names}')");
+    variables.extend(pairs_if_allowed(session, "cluster settings", &sql).await?);
+    Ok(variables)
+}
+
+async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut variables = settings(session, VARIABLES).await?;
+    variables.extend(settings(session, YUGABYTE_VARIABLES).await?);
+    let sql = "SELECT 'cluster nodes', CAST(COUNT(*) AS TEXT) FROM yb_servers()";
+    variables.extend(pairs_if_allowed(session, "cluster nodes", sql).await?);
+    Ok(variables)
+}
+
 /// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
-async fn encryption(session: &mut PostgresSession) -> Result<String, DriverError> {
+async fn encryption(session: &mut PostgresSession, dialect: Dialect) -> Result<String, DriverError> {
     if !session.wire.is_encrypted() {
         return Ok("none".to_owned());
+    }
+    if dialect == Dialect::Cockroach {
+        // It does not tell the cipher.
+        return Ok("TLS".to_owned());
     }
     let mut rows = Rows::default();
     session.query("SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", &mut rows).await?;
@@ -195,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted_and_hold_nothing_twice() {
-        for list in [VARIABLES, COUNTERS] {
+        for list in [VARIABLES, COCKROACH_VARIABLES, COCKROACH_CLUSTER, YUGABYTE_VARIABLES, COUNTERS] {
             assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
         }
     }

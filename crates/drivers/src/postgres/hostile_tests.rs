@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use perbuck_event::{now, timeout_at};
-use perbuck_load::driver::Session;
+use perbuck_load::driver::{Driver, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::Rows;
 use proptest::prelude::*;
@@ -64,7 +64,11 @@ fn server(turns: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_s
 }
 
 fn driver(port: u16) -> PostgresDriver {
-    let text = address("postgres", port);
+    driver_of("postgres", port)
+}
+
+fn driver_of(scheme: &str, port: u16) -> PostgresDriver {
+    let text = address(scheme, port);
     let Ok(Target::Postgres(target)) = Target::parse(&text) else { panic!("{text}") };
     PostgresDriver::new(target, Secret::new(PASSWORD)).unwrap()
 }
@@ -82,6 +86,61 @@ fn with_turn(turn: usize, answer: &[u8]) -> DriverError {
 #[test]
 fn an_honest_server_is_understood() {
     run(async { visit(driver(server(TURNS, honest, true))).await.unwrap() });
+}
+
+#[test]
+fn a_server_is_of_the_family_that_the_target_names() {
+    let cockroach = message(b'S', b"crdb_version\0CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu)\0");
+    let yugabyte = message(b'S', b"server_version\x0011.2-YB-2.18.0.0-b0\0");
+    for (scheme, setting) in [("postgres", Vec::new()), ("cockroach", cockroach), ("yugabyte", yugabyte)] {
+        for wanted in ["postgres", "cockroach", "yugabyte"] {
+            let setting = setting.clone();
+            // Before all else: what is said first counts.
+            let says = move |turn| if turn == 2 { [&setting[..], &honest(2)].concat() } else { honest(turn) };
+            let (result, _) = run(async { visit(driver_of(wanted, server(TURNS, says, true))).await });
+            match result {
+                Ok(()) => assert_eq!(wanted, scheme),
+                Err(error) => {
+                    check(&error);
+                    assert!(wanted != scheme && error.class == ErrorClass::Refused, "{wanted} {scheme}: {error}");
+                    assert!(error.message.contains(&format!("`{scheme}://`")), "{error}");
+                }
+            }
+        }
+    }
+}
+
+/// The facts of CockroachDB, which has SHOW in the place of tables, for a user who may not see the cluster's settings.
+#[test]
+fn facts_of_cockroach_are_what_it_may_be_asked() {
+    let cell = |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
+    let answer = |rows: &[&[&str]]| {
+        let columns: Vec<u8> =
+            (0..rows[0].len()).flat_map(|_| b"c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".to_vec()).collect();
+        let mut all = message(b'T', &[&(rows[0].len() as u16).to_be_bytes()[..], &columns].concat());
+        for row in rows {
+            let cells: Vec<u8> = row.iter().flat_map(|text| cell(text)).collect();
+            all.extend(message(b'D', &[&(row.len() as u16).to_be_bytes()[..], &cells].concat()));
+        }
+        [&all[..], &message(b'C', b"SELECT 1\0"), READY].concat()
+    };
+    let version = "CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)";
+    let (first, second) = (answer(&[&[version]]), answer(&[&["default_transaction_isolation", "serializable"]]));
+    let denied = [&message(b'E', b"SERROR\0C42501\0Monly users with the VIEWCLUSTERSETTING privilege\0\0")[..], READY].concat();
+    let says = move |turn| match turn {
+        2 => [&message(b'S', b"crdb_version\0CockroachDB CCL v24.1.0\0")[..], &honest(2)].concat(),
+        3 => first.clone(),
+        4 => second.clone(),
+        5 => denied.clone(),
+        turn => honest(turn),
+    };
+    let facts = run(async { driver_of("cockroach", server(6, says, true)).facts().await }).0.unwrap();
+    assert_eq!((facts.version.as_str(), facts.local_pid, facts.on_this_machine), (version, None, true));
+    assert_eq!(facts.variables["default_transaction_isolation"], "serializable");
+    assert!(facts.variables["cluster settings"].contains("VIEWCLUSTERSETTING"), "{:?}", facts.variables);
+    assert_eq!(facts.variables["connection encryption"], "none");
+    // Nothing is asked where there is nothing to be told.
+    assert!(run(async { driver_of("cockroach", 1).counters().await }).0.unwrap().is_empty());
 }
 
 #[test]

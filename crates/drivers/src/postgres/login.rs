@@ -10,8 +10,9 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::errors::class_of;
+use super::family::Said;
 use super::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
-use super::wire::Wire;
+use super::wire::{Wire, is_aside};
 use crate::net::reader::Reader;
 use crate::net::{Malformed, printable};
 use crate::secret::Secret;
@@ -54,8 +55,10 @@ pub(super) async fn login(
         out.push(0);
     });
     wire.send().await?;
-    let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false };
-    let status = dialogue.run(wire).await?;
+    let said = Said::default();
+    let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false, said };
+    let (status, said) = dialogue.run(wire).await?;
+    said.check(target.dialect, wire.place())?;
     wire.logged_in();
     Ok(status)
 }
@@ -114,19 +117,23 @@ struct Dialogue<'a> {
     user: &'a str,
     scram: Scram,
     authenticated: bool,
+    said: Said,
 }
 
 impl Dialogue<'_> {
     /// Answers until the server is ready.
-    async fn run(mut self, wire: &mut Wire) -> Result<u8, DriverError> {
+    async fn run(mut self, wire: &mut Wire) -> Result<(u8, Said), DriverError> {
         for _ in 0..MAX_MESSAGES {
-            let message = wire.message().await?;
+            let message = wire.any_message().await?;
             match message.kind {
+                kind::PARAMETER_STATUS => self.said.hear(wire.body(&message)).map_err(|why| wire.malformed(why))?,
+                kind if is_aside(kind) => {}
                 kind::AUTHENTICATION if !self.authenticated => self.authenticate(wire, &message).await?,
                 kind::ERROR => return Err(not_let_in(wire.server_error(&message).error, wire.place())),
                 kind::BACKEND_KEY_DATA if self.authenticated => {}
                 kind::READY if self.authenticated => {
-                    return ready_status(wire.body(&message)).map_err(|why| wire.malformed(why));
+                    let status = ready_status(wire.body(&message)).map_err(|why| wire.malformed(why))?;
+                    return Ok((status, self.said));
                 }
                 kind::NEGOTIATE_VERSION => {
                     return Err(wire.malformed(Malformed("it speaks an older version than 3.0 of it")));

@@ -5,7 +5,7 @@
 //!
 //! From the bottom: `messages` reads and writes messages, `wire` is a connection of them, `login` opens a session,
 //! `placeholders`, `execute`, `answer` and `cells` are statements and their results, `copy` loads rows, `errors` says what an
-//! SQLSTATE means.
+//! SQLSTATE means, `family` which database it is: CockroachDB and YugabyteDB speak this protocol, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
 use crate::net::certificates::config;
-use crate::net::reach::{in_time, on_a_session};
+use crate::net::reach::{in_time, noted, on_a_session, set_up};
 use crate::secret::Secret;
 use crate::target::ServerTarget;
 
@@ -29,6 +29,7 @@ mod copy;
 mod errors;
 mod execute;
 mod facts;
+mod family;
 mod login;
 mod messages;
 mod placeholders;
@@ -64,7 +65,10 @@ impl PostgresDriver {
         let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
         let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
         let status = login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
-        Ok(PostgresSession::new(wire, status))
+        let mut session = PostgresSession::new(wire, status);
+        session.before_copy = (self.target.dialect == Dialect::Yugabyte).then_some(copy::WHOLE_COPIES);
+        set_up(&mut session, &self.target, "SET").await?;
+        Ok(session)
     }
 }
 
@@ -72,18 +76,38 @@ impl Driver for PostgresDriver {
     type Session = PostgresSession;
 
     fn dialect(&self) -> Dialect {
-        Dialect::Postgres
+        self.target.dialect
+    }
+
+    /// YugabyteDB makes an index in steps that wait for the other sessions of the database, and fail where one of them works
+    /// for too long or changes another table meanwhile (its issues 18994 and 30114).
+    fn finish_sessions(&self) -> u32 {
+        if self.target.dialect == Dialect::Yugabyte { 1 } else { u32::MAX }
     }
 
     async fn connect(&self, id: SessionId) -> Result<PostgresSession, DriverError> {
-        in_time(&self.target, id, async |host, port| self.open(host, port).await).await
+        self.connect_away(id, 0).await
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.target.places()
+    }
+
+    async fn connect_away(&self, id: SessionId, away: u32) -> Result<PostgresSession, DriverError> {
+        in_time(&self.target, (id, away), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        on_a_session(self, facts::facts).await
+        on_a_session(self, async |session| facts::facts(session, self.target.dialect).await)
+            .await
+            .map(|facts| noted(&self.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        on_a_session(self, facts::counters).await
+        match self.target.dialect {
+            // What their counters count is one node's part of the work.
+            Dialect::Cockroach | Dialect::Yugabyte => Ok(BTreeMap::new()),
+            _ => on_a_session(self, facts::counters).await,
+        }
     }
 }

@@ -45,6 +45,8 @@ pub struct PostgresSession {
     catalogue: Arc<Catalogue>,
     /// By place in the catalogue; empty until the statement is used.
     slots: Vec<Option<Prepared>>,
+    /// What must be said before each COPY, if anything.
+    pub(super) before_copy: Option<&'static str>,
 }
 
 /// Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
@@ -55,7 +57,7 @@ const ROLLBACK: &[u8] = b"ROLLBACK";
 impl PostgresSession {
     pub(super) fn new(wire: Wire, status: u8) -> Self {
         let reader = ResultReader::new(status);
-        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new() }
+        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None }
     }
 
     /// Appends the message Query ("Simple Query").

@@ -109,8 +109,17 @@ impl Wire {
     /// The next message that is part of an answer.
     pub(super) async fn message(&mut self) -> Result<Message, DriverError> {
         loop {
+            let message = self.any_message().await?;
+            if !is_aside(message.kind) {
+                return Ok(message);
+            }
+        }
+    }
+
+    /// The next message, whatever it is.
+    pub(super) async fn any_message(&mut self) -> Result<Message, DriverError> {
+        loop {
             match self.take()? {
-                Some(message) if is_aside(message.kind) => {}
                 Some(message) => return Ok(message),
                 None => poll_fn(|_| self.link.poll_receive()).await?,
             }

@@ -6,13 +6,17 @@
 
 use std::fmt;
 
+use perbuck_load::statement::Dialect;
+
 mod options;
 mod server;
 mod sqlite;
+mod tikv;
 
 pub(crate) use server::host_text;
 pub use server::{ServerTarget, TlsMode};
 pub use sqlite::SqliteTarget;
+pub use tikv::TikvTarget;
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,8 +25,10 @@ pub enum Target {
     Sqlite(SqliteTarget),
     /// `mysql://user@host:port,host:port/database?tls=required`.
     Mysql(ServerTarget),
-    /// `postgres://user@host:port,host:port/database?tls=required`.
+    /// `postgres://user@host:port,host:port/database?tls=required`, and the same with `cockroach://` and `yugabyte://`.
     Postgres(ServerTarget),
+    /// `tikv://pd:port,pd:port/?type=raw`.
+    Tikv(TikvTarget),
 }
 
 /// Why an address is refused. Neither part ever quotes what may be a password.
@@ -47,7 +53,7 @@ fn problem<T>(message: impl Into<String>, help: impl Into<String>) -> Result<T, 
 }
 
 /// What perbuck drives, for those who wrote something else.
-const SCHEMES: &str = "it drives sqlite:, mysql://, mariadb://, tidb:// and postgres://";
+const SCHEMES: &str = "it drives sqlite:, mysql://, mariadb://, tidb://, postgres://, cockroach://, yugabyte:// and tikv://";
 
 impl Target {
     /// Reads an address.
@@ -56,17 +62,39 @@ impl Target {
     /// Names what is wrong and the way out, without ever quoting what may be a password.
     pub fn parse(text: &str) -> Result<Self, TargetProblem> {
         let Some((scheme, rest)) = text.split_once(':') else {
-            let help = "write sqlite:FILE, mysql://USER@HOST:PORT/DATABASE or postgres://USER@HOST:PORT/DATABASE";
+            let help =
+                "write sqlite:FILE, mysql://USER@HOST:PORT/DATABASE, postgres://USER@HOST:PORT/DATABASE or tikv://PD:PORT/";
             return problem("the target has no scheme", help);
         };
         match scheme {
             "sqlite" => SqliteTarget::parse(rest).map(Self::Sqlite),
-            "mysql" | "mariadb" => ServerTarget::parse("mysql", rest, MYSQL_PORT).map(Self::Mysql),
-            "tidb" => ServerTarget::parse("mysql", rest, 4000).map(Self::Mysql),
-            "postgres" | "postgresql" => ServerTarget::parse("postgres", rest, POSTGRES_PORT).map(Self::Postgres),
-            "tikv" => problem(format!("a target `{scheme}:` is not supported by this version of perbuck"), SCHEMES),
+            "mysql" | "mariadb" => ServerTarget::parse(Dialect::Mysql, rest, MYSQL_PORT).map(Self::Mysql),
+            "tidb" => ServerTarget::parse(Dialect::Mysql, rest, 4000).map(Self::Mysql),
+            "postgres" | "postgresql" => postgres(Dialect::Postgres, rest),
+            "cockroach" | "cockroachdb" => postgres(Dialect::Cockroach, rest),
+            "yugabyte" | "yugabytedb" => postgres(Dialect::Yugabyte, rest),
+            "tikv" => TikvTarget::parse(rest).map(Self::Tikv),
             // What stands before the first colon is no scheme when somebody wrote `user:password@host`.
             _ => problem("the target has no scheme that perbuck knows", SCHEMES),
+        }
+    }
+
+    /// The words that it understands.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Self::Sqlite(_) => Dialect::Sqlite,
+            Self::Mysql(_) => Dialect::Mysql,
+            Self::Postgres(target) => target.dialect,
+            Self::Tikv(_) => Dialect::Tikv,
+        }
+    }
+
+    /// What the canonical address begins with: `mysql`, `sqlite` and so on.
+    pub fn scheme(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "sqlite",
+            Self::Mysql(target) | Self::Postgres(target) => server::scheme_of(target.dialect),
+            Self::Tikv(_) => "tikv",
         }
     }
 
@@ -74,25 +102,38 @@ impl Target {
     pub fn address(&self) -> String {
         match self {
             Self::Sqlite(target) => target.address(),
-            Self::Mysql(target) => target.address("mysql"),
-            Self::Postgres(target) => target.address("postgres"),
+            Self::Mysql(target) | Self::Postgres(target) => target.address(),
+            Self::Tikv(target) => target.address(),
         }
     }
 
     /// The same target with another database: of a server that of this name, for SQLite a file beside the first
-    /// (`a.db` becomes `a-name.db`).
+    /// (`a.db` becomes `a-name.db`), for TiKV keys that begin with `name/`.
     #[must_use]
     pub fn with_database(&self, name: &str) -> Self {
         match self {
             Self::Sqlite(target) => Self::Sqlite(target.with_database(name)),
             Self::Mysql(target) => Self::Mysql(ServerTarget { database: name.to_owned(), ..target.clone() }),
             Self::Postgres(target) => Self::Postgres(ServerTarget { database: name.to_owned(), ..target.clone() }),
+            Self::Tikv(target) => Self::Tikv(TikvTarget { prefix: format!("{name}/"), ..target.clone() }),
         }
     }
 }
 
 const MYSQL_PORT: u16 = 3306;
-const POSTGRES_PORT: u16 = 5432;
+
+/// The port on which a database of PostgreSQL's protocol listens unless it is told otherwise.
+pub fn postgres_port(dialect: Dialect) -> u16 {
+    match dialect {
+        Dialect::Cockroach => 26_257,
+        Dialect::Yugabyte => 5_433,
+        _ => 5_432,
+    }
+}
+
+fn postgres(dialect: Dialect, rest: &str) -> Result<Target, TargetProblem> {
+    ServerTarget::parse(dialect, rest, postgres_port(dialect)).map(Target::Postgres)
+}
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,15 @@
-//! `mysql://user@host:port,host:port/database?tls=required`, and the same for `postgres://`.
+//! `mysql://user@host:port,host:port/database?tls=required`, and the same for `postgres://` and its kin.
 
 use std::path::{Path, PathBuf};
+
+use perbuck_load::statement::Dialect;
 
 use super::options::{milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, with_options};
 use super::{TargetProblem, problem};
 
 const OPTIONS: [&str; 5] = ["tls", "ca", "connect_timeout", "read_timeout", "statements"];
+/// Before the name of a variable.
+const SET: &str = "set.";
 const TLS_MODES: [(&str, TlsMode); 5] = [
     ("disabled", TlsMode::Disabled),
     ("preferred", TlsMode::Preferred),
@@ -17,6 +21,8 @@ const TLS_MODES: [(&str, TlsMode); 5] = [
 /// One or more servers of one protocol, and how to reach them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerTarget {
+    /// The SQL of the servers: MySQL's, or PostgreSQL's and that of the databases which follow it.
+    pub dialect: Dialect,
     /// Hosts and ports; connection i goes to entry i modulo their number.
     pub hosts: Vec<(String, u16)>,
     /// User name.
@@ -34,6 +40,8 @@ pub struct ServerTarget {
     /// Whether statements are sent as text with their values in it, and not prepared: what proxies need that keep no
     /// prepared statements. MySQL's protocol only.
     pub as_text: bool,
+    /// Variables that every session sets when it opens, by name, in the order of the address.
+    pub settings: Vec<(String, String)>,
 }
 
 /// How TLS is used; the words of the mysql client's `--ssl-mode`.
@@ -53,7 +61,8 @@ pub enum TlsMode {
 
 impl ServerTarget {
     /// Reads `//user@host:port,host:port/database?options`.
-    pub(super) fn parse(scheme: &str, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
+    pub(super) fn parse(dialect: Dialect, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
+        let scheme = scheme_of(dialect);
         let form = || format!("write {scheme}://USER@HOST:PORT/DATABASE");
         let Some(rest) = rest.strip_prefix("//") else { return problem("the target has no `//` after the scheme", form()) };
         let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -77,8 +86,11 @@ impl ServerTarget {
             return problem("the target names no database that can be one", form());
         }
         let (tls, ca_file, connect_timeout_ms, read_timeout_ms) = (TlsMode::Preferred, None, 10_000, 60_000);
-        let mut target = Self { hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false };
-        for (key, value) in options_of(options, &OPTIONS)? {
+        let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
+        let settings = settings_of(&set)?;
+        let mut target =
+            Self { dialect, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false, settings };
+        for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
                 "tls" => target.tls = tls_mode(&value)?,
                 "ca" if value.is_empty() => return problem("`ca` names no file", "give the PEM file of the authority"),
@@ -88,19 +100,34 @@ impl ServerTarget {
                 _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
         }
-        if target.as_text && scheme != "mysql" {
+        if target.as_text && dialect != Dialect::Mysql {
             return problem(format!("a {scheme} target cannot have `statements=text`"), "leave it out: they are prepared");
         }
         Ok(target)
     }
 
-    /// The host that connection `index` goes to.
-    pub fn host(&self, index: u32) -> Option<&(String, u16)> {
-        self.hosts.get(index as usize % self.hosts.len().max(1))
+    /// The settings of a session as statements that begin with `set`: `SET SESSION` or `SET`.
+    pub(crate) fn session_statements<'s>(&'s self, set: &'s str) -> impl Iterator<Item = (&'s str, String)> + 's {
+        self.settings.iter().map(move |(name, value)| {
+            // Servers want numbers bare, and no text holds a quote or a backslash.
+            let bare = value.parse::<i64>().is_ok();
+            let value = if bare { value.clone() } else { format!("'{value}'") };
+            (name.as_str(), format!("{set} {name} = {value}"))
+        })
     }
 
-    pub(super) fn address(&self, scheme: &str) -> String {
-        let hosts: Vec<String> = self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect();
+    /// The host that connection `index` goes to, or the one that stands `away` places behind it in the list.
+    pub fn host(&self, index: u32, away: u32) -> Option<&(String, u16)> {
+        self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
+    }
+
+    /// All hosts as `host:port`.
+    pub(crate) fn places(&self) -> Vec<String> {
+        self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
+    }
+
+    pub(super) fn address(&self) -> String {
+        let (scheme, hosts) = (scheme_of(self.dialect), self.places());
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
         let mut options = Vec::new();
@@ -111,11 +138,48 @@ impl ServerTarget {
         add(self.connect_timeout_ms != 10_000, format!("connect_timeout={}ms", self.connect_timeout_ms));
         add(self.read_timeout_ms != 60_000, format!("read_timeout={}ms", self.read_timeout_ms));
         add(self.as_text, "statements=text".to_owned());
+        for (name, value) in &self.settings {
+            add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
+        }
         with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
     }
 }
 
-fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
+/// What the canonical address of such a server begins with.
+pub(super) fn scheme_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mysql => "mysql",
+        Dialect::Cockroach => "cockroach",
+        Dialect::Yugabyte => "yugabyte",
+        // The others are no servers of these protocols.
+        Dialect::Postgres | Dialect::Sqlite | Dialect::Tikv => "postgres",
+    }
+}
+
+fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem> {
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for option in options {
+        let (name, value) = option[SET.len()..].split_once('=').unwrap_or((&option[SET.len()..], ""));
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        if name.is_empty() || !name.chars().all(word) {
+            return problem(format!("`{SET}` names no variable"), "write set.NAME=VALUE, such as set.tidb_txn_mode=optimistic");
+        }
+        if name.to_ascii_lowercase().contains("passw") {
+            return password_in_target();
+        }
+        let value = percent_decode(value, &format!("the option `{SET}{name}`"))?;
+        if value.contains(['\'', '\\', '\n', '\r']) {
+            return problem(format!("the value of `{SET}{name}` holds a quote or a backslash"), "write it without quotes");
+        }
+        if settings.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return problem(format!("the option `{SET}{name}` is given twice"), "keep one of them");
+        }
+        settings.push((name.to_owned(), value));
+    }
+    Ok(settings)
+}
+
+pub(super) fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
     let bad = || problem(format!("`{text}` is not a host"), "write HOST, HOST:PORT or [IPV6]:PORT, several with commas");
     let (host, port) = match text.strip_prefix('[') {
         Some(bracketed) => {

@@ -152,8 +152,9 @@ fn simulate_with(
         received.try_iter().for_each(|report| collector.take(report));
         let collected = collector.end();
         let outcomes = first_error(outcomes, collected)?;
-        let spec = &as_ended(spec, &outcomes);
-        let seen = Seen::of(&mut collector, spec);
+        let planned_ns = spec.duration_ns;
+        let spec = &as_ended(spec, &outcomes, None);
+        let seen = Seen::of(&mut collector, spec, spec.duration_ns < planned_ns);
         assert_eq!((watched.opened, watched.closed), (1, 1));
         Ok(finish(spec, &Names::of(&**workload), (false, workload.pauses()), outcomes, seen))
     })
@@ -329,6 +330,7 @@ fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
 }
 
 mod allocations;
+mod hosts;
 mod limits;
 mod open_loop;
 mod pauses;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::ledger::{self, Ledger, PartState};
 use super::{LoadError, Shared, count, server};
 use crate::driver::{Access, Driver, Session, SessionId};
 use crate::error::{DriverError, ErrorClass};
@@ -18,59 +19,111 @@ const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
 /// About what a cell that is no text takes.
 const CELL_BYTES: usize = 4;
 
+/// What all sessions of a load share.
+pub(super) struct Filling<'a, T> {
+    pub(super) dataset: &'a T,
+    pub(super) tables: &'a [TableSpec],
+    pub(super) ledger: Option<&'a dyn Ledger>,
+    /// What was in before; empty for a load from the beginning.
+    pub(super) states: &'a [PartState],
+    pub(super) shared: &'a Shared,
+    /// Whether several sessions load one table at the same time.
+    pub(super) crowded: bool,
+    pub(super) stops: [&'a StopToken; 2],
+}
+
+impl<T> Filling<'_, T> {
+    fn stopped(&self) -> bool {
+        self.stops.iter().any(|s| s.requested())
+    }
+}
+
 /// The batches of one part, which can be made again from the last commit on.
 struct Feed<'a, T: Dataset> {
-    dataset: &'a T,
+    filling: &'a Filling<'a, T>,
     index: u32,
     part: T::Part,
     cells: Params,
-    taken: u64,
-    committed: u64,
+    /// Whether tables that the server numbers are filled by INSERT.
+    insert_numbered: bool,
+    /// How far it was made.
+    taken: PartState,
+    /// How far it is in.
+    committed: PartState,
 }
 
 impl<'a, T: Dataset> Feed<'a, T> {
-    fn new(dataset: &'a T, index: u32, cells: Params) -> Self {
-        Self { dataset, index, part: dataset.part(index), cells, taken: 0, committed: 0 }
+    /// The part from `committed` on.
+    fn new(
+        filling: &'a Filling<'a, T>,
+        index: u32,
+        (cells, insert_numbered): (Params, bool),
+        committed: PartState,
+    ) -> Result<Self, LoadError> {
+        let part = filling.dataset.part(index);
+        let mut feed = Self { filling, index, part, cells, insert_numbered, taken: PartState::default(), committed };
+        feed.skip_committed()?;
+        Ok(feed)
     }
 
     /// The next batch: the position of its table.
     fn next(&mut self) -> Option<usize> {
-        let table = self.part.next_batch(self.cells.clear());
-        self.taken += u64::from(table.is_some());
-        table
+        let table = self.part.next_batch(self.cells.clear())?;
+        self.taken.batches += 1;
+        self.taken.rows += self.rows_of(table);
+        Some(table)
+    }
+
+    /// The rows of the batch that was made last.
+    fn rows_of(&self, table: usize) -> u64 {
+        (self.cells.len() / self.filling.tables[table].bulk.columns.len()) as u64
     }
 
     /// Back to the last commit.
-    fn rewind(&mut self) {
-        self.part = self.dataset.part(self.index);
-        self.taken = 0;
-        while self.taken < self.committed && self.next().is_some() {}
+    fn rewind(&mut self) -> Result<(), LoadError> {
+        self.part = self.filling.dataset.part(self.index);
+        self.taken = PartState::default();
+        self.skip_committed()
+    }
+
+    fn skip_committed(&mut self) -> Result<(), LoadError> {
+        while self.taken.batches < self.committed.batches && self.next().is_some() {}
+        if (self.taken.batches, self.taken.rows) == (self.committed.batches, self.committed.rows) {
+            return Ok(());
+        }
+        // Another version cut its batches in other places.
+        let (index, PartState { batches, rows, .. }) = (self.index, self.committed);
+        let made = self.taken.rows;
+        Err(LoadError::Ledger(format!("{rows} rows of part {index} are noted after {batches} batches, where there are {made}")))
     }
 }
 
 /// Loads parts until none is left.
-pub(super) async fn fill<D: Driver, T: Dataset>(
-    driver: &D,
-    dataset: &T,
-    tables: &[TableSpec],
-    shared: &Shared,
-    id: SessionId,
-    stops: [&StopToken; 2],
-) -> Result<(), LoadError> {
+pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
+    let shared = filling.shared;
     let mut session = driver.connect(id).await.map_err(server("connecting to load data"))?;
     session.be_patient();
     let mut cells = Params::default();
+    let insert_numbered = filling.crowded
+        && filling.tables.iter().any(|t| t.numbered)
+        && session.numbers_one_at_a_time().await.map_err(server("looking at how tables are numbered"))?;
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
-        if index >= dataset.parts() {
+        if index >= filling.dataset.parts() {
             break;
         }
-        let mut feed = Feed::new(dataset, index, cells);
-        while let Some(rows) = transaction(&mut session, &mut feed, tables, stops).await? {
-            shared.rows.fetch_add(rows, Ordering::Relaxed);
+        let committed = match (filling.ledger, filling.states.get(index as usize)) {
+            (Some(ledger), Some(state)) if !state.done => ledger::claim(&mut session, ledger, index).await?,
+            (_, state) => state.copied().unwrap_or_default(),
+        };
+        if !committed.done {
+            let mut feed = Feed::new(filling, index, (cells, insert_numbered), committed)?;
+            while let Some(rows) = transaction(&mut session, &mut feed).await? {
+                shared.rows.fetch_add(rows, Ordering::Relaxed);
+            }
+            cells = feed.cells;
         }
         shared.done.fetch_add(1, Ordering::Relaxed);
-        cells = feed.cells;
     }
     session.close().await;
     Ok(())
@@ -78,15 +131,10 @@ pub(super) async fn fill<D: Driver, T: Dataset>(
 
 /// Loads the next megabytes of a part; how many rows, `None` where nothing was left of it. A deadlock or write conflict
 /// keeps nothing of a transaction, so it is simply done again, a few times.
-async fn transaction<S: Session, T: Dataset>(
-    session: &mut S,
-    feed: &mut Feed<'_, T>,
-    tables: &[TableSpec],
-    stops: [&StopToken; 2],
-) -> Result<Option<u64>, LoadError> {
+async fn transaction<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_, T>) -> Result<Option<u64>, LoadError> {
     let mut attempt = 1;
     loop {
-        match one_attempt(session, feed, tables, stops).await {
+        match one_attempt(session, feed).await {
             Ok(rows) => {
                 feed.committed = feed.taken;
                 return Ok(rows);
@@ -94,7 +142,7 @@ async fn transaction<S: Session, T: Dataset>(
             Err(LoadError::Server { doing, error }) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => {
                 session.rollback().await.map_err(server(doing))?;
                 perbuck_event::sleep(Duration::from_millis(50) * attempt).await;
-                feed.rewind();
+                feed.rewind()?;
                 attempt += 1;
             }
             Err(error) => return Err(error),
@@ -102,65 +150,99 @@ async fn transaction<S: Session, T: Dataset>(
     }
 }
 
-async fn one_attempt<S: Session, T: Dataset>(
-    session: &mut S,
-    feed: &mut Feed<'_, T>,
-    tables: &[TableSpec],
-    stops: [&StopToken; 2],
-) -> Result<Option<u64>, LoadError> {
-    let Some(mut table) = feed.next() else { return Ok(None) };
-    let (mut rows, mut bytes) = (0, 0);
+async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_, T>) -> Result<Option<u64>, LoadError> {
+    let Some(mut table) = feed.next() else {
+        feed.taken.done = true;
+        // The last transaction was full before it knew that it was the last.
+        if let (Some(ledger), false) = (feed.filling.ledger, feed.committed.done) {
+            ledger::advance(session, ledger, feed.index, feed.committed, feed.taken).await?;
+        }
+        return Ok(None);
+    };
+    let mut bytes = 0;
     session.begin(Access::Write).await.map_err(server("beginning to load"))?;
     loop {
-        if stops.iter().any(|s| s.requested()) {
+        if feed.filling.stopped() {
             return Err(LoadError::Interrupted);
         }
-        let bulk = &tables[table].bulk;
-        let sent = (feed.cells.len() / bulk.columns.len()) as u64;
-        let loaded = session.load_rows(bulk, &feed.cells).await.map_err(server(format!("loading {}", bulk.name)))?;
+        let (bulk, sent) = (&feed.filling.tables[table].bulk, feed.rows_of(table));
+        let loaded = if feed.insert_numbered && feed.filling.tables[table].numbered {
+            session.insert_rows(bulk, &feed.cells).await
+        } else {
+            session.load_rows(bulk, &feed.cells).await
+        };
+        let loaded = loaded.map_err(server(format!("loading {}", bulk.name)))?;
         if loaded != sent {
             return Err(LoadError::WrongCount { table: bulk.name.clone(), expected: sent, found: loaded });
         }
-        (rows, bytes) = (rows + sent, bytes + feed.cells.text_bytes() + CELL_BYTES * feed.cells.len());
+        bytes += feed.cells.text_bytes() + CELL_BYTES * feed.cells.len();
         if bytes >= TRANSACTION_BYTES {
             break;
         }
         match feed.next() {
             Some(next) => table = next,
-            None => break,
+            None => {
+                feed.taken.done = true;
+                break;
+            }
         }
     }
+    if let Some(ledger) = feed.filling.ledger {
+        ledger::advance(session, ledger, feed.index, feed.committed, feed.taken).await?;
+    }
     session.commit().await.map_err(server("committing a load"))?;
-    Ok(Some(rows))
+    Ok(Some(feed.taken.rows - feed.committed.rows))
 }
 
-/// Makes what comes after the rows of a table (indexes), and counts it, until no table is left.
-pub(super) async fn finish<D: Driver>(
-    driver: &D,
-    tables: &[TableSpec],
-    shared: &Shared,
-    id: SessionId,
-    stops: [&StopToken; 2],
-) -> Result<(), LoadError> {
+/// Makes what comes after the rows of every table (indexes), and counts their rows, until nothing of it is left. A table is
+/// read to count it while its index, or that of another, is made: the one reads, and the other sorts.
+pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
+    let (shared, tables) = (filling.shared, filling.tables);
     let mut session = driver.connect(id).await.map_err(server("connecting to finish the load"))?;
     session.be_patient();
-    while let Some(table) = tables.get(shared.next_table.fetch_add(1, Ordering::Relaxed) as usize) {
-        if stops.iter().any(|s| s.requested()) {
+    loop {
+        let job = shared.next_job.fetch_add(1, Ordering::Relaxed) as usize;
+        if filling.stopped() {
             return Err(LoadError::Interrupted);
         }
-        finish_table(&mut session, table).await?;
-        shared.tables_done.fetch_add(1, Ordering::Relaxed);
+        if let Some(table) = tables.get(job) {
+            // Whoever goes on may find an index that the load before it has made.
+            let resumed = filling.ledger.filter(|_| !filling.states.is_empty());
+            index(&mut session, table, resumed).await?;
+            shared.indexed.fetch_add(1, Ordering::Relaxed);
+        } else if let Some(table) = tables.get(job - tables.len()) {
+            verify(&mut session, table).await?;
+            shared.verified.fetch_add(1, Ordering::Relaxed);
+        } else {
+            break;
+        }
     }
     session.close().await;
     Ok(())
 }
 
-async fn finish_table<S: Session>(session: &mut S, table: &TableSpec) -> Result<(), LoadError> {
-    let name = &table.bulk.name;
+async fn index<S: Session>(session: &mut S, table: &TableSpec, resumed: Option<&dyn Ledger>) -> Result<(), LoadError> {
     for sql in &table.after_load {
-        again(session, sql).await.map_err(server(format!("indexing table {name}")))?;
+        match again(session, sql).await {
+            Err(error) if resumed.is_some_and(|ledger| ledger.made_already(&error)) => {}
+            done => done.map_err(server(format!("indexing table {}", table.bulk.name)))?,
+        }
     }
-    let found = count(session, name).await?;
+    Ok(())
+}
+
+async fn verify<S: Session>(session: &mut S, table: &TableSpec) -> Result<(), LoadError> {
+    let name = &table.bulk.name;
+    let mut attempt = 1;
+    let found = loop {
+        match count(session, name).await {
+            // The index that is made of it meanwhile may have changed the catalogue.
+            Err(LoadError::Server { error, .. }) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => {
+                pause(session, &mut attempt).await.map_err(server(format!("counting the rows of {name}")))?;
+            }
+            found => break found?,
+        }
+    };
     match table.rows.filter(|expected| *expected != found) {
         Some(expected) => Err(LoadError::WrongCount { table: name.clone(), expected, found }),
         None => Ok(()),
@@ -173,12 +255,16 @@ pub(super) async fn again<S: Session>(session: &mut S, sql: &str) -> Result<(), 
     let mut attempt = 1;
     loop {
         match session.query(sql, &mut rows).await {
-            Err(error) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => {
-                session.rollback().await?;
-                perbuck_event::sleep(Duration::from_millis(50) * attempt).await;
-                attempt += 1;
-            }
+            Err(error) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => pause(session, &mut attempt).await?,
             done => return done.map(drop),
         }
     }
+}
+
+/// Lets the others go on before the next attempt.
+async fn pause<S: Session>(session: &mut S, attempt: &mut u32) -> Result<(), DriverError> {
+    session.rollback().await?;
+    perbuck_event::sleep(Duration::from_millis(50) * *attempt).await;
+    *attempt += 1;
+    Ok(())
 }

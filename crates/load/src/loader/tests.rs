@@ -1,6 +1,6 @@
 //! The loader against a store that forgets what was not committed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use crate::driver::{Access, BulkTable, Effect, TargetFacts};
@@ -12,11 +12,14 @@ use crate::workload::Part;
 
 use super::*;
 
+mod resume;
+
 /// Two tables; part `p` has rows `1000p` and on, in batches that change tables half way.
 struct Numbers {
     parts: u32,
     batches: u32,
     rows_per_batch: i64,
+    row_bytes: usize,
 }
 
 struct NumbersPart {
@@ -24,6 +27,7 @@ struct NumbersPart {
     batch: u32,
     batches: u32,
     rows: i64,
+    text: Vec<u8>,
 }
 
 impl Part for NumbersPart {
@@ -33,7 +37,7 @@ impl Part for NumbersPart {
         }
         for _ in 0..self.rows {
             // Large, so that a part takes several transactions.
-            cells.int(self.next).text(&[b'x'; 1_000]);
+            cells.int(self.next).text(&self.text);
             self.next += 1;
         }
         self.batch += 1;
@@ -52,6 +56,7 @@ impl Dataset for Numbers {
             after_load: vec![format!("CREATE INDEX ON {name}")],
             rows,
             rows_by_seed: false,
+            numbered: name == "low",
         };
         vec![table("low"), table("high")]
     }
@@ -61,7 +66,8 @@ impl Dataset for Numbers {
     }
 
     fn part(&self, index: u32) -> NumbersPart {
-        NumbersPart { next: i64::from(index) * 100_000, batch: 0, batches: self.batches, rows: self.rows_per_batch }
+        let text = vec![b'x'; self.row_bytes];
+        NumbersPart { next: i64::from(index) * 100_000, batch: 0, batches: self.batches, rows: self.rows_per_batch, text }
     }
 
     fn checks(&self) -> Vec<Check> {
@@ -82,6 +88,11 @@ struct Stored {
     tables: BTreeMap<String, Vec<i64>>,
     statements: Vec<String>,
     calls: u64,
+    /// The call from which on the server is dead; 0 while it lives.
+    dies_at: u64,
+    ledger: Vec<PartState>,
+    /// Tables that were loaded, other than by INSERT.
+    loaded: BTreeSet<String>,
 }
 
 /// A database that fails every n-th call with a conflict, which undoes the transaction.
@@ -91,19 +102,28 @@ struct Forgetful {
     fails_every: u64,
     /// Loses a row of each batch without a word.
     loses: bool,
+    /// Keeps the transaction whose COMMIT it does not live to answer.
+    commits_in_death: bool,
+    /// See [`Session::numbers_one_at_a_time`].
+    numbers_one_at_a_time: bool,
 }
 
 struct ForgetfulSession {
     database: Forgetful,
     open: Vec<(String, i64)>,
+    noted: Option<(usize, PartState)>,
 }
 
 impl ForgetfulSession {
     fn call(&mut self) -> Result<(), DriverError> {
         let mut stored = self.database.stored.lock().unwrap();
         stored.calls += 1;
+        if stored.dies_at > 0 && stored.calls >= stored.dies_at {
+            return Err(DriverError::client(ErrorClass::Lost, "closed", "the server is gone"));
+        }
         if self.database.fails_every > 0 && stored.calls.is_multiple_of(self.database.fails_every) {
             self.open.clear();
+            self.noted = None;
             return Err(SimDriver::error(ErrorClass::Retry, 1213));
         }
         Ok(())
@@ -118,7 +138,7 @@ impl Driver for Forgetful {
     }
 
     async fn connect(&self, _id: SessionId) -> Result<ForgetfulSession, DriverError> {
-        Ok(ForgetfulSession { database: self.clone(), open: Vec::new() })
+        Ok(ForgetfulSession { database: self.clone(), open: Vec::new(), noted: None })
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
@@ -145,20 +165,33 @@ impl Session for ForgetfulSession {
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        self.call()?;
+        let answer = self.call();
         let mut stored = self.database.stored.lock().unwrap();
+        // Only the first COMMIT into death can still be carried out.
+        let last_words = self.database.commits_in_death && stored.calls == stored.dies_at;
+        if answer.is_err() && !last_words {
+            return answer;
+        }
         for (table, row) in self.open.drain(..) {
             stored.tables.entry(table).or_default().push(row);
         }
-        Ok(())
+        if let Some((part, state)) = self.noted.take() {
+            stored.ledger[part] = state;
+        }
+        answer
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
         self.open.clear();
+        self.noted = None;
         Ok(true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        if let Some(words) = sql.strip_prefix("ledger ") {
+            self.call()?;
+            return Ok(resume::ledger(self, words, rows));
+        }
         if !sql.starts_with("SELECT") {
             self.call()?;
         }
@@ -181,6 +214,15 @@ impl Session for ForgetfulSession {
         Ok((self.open.len() - before) as u64)
     }
 
+    async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        self.database.stored.lock().unwrap().loaded.insert(table.name.clone());
+        self.insert_rows(table, cells).await
+    }
+
+    async fn numbers_one_at_a_time(&mut self) -> Result<bool, DriverError> {
+        Ok(self.database.numbers_one_at_a_time)
+    }
+
     async fn close(self) {}
 }
 
@@ -196,7 +238,8 @@ fn conflicts_neither_lose_nor_double_a_row() {
     // A transaction takes five calls at most, so that one of them gets through.
     for (fails_every, sessions) in [(0, 1), (0, 3), (7, 1), (11, 4), (13, 3)] {
         let database = Forgetful { fails_every, ..Forgetful::default() };
-        let (result, progress) = run(&database, Numbers { parts: 5, batches: 10, rows_per_batch: 1_200 }, sessions);
+        let (result, progress) =
+            run(&database, Numbers { parts: 5, batches: 10, rows_per_batch: 1_200, row_bytes: 1_000 }, sessions);
         assert_eq!(result, Ok(()), "{fails_every} {sessions}");
         let stored = database.stored.lock().unwrap();
         for (table, first) in [("low", 0), ("high", 6_000)] {
@@ -206,21 +249,34 @@ fn conflicts_neither_lose_nor_double_a_row() {
             assert!(rows == expected, "{table} of {} rows", rows.len());
             assert!(stored.statements.contains(&format!("CREATE INDEX ON {table}")));
         }
-        let expected = LoadProgress { rows: 60_000, parts: 5, of: 5, tables_finished: 2, tables: 2 };
+        let expected = LoadProgress { rows: 60_000, parts: 5, of: 5, tables_finished: 2, tables: 2, ..LoadProgress::default() };
         assert_eq!(progress, expected);
+    }
+}
+
+#[test]
+fn sessions_that_would_wait_for_each_other_insert() {
+    // Two tables, of which one is numbered.
+    for (numbers_one_at_a_time, sessions, loaded) in
+        [(false, 3, ["high", "low"].as_slice()), (true, 2, &["high", "low"]), (true, 3, &["high"])]
+    {
+        let database = Forgetful { numbers_one_at_a_time, ..Forgetful::default() };
+        let (result, progress) = run(&database, Numbers { parts: 5, batches: 2, rows_per_batch: 10, row_bytes: 100 }, sessions);
+        assert_eq!((result, progress.rows), (Ok(()), 100));
+        assert!(database.stored.lock().unwrap().loaded.iter().eq(loaded), "{sessions} sessions");
     }
 }
 
 #[test]
 fn a_load_that_never_succeeds_ends_with_the_servers_words() {
     let database = Forgetful { fails_every: 1, ..Forgetful::default() };
-    let (result, _) = run(&database, Numbers { parts: 1, batches: 2, rows_per_batch: 3 }, 1);
+    let (result, _) = run(&database, Numbers { parts: 1, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 1);
     assert!(matches!(result, Err(LoadError::Server { .. })), "{result:?}");
 }
 
 #[test]
 fn a_row_that_is_lost_silently_is_missed() {
     let database = Forgetful { loses: true, ..Forgetful::default() };
-    let (result, _) = run(&database, Numbers { parts: 2, batches: 2, rows_per_batch: 3 }, 2);
+    let (result, _) = run(&database, Numbers { parts: 2, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 2);
     assert_eq!(result, Err(LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 }));
 }

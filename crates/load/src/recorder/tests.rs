@@ -74,6 +74,23 @@ fn an_open_loop_keeps_wait_service_and_response_apart() {
     assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.drained()), (1, 4_000_000_000, 1));
 }
 
+#[test]
+fn transactions_across_an_edge_of_the_window_are_accounted_for() {
+    let window = window(Duration::from_secs(3600), 10_000_000_000);
+    let mut r = Recorder::new(window, &[window.length_ns], 1, false, channel().0);
+    // Ended before the window, began before it, lies in it, failed across its beginning.
+    r.record(sample(Outcome::Committed, -9, -5));
+    r.record(sample(Outcome::Committed, -300, 700));
+    r.record(sample(Outcome::Committed, 700, 9_999_999_999));
+    r.record(sample(Outcome::Failed, -40, 60));
+    // In flight at its end: one from within, one from before it began.
+    r.record(sample(Outcome::Committed, 9_999_999_000, 10_000_000_000));
+    r.record(sample(Outcome::Failed, -500, 11_000_000_000));
+    r.finish();
+    assert_eq!(r.before_ns, 340);
+    assert_eq!((r.unfinished.count(), r.unfinished.max_ns(), r.unfinished_ns), (2, 10_000_000_500, 10_000_001_000));
+}
+
 fn quiet(from: i64, to: i64, due: i64) -> Quiet {
     Quiet { from, to, due }
 }

@@ -9,7 +9,7 @@ use super::levels::{arrivals_text, phases_text};
 use super::{Context, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, bytes, fixed, list, utc};
+use crate::number::{ABSENT, bytes, fixed, list, short_percent, utc};
 
 /// A fact's place in the table (group, name) and its values by contender.
 type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
@@ -173,8 +173,10 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         "#Client CPU per transaction",
         "#Client processors busy",
         "#Server CPU per transaction",
+        "#Server processors busy",
+        "#Pages that the server had to read",
     ];
-    let mut table = Table::new("Processor time", &heads);
+    let mut table = Table::new("Processor time, and what the server's memory did not hold", &heads);
     for (workload, contender, level, records) in cells(all) {
         let completed: u64 =
             records.iter().flat_map(|r| r.measured.transactions.values()).map(TransactionRecord::completed).sum();
@@ -182,13 +184,42 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
         let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
         let each = |ns: u64| ns.checked_div(completed).map_or_else(|| ABSENT.to_owned(), duration_text);
-        let busy = if window > 0 { fixed(client as f64 / window as f64, 2) } else { ABSENT.to_owned() };
-        let names = [clean(workload), thousands(u64::from(level)), all.label(contender)];
-        table.texts(names.into_iter().chain([each(client), busy, server.map_or_else(|| ABSENT.to_owned(), each)]));
+        let busy = |ns: u64| if window > 0 { fixed(ns as f64 / window as f64, 2) } else { ABSENT.to_owned() };
+        let or_absent = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
+        table.texts([
+            clean(workload),
+            thousands(u64::from(level)),
+            all.label(contender),
+            each(client),
+            busy(client),
+            or_absent(server.map(each)),
+            or_absent(server.map(busy)),
+            or_absent(misses(&records).map(short_percent)),
+        ]);
     }
     let text = "The client's processor time is that of the whole perbuck process in the measured window; an embedded database is part of \
-                it. The server's is known only where the server runs on the same machine and can be told apart.";
-    vec![Block::Folded("Processor time of client and server".to_owned(), vec![paragraph(text), Block::Table(table)])]
+                it. The server's is known only where the server runs on the same machine and can be told apart. Pages that it had to \
+                read: of those that its transactions asked for, over the whole runs, the share that InnoDB's buffer pool or PostgreSQL's \
+                shared buffers did not hold. Where it is high and the server's processors are idle, storage is what is measured; where \
+                nothing is missed and they are busy, it is the processors.";
+    let title = "Processor time of client and server, and its memory".to_owned();
+    vec![Block::Folded(title, vec![paragraph(text), Block::Table(table)])]
+}
+
+/// The share of pages that were not in the server's memory, by its own counters of the whole runs.
+fn misses(records: &[&RunRecord]) -> Option<f64> {
+    let sum = |name: &str| {
+        records
+            .iter()
+            .map(|r| r.target.server_counters.get(name).copied().and_then(|n| u64::try_from(n).ok()))
+            .sum::<Option<u64>>()
+    };
+    let innodb = sum("Innodb_buffer_pool_reads").zip(sum("Innodb_buffer_pool_read_requests"));
+    let (missed, asked) = innodb.or_else(|| {
+        let missed = sum("blks_read")?;
+        Some((missed, missed.checked_add(sum("blks_hit")?)?))
+    })?;
+    (asked > 0).then(|| missed as f64 / asked as f64)
 }
 
 fn errors(all: &Context<'_>) -> Vec<Block> {

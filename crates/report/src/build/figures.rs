@@ -4,11 +4,50 @@ use perbuck_core::compare::{Cell as Measured, PricePerformance, WorkloadResult};
 use perbuck_core::stats::Interval;
 
 use super::levels::levels_of;
-use super::money::GROUPS;
-use super::{Context, metric_text, phases};
+use super::money::groups;
+use super::{Context, metric_text, phases, published};
 use crate::document::{Bar, BarPanel, Cell, Figure, LinePanel, Panels, Point, RowKind, Scale, Series, Stack, StackPanel, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, range};
+
+/// Drawings that are shown large; more of them become small multiples.
+pub(super) const LARGE_PANELS: usize = 8;
+
+/// What a caption says where more would have to be drawn than anybody looks at; empty where everything is drawn.
+pub(super) fn cut_note(found: usize, what: &str) -> String {
+    if found <= LARGE_PANELS {
+        return String::new();
+    }
+    format!(" The first {LARGE_PANELS} of {found} {what} are drawn; the table has all.")
+}
+
+/// Trials of one point that are drawn or listed one by one.
+const DOTS: usize = 60;
+
+/// The trials of a point as dots: all of them, or the least, the largest and every n-th where there are many.
+pub(super) fn dots(values: &[f64]) -> Vec<f64> {
+    if values.len() <= DOTS {
+        return values.to_vec();
+    }
+    let ends = [values.iter().copied().reduce(f64::min), values.iter().copied().reduce(f64::max)];
+    ends.into_iter().flatten().chain(values.iter().copied().step_by(values.len().div_ceil(DOTS - 2))).collect()
+}
+
+/// What a caption says where not every trial is a dot.
+pub(super) fn dots_note(trials: impl Iterator<Item = usize>) -> &'static str {
+    if trials.max().unwrap_or(0) > DOTS {
+        " Of a point with many trials the least, the largest and every n-th are dots; all are in the embedded data."
+    } else {
+        ""
+    }
+}
+
+/// The trials of a point one by one; of many the first.
+pub(super) fn trials_text(values: &[f64], text: impl Fn(f64) -> String) -> String {
+    let first: Vec<String> = values.iter().take(DOTS).map(|v| text(*v)).collect();
+    let rest = if values.len() > DOTS { format!(" … ({} trials)", fixed(values.len() as f64, 0)) } else { String::new() };
+    first.join(" · ") + &rest
+}
 
 /// Price-performance per workload and region; `None` without prices and measurements.
 pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
@@ -26,7 +65,8 @@ pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
         }
     }
     (!panels.is_empty()).then(|| Figure {
-        number: 1,
+        number: 0,
+        id: "price-performance",
         title: "What a unit of throughput costs; lower is better".to_owned(),
         caption: format!(
             "Dollars of {months} months per unit of throughput. Whiskers are {confidence} intervals of the throughput, carried over."
@@ -79,7 +119,7 @@ fn bar_panel(all: &Context<'_>, w: &WorkloadResult, months: u32) -> Option<BarPa
     (!groups.is_empty()).then(|| BarPanel { title: clean(&w.workload), axis, groups })
 }
 
-fn pair(i: Interval) -> (f64, f64) {
+pub(super) fn pair(i: Interval) -> (f64, f64) {
     (i.low, i.high)
 }
 
@@ -87,14 +127,15 @@ fn pair(i: Interval) -> (f64, f64) {
 pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
     all.comparison.bills.first()?;
     let mut table = Table::new("Data of the figure", &["Region", "Contender"]);
-    GROUPS.iter().for_each(|g| table.column(g.label(), true));
+    let groups = groups(&all.comparison.bills);
+    groups.iter().for_each(|g| table.column(g.label(), true));
     table.column("month", true);
     let mut panels = Vec::new();
     for region in all.regions() {
         let mut stacks = Vec::new();
         for bill in all.comparison.bills.iter().filter(|b| b.region == region) {
             let parts: Vec<(f64, String)> =
-                GROUPS.iter().map(|g| bill.monthly_of(*g)).map(|m| (m.as_usd_f64(), m.to_string())).collect();
+                groups.iter().map(|g| bill.monthly_of(*g)).map(|m| (m.as_usd_f64(), m.to_string())).collect();
             let (name, total) = (all.label(&bill.contender), bill.monthly().to_string());
             let texts = [clean(region), name.clone()].into_iter().chain(parts.iter().map(|p| p.1.clone()));
             table.texts(texts.chain([total.clone()]));
@@ -103,10 +144,11 @@ pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
         panels.push(StackPanel { title: clean(region), axis: "USD per month".to_owned(), stacks });
     }
     Some(Figure {
-        number: if all.measured().is_empty() { 1 } else { 2 },
+        number: 0,
+        id: "cost",
         title: "Where the money goes".to_owned(),
         caption: "Cost of a month by group of bill lines.".to_owned(),
-        legend: GROUPS.iter().map(|g| g.label().to_owned()).collect(),
+        legend: groups.iter().map(|g| g.label().to_owned()).collect(),
         panels: Panels::Stacks(panels),
         table,
     })
@@ -115,11 +157,6 @@ pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
 /// The figure of throughput: over time where the load changes in phases, else over the levels; `None` without measurements.
 pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
     if all.study.sweep.phases.is_empty() { over_levels(all) } else { phases::over_time(all) }
-}
-
-/// Its number; those of an open loop follow it.
-pub(super) fn throughput_number(all: &Context<'_>) -> usize {
-    if all.comparison.bills.is_empty() { 1 } else { 3 }
 }
 
 fn over_levels(all: &Context<'_>) -> Option<Figure> {
@@ -132,23 +169,31 @@ fn over_levels(all: &Context<'_>) -> Option<Figure> {
         for name in all.contenders_of(w) {
             for cell in points(w, name) {
                 let interval = cell.interval.map_or_else(|| ABSENT.to_owned(), |i| range(i, decimals));
-                let trials: Vec<String> = cell.values.iter().map(|v| fixed(*v, decimals)).collect();
+                let trials = trials_text(&cell.values, |v| fixed(v, decimals));
                 let mean = cell.mean.map_or_else(|| ABSENT.to_owned(), |m| fixed(m, decimals));
                 let texts = [clean(&w.workload), all.label(name), fixed(f64::from(cell.level), 0), mean, interval];
-                table.row(RowKind::Plain, texts.into_iter().chain([trials.join(" · ")]).map(Cell::new).collect());
+                table.row(RowKind::Plain, texts.into_iter().chain([trials]).map(Cell::new).collect());
             }
         }
     }
+    let panels: Vec<LinePanel> = measured.iter().map(|w| line_panel(all, w)).collect();
+    let small = published::many(all);
     (!measured.is_empty()).then(|| Figure {
-        number: throughput_number(all),
+        number: 0,
+        id: "throughput",
         title: format!("{}; higher is better", words.throughput),
-        caption: format!(
-            "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
-             Contenders stand side by side at each {}.",
-            words.one
-        ),
+        caption: if small {
+            format!("Each drawing has its own scale from 0; the points stand at equal steps of {}.", words.unit)
+        } else {
+            format!(
+                "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
+                 Contenders stand side by side at each {}.{}",
+                words.one,
+                dots_note(measured.iter().flat_map(|w| &w.cells).map(|c| c.values.len()))
+            )
+        },
         legend: Vec::new(),
-        panels: Panels::Lines(measured.iter().map(|w| line_panel(all, w)).collect()),
+        panels: if small { Panels::Multiples(panels) } else { Panels::Lines(panels) },
         table,
     })
 }
@@ -160,7 +205,7 @@ pub(super) fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Ite
 fn line_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
     let point = |c: &Measured| {
         let value = c.mean.filter(|m| m.is_finite())?;
-        Some(Point { level: c.level, values: c.values.clone(), value, interval: c.interval.map(pair), at_least: false })
+        Some(Point { level: c.level, values: dots(&c.values), value, interval: c.interval.map(pair), at_least: false })
     };
     let series = |name: &str| Series {
         slot: all.slot(name).unwrap_or(0),

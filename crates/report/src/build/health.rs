@@ -112,7 +112,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
                        90 % the trial counts as limited by the client. Lag: how late the event loops of the load threads woke from a probe \
                        every 10 ms. Send lag: how late transactions of an open loop started although a connection was free; late sends \
                        are those late by more than a millisecond. Memory: the most that the perbuck process had held so far. Little's law: \
-                       the share of the connections that throughput times mean service time accounts for, where it is furthest from 1. \
+                       the share of the time of all connections that transactions account for, where it is furthest from 1. \
                        Steadiness: whether the transactions completed per second had settled when the window opened, and stayed so. An \
                        embedded database works on the load threads, so neither threads nor lag are measured there.";
     let details = vec![paragraph(explanation), Block::Table(table(all))];
@@ -225,7 +225,7 @@ mod tests {
         let health = |cpu: [u64; 2], n: u64, series: &[f64]| Health {
             workers: cpu.map(worker).to_vec(),
             lag: lag(&[n * 1_000_000; 100]),
-            littles_law: Some(littles_law::check(10, n, 1e7, 10_000_000_000)),
+            littles_law: Some(littles_law::check(10, u128::from(n) * 10_000_000, 10_000_000_000)),
             steadiness: Some(steady::judge(series, 0)),
             peak_memory_bytes: n << 20,
             connections_lost: 1,

@@ -7,10 +7,17 @@ use perbuck_core::study::{Metric, Scalar, Slo};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::levels_of;
-use super::{Context, figures, metric_text, open_figures, open_loop, ordinal, paragraph, summary_text};
+use super::{
+    Context, conformance, distribution, figures, metric_text, open_figures, open_loop, ordinal, paragraph, scaling, summary_text,
+};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, counted, delta_decimals, fixed, percent, signed_percent};
+
+/// What times of a closed loop are, and are not.
+const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
+                      a closed loop: a slow answer delays the next question, so this is not the response time of users who arrive on their \
+                      own. Failed transactions were given up; retries are attempts beyond the first.";
 
 /// New orders a minute that one warehouse can give under the think times of the TPC-C standard.
 const CEILING_PER_WAREHOUSE: f64 = 12.86;
@@ -20,7 +27,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     if measured.is_empty() {
         return vec![paragraph("Nothing was measured.")];
     }
-    let mut blocks: Vec<Block> = figures::throughput(all).map(Block::Figure).into_iter().collect();
+    let mut blocks: Vec<Block> = figures::throughput(all).into_iter().chain(scaling::figure(all)).map(Block::Figure).collect();
     let confidence = percent(all.comparison.decision.confidence);
     blocks.push(paragraph(format!(
         "Each number is the mean over the trials of a point, ± half of its {confidence} interval. \
@@ -29,7 +36,10 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     for w in &measured {
         blocks.push(Block::Table(throughput_table(all, w)));
     }
-    blocks.extend(measured.iter().filter(|w| w.kind == "tpcc").flat_map(|w| disclosure(all, w)));
+    for w in measured.iter().filter(|w| w.kind == "tpcc") {
+        blocks.extend(disclosure(all, w));
+        blocks.extend(conformance::audit(all, w));
+    }
     blocks.extend(open_loop::offered(all));
     blocks.extend(open_figures::backlog(all).map(Block::Figure));
     blocks
@@ -86,16 +96,20 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
 /// What must be said wherever tpmC is printed.
 fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
     let workload = clean(&w.workload);
+    let waits = |r: &&RunRecord| r.key.workload == w.workload && r.workload.parameters.get("wait").is_some_and(|v| v == "true");
+    let waited = all.records.iter().any(|r| waits(&r));
+    let without = if waited { "its audit" } else { "its keying and think times, its audit" };
     let mut text = format!(
-        "{workload} is not a TPC result: it uses the transactions and data of TPC-C without its keying and think times, its audit and \
-         its priced configuration, and cannot be compared with published TPC-C results."
+        "{workload} is not a TPC result: it uses the transactions and data of TPC-C without {without} and its priced configuration, \
+         and cannot be compared with published TPC-C results."
     );
     if w.metric != Metric::Tpmc {
         return vec![Block::Note(text)];
     }
     text += &format!(
         " With think times a warehouse gives at most {CEILING_PER_WAREHOUSE} tpmC; efficiency is tpmC / ({CEILING_PER_WAREHOUSE} × \
-         warehouses), and a value above 100 % shows that think times were left out."
+         warehouses){}",
+        if waited { "." } else { ", and a value above 100 % shows that think times were left out." }
     );
     let Some(warehouses) = warehouses(all, w) else { return vec![Block::Note(text)] };
     let ceiling = CEILING_PER_WAREHOUSE * warehouses;
@@ -125,18 +139,18 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     if measured.is_empty() {
         return vec![paragraph("Nothing was measured.")];
     }
-    if all.study.sweep.is_open() {
+    let mut blocks = if all.study.sweep.is_open() {
         let mut blocks = open_loop::explanation(all);
         blocks.extend(open_figures::response(all).map(Block::Figure));
         blocks.extend(measured.iter().flat_map(|w| [latency_table(all, w), open_loop::wait_table(all, w)]).map(Block::Table));
-        return blocks;
-    }
-    let mut blocks = vec![paragraph(
-        "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is a closed \
-         loop: a slow answer delays the next question, so this is not the response time of users who arrive on their own. \
-         Failed transactions were given up; retries are attempts beyond the first.",
-    )];
-    blocks.extend(measured.iter().map(|w| Block::Table(latency_table(all, w))));
+        blocks
+    } else {
+        let mut blocks = vec![paragraph(CLOSED)];
+        blocks.extend(measured.iter().map(|w| Block::Table(latency_table(all, w))));
+        blocks
+    };
+    blocks.extend(distribution::hockey_stick(all).map(Block::Figure));
+    blocks.extend(distribution::distribution(all).map(Block::Figure));
     blocks
 }
 

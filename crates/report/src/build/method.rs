@@ -1,7 +1,7 @@
 //! How each number is made, in short plain sentences.
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::stats::DRAWS;
+use perbuck_core::stats::Design;
 use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
@@ -36,18 +36,39 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
         operations(sweep).to_owned(),
         "Throughput is a counter divided by the true length of the measured window. Rates are never stored or averaged over seconds.".to_owned(),
         "Percentiles come from the merged histograms of all trials of a point (three significant digits). Percentiles are never averaged.".to_owned(),
-        format!("The interval of a point's mean is Student's {confidence} interval over its trials."),
-        format!(
-            "The interval of a ratio is {confidence}: the standard error of its logarithm comes from {} seeded bootstrap draws over trials, is \
-             corrected for small samples by √(n/(n−1)), and is multiplied by Student's quantile with Welch and Satterthwaite's degrees of \
-             freedom. Trials are drawn, never single requests.",
-            thousands(DRAWS as u64)
-        ),
+        format!("The interval of a point's mean is Student's {confidence} interval over its {}.", units(all)),
+        interval_of_ratio(all, &confidence),
         rule_text(&all.comparison.decision),
-        "The detectable difference beside an undecided verdict is the one that four of five such studies would call significant (80 % power).".to_owned(),
+        "The detectable difference is the smallest whose interval would lie wholly on one side of 1 in four of five such studies (80 % power)."
+            .to_owned(),
     ];
     out.splice(1..1, load(sweep));
     out
+}
+
+/// What intervals are made from.
+fn units(all: &Context<'_>) -> &'static str {
+    if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" }
+}
+
+/// How the interval of a ratio is made.
+fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
+    let layout = &all.comparison.layout;
+    match (layout.design, layout.deployments > 1) {
+        (_, true) => format!(
+            "The interval of a ratio is Student's {confidence} interval on the logarithmic scale over {} deployments, each by the mean of its \
+             trials: trials of one deployment tell nothing of the next.",
+            layout.deployments
+        ),
+        (Design::Blocks, false) => format!(
+            "The interval of a ratio is Student's {confidence} interval on the logarithmic scale over blocks: what a block does to both \
+             contenders cancels out. It holds for this deployment."
+        ),
+        (Design::Independent, false) => format!(
+            "The interval of a ratio is Welch's {confidence} interval on the logarithmic scale over trials, with Satterthwaite's degrees of \
+             freedom, because the trials came in no blocks."
+        ),
+    }
 }
 
 /// How often a point is measured.
@@ -126,6 +147,7 @@ fn load(sweep: &Sweep) -> Vec<String> {
 fn prices(all: &Context<'_>) -> Vec<String> {
     let Some(bill) = all.comparison.bills.first() else { return vec!["Nothing is priced.".to_owned()] };
     let snapshots = match all.study.price.volume_snapshots {
+        SnapshotRule::Steady => "one full copy, and 30 times what the study says changes in a day",
         SnapshotRule::AwsCalculator => {
             "one full copy, and 30 increments of 3 GB at half a month each (the rule of the AWS Pricing Calculator)"
         }

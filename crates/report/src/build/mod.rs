@@ -1,17 +1,34 @@
 //! Words and numbers of a report, made once for all renderings.
 
+mod audit;
+mod conformance;
+mod distribution;
 mod environment;
 mod figures;
+mod findings;
+mod forest;
 mod health;
 mod levels;
 mod measured;
 mod method;
+mod models;
 mod money;
+mod money_figures;
 mod open_figures;
 mod open_loop;
+mod order;
 mod phases;
+mod processors;
+mod published;
+mod regression;
+mod scaling;
+mod steady;
+mod trace;
+mod tradeoff;
 mod verdicts;
 mod warnings;
+
+use std::collections::HashMap;
 
 use perbuck_core::compare::{Comparison, WorkloadResult};
 use perbuck_core::run_record::RunRecord;
@@ -21,8 +38,11 @@ use perbuck_core::units::duration_text;
 use crate::document::{Block, ReportModel, Section};
 use crate::escape::{clean, clean_to, json};
 use crate::number::{ABSENT, counted, fixed, list, percent};
+pub(crate) use audit::blocks as audit_blocks;
 use levels::Words;
 pub(crate) use money::bill_blocks;
+pub use published::replay;
+pub(crate) use regression::blocks as regression_blocks;
 pub(crate) use verdicts::{answers, verdict_blocks};
 
 /// Characters of a contender's label at most: it heads columns and stands in every sentence.
@@ -34,13 +54,19 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
     let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
     sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
+    sections.extend(part("models", "Models of cost", models::section(&all)));
     sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
     let latency = format!("{} and errors", if study.sweep.is_open() { "Response time" } else { "Service time" });
     sections.push(Section { id: "latency", title: latency, blocks: measured::latency(&all) });
     sections.extend(part("phases", "Phases", phases::section(&all)));
     sections.push(Section { id: "environment", title: "Environment".to_owned(), blocks: environment::section(&all) });
-    sections.extend(part("health", "Client health", health::section(&all)));
+    let runs = [steady::figure(&all), order::figure(&all)];
+    sections.extend(part("runs", "Runs", runs.into_iter().flatten().map(Block::Figure).collect()));
+    let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
+    sections.extend(part("health", "Client health", client));
     sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method::section(&all) });
+    sections.push(Section { id: "evidence", title: "Evidence".to_owned(), blocks: trace::section(&all) });
+    number_figures(&mut sections);
     ReportModel {
         title: clean(title),
         study: clean(&study.name),
@@ -51,7 +77,26 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
         facts: facts(&all),
         sections,
         data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
+        evidence: String::new(),
     }
+}
+
+/// Numbers figures in the order in which a reader meets them.
+fn number_figures(sections: &mut [Section]) {
+    fn each(blocks: &mut [Block], next: &mut usize) {
+        for block in blocks {
+            match block {
+                Block::Figure(figure) => {
+                    *next += 1;
+                    figure.number = *next;
+                }
+                Block::Folded(_, inner) => each(inner, next),
+                _ => {}
+            }
+        }
+    }
+    let mut next = 0;
+    sections.iter_mut().for_each(|s| each(&mut s.blocks, &mut next));
 }
 
 /// A section that not every study has.
@@ -66,11 +111,21 @@ pub(crate) struct Context<'a> {
     pub(crate) records: &'a [RunRecord],
     /// Printable labels, in the order of the study's contenders.
     labels: Vec<String>,
+    /// The trials of each point, in the order of their blocks.
+    points: HashMap<PointName<'a>, Vec<&'a RunRecord>>,
 }
+
+/// Workload, contender and level.
+type PointName<'a> = (&'a str, &'a str, u32);
 
 impl<'a> Context<'a> {
     pub(crate) fn new(study: &'a Study, comparison: &'a Comparison, records: &'a [RunRecord]) -> Self {
-        Self { study, comparison, records, labels: labels(study) }
+        let mut points: HashMap<PointName<'a>, Vec<&'a RunRecord>> = HashMap::new();
+        for r in records {
+            points.entry((&r.key.workload, &r.key.contender, r.key.level())).or_default().push(r);
+        }
+        points.values_mut().for_each(|trials| trials.sort_by_key(|r| (r.key.deployment(), r.key.trial)));
+        Self { study, comparison, records, labels: labels(study), points }
     }
 
     /// What reports call a contender.
@@ -87,6 +142,11 @@ impl<'a> Context<'a> {
         name == self.comparison.baseline
     }
 
+    /// Whether a contender is the second run of another one.
+    fn is_control(&self, name: &str) -> bool {
+        self.study.contender(name).is_some_and(|c| c.control_of.is_some())
+    }
+
     fn base_label(&self) -> String {
         self.label(&self.comparison.baseline)
     }
@@ -98,10 +158,7 @@ impl<'a> Context<'a> {
 
     /// The trials of one contender at one point of a workload.
     fn trials_of(&self, workload: &str, contender: &str, level: u32) -> Vec<&'a RunRecord> {
-        let key = |r: &&RunRecord| r.key.workload == workload && r.key.contender == contender && r.key.level() == level;
-        let mut trials: Vec<&RunRecord> = self.records.iter().filter(key).collect();
-        trials.sort_by_key(|r| r.key.trial);
-        trials
+        self.points.get(&(workload, contender, level)).cloned().unwrap_or_default()
     }
 
     /// The workloads that have a measured point.
@@ -113,6 +170,11 @@ impl<'a> Context<'a> {
     fn contenders_of(&self, w: &WorkloadResult) -> Vec<&'a str> {
         let has = |name: &str| w.cells.iter().any(|c| c.contender == name && !c.values.is_empty());
         self.study.contenders.iter().map(|c| c.name.as_str()).filter(|n| has(n)).collect()
+    }
+
+    /// Whether a bill is paid as the study says; those of its scenarios are in the tables, and not in the first sentences.
+    fn is_headline(&self, region: &str) -> bool {
+        self.comparison.bills.iter().any(|b| b.region == region && b.scenario.is_none())
     }
 
     /// The regions of the bills, in their order.
@@ -159,6 +221,7 @@ fn metric_text(metric: Metric) -> &'static str {
         Metric::Tps => "transactions per second (TPS)",
         Metric::Qps => "statements per second (QPS)",
         Metric::Tpmc => "new-order transactions per minute (tpmC)",
+        Metric::Relative => "throughput in units of the article",
     }
 }
 
@@ -183,7 +246,8 @@ fn rounding_text(round: Rounding) -> &'static str {
 fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     let (study, c) = (all.study, all.comparison);
     let mut facts = vec![("Baseline".to_owned(), all.base_label())];
-    let others: Vec<String> = study.contenders.iter().filter(|o| !all.is_base(&o.name)).map(|o| all.label(&o.name)).collect();
+    let others: Vec<String> =
+        study.contenders.iter().filter(|o| !all.is_base(&o.name) && o.control_of.is_none()).map(|o| all.label(&o.name)).collect();
     if !others.is_empty() {
         facts.push(("Compared with it".to_owned(), list(&others)));
     }
@@ -193,12 +257,28 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
         let text = format!("{} percentile of {time} at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns));
         facts.push(("Latency objective".to_owned(), text));
     }
-    facts.push(("Figure compared".to_owned(), summary_text(&study.summary, all.words())));
+    facts.push(("Figure compared".to_owned(), compared(all)));
     facts.extend(levels::load_text(&study.sweep).map(|text| ("Load".to_owned(), text)));
-    let trials = format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial"));
-    facts.push(("Evidence".to_owned(), trials));
+    let evidence = match &c.published {
+        None => format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial")),
+        Some(source) => format!("{} published by {}", counted(c.found, "point"), clean(source)),
+    };
+    facts.push(("Evidence".to_owned(), evidence));
     facts.push(("Prices".to_owned(), price_basis(all)));
     facts
+}
+
+/// The summary rule, by workload where they differ.
+fn compared(all: &Context<'_>) -> String {
+    let workloads = &all.comparison.workloads;
+    match workloads.first() {
+        Some(first) if workloads.iter().any(|w| w.summary != first.summary) => {
+            let one = |w: &WorkloadResult| format!("{}: {}", clean(&w.workload), summary_text(&w.summary, all.words()));
+            workloads.iter().map(one).collect::<Vec<_>>().join("; ")
+        }
+        Some(first) => summary_text(&first.summary, all.words()),
+        None => summary_text(&all.study.summary, all.words()),
+    }
 }
 
 fn price_basis(all: &Context<'_>) -> String {

@@ -4,13 +4,19 @@ use perbuck_core::bill::{Bill, LineGroup};
 use perbuck_core::study::Study;
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use super::{Context, figures, labels, paragraph, rounding_text};
+use super::{Context, figures, labels, money_figures, paragraph, rounding_text};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, counted, delta_decimals, percent, signed_percent};
 
-/// The groups of a bill, in the order of every table and figure.
-pub(super) const GROUPS: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
+/// Groups that every table and figure of bills shows; the others only where a bill has them.
+const USUAL: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
+
+/// The groups of some bills, in the order of every table and figure.
+pub(super) fn groups(bills: &[Bill]) -> Vec<LineGroup> {
+    let used = |g: &LineGroup| USUAL.contains(g) || bills.iter().any(|b| b.lines.iter().any(|l| l.group == *g));
+    LineGroup::ALL.into_iter().filter(used).collect()
+}
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if all.comparison.bills.is_empty() {
@@ -20,6 +26,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     }
     let mut blocks = intro(all.study, &all.comparison.bills);
     blocks.extend(figures::cost_breakdown(all).map(Block::Figure));
+    blocks.extend(money_figures::waterfall(all).map(Block::Figure));
     blocks.extend(tables(all.study, &all.comparison.bills));
     blocks
 }
@@ -65,7 +72,7 @@ fn group_table(study: &Study, bills: &[Bill]) -> Table {
         let head = if one_region { name } else { format!("{name}, {}", clean(&bill.region)) };
         table.column(&head, true);
     }
-    for group in GROUPS {
+    for group in groups(bills) {
         let cell = |bill: &&Bill| {
             let (amount, all) = (bill.monthly_of(group), bill.monthly_exact());
             let share = if all.0 > 0 { amount.0 as f64 / all.0 as f64 } else { 0.0 };
@@ -107,7 +114,7 @@ fn difference_row(study: &Study, ordered: &[&Bill], table: &mut Table) {
 }
 
 /// Bills of one region side by side.
-fn by_region(bills: &[Bill]) -> Vec<&Bill> {
+pub(super) fn by_region(bills: &[Bill]) -> Vec<&Bill> {
     let mut regions: Vec<&str> = Vec::new();
     for bill in bills {
         if !regions.contains(&bill.region.as_str()) {
@@ -137,7 +144,8 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 }
 
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
-    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(&bill.region), clean(&bill.snapshot));
+    let place = bill.place.as_ref().unwrap_or(&bill.region);
+    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(place), clean(&bill.snapshot));
     let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "#Month", "Price of, source"]);
     for line in &bill.lines {
         let source = source_mark(&line.source, sources);

@@ -5,7 +5,7 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::{duration_text, thousands};
 
 use super::Context;
-use super::figures::{points, throughput, throughput_number};
+use super::figures::{dots, dots_note, points, trials_text};
 use super::levels::levels_of;
 use super::open_loop::{bound, overloaded};
 use crate::document::{Figure, LinePanel, Panels, Point, Scale, Series, Table, TimeLine, TimePanel};
@@ -15,35 +15,35 @@ use crate::number::ABSENT;
 /// A line over time has no more points than this (beside its ends); beyond it one point stands for several neighbours.
 pub(super) const POINTS: usize = 300;
 
-/// The number after the figure of throughput.
-fn next_number(all: &Context<'_>) -> usize {
-    throughput_number(all) + usize::from(throughput(all).is_some())
-}
-
 /// The 99th percentile of response time over the offered rate; `None` where no rate varies or nothing was measured.
 pub(super) fn response(all: &Context<'_>) -> Option<Figure> {
     if all.study.sweep.rates_per_s.is_empty() {
         return None;
     }
     let mut table = Table::new("Data of the figure", &["Workload", "Contender", "#Offered per second", "#All trials", "Trials"]);
-    let panels: Vec<LinePanel> = all.measured().iter().map(|w| response_panel(all, w)).collect();
+    let mut panels: Vec<LinePanel> = all.measured().iter().map(|w| response_panel(all, w)).collect();
     for panel in &panels {
         for s in &panel.series {
             for p in &s.points {
                 let mark = if p.at_least { "≥ " } else { "" };
                 let text = |v: f64| format!("{mark}{}", duration_text(v as u64));
-                let trials: Vec<String> = p.values.iter().map(|v| duration_text(*v as u64)).collect();
+                let trials = trials_text(&p.values, |v| duration_text(v as u64));
                 let names = [panel.title.clone(), s.name.clone(), thousands(u64::from(p.level))];
-                table.texts(names.into_iter().chain([text(p.value), trials.join(" · ")]));
+                table.texts(names.into_iter().chain([text(p.value), trials]));
             }
         }
     }
     let mut caption = "Small dots are trials, large marks all trials of a point together. The scale is logarithmic.".to_owned();
-    if panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points).any(|p| p.at_least) {
+    let points = || panels.iter().flat_map(|p| &p.series).flat_map(|s| &s.points);
+    caption += dots_note(points().map(|p| p.values.len()));
+    if points().any(|p| p.at_least) {
         caption += " An arrow up marks a lower bound: the target could not keep the rate there.";
     }
+    let drawn = panels.iter_mut().flat_map(|p| &mut p.series).flat_map(|s| &mut s.points);
+    drawn.for_each(|p| p.values = dots(&p.values));
     (!table.rows.is_empty()).then(|| Figure {
-        number: next_number(all) + usize::from(!grown(all).is_empty()),
+        number: 0,
+        id: "response",
         title: "Response time over the offered rate, 99th percentile; lower is better".to_owned(),
         caption,
         legend: Vec::new(),
@@ -136,7 +136,8 @@ pub(super) fn backlog(all: &Context<'_>) -> Option<Figure> {
         });
     }
     (!panels.is_empty()).then(|| Figure {
-        number: next_number(all),
+        number: 0,
+        id: "backlog",
         title: "Transactions that were due and waited".to_owned(),
         caption: "Trials that could not keep the rate, or in which at least a second of arrivals waited; of each contender and point the \
                   trial in which most waited, named beside its line. A backlog that grows to the end says that the target cannot keep the \

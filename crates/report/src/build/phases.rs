@@ -4,7 +4,6 @@ use perbuck_core::run_record::{PhaseRecord, RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::environment::cells;
-use super::figures::throughput_number;
 use super::open_figures::POINTS;
 use super::open_loop::percentiles;
 use super::{Context, paragraph};
@@ -91,7 +90,8 @@ pub(super) fn over_time(all: &Context<'_>) -> Option<Figure> {
         }
     }
     (!panels.is_empty()).then(|| Figure {
-        number: throughput_number(all),
+        number: 0,
+        id: "throughput",
         title: format!("{}; higher is better", all.words().throughput),
         caption: "Transactions completed in each second of the window, of the first trial of each contender.".to_owned(),
         legend: Vec::new(),
@@ -108,7 +108,7 @@ fn seconds(r: &RunRecord) -> Vec<(f64, f64)> {
 }
 
 /// Means of neighbours where there are too many points.
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub(super) fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mean = |some: &[(f64, f64)]| {
         let n = some.len().max(1) as f64;
         (some.iter().map(|p| p.0).sum::<f64>() / n, some.iter().map(|p| p.1).sum::<f64>() / n)

@@ -1,8 +1,8 @@
 //! Answers, cards and the tables of verdicts.
 
-use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, WorkloadResult};
+use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
 
-use super::{Context, figures, paragraph, rule_text, summary_text};
+use super::{Context, figures, findings, forest, paragraph, rule_text, summary_text};
 use crate::document::{Answer, Block, Card, Cell, RowKind, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
@@ -16,7 +16,7 @@ const OFFERED: &str = "The load is an open loop: a target that keeps the rate co
                        response times.";
 
 /// The tone of a verdict.
-fn tone(verdict: Verdict) -> Tone {
+pub(super) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Better => Tone::Better,
         Verdict::Worse => Tone::Worse,
@@ -25,9 +25,10 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-/// Contenders other than the baseline, with their workload.
+/// Contenders other than the baseline and A/A controls, with their workload.
 fn rivals<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
-    let others = |w: &'a WorkloadResult| w.contenders.iter().filter(|c| !all.is_base(&c.contender)).map(move |c| (w, c));
+    let rival = |c: &&ContenderResult| !all.is_base(&c.contender) && c.control_of.is_none();
+    let others = move |w: &'a WorkloadResult| w.contenders.iter().filter(rival).map(move |c| (w, c));
     all.comparison.workloads.iter().flat_map(others)
 }
 
@@ -49,11 +50,18 @@ fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
 
 fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
     let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
-    let priced: Vec<(&PricePerformance, &Judgement)> =
-        c.price.iter().filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j))).collect();
+    let priced: Vec<(&PricePerformance, &Judgement)> = c
+        .price
+        .iter()
+        .filter(|p| all.is_headline(&p.region))
+        .filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
+        .collect();
     let many = priced.len() > 1;
-    let judged =
-        |what: &str, j: &Judgement| format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), j.verdict.text());
+    let judged = |what: &str, j: &Judgement| match j.verdict {
+        // What that means stands above all answers.
+        Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single figure", ratio(&j.ratio)),
+        verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
+    };
     match (priced.first(), &c.throughput) {
         (Some((p, first)), _) => {
             let place = if many { format!(" in {}", clean(&p.region)) } else { String::new() };
@@ -89,7 +97,8 @@ pub(super) fn cards(all: &Context<'_>) -> Vec<Card> {
 
 fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Card> {
     let throughput = c.throughput.as_ref()?;
-    let mut priced = c.price.iter().filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)));
+    let mut priced =
+        c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)));
     let headline = priced.next();
     let (judged, measure) = match headline {
         Some((p, j)) => (j, format!("work per dollar, {}", clean(&p.region))),
@@ -108,8 +117,13 @@ fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Ca
         details.push(("Throughput".to_owned(), short(throughput)));
         details.push(("Cost of a month".to_owned(), cost_detail(all, p)));
     }
-    if let Verdict::Undecided { .. } = judged.verdict {
-        details.push(("Undecided".to_owned(), undecided(judged)));
+    match judged.verdict {
+        Verdict::Undecided { .. } => details.push(("Undecided".to_owned(), undecided(judged))),
+        Verdict::Equivalent => details.push(("No difference found".to_owned(), detectable(judged))),
+        Verdict::Better | Verdict::Worse => {}
+    }
+    if let Some(noise) = &w.noise {
+        details.push(("Noise floor (A/A)".to_owned(), findings::noise_words(noise)));
     }
     let margin = all.comparison.decision.margin;
     Some(Card {
@@ -147,17 +161,17 @@ fn detectable(j: &Judgement) -> String {
     j.detectable.map(|d| format!("detectable: {}", short_percent(d))).unwrap_or_default()
 }
 
-/// A verdict; where there is none, with the difference that these trials could have found and, if asked for, the reason.
-fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
+/// A verdict; where no difference was found, with the one that these trials could have found and, if asked for, the reason.
+pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
     let note = match j.verdict {
         Verdict::Undecided { .. } if reason => undecided(j),
-        Verdict::Undecided { .. } => detectable(j),
-        _ => String::new(),
+        Verdict::Undecided { .. } | Verdict::Equivalent => detectable(j),
+        Verdict::Better | Verdict::Worse => String::new(),
     };
     Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
 }
 
-fn ratio_cell(j: &Judgement) -> Cell {
+pub(super) fn ratio_cell(j: &Judgement) -> Cell {
     Cell::noted(ratio(&j.ratio), ratio_interval(&j.ratio))
 }
 
@@ -172,7 +186,9 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     // The rule of decision stands right above, among the facts.
     let mut blocks = verdict_blocks(all).split_off(1);
+    blocks.extend(forest::figure(all).map(Block::Figure));
     blocks.extend(figures::price_performance(all).map(Block::Figure));
+    blocks.extend(findings::folded(all));
     blocks
 }
 
@@ -188,6 +204,7 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
         }
         blocks.extend(all.regions().iter().map(|r| Block::Table(price_table(all, r))));
     }
+    blocks.extend(findings::shown(all));
     let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \
                    and a point without trials no figure. Ratios above 1 are in favour of the contender. The \
                    detectable difference is the smallest that four of five studies with trials like these would find.";
@@ -204,9 +221,14 @@ fn throughput_table(all: &Context<'_>) -> Table {
             let verdict = match &c.throughput {
                 Some(j) => verdict_cell(j, true),
                 None if all.is_base(&c.contender) => Cell::new("baseline"),
-                None => Cell::new(ABSENT),
+                None => w.noise.as_ref().filter(|_| c.control_of.is_some()).map_or_else(
+                    || Cell::new(ABSENT),
+                    |noise| Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
+                ),
             };
-            let ratio = c.throughput.as_ref().map_or_else(|| Cell::new(ABSENT), ratio_cell);
+            let of_noise = w.noise.as_ref().filter(|_| c.control_of.is_some()).map(|n| &n.ratio);
+            let known = c.throughput.as_ref().map(|j| &j.ratio).or(of_noise);
+            let ratio = known.map_or_else(|| Cell::new(ABSENT), |r| Cell::noted(ratio(r), ratio_interval(r)));
             table.row(
                 RowKind::Plain,
                 vec![workload_cell(all, w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],

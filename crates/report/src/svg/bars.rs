@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, WIDTH, bottom_axis, label_width, line, open, text, ticks};
+use super::{COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, text, ticks};
 use crate::document::{Bar, BarPanel};
 use crate::escape::shorten;
 
@@ -18,7 +18,7 @@ pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
     let last = ticks.last().copied().unwrap_or(1.0);
     let name = |b: &Bar| shorten(&b.name, 18);
     let left = bars().map(|b| label_width(&name(b))).fold(0.0, f64::max) + 12.0;
-    let right = WIDTH - bars().map(|b| label_width(&b.label)).fold(0.0, f64::max) - 12.0;
+    let right = WIDTH - bars().map(|b| bold_width(&b.label)).fold(0.0, f64::max) - 12.0;
     let x = |v: f64| left + v / last * (right - left);
     let bottom = panel.groups.iter().map(|(_, bars)| HEAD + bars.len() as f64 * ROW).sum::<f64>() + 4.0;
 

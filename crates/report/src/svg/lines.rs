@@ -159,7 +159,7 @@ fn draw_names(out: &mut String, frame: &Frame, panel: &LinePanel, names: &[Strin
     }
 }
 
-fn description(panel: &LinePanel) -> String {
+pub(super) fn description(panel: &LinePanel) -> String {
     let ends = |s: &Series| match (s.points.first(), s.points.last()) {
         (Some(a), Some(b)) => {
             let decimals = crate::number::column_decimals([a.value, b.value]);

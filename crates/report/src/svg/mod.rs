@@ -1,14 +1,20 @@
 //! Figures as SVG, written by hand: colours come from the page's style sheet, so that they follow light and dark.
 
 mod bars;
+mod falls;
+mod heat;
 mod lines;
+mod multiples;
+mod ratios;
+mod scale;
 mod stacks;
 mod strip;
 mod times;
+mod xy;
 
 use std::fmt::Write as _;
 
-use crate::document::{Figure, Panels};
+use crate::document::{Block, Figure, Panels, ReportModel};
 use crate::escape::{html, width};
 use crate::number::fixed;
 pub(crate) use strip::strip;
@@ -22,15 +28,60 @@ const CHARACTER: f64 = 6.7;
 /// Colours that the style sheet defines.
 const COLOURS: usize = 6;
 
+/// Colours of the parts of a stack.
+pub(crate) const PART_COLOURS: usize = 7;
+
 /// Titles of a figure's panels with their drawings.
 pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
-    let id = |i: usize| format!("figure-{}-{}", figure.number, i + 1);
+    let id = |i: usize| format!("figure-{}-{}", figure.id, i + 1);
     match &figure.panels {
         Panels::Lines(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), lines::draw(&id(i), p))).collect(),
+        Panels::Multiples(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), multiples::draw(&id(i), p))).collect(),
         Panels::Times(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), times::draw(&id(i), p))).collect(),
         Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::draw(&id(i), p))).collect(),
         Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), stacks::draw(&id(i), p))).collect(),
+        Panels::Xy(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), xy::draw(&id(i), p))).collect(),
+        Panels::Ratios(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), ratios::draw(&id(i), p))).collect(),
+        Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), falls::draw(&id(i), p, list))).collect(),
+        Panels::Heat(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), heat::draw(&id(i), p))).collect(),
     }
+}
+
+/// Colours and lines, as the page has them.
+const STYLE: &str = concat!(
+    "svg { background: var(--page); font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, sans-serif; }\n",
+    include_str!("../html/colours.css"),
+    include_str!("../html/drawing.css")
+);
+
+/// Every drawing of a report as a file of its own: name and text. [`crate::markdown`] refers to these names.
+pub fn files(report: &ReportModel) -> Vec<(String, String)> {
+    let mut out = Vec::new();
+    let mut all: Vec<&Block> = report.sections.iter().flat_map(|s| &s.blocks).rev().collect();
+    while let Some(block) = all.pop() {
+        match block {
+            Block::Figure(f) => {
+                let drawn = panels(f).into_iter().enumerate();
+                out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
+            }
+            Block::Folded(_, inner) => all.extend(inner.iter().rev()),
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The name of the file of a figure's drawing.
+pub(crate) fn file_name(figure: &Figure, panel: usize) -> String {
+    format!("{}-{}.svg", figure.id, panel + 1)
+}
+
+/// A drawing that needs no page around it.
+fn standalone(drawing: &str) -> String {
+    let open = drawing.find('>').map_or(drawing.len(), |at| at + 1);
+    let (head, body) = drawing.split_at(open);
+    let head = head.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
+    format!("{head}\n<style>\n{STYLE}</style>\n{body}\n")
 }
 
 /// A contender's marker alone, for a legend.
@@ -42,9 +93,14 @@ pub(crate) fn legend_marker(slot: usize) -> String {
 
 /// Opens a drawing with a title and a description for those who do not see it.
 fn open(id: &str, title: &str, description: &str, height: f64) -> String {
+    open_wide(id, title, description, (WIDTH, height))
+}
+
+/// The same for a drawing of another width.
+fn open_wide(id: &str, title: &str, description: &str, (width, height): (f64, f64)) -> String {
     let (title, description) = (html(title), html(description));
     format!(
-        "<svg viewBox=\"0 0 {WIDTH:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\
+        "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\
          <title id=\"{id}-title\">{title}</title><desc id=\"{id}-desc\">{description}</desc>\n"
     )
 }
@@ -101,6 +157,11 @@ fn marker(out: &mut String, slot: usize, x: f64, y: f64, r: f64) {
 /// About how wide a label is.
 fn label_width(text: &str) -> f64 {
     width(text) as f64 * CHARACTER
+}
+
+/// The same of bold text.
+fn bold_width(text: &str) -> f64 {
+    label_width(text) * 1.12
 }
 
 /// Tick values from 0 to at least `largest`, on round numbers; at most six.

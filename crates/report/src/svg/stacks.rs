@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{WIDTH, bottom_axis, label_width, open, text, ticks};
+use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, text, ticks};
 use crate::document::{Stack, StackPanel};
 use crate::escape::shorten;
 
@@ -16,7 +16,7 @@ pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
     let last = ticks.last().copied().unwrap_or(1.0);
     let name = |s: &Stack| shorten(&s.name, 18);
     let left = panel.stacks.iter().map(|s| label_width(&name(s))).fold(0.0, f64::max) + 12.0;
-    let right = WIDTH - panel.stacks.iter().map(|s| label_width(&s.label)).fold(0.0, f64::max) - 12.0;
+    let right = WIDTH - panel.stacks.iter().map(|s| bold_width(&s.label)).fold(0.0, f64::max) - 12.0;
     let bottom = panel.stacks.len() as f64 * ROW + 6.0;
 
     let list: Vec<String> = panel.stacks.iter().map(|s| format!("{} {}", s.name, s.label)).collect();
@@ -35,10 +35,10 @@ pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
             let _ = writeln!(
                 out,
                 "<rect class=\"part g{}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{BAR:.1}\"/>",
-                part % 4
+                part % PART_COLOURS
             );
             if label_width(label) + 8.0 < length {
-                text(&mut out, x + length / 2.0, middle + 4.0, "middle", &format!("on{}", part % 4), label);
+                text(&mut out, x + length / 2.0, middle + 4.0, "middle", &format!("on{}", part % PART_COLOURS), label);
             }
             x += length;
         }

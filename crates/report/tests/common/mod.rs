@@ -90,6 +90,7 @@ fn line(group: LineGroup, item: &str, sku: &str, amount: (i64, i64, i64), unit: 
         priced,
         price_date: "2021-03-10".into(),
         source: if group == LineGroup::Compute { "price tables of the article" } else { "worked back from the article" }.into(),
+        processors: None,
     }
 }
 
@@ -105,6 +106,8 @@ fn bill(contender: &str, region: &str, sql: (&str, i64), store: (&str, i64), gp2
     Bill {
         contender: contender.into(),
         region: region.into(),
+        place: None,
+        scenario: None,
         snapshot: "aws-2021-03".into(),
         lines,
         hours_per_month: 730,
@@ -222,6 +225,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         statements_whole_run: statements,
         errors: if tpcc { BTreeMap::from([("mysql 1213".into(), retry)]) } else { BTreeMap::new() },
         intervals: Vec::new(),
+        audit: Vec::new(),
         health: Health { client_user_ns: 1_900_000_000_000, client_system_ns: 700_000_000_000, ..Health::default() },
         flags: if position == 7 { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
     }

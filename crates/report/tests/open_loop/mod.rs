@@ -172,8 +172,9 @@ fn the_figures_show_response_times_and_the_backlog_of_the_worst_trial() {
         .flat_map(|s| &s.blocks)
         .filter_map(|b| if let Block::Figure(f) = b { Some(f) } else { None })
         .collect();
-    assert_eq!(figures.iter().map(|f| f.number).collect::<Vec<_>>(), [1, 2, 3]);
-    let Panels::Times(backlog) = &figures[1].panels else { panic!("{:?}", figures[1].title) };
+    assert_eq!(figures.iter().map(|f| f.number).collect::<Vec<_>>(), (1..=figures.len()).collect::<Vec<_>>());
+    let by_id = |id: &str| *figures.iter().find(|f| f.id == id).unwrap();
+    let Panels::Times(backlog) = &by_id("backlog").panels else { panic!("{figures:?}") };
     assert_eq!((backlog.len(), backlog[0].lines.len()), (1, 1));
     let line = &backlog[0].lines[0];
     let at_close = |r: &RunRecord| r.measured.open_loop.as_ref().unwrap().backlog_at_close;
@@ -183,11 +184,15 @@ fn the_figures_show_response_times_and_the_backlog_of_the_worst_trial() {
     assert_eq!(line.points[30], (30.0, at_close(worst) as f64));
     let fifth = worst.intervals.iter().find(|i| i.start_ms == 4_000).unwrap();
     assert_eq!(line.points[5], (5.0, fifth.backlog as f64));
-    let Panels::Lines(response) = &figures[2].panels else { panic!("{:?}", figures[2].title) };
+    let Panels::Lines(response) = &by_id("response").panels else { panic!("{figures:?}") };
     assert_eq!((response[0].scale, response[0].levels.as_slice()), (Scale::LogTime, [200, 500, 900].as_slice()));
     let x86 = &response[0].series[1];
     assert_eq!(x86.points.iter().map(|p| p.at_least).collect::<Vec<_>>(), [false, false, true]);
     assert_eq!(x86.points[2].values.len(), 3);
+    // What could not keep the rate is a lower bound in every figure.
+    let Panels::Xy(stick) = &by_id("latency-throughput").panels else { panic!("{figures:?}") };
+    assert_eq!(stick[0].series[1].points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>()[2], "≥");
+    assert!(by_id("distribution").caption.contains("lower bounds"), "{}", by_id("distribution").caption);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::schema;
 use super::script::Script;
 
 /// Small enough that many sessions load one table, large enough that their order costs nothing.
-const ROWS_PER_PART: u32 = 10_000;
+const ROWS_PER_PART: u32 = 25_000;
 /// About 190 bytes each: below half a megabyte, as sysbench's buffer.
 const ROWS_PER_BATCH: u32 = 2_500;
 /// Sets the streams of rows apart from those of terminals, which have small lane numbers.
@@ -107,6 +107,7 @@ impl Dataset for SysbenchData {
             after_load: schema::after_load(&self.options, self.dialect, n),
             rows: Some(u64::from(self.options.rows_per_table())),
             rows_by_seed: false,
+            numbered: self.options.auto_inc,
         };
         (1..=self.options.table_count()).map(table).collect()
     }
@@ -117,10 +118,12 @@ impl Dataset for SysbenchData {
     }
 
     fn part(&self, index: u32) -> SysbenchPart {
-        let first = index % self.parts_per_table() * ROWS_PER_PART + 1;
+        // Sessions take parts in turn, and several in one table get in each other's way: from all tables first.
+        let tables = self.options.table_count();
+        let first = index / tables * ROWS_PER_PART + 1;
         SysbenchPart {
             seed: self.seed,
-            table: index / self.parts_per_table(),
+            table: index % tables,
             ids: self.options.ids(),
             next: first,
             end: first.saturating_add(ROWS_PER_PART - 1).min(self.options.rows_per_table()),

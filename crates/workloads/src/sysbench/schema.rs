@@ -4,11 +4,15 @@ use perbuck_load::statement::Dialect;
 
 use super::options::Options;
 use super::script::Script;
+use crate::family::{create_index, valid_indexes};
 
 /// The statements that make table `n`, empty: in the words of sysbench for MySQL and PostgreSQL.
 ///
 /// For SQLite the primary key is the rowid, which numbers itself: `auto_inc` makes no difference (AUTOINCREMENT
 /// would add a table of counters to every INSERT). Index names are global there and in PostgreSQL, hence `xid_N`.
+///
+/// CockroachDB numbers rows by [`UNIQUE_ROWID`], and YugabyteDB deals rows by the hash of their key, so that each range of
+/// ids would read the whole table, unless the key says ASC.
 pub(super) fn create(options: &Options, dialect: Dialect, n: u32) -> Vec<String> {
     if options.script == Script::BulkInsert {
         return vec![format!("CREATE TABLE sbtest{n} (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY (id))")];
@@ -21,25 +25,36 @@ pub(super) fn create(options: &Options, dialect: Dialect, n: u32) -> Vec<String>
     };
     let id = match dialect {
         Dialect::Mysql if auto_inc => "INTEGER NOT NULL AUTO_INCREMENT",
-        Dialect::Postgres if auto_inc => "SERIAL",
+        Dialect::Postgres | Dialect::Yugabyte if auto_inc => "SERIAL",
+        Dialect::Cockroach if auto_inc => UNIQUE_ROWID,
         Dialect::Sqlite if !secondary => "INTEGER PRIMARY KEY",
         _ => "INTEGER NOT NULL",
     };
     let key = match dialect {
         Dialect::Mysql if secondary => ", KEY xid (id)",
-        Dialect::Mysql | Dialect::Postgres if !secondary => ", PRIMARY KEY (id)",
+        Dialect::Mysql | Dialect::Postgres | Dialect::Cockroach if !secondary => ", PRIMARY KEY (id)",
+        Dialect::Yugabyte if !secondary => ", PRIMARY KEY (id ASC)",
         _ => "",
     };
     let engine = match dialect {
         Dialect::Mysql => format!(" /*! ENGINE = {} */", options.mysql_storage_engine),
-        Dialect::Postgres | Dialect::Sqlite => String::new(),
+        _ => String::new(),
     };
     let mut all = vec![format!("CREATE TABLE sbtest{n} (id {id}, {columns}{key}){engine}{tail}")];
     if secondary && dialect != Dialect::Mysql {
         // sysbench writes `KEY xid` here, too, which these refuse.
-        all.push(format!("CREATE INDEX xid_{n} ON sbtest{n} (id)"));
+        all.push(format!("CREATE INDEX xid_{n} ON sbtest{n} (id{})", in_order(dialect)));
     }
     all
+}
+
+/// What SERIAL is in CockroachDB by default: numbers of 64 bits made of the time and the node, in no order among nodes and with
+/// no end in sight. Written out, because there `serial_normalization` may make SERIAL something else.
+const UNIQUE_ROWID: &str = "INT8 DEFAULT unique_rowid() NOT NULL";
+
+/// What an index of YugabyteDB needs to be of use to a range.
+fn in_order(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::Yugabyte { " ASC" } else { "" }
 }
 
 /// The statements after the rows of table `n` are in. PostgreSQL learns nothing of the ids that a load names, nor of a new
@@ -50,11 +65,13 @@ pub(super) fn after_load(options: &Options, dialect: Dialect, n: u32) -> Vec<Str
         return all;
     }
     if options.create_secondary {
-        all.push(format!("CREATE INDEX k_{n} ON sbtest{n}(k)"));
+        all.push(format!("{} k_{n} ON sbtest{n}(k{})", create_index(dialect), in_order(dialect)));
+        all.extend(valid_indexes(dialect, &format!("sbtest{n}")));
     }
     let rows = options.rows_per_table();
-    if dialect == Dialect::Postgres && rows > 0 {
-        if options.auto_inc {
+    if dialect.follows_postgres() && rows > 0 {
+        // CockroachDB's numbers come from no sequence.
+        if options.auto_inc && dialect != Dialect::Cockroach {
             all.push(format!("SELECT setval(pg_get_serial_sequence('sbtest{n}', 'id'), {rows})"));
         }
         all.push(format!("ANALYZE sbtest{n}"));
@@ -72,9 +89,9 @@ fn warm_table(options: &Options, dialect: Dialect, n: u32) -> Vec<String> {
     let bulk = options.script == Script::BulkInsert;
     let mut all = vec![match dialect {
         Dialect::Mysql => format!("ANALYZE TABLE sbtest{n}"),
-        // Also writes down which rows all can see, which else the first readers do.
+        // Its kin have nothing to vacuum. Also writes down which rows all can see, which else the first readers do.
         Dialect::Postgres => format!("VACUUM (ANALYZE) sbtest{n}"),
-        Dialect::Sqlite => format!("ANALYZE sbtest{n}"),
+        _ => format!("ANALYZE sbtest{n}"),
     }];
     if dialect == Dialect::Postgres {
         // A scan of a large table uses a small ring of buffers; the extension, where it is installed, fills them all.
@@ -91,7 +108,8 @@ fn warm_table(options: &Options, dialect: Dialect, n: u32) -> Vec<String> {
         let index = match dialect {
             Dialect::Mysql => format!(" FORCE INDEX (k_{n})"),
             Dialect::Sqlite => format!(" INDEXED BY k_{n}"),
-            Dialect::Postgres => String::new(),
+            Dialect::Cockroach => format!("@k_{n}"),
+            _ => String::new(),
         };
         all.push(format!("SELECT COUNT(k) FROM sbtest{n}{index} WHERE k > -2147483648"));
     }
@@ -108,7 +126,7 @@ mod tests {
     use super::super::options::tests::options;
     use super::*;
 
-    const DIALECTS: [Dialect; 3] = [Dialect::Mysql, Dialect::Postgres, Dialect::Sqlite];
+    const DIALECTS: [Dialect; 5] = [Dialect::Mysql, Dialect::Postgres, Dialect::Sqlite, Dialect::Cockroach, Dialect::Yugabyte];
 
     #[test]
     fn mysql_tables_are_those_of_sysbench() {
@@ -140,6 +158,34 @@ mod tests {
         assert_eq!(after, ["CREATE INDEX k_1 ON sbtest1(k)"], "nothing is loaded");
         let (table, after) = made("oltp_read_write", &[("pgsql_variant", "redshift")]);
         assert!(table.contains("(id INTEGER NOT NULL, ") && after == ["ANALYZE sbtest1"], "{table} {after:?}");
+    }
+
+    #[test]
+    fn cockroach_numbers_its_rows_without_a_sequence() {
+        let options = options("oltp_insert", &[("table_size", 500)], &[]);
+        let table = create(&options, Dialect::Cockroach, 1).remove(0);
+        let expected = "CREATE TABLE sbtest1 (id INT8 DEFAULT unique_rowid() NOT NULL, k INTEGER";
+        assert!(table.starts_with(expected) && table.ends_with(", PRIMARY KEY (id))"), "{table}");
+        assert_eq!(after_load(&options, Dialect::Cockroach, 1), ["CREATE INDEX k_1 ON sbtest1(k)", "ANALYZE sbtest1"]);
+        let warmed = prewarm(&options, Dialect::Cockroach).join("; ");
+        assert!(warmed.contains("FROM sbtest1@k_1 WHERE") && !warmed.contains("VACUUM") && !warmed.contains("DO $$"), "{warmed}");
+    }
+
+    #[test]
+    fn yugabyte_keeps_rows_and_indexes_in_order() {
+        let made = |words: &[(&str, &str)]| {
+            let options = options("oltp_read_write", &[("table_size", 500)], words);
+            [create(&options, Dialect::Yugabyte, 1), after_load(&options, Dialect::Yugabyte, 1)].concat()
+        };
+        let all = made(&[]);
+        assert!(all[0].starts_with("CREATE TABLE sbtest1 (id SERIAL,") && all[0].ends_with("PRIMARY KEY (id ASC))"), "{all:?}");
+        assert_eq!(all[1], "CREATE INDEX k_1 ON sbtest1(k ASC)");
+        assert!(all[2].contains("NOT indisvalid") && all[3].starts_with("SELECT setval("), "{all:?}");
+        let split = made(&[("create_table_options", "SPLIT AT VALUES ((100), (200))")]);
+        assert!(split[0].ends_with("PRIMARY KEY (id ASC)) SPLIT AT VALUES ((100), (200))"), "{split:?}");
+        assert_eq!(made(&[("secondary", "on")])[1], "CREATE INDEX xid_1 ON sbtest1 (id ASC)");
+        let warmed = prewarm(&options("oltp_read_write", &[], &[]), Dialect::Yugabyte).join("; ");
+        assert!(warmed.starts_with("ANALYZE sbtest1") && !warmed.contains("VACUUM"), "{warmed}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::TransactionRecord;
+use perbuck_core::run_record::{AuditFigure as Figure, Judgement, TransactionRecord};
 
 use super::deck::KINDS;
 
@@ -24,42 +24,6 @@ const Z: f64 = 3.0;
 /// Printed with every figure of such a run.
 pub const DISCLOSURE: &str = "not a TPC result: the transactions, data and consistency conditions of TPC-C, without its audit, its \
                               60-day space, its durability tests and its priced configuration; not comparable with published results";
-
-/// Whether a figure lies in its range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
-    /// It does.
-    Holds,
-    /// It does not, by more than chance explains.
-    Broken,
-    /// It does not, and with so few transactions a figure that is right could lie there, too.
-    TooFewToTell,
-    /// There was nothing to look at, or the clause asks nothing of such a run.
-    NotApplicable,
-}
-
-/// One figure beside its range.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Figure {
-    /// The clause that gives the range.
-    pub clause: &'static str,
-    /// What it is.
-    pub what: String,
-    /// Its value; 0 where nothing was counted.
-    pub value: f64,
-    /// What the value counts: `%`, `lines` or `s`.
-    pub unit: &'static str,
-    /// The least that is allowed, in the same unit; none where there is no such limit.
-    pub least: Option<f64>,
-    /// The most that is allowed.
-    pub most: Option<f64>,
-    /// How far chance alone may carry it to either side with so many transactions (three standard errors).
-    pub width: f64,
-    /// From how many transactions or lines it was taken.
-    pub of: u64,
-    /// What follows.
-    pub judgement: Judgement,
-}
 
 /// Throughput beside what keying and thinking would allow.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,7 +65,7 @@ pub struct Ran {
 pub fn audit(transactions: &BTreeMap<String, TransactionRecord>, ran: Ran) -> Result<Audit, String> {
     let none = TransactionRecord::default();
     let kind = |position: usize| transactions.get(KINDS[position]).unwrap_or(&none);
-    let mut figures = inputs([kind(0), kind(1), kind(2), kind(3)]);
+    let mut figures = inputs([kind(0), kind(1), kind(2), kind(3)], ran.warehouses);
     let all: u64 = (0..KINDS.len()).map(|k| kind(k).completed()).sum();
     // 5.2.3: the rest may be new orders, so those have no minimum of their own.
     for (position, least) in [(1, 43.0), (2, 4.0), (3, 4.0), (4, 4.0)] {
@@ -122,7 +86,7 @@ pub fn audit(transactions: &BTreeMap<String, TransactionRecord>, ran: Ran) -> Re
 }
 
 /// The figures of 9.2.2.5, and of 2.7.4.2.
-fn inputs([new_order, payment, order_status, delivery]: [&TransactionRecord; 4]) -> Vec<Figure> {
+fn inputs([new_order, payment, order_status, delivery]: [&TransactionRecord; 4], warehouses: u32) -> Vec<Figure> {
     let fact = |t: &TransactionRecord, name: &str| t.facts.get(name).copied().unwrap_or(0);
     let range = |least, most| (Some(least), Some(most));
     let (orders, lines) = (new_order.completed(), fact(new_order, "order_lines"));
@@ -130,8 +94,14 @@ fn inputs([new_order, payment, order_status, delivery]: [&TransactionRecord; 4])
     let mut figures = vec![share("9.2.2.5", "new orders rolled back".to_owned(), new_order.rolled_back, orders, range(0.9, 1.1))];
     figures.push(line_count(lines, orders));
     let remote_lines = fact(new_order, "remote_lines");
-    figures.push(share("9.2.2.5", "remote order lines".to_owned(), remote_lines, lines, range(0.95, 1.05)));
-    figures.push(share("9.2.2.5", "remote payments".to_owned(), fact(payment, "remote"), payments, range(14.0, 16.0)));
+    // Where there is one warehouse only, nothing can be remote (2.4.1.5, 2.5.1.2).
+    let elsewhere = |figure: Figure| match warehouses {
+        0 | 1 => Figure { judgement: Judgement::NotApplicable, ..figure },
+        _ => figure,
+    };
+    figures.push(elsewhere(share("9.2.2.5", "remote order lines".to_owned(), remote_lines, lines, range(0.95, 1.05))));
+    let remote = fact(payment, "remote");
+    figures.push(elsewhere(share("9.2.2.5", "remote payments".to_owned(), remote, payments, range(14.0, 16.0))));
     let named = "by last name";
     let by_name = fact(payment, "by_last_name");
     figures.push(share("9.2.2.5", format!("payments {named}"), by_name, payments, range(57.0, 63.0)));
@@ -151,7 +121,17 @@ fn share(clause: &'static str, what: String, part: u64, of: u64, (least, most): 
     let value = part as f64 / n * 100.0;
     let expected = (least.or(most).unwrap_or(0.0) + most.or(least).unwrap_or(0.0)) / 200.0;
     let width = Z * (expected * (1.0 - expected) / n).sqrt() * 100.0;
-    judged(Figure { clause, what, value, unit: "%", least, most, width, of, judgement: Judgement::NotApplicable })
+    judged(Figure {
+        clause: clause.to_owned(),
+        what,
+        value,
+        unit: "%".to_owned(),
+        least,
+        most,
+        width,
+        of,
+        judgement: Judgement::NotApplicable,
+    })
 }
 
 /// Lines are uniform from 5 to 15 (2.4.1.3): their variance is 10.
@@ -160,10 +140,10 @@ fn line_count(lines: u64, orders: u64) -> Figure {
     let (value, width) = (lines as f64 / n, Z * (10.0 / n).sqrt());
     let (least, most, what) = (Some(9.5), Some(10.5), "lines of a new order".to_owned());
     judged(Figure {
-        clause: "9.2.2.5",
+        clause: "9.2.2.5".to_owned(),
         what,
         value,
-        unit: "lines",
+        unit: "lines".to_owned(),
         least,
         most,
         width,
@@ -191,8 +171,8 @@ fn response(position: usize, record: &TransactionRecord, most_s: f64) -> Result<
     let times = stored.to_histogram().map_err(|e| format!("{}: {e}", KINDS[position]))?;
     let value = times.percentile_ns(90.0).unwrap_or(0) as f64 / 1e9;
     let what = format!("90th percentile of {}", KINDS[position]);
-    let (unit, least, most, of) = ("s", None, Some(most_s), times.count());
-    Ok(judged(Figure { clause: "5.2.5", what, value, unit, least, most, width: 0.0, of, judgement: Judgement::NotApplicable }))
+    let (clause, unit, least, most, of) = ("5.2.5".to_owned(), "s".to_owned(), None, Some(most_s), times.count());
+    Ok(judged(Figure { clause, what, value, unit, least, most, width: 0.0, of, judgement: Judgement::NotApplicable }))
 }
 
 fn efficiency(new_orders: u64, ran: Ran) -> Efficiency {

@@ -50,7 +50,7 @@ impl Statements {
         let lock = for_update(dialect);
         let order_key = "WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
         let lines_key = "WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
-        let sum_lock = if dialect == Dialect::Postgres { "" } else { lock };
+        let sum_lock = if dialect.follows_postgres() { "" } else { lock };
         Self {
             oldest: catalogue.add_read(format!(
                 "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id LIMIT 1{lock}"

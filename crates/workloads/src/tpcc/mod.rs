@@ -34,10 +34,13 @@ mod text;
 #[cfg(test)]
 mod executed;
 #[cfg(test)]
-mod sqlite_session;
+pub(crate) mod sqlite_session;
+#[cfg(test)]
+mod tests;
 
 pub use compat::compat_notes;
 pub use data::{TpccData, TpccPart};
+pub use deck::KINDS;
 pub use options::{Compat, Isolation, Options, PartitionType};
 pub use terminal::{Tpcc, TpccTerminal};
 

@@ -142,7 +142,7 @@ pub(super) struct Statements {
 fn select_stock(dialect: Dialect) -> String {
     let cases: String = (1..=10).map(|d| format!(" WHEN {d} THEN s_dist_{d:02}")).collect();
     // PostgreSQL takes a parameter that is compared with nothing but constants for text.
-    let district = if dialect == Dialect::Postgres { "CAST(? AS INTEGER)" } else { "?" };
+    let district = if dialect.follows_postgres() { "CAST(? AS INTEGER)" } else { "?" };
     let lock = for_update(dialect);
     format!("SELECT s_quantity, s_data, CASE {district}{cases} END FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}")
 }
@@ -287,14 +287,19 @@ mod tests {
 
     use super::*;
     use crate::tpcc::terminal::tests::scope;
+    use crate::tpcc::tests::uniform;
 
     #[test]
     fn inputs_lie_in_the_ranges_of_9_2_2_5() {
         let scope = scope(3, 10);
         let (mut rollbacks, mut lines, mut remote, mut local_orders) = (0u32, 0u32, 0u32, 0u32);
+        let (mut counts, mut quantities, mut districts) = (Vec::new(), Vec::new(), Vec::new());
         let draws = 400_000;
         for n in 0..draws {
             let input = Input::draw(&mut OpRng::at(Seed(4), 3, n), &scope);
+            counts.push(input.count as i64);
+            districts.push(input.district);
+            quantities.extend(input.lines().iter().take(2).map(|l| l.quantity));
             assert!((1..=10).contains(&input.district) && (1..=3_000).contains(&input.customer) && input.warehouse == 4);
             rollbacks += u32::from(input.lines().iter().any(|l| l.item > ITEMS));
             lines += input.count as u32;
@@ -307,6 +312,9 @@ mod tests {
         assert!((9.5..=10.5).contains(&share(lines, draws as u32)), "lines: {lines}");
         assert!((0.0095..=0.0105).contains(&share(remote, lines)), "remote lines: {remote} of {lines}");
         assert!((0.89..=0.92).contains(&share(local_orders, draws as u32)), "all local: {local_orders}");
+        uniform("O_OL_CNT", &counts, 5, 15, 11);
+        uniform("OL_QUANTITY", &quantities, 1, 10, 10);
+        uniform("D_ID", &districts, 1, 10, 10);
     }
 
     #[test]

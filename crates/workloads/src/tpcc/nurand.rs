@@ -72,11 +72,12 @@ fn allowed_delta(delta: i64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::tpcc::tests::fits;
 
     /// Exact probabilities by enumeration of both uniform draws.
-    fn exact(a: i64, x: i64, y: i64, c: i64) -> Vec<f64> {
+    fn enumerated(a: i64, x: i64, y: i64, c: i64) -> Vec<f64> {
         let n = (y - x + 1) as usize;
         let mut p = vec![0.0; n];
         let each = 1.0 / ((a + 1) as f64 * n as f64);
@@ -88,48 +89,84 @@ mod tests {
         p
     }
 
-    /// Chi-square of `draws` against the exact probabilities; cells that expect fewer than 5 are put together.
-    fn chi_square(a: i64, x: i64, y: i64, c: i64, draws: usize) -> (f64, f64) {
-        let p = exact(a, x, y, c);
-        let mut seen = vec![0.0; p.len()];
-        let mut rng = OpRng::new(Seed(11));
-        for _ in 0..draws {
-            seen[(nurand(&mut rng, a, x, y, c) - x) as usize] += 1.0;
-        }
-        let (mut chi, mut cells, mut rest) = (0.0, 0.0, (0.0, 0.0));
-        for (p, seen) in p.iter().zip(&seen) {
-            let expected = p * draws as f64;
-            if expected < 5.0 {
-                rest = (rest.0 + expected, rest.1 + seen);
-            } else {
-                chi += (seen - expected).powi(2) / expected;
-                cells += 1.0;
+    /// The same in closed form, where A is 2ⁿ - 1: a value v of the two draws, put together bit by bit, comes of a second draw
+    /// that agrees with v above its n lowest bits and has a subset s of v's ones there. The first draw must then have the ones
+    /// that s lacks, and may have those of s: 2 to the number of ones in s ways of A + 1. Over all subsets that is 3 to the
+    /// number of ones in v, but for those that lie outside of x to y.
+    fn exact(a: i64, x: i64, y: i64, c: i64) -> Vec<f64> {
+        assert!((a + 1).count_ones() == 1 && x <= a);
+        let (n, each) = (y - x + 1, 1.0 / ((a + 1) as f64 * (y - x + 1) as f64));
+        let mut p = vec![0.0; n as usize];
+        for high in 0..=y / (a + 1) {
+            for low in 0..=a {
+                let second = |subset: i64| high * (a + 1) + subset;
+                let ways = if second(0) >= x && second(a) <= y {
+                    3_i64.pow(low.count_ones())
+                } else {
+                    let inside = |s: i64| if (x..=y).contains(&second(s)) { 1 << s.count_ones() } else { 0 };
+                    let (mut subset, mut ways) = (low, 0);
+                    loop {
+                        ways += inside(subset);
+                        if subset == 0 {
+                            break ways;
+                        }
+                        subset = (subset - 1) & low;
+                    }
+                };
+                p[((second(low) + c) % n) as usize] += ways as f64 * each;
             }
         }
-        assert!(rest.0 < 5.0 || (rest.1 - rest.0).powi(2) / rest.0 < 12.0);
-        (chi, cells - 1.0)
+        p
     }
 
     #[test]
-    fn nurand_has_the_exact_distribution_of_the_formula() {
-        for (a, x, y, c) in [(7, 0, 99, 3), (15, 1, 50, 11), (A_LAST, 0, 999, 123), (A_CUSTOMER, 1, CUSTOMERS, 259)] {
-            let (chi, freedom) = chi_square(a, x, y, c, 400_000);
-            // The mean of chi-square is its freedom and its variance twice that; five sigma on either side.
-            assert!((chi - freedom).abs() < 5.0 * (2.0 * freedom).sqrt(), "A={a}: {chi} for {freedom}");
+    fn the_closed_form_is_what_enumeration_gives() {
+        for (a, x, y, c) in
+            [(7, 0, 99, 3), (15, 1, 50, 11), (31, 1, 63, 0), (A_LAST, 0, 999, 123), (A_CUSTOMER, 1, CUSTOMERS, 259)]
+        {
+            for (one, other) in exact(a, x, y, c).iter().zip(enumerated(a, x, y, c)) {
+                assert!((one - other).abs() < 1e-12, "A={a}: {one} {other}");
+            }
+        }
+        let items: f64 = exact(A_ITEM, 1, ITEMS, 7_911).iter().sum();
+        assert!((items - 1.0).abs() < 1e-9, "{items}");
+    }
+
+    #[test]
+    fn every_nurand_has_the_exact_distribution_of_its_formula() {
+        for (a, x, y, c, draws) in [
+            (7, 0, 99, 3, 400_000),
+            (15, 1, 50, 11, 400_000),
+            (A_LAST, 0, 999, 123, 400_000),
+            (A_CUSTOMER, 1, CUSTOMERS, 259, 400_000),
+            (A_ITEM, 1, ITEMS, 7_911, 1_500_000),
+        ] {
+            let mut rng = OpRng::new(Seed(11));
+            let mut seen = vec![0; (y - x + 1) as usize];
+            (0..draws).for_each(|_| seen[(nurand(&mut rng, a, x, y, c) - x) as usize] += 1);
+            fits(&format!("A={a}"), &seen, &exact(a, x, y, c));
         }
     }
 
+    /// Which function and which constant the three uses of 2.1.6 take.
     #[test]
-    fn items_stay_in_range_and_are_skewed() {
+    fn names_customers_and_items_use_their_own_constants() {
         let constants = Constants::for_run(Seed(5), 100);
+        let (mut names, mut customers, mut items) = (vec![0; 1_000], vec![0; CUSTOMERS as usize], vec![0; ITEMS as usize]);
         let mut rng = OpRng::new(Seed(6));
-        let mut seen = vec![0u32; ITEMS as usize + 1];
-        for _ in 0..400_000 {
-            seen[constants.item(&mut rng) as usize] += 1;
+        for _ in 0..200_000 {
+            names[last_name(&mut rng, constants.last) as usize] += 1;
+            customers[constants.customer(&mut rng) as usize - 1] += 1;
         }
-        assert_eq!(seen[0], 0);
-        // A uniform draw with mean 4 would almost never exceed 20.
-        assert!(seen.iter().max().unwrap() > &40);
+        (0..1_000_000).for_each(|_| items[constants.item(&mut rng) as usize - 1] += 1);
+        fits("C_LAST", &names, &exact(A_LAST, 0, 999, constants.last));
+        fits("C_ID", &customers, &exact(A_CUSTOMER, 1, CUSTOMERS, constants.customer));
+        fits("OL_I_ID", &items, &exact(A_ITEM, 1, ITEMS, constants.item));
+    }
+
+    /// NURand of the load, for the tests of the data.
+    pub(in crate::tpcc) fn exact_load_names(c: i64) -> Vec<f64> {
+        exact(A_LAST, 0, 999, c)
     }
 
     #[test]

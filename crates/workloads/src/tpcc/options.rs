@@ -9,12 +9,26 @@ use crate::params::Reader;
 /// The isolation level of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
+    /// A statement sees what others have not committed yet; lower than what 3.4.1 allows.
+    ReadUncommitted,
     /// Each statement sees what was committed before it.
     ReadCommitted,
     /// A transaction sees what was committed before its first read.
     RepeatableRead,
     /// As if transactions ran one after the other; what 3.4.1 asks for, beside lower levels for some pairs.
     Serializable,
+}
+
+impl Isolation {
+    /// Its name in SQL.
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            Self::ReadUncommitted => "READ UNCOMMITTED",
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+            Self::Serializable => "SERIALIZABLE",
+        }
+    }
 }
 
 /// How rows are dealt to partitions by their warehouse.
@@ -56,6 +70,11 @@ pub struct Options {
     pub history_key: bool,
     /// Whose traffic is reproduced; by the specification where none is given.
     pub compat: Option<Compat>,
+    /// Shares of the five transactions in percent, in the order of their names in figures, each transaction drawn by itself
+    /// (5.2.4.1); dealt from a deck (5.2.4.2) where none is given.
+    pub weights: Option<[u8; 5]>,
+    /// Variables that every session sets when it opens: name, and value as SQL has it.
+    pub session: Vec<(String, String)>,
 }
 
 impl Default for Options {
@@ -70,11 +89,14 @@ impl Default for Options {
             partition_type: PartitionType::Hash,
             history_key: false,
             compat: None,
+            weights: None,
+            session: Vec::new(),
         }
     }
 }
 
-const ISOLATIONS: [(&str, Option<Isolation>); 3] = [
+const ISOLATIONS: [(&str, Option<Isolation>); 4] = [
+    ("read-uncommitted", Some(Isolation::ReadUncommitted)),
     ("read-committed", Some(Isolation::ReadCommitted)),
     ("repeatable-read", Some(Isolation::RepeatableRead)),
     ("serializable", Some(Isolation::Serializable)),
@@ -82,6 +104,56 @@ const ISOLATIONS: [(&str, Option<Isolation>); 3] = [
 const PARTITION_TYPES: [(&str, PartitionType); 3] =
     [("hash", PartitionType::Hash), ("range", PartitionType::Range), ("list", PartitionType::List)];
 const COMPATS: [(&str, Option<Compat>); 1] = [("go-tpc", Some(Compat::GoTpc))];
+
+/// `weights = "45,43,4,4,4"`.
+fn weights(reader: &mut Reader<'_>) -> Option<[u8; 5]> {
+    let text = reader.text("weights");
+    if text.is_empty() {
+        return None;
+    }
+    let numbers: Option<Vec<u8>> = text.split(',').map(|n| n.trim().parse().ok()).collect();
+    let weights = numbers.and_then(|n| <[u8; 5]>::try_from(n).ok());
+    let whole = weights.filter(|w| w.iter().map(|w| u32::from(*w)).sum::<u32>() == 100);
+    if whole.is_none() {
+        let message = format!("`weights` is \"{text}\", not five shares that add up to 100");
+        reader.problem(
+            "weights",
+            message,
+            "give them for new_order, payment, order_status, delivery, stock_level, as in \"45,43,4,4,4\"",
+        );
+    }
+    whole
+}
+
+/// `session = "name=value&name='text'"`.
+fn session(reader: &mut Reader<'_>) -> Vec<(String, String)> {
+    let text = reader.text("session");
+    let mut all = Vec::new();
+    for part in text.split('&').filter(|p| !p.is_empty()) {
+        match part.split_once('=') {
+            Some((name, value)) if is_name(name) && is_value(value) => all.push((name.to_owned(), value.to_owned())),
+            _ => {
+                let message = format!("`session` holds \"{part}\", which is no NAME=VALUE");
+                reader.problem("session", message, "give a number, a word or 'text' for each variable, with & between them");
+            }
+        }
+    }
+    all
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+}
+
+/// A number, a word, or text in single quotes without another one in it.
+fn is_value(text: &str) -> bool {
+    let quoted = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\''));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+');
+    match quoted {
+        Some(inner) => !inner.contains(['\'', '\\']),
+        None => !text.is_empty() && text.chars().all(plain),
+    }
+}
 
 /// The word for a value.
 fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> Option<&'static str> {
@@ -103,6 +175,8 @@ impl Options {
             partition_type: reader.word("partition_type", &PARTITION_TYPES, PartitionType::Hash),
             history_key: reader.switch("history_key", false),
             compat: reader.word("compat", &COMPATS, None),
+            weights: weights(reader),
+            session: session(reader),
         };
         if partitions > warehouses && options.partition_type != PartitionType::Hash {
             let message = format!("`partitions` is {partitions}, and there are {warehouses} warehouses to deal to them");
@@ -132,6 +206,13 @@ impl Options {
             ("partitions".to_owned(), self.partitions.to_string()),
             ("history_key".to_owned(), self.history_key.to_string()),
         ]);
+        if let Some(weights) = self.weights {
+            all.insert("weights".to_owned(), weights.map(|w| w.to_string()).join(","));
+        }
+        if !self.session.is_empty() {
+            let set: Vec<String> = self.session.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            all.insert("session".to_owned(), set.join("&"));
+        }
         all.extend(self.data_parameters());
         all
     }
@@ -164,30 +245,49 @@ impl Options {
             Dialect::Sqlite if self.foreign_keys => {
                 refuse("`foreign_keys` is given, and SQLite cannot add them to tables that are there", "leave `foreign_keys` out")
             }
+            Dialect::Sqlite if !self.session.is_empty() => {
+                refuse("`session` is given, and SQLite has no variables of sessions", "leave `session` out")
+            }
             Dialect::Sqlite if self.compat == Some(Compat::GoTpc) => {
                 refuse("`compat` is \"go-tpc\", which does not know SQLite", "leave `compat` out, or use another target")
             }
+            Dialect::Yugabyte if self.partitions > 1 && self.foreign_keys => refuse(
+                "`foreign_keys` is given beside `partitions`, and YugabyteDB before 2.25 has no references to partitioned tables",
+                "leave one of them out",
+            ),
             Dialect::Mysql if self.partitions > 1 && self.foreign_keys => refuse(
                 "`foreign_keys` is given beside `partitions`, and MySQL and MariaDB have no foreign keys on partitioned tables",
                 "leave one of them out",
             ),
-            Dialect::Mysql | Dialect::Postgres | Dialect::Sqlite => None,
+            Dialect::Cockroach if self.partitions > 1 => refuse(
+                "`partitions` is given, and CockroachDB has not the partitions of PostgreSQL: it splits tables into ranges by itself",
+                "leave `partitions` out",
+            ),
+            Dialect::Cockroach | Dialect::Yugabyte if self.isolation == Some(Isolation::ReadUncommitted) => {
+                let message = format!("`isolation` is \"read-uncommitted\", a level that {} does not have", dialect.name());
+                refuse(&message, "ask for \"read-committed\", or leave `isolation` out")
+            }
+            _ => None,
         }
     }
 
     /// What a session is told when it opens. SQLite has one level, which is serializable.
     pub(super) fn session_statements(&self, dialect: Dialect) -> Vec<String> {
-        let Some(level) = self.isolation else { return Vec::new() };
-        let level = match level {
-            Isolation::ReadCommitted => "READ COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        };
+        let set = self.session.iter().map(|(name, value)| match dialect {
+            Dialect::Mysql => format!("SET SESSION {name} = {value}"),
+            _ => format!("SET {name} = {value}"),
+        });
+        let mut statements: Vec<String> = set.collect();
+        let Some(level) = self.isolation else { return statements };
+        let level = level.sql();
         match dialect {
-            Dialect::Mysql => vec![format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")],
-            Dialect::Postgres => vec![format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}")],
-            Dialect::Sqlite => Vec::new(),
+            Dialect::Mysql => statements.push(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")),
+            Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
+                statements.push(format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"));
+            }
+            Dialect::Sqlite | Dialect::Tikv => {}
         }
+        statements
     }
 }
 
@@ -247,6 +347,28 @@ mod tests {
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
         assert!(split.refusal(Dialect::Mysql).is_some() && split.refusal(Dialect::Postgres).is_none());
         assert!(split.refusal(Dialect::Sqlite).is_some());
+        assert!(split.refusal(Dialect::Yugabyte).is_none());
+        assert!(split.refusal(Dialect::Cockroach).is_some_and(|(message, _)| message.contains("ranges by itself")));
+        let dirty = Options { isolation: Some(Isolation::ReadUncommitted), ..Options::default() };
+        assert!(dirty.refusal(Dialect::Postgres).is_none() && dirty.refusal(Dialect::Cockroach).is_some());
+        assert!(dirty.refusal(Dialect::Yugabyte).is_some_and(|(message, _)| message.contains("YugabyteDB")));
+    }
+
+    #[test]
+    fn shares_add_up_and_variables_have_values() {
+        let of = |key, value: &str| read(&[(key, text(value))]);
+        assert_eq!(of("weights", "45, 43,4,4,4").unwrap().weights, Some([45, 43, 4, 4, 4]));
+        assert_eq!(of("weights", "100,0,0,0,0").unwrap().parameters()["weights"], "100,0,0,0,0");
+        for wrong in ["45,43,4,4", "45,43,4,4,5", "45,43,4,4,4,0", "a,b,c,d,e", "256,0,0,0,0", "-1,101,0,0,0"] {
+            assert!(of("weights", wrong).unwrap_err()[0].contains("add up to 100"), "{wrong}");
+        }
+        let set = of("session", "tidb_isolation_read_engines='tiflash'&sort_buffer_size=1024").unwrap();
+        let expected = ["SET SESSION tidb_isolation_read_engines = 'tiflash'", "SET SESSION sort_buffer_size = 1024"];
+        assert_eq!(set.session_statements(Dialect::Mysql), expected);
+        assert!(set.refusal(Dialect::Sqlite).is_some() && set.data_parameters() == Options::default().data_parameters());
+        for wrong in ["x", "x=", "=1", "x=1; DROP TABLE item", "x='a'b'", "x y=1"] {
+            assert!(of("session", wrong).unwrap_err()[0].contains("no NAME=VALUE"), "{wrong}");
+        }
     }
 
     #[test]
@@ -257,5 +379,8 @@ mod tests {
         assert_eq!(serializable.session_statements(Dialect::Mysql), ["SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"]);
         assert!(serializable.session_statements(Dialect::Postgres)[0].ends_with("ISOLATION LEVEL SERIALIZABLE"));
         assert!(serializable.session_statements(Dialect::Sqlite).is_empty(), "it has no other");
+        for dialect in [Dialect::Cockroach, Dialect::Yugabyte] {
+            assert_eq!(serializable.session_statements(dialect), serializable.session_statements(Dialect::Postgres));
+        }
     }
 }

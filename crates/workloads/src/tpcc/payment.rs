@@ -189,12 +189,13 @@ mod tests {
 
     use super::*;
     use crate::tpcc::terminal::tests::scope;
+    use crate::tpcc::tests::uniform;
 
     #[test]
     fn inputs_lie_in_the_ranges_of_9_2_2_5() {
         let scope = scope(3, 10);
         let draws = 200_000u32;
-        let (mut remote, mut by_name, mut sum) = (0u32, 0u32, 0);
+        let (mut remote, mut by_name, mut amounts, mut others) = (0u32, 0u32, Vec::new(), Vec::new());
         for n in 0..draws {
             let input = Input::draw(&mut OpRng::at(Seed(4), 3, n.into()), &scope);
             assert!(input.warehouse == 4 && (100..=500_000).contains(&input.amount));
@@ -211,12 +212,16 @@ mod tests {
                 }
                 Selector::Id(id) => assert!((1..=3_000).contains(&id)),
             }
-            sum += input.amount;
+            amounts.push(input.amount);
+            if input.customer_warehouse != 4 {
+                others.push(input.customer_warehouse - i64::from(input.customer_warehouse > 4));
+            }
         }
         let share = |n: u32| f64::from(n) / f64::from(draws);
         assert!((0.14..=0.16).contains(&share(remote)), "remote: {remote}");
         assert!((0.57..=0.63).contains(&share(by_name)), "by name: {by_name}");
-        assert!((sum as f64 / f64::from(draws) - 250_050.0).abs() < 2_000.0);
+        uniform("H_AMOUNT", &amounts, 100, 500_000, 500);
+        uniform("C_W_ID of those from elsewhere", &others, 1, 9, 9);
     }
 
     #[test]

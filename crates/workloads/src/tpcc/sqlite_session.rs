@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
 /// Runs a future that never waits.
-pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
         Poll::Pending => panic!("a test future waited"),
@@ -22,35 +22,35 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// The database and what was sent to it, shared by the sessions of a test.
-pub(super) struct Database {
-    pub(super) sqlite: rusqlite::Connection,
-    pub(super) log: RefCell<Vec<String>>,
-    pub(super) fail_commit: Cell<bool>,
+pub(crate) struct Database {
+    pub(crate) sqlite: rusqlite::Connection,
+    pub(crate) log: RefCell<Vec<String>>,
+    pub(crate) fail_commit: Cell<bool>,
 }
 
 impl Database {
-    pub(super) fn new(sqlite: rusqlite::Connection) -> Rc<Self> {
+    pub(crate) fn new(sqlite: rusqlite::Connection) -> Rc<Self> {
         sqlite.set_prepared_statement_cache_capacity(128);
         Rc::new(Self { sqlite, log: RefCell::default(), fail_commit: Cell::new(false) })
     }
 
     /// The one number that a query returns.
-    pub(super) fn number(&self, sql: &str) -> i64 {
+    pub(crate) fn number(&self, sql: &str) -> i64 {
         self.sqlite.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    pub(super) fn change(&self, sql: &str) {
+    pub(crate) fn change(&self, sql: &str) {
         assert!(self.sqlite.execute(sql, []).unwrap() > 0, "{sql}");
     }
 }
 
-pub(super) struct SqliteSession {
+pub(crate) struct SqliteSession {
     database: Rc<Database>,
     catalogue: Arc<Catalogue>,
 }
 
 impl SqliteSession {
-    pub(super) fn new(database: &Rc<Database>) -> Self {
+    pub(crate) fn new(database: &Rc<Database>) -> Self {
         Self { database: Rc::clone(database), catalogue: Arc::default() }
     }
 
@@ -97,6 +97,12 @@ impl rusqlite::ToSql for Bound<'_> {
 
 #[allow(clippy::needless_pass_by_value)] // the shape that map_err takes
 fn error(error: rusqlite::Error) -> DriverError {
+    if let rusqlite::Error::SqliteFailure(failure, _) = &error
+        && failure.code == rusqlite::ErrorCode::ConstraintViolation
+    {
+        let code = ErrorCode::Sqlite(failure.extended_code);
+        return DriverError { class: ErrorClass::Failed, code, message: error.to_string() };
+    }
     DriverError::client(ErrorClass::Fatal, "sqlite", error.to_string())
 }
 

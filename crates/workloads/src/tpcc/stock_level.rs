@@ -35,9 +35,9 @@ pub(super) struct Statements {
 
 impl Statements {
     /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
-    pub(super) fn new(catalogue: &mut Catalogue, like_go_tpc: bool) -> Self {
-        // A hint that TiDB reads, and a comment to others.
-        let hint = if like_go_tpc { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
+    pub(super) fn new(catalogue: &mut Catalogue, hinted: bool) -> Self {
+        // go-tpc's hint, which TiDB reads; a comment to MySQL and MariaDB, and an unknown word to the hints of YugabyteDB.
+        let hint = if hinted { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
         Self {
             next_order: catalogue.add_read("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?"),
             low_stock: catalogue.add_read(format!(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
+use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::units::Seed;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
@@ -10,15 +11,18 @@ use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, Dialect};
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
+use crate::family::{isolation_in_effect, same_isolation};
+
 use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
-use super::{Compat, DISTRICTS, Options, audit, delivery, new_order, order_status, payment, stock_level};
+use super::{Compat, DISTRICTS, Isolation, Options, audit, delivery, new_order, order_status, payment, stock_level};
 
 /// The five transactions for a number of warehouses, in one dialect.
 #[derive(Debug)]
 pub struct Tpcc {
     options: Options,
+    dialect: Dialect,
     catalogue: Arc<Catalogue>,
     statements: Statements,
     c_load: i64,
@@ -49,11 +53,11 @@ impl Tpcc {
             payment: payment::Statements::new(&mut catalogue, dialect, go_tpc),
             order_status: order_status::Statements::new(&mut catalogue, go_tpc),
             delivery: delivery::Statements::new(&mut catalogue, dialect),
-            stock_level: stock_level::Statements::new(&mut catalogue, go_tpc),
+            stock_level: stock_level::Statements::new(&mut catalogue, go_tpc && dialect == Dialect::Mysql),
             batch,
         };
         options.session_statements(dialect).into_iter().for_each(|sql| catalogue.add_opening(sql));
-        Self { options, catalogue: Arc::new(catalogue), statements, c_load: load_constant(data_seed) }
+        Self { options, dialect, catalogue: Arc::new(catalogue), statements, c_load: load_constant(data_seed) }
     }
 }
 
@@ -76,12 +80,22 @@ impl Workload for Tpcc {
         self.options.wait
     }
 
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, String> {
+        let Options { warehouses, wait, .. } = self.options;
+        let ran = audit::Ran { warehouses, waited: wait, window_ns: measured.window_ns };
+        audit::audit(&measured.transactions, ran).map(|found| found.figures)
+    }
+
     fn terminal(&self, id: TerminalId) -> TpccTerminal {
         let mut scope = Scope::of(id, self.options.warehouses, self.c_load);
         let mut deck = Deck::new(id.seed, id.index);
+        let mut weights = self.options.weights;
         if self.options.compat == Some(Compat::GoTpc) {
             (scope.compat, scope.constants) = (self.options.compat, Constants::like_go_tpc(id.seed));
-            deck = Deck::like_go_tpc(id.seed, id.index);
+            weights = weights.or(Some(deck::GO_TPC));
+        }
+        if let Some(weights) = weights {
+            deck = Deck::weighted(id.seed, id.index, weights);
         }
         TpccTerminal {
             scope,
@@ -89,6 +103,8 @@ impl Workload for Tpcc {
             clockwork: Clockwork::new(id.seed, id.index),
             statements: self.statements,
             scratch: Scratch::default(),
+            // One asks for all of them: every session was told the same.
+            told: self.options.isolation.filter(|_| id.index == 0).map(|level| (self.dialect, level)),
         }
     }
 }
@@ -161,9 +177,19 @@ pub struct TpccTerminal {
     clockwork: Clockwork,
     statements: Statements,
     scratch: Scratch,
+    /// The isolation level that the sessions were told, for the one terminal that looks whether they have it.
+    told: Option<(Dialect, Isolation)>,
 }
 
 impl Terminal for TpccTerminal {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+        let Some((dialect, level)) = self.told else { return Ok(()) };
+        match isolation_in_effect(dialect) {
+            Some(ask) => same_isolation(dialect, level.sql(), connection.ask(ask).await?),
+            None => Ok(()),
+        }
+    }
+
     fn kind(&mut self, operation: &Operation) -> u8 {
         self.deck.card(operation.sequence)
     }
@@ -225,8 +251,8 @@ impl Terminal for TpccTerminal {
 /// knows of it from BEGIN IMMEDIATE.
 pub(super) fn for_update(dialect: Dialect) -> &'static str {
     match dialect {
-        Dialect::Mysql | Dialect::Postgres => " FOR UPDATE",
-        Dialect::Sqlite => "",
+        Dialect::Mysql | Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => " FOR UPDATE",
+        Dialect::Sqlite | Dialect::Tikv => "",
     }
 }
 

@@ -12,6 +12,7 @@ use perbuck_load::executor::TrialSpec;
 use super::terms::Terms;
 use crate::error::{CliError, Exit};
 use crate::store::{self, CAPACITY_FOLDER};
+use crate::stored;
 
 /// The name of the file with what was found.
 const RESULT_FILE: &str = "capacity.json";
@@ -139,7 +140,7 @@ impl<'a> Hunt<'a> {
                     if !path.exists() {
                         return Ok(Some(probe));
                     }
-                    let record = store::read_record(&path)?;
+                    let record = stored::read_record(&path)?;
                     self.is_of(&record, probe, &path)?;
                     self.tell(&record, probe)?;
                 }
@@ -154,6 +155,7 @@ impl<'a> Hunt<'a> {
             workload: self.workload.clone(),
             connections: self.terms.connections,
             rate_per_s: Some(probe.rate_per_s),
+            deployment: None,
             trial: probe.repeat,
         }
     }

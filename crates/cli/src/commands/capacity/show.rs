@@ -86,6 +86,7 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folde
         facts: facts.map(|(label, value)| (label.to_owned(), value)).to_vec(),
         sections: vec![Section { id: "capacity", title: "Capacity".to_owned(), blocks }],
         data: String::new(),
+        evidence: String::new(),
     })
 }
 

@@ -8,8 +8,9 @@ use super::machine::{self, IntervalJson, SummaryJson};
 use super::settings::{Output, Settings};
 use super::tally::{Checkpoint, Summary, Tally, Trouble};
 use super::text;
-use crate::commands::{print, reader_gone};
-use crate::error::{CliError, Exit};
+use crate::commands::dropin::heard;
+use crate::commands::print;
+use crate::error::CliError;
 use crate::trial::Watch;
 
 /// What was printed while a run went on, and counted for its end.
@@ -24,15 +25,6 @@ pub(super) struct Shown {
     pub(super) before: Trouble,
     /// In the seconds of the window that were shown.
     pub(super) within: Trouble,
-}
-
-/// Whether anybody reads on: a load that runs for nobody only keeps the database busy.
-fn heard() -> Result<(), CliError> {
-    if reader_gone() {
-        let message = "standard output was closed by its reader, so the run was stopped and thrown away";
-        return Err(CliError::new(Exit::Failed, message, "write the output to a file, or let its reader read to the end"));
-    }
-    Ok(())
 }
 
 /// What is printed while the run goes on.

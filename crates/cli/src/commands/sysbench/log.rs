@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use super::parse::Refused;
+use crate::commands::dropin::refused::Refused;
 use crate::commands::{print, reader_gone};
 use crate::error::CliError;
 use crate::progress::say;

@@ -2,10 +2,9 @@
 //! sysbench's syntax is not clap's.
 //!
 //! A command line goes one way: [`parse`] (words), [`secret`] (takes a password off it), [`settings`], [`script`] and
-//! [`target`] (what they mean), then [`tables`] or [`run`] with [`tally`], [`text`] and [`machine`], then [`keep`].
+//! [`target`] (what they mean), then [`tables`] or [`run`] with [`tally`], [`text`] and [`machine`], then `dropin::keep`.
 
 mod help;
-mod keep;
 mod live;
 mod log;
 mod machine;
@@ -25,28 +24,41 @@ use std::process::ExitCode;
 
 use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
-use perbuck_load::error::{DriverError, ErrorCode};
 use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat as Version, SysbenchData};
 
 use log::Log;
-use parse::{Given, Refused};
+use parse::Given;
 use run::Run;
 use script::{Checked, Order};
 use settings::{Compat, Output, Settings};
-use study::{Frame, Member};
 use tables::Tables;
 use target::Engine;
 
 use crate::args::SysbenchArguments;
+use crate::commands::dropin::advice::{Advice, answer_text};
+use crate::commands::dropin::refused::Refused;
+use crate::commands::dropin::study::{Frame, Member};
+use crate::commands::dropin::target::{contender_name, with_patience};
+use crate::commands::dropin::{End, keep, notes, unrecorded};
 use crate::commands::{print, stop_on_signal};
 use crate::error::{CliError, Exit};
 use crate::inputs::Inputs;
 use crate::progress::say;
 use crate::stage::{self, Stage};
 use crate::trial::Failure;
+
+/// The way out of errors of a server.
+const ADVICE: Advice = Advice {
+    password: "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file",
+    database: "create the database first, or name another one with --mysql-db or --pgsql-db",
+    tables: "perbuck sysbench SCRIPT prepare makes the tables; --tables must not be more than there are",
+    connections: "raise max_connections of the server, or lower --threads",
+    errors: "an error that --mysql-ignore-errors lists does not end the run; \"all\" lists every one",
+    reach: "check that the server runs, and the options of host, port and TLS",
+};
 
 /// sysbench's exit code where `--forced-shutdown` cut transactions off.
 const CUT_OFF: u8 = 2;
@@ -75,30 +87,10 @@ pub(crate) fn run(arguments: &SysbenchArguments) -> ExitCode {
     };
     let log = Log::new(settings.verbosity, settings.output == Output::Text);
     match ordered(&given, engine, &settings, log) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(End::CutOff) => ExitCode::from(CUT_OFF),
+        Ok(Done::Whole) => ExitCode::SUCCESS,
+        Ok(Done::CutOff) => ExitCode::from(CUT_OFF),
         Err(End::Refused(refused)) => log.refused(&refused),
         Err(End::Failed(error)) => failed(&error, log),
-    }
-}
-
-/// Why a command did not do its work.
-enum End {
-    /// Transactions did not end within the limit of `--forced-shutdown`; everything is printed.
-    CutOff,
-    Refused(Refused),
-    Failed(CliError),
-}
-
-impl From<Refused> for End {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
-}
-
-impl From<CliError> for End {
-    fn from(error: CliError) -> Self {
-        Self::Failed(error)
     }
 }
 
@@ -115,19 +107,18 @@ fn failed(error: &CliError, log: Log) -> ExitCode {
         return error.print();
     }
     let (message, help) = error.words();
-    // Advice of the study commands, whose passwords and tables come otherwise.
-    let help = match help {
-        text if text.contains("password") => {
-            "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file"
-        }
-        text if text.contains("target") => "check that the server runs, and the options of host, port and TLS",
-        text => text,
-    };
-    log.refused(&Refused::fatal(message, help))
+    log.refused(&Refused::fatal(message, ADVICE.instead(help)))
+}
+
+/// How a command did its work.
+enum Done {
+    Whole,
+    /// Transactions did not end within the limit of `--forced-shutdown`; everything is printed.
+    CutOff,
 }
 
 /// Does what the command line asks for.
-fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Result<(), End> {
+fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Result<Done, End> {
     given.warnings.iter().try_for_each(|warning| log.warning(warning))?;
     log.notice(&text::header(settings.compat))?;
     let (script, remark) = script::script(given)?;
@@ -137,15 +128,16 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let checked = script::plan(given, script, settings, &mut remarks)?;
     remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     if order == Order::Help {
-        return Ok(print(&help::of_script(script, Version::named(settings.compat.word())))?);
+        print(&help::of_script(script, Version::named(settings.compat.word())))?;
+        return Ok(Done::Whole);
     }
     if settings.events.is_none() && settings.time_s.is_none() && order == Order::Run {
         log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report")?;
     }
     let target = target::target(given, engine, settings.as_text)?;
     let password = secret::password(given, engine)?;
-    let frame = Frame::new(&checked, settings);
-    let made = target::contender_name(&target);
+    let frame = study::frame(&checked, settings);
+    let made = contender_name(&target);
     let name = settings.contender.clone().unwrap_or_else(|| made.clone());
     // A name made of an address never collides.
     if let (Order::Run, Some(results), Some(asked)) = (order, &settings.results, &settings.contender) {
@@ -153,7 +145,7 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     }
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let patient = target::with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
+    let patient = with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
     let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
     let stop = match order {
         Order::Run => stop_on_signal("stopping; this run is thrown away")?,
@@ -167,11 +159,12 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     }
     work.stage.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
     match order {
-        Order::Prepare => Ok(work.tables().prepare(settings, &stop)?),
-        Order::Prewarm => Ok(work.tables().prewarm(settings)?),
-        Order::Cleanup => Ok(work.tables().cleanup()?),
-        Order::Run | Order::Help => Ok(()),
+        Order::Prepare => work.tables().prepare(settings, &stop)?,
+        Order::Prewarm => work.tables().prewarm(settings)?,
+        Order::Cleanup => work.tables().cleanup()?,
+        Order::Run | Order::Help => {}
     }
+    Ok(Done::Whole)
 }
 
 /// How long a run lasts at most, with a minute on top, in seconds; `None` where it has no end.
@@ -198,12 +191,12 @@ impl Work<'_> {
         Tables { stage: self.stage, options: &self.checked.options, dialect, specs, log: self.log }
     }
 
-    fn run(&self, frame: &Frame, made: &str, stop: &StopToken) -> Result<(), End> {
+    fn run(&self, frame: &Frame, made: &str, stop: &StopToken) -> Result<Done, End> {
         let Self { settings, checked: script, engine, inputs, stage, log, .. } = *self;
         let run = Run { settings, script, engine, inputs, stage, address: self.target.address(), log };
         run.banner()?;
         stage.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
-        self.tables().used()?;
+        notes::used(stage, tables::KIND, "perbuck sysbench")?;
         let ended = run.go(stop).map_err(|failure| match failure {
             Failure::Run(error) => self.explain(&error),
             Failure::Other(error) => End::Failed(error),
@@ -217,22 +210,10 @@ impl Work<'_> {
         run.show(ended, record)?;
         match kept {
             Some(Ok(path)) => say(&format!("record: {path}")),
-            Some(Err(error)) => return self.unrecorded(error),
+            Some(Err(error)) => unrecorded(settings.results_asked, error)?,
             None => {}
         }
-        if cut_off { Err(End::CutOff) } else { Ok(()) }
-    }
-
-    /// The figures are printed, and only their record could not be kept. Whoever asked for the folder must know by the exit
-    /// code; a script of sysbench that runs where nothing can be written goes on.
-    fn unrecorded(&self, error: CliError) -> Result<(), End> {
-        if self.settings.results_asked {
-            return Err(End::Failed(error));
-        }
-        say(&format!(
-            "perbuck: no record of this run was kept: {error}\n    --results names another folder, --no-record keeps none"
-        ));
-        Ok(())
+        Ok(if cut_off { Done::CutOff } else { Done::Whole })
     }
 
     /// A run that ended by an error, in sysbench's words.
@@ -240,9 +221,9 @@ impl Work<'_> {
         let refused = match error {
             RunError::Connect(answer) => Refused::fatal(
                 format!("unable to connect to {}, aborting...\nFATAL: {}", self.place(), answer_text(answer)),
-                way_out(answer),
+                ADVICE.of(answer),
             ),
-            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), way_out(answer)),
+            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), ADVICE.of(answer)),
             RunError::Interrupted => {
                 return End::Failed(CliError::new(Exit::Interrupted, "interrupted; nothing of this run is kept", ""));
             }
@@ -258,38 +239,9 @@ impl Work<'_> {
                 [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
                 _ => "one of the MySQL servers".to_owned(),
             },
-            Target::Postgres(_) => "the PostgreSQL server".to_owned(),
+            Target::Postgres(server) => format!("the {} server", server.dialect.name()),
+            Target::Tikv(_) => "the TiKV cluster".to_owned(),
             Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
         }
-    }
-}
-
-/// An answer with its number, as sysbench prints it.
-fn answer_text(answer: &DriverError) -> String {
-    match answer.code {
-        ErrorCode::Mysql(number) => format!("error {number}: {}", answer.message),
-        // Not the option of a study's target, which nobody can set here.
-        _ => answer.to_string().replace("; see `read_timeout` of the target", ""),
-    }
-}
-
-/// What a user can do about an answer.
-fn way_out(answer: &DriverError) -> &'static str {
-    match answer.code {
-        ErrorCode::Mysql(1045 | 1698) | ErrorCode::SqlState([b'2', b'8', ..]) => {
-            "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file"
-        }
-        ErrorCode::Mysql(1049) | ErrorCode::SqlState([b'3', b'D', ..]) => {
-            "create the database first, or name another one with --mysql-db or --pgsql-db"
-        }
-        ErrorCode::Mysql(1146) | ErrorCode::SqlState([b'4', b'2', b'P', b'0', b'1']) | ErrorCode::Sqlite(1) => {
-            "perbuck sysbench SCRIPT prepare makes the tables; --tables must not be more than there are"
-        }
-        ErrorCode::Mysql(1040) => "raise max_connections of the server, or lower --threads",
-        ErrorCode::Mysql(1062 | 1213 | 1205 | 1020) => {
-            "an error that --mysql-ignore-errors lists does not end the run; \"all\" lists every one"
-        }
-        ErrorCode::Client(_) => "check that the server runs, and the options of host, port and TLS",
-        _ => "",
     }
 }

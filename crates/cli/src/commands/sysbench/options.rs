@@ -148,7 +148,7 @@ const LOG: &[OptionSpec] = &[
 ];
 
 const DATABASE: &[OptionSpec] = &[
-    done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,sqlite}"),
+    done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,cockroach,yugabyte,sqlite}"),
     done("db-ps-mode", Text, "auto", "statements prepared on the server, or sent as text {auto,disable}"),
     ignored("db-debug", Switch, "off", "nothing to do: --statement-latency prints the time of every kind of statement"),
 ];
@@ -178,7 +178,7 @@ const MYSQL: &[OptionSpec] = &[
 
 const PGSQL: &[OptionSpec] = &[
     done("pgsql-host", List, "localhost", "servers; connections take them in turn"),
-    done("pgsql-port", List, "5432", "ports; every host is reached at every port"),
+    done("pgsql-port", List, "5432", "ports (cockroach: 26257, yugabyte: 5433); every host is reached at every port"),
     done("pgsql-user", Text, "sbtest", "user"),
     done("pgsql-password", Text, "", "password; better in PERBUCK_SYSBENCH_PASSWORD, PGPASSWORD or --password-file"),
     done("pgsql-db", Text, "sbtest", "database"),

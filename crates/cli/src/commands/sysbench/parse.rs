@@ -8,40 +8,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use super::options::{CONFIG_FILE, Kind, PASSWORDS, Use, canonical, find, meant};
+use crate::commands::dropin::refused::{Refused, Typed};
 use crate::inputs::read_text;
-
-/// Why a command line is refused.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
-    /// What is wrong, as sysbench words it where it has words for it.
-    pub(super) message: String,
-    /// Whether it is one of sysbench's log lines (`FATAL: …` on standard output) and no usage error.
-    pub(super) fatal: bool,
-    /// The way out.
-    pub(super) help: String,
-}
-
-impl Refused {
-    /// An error in the words of the command line.
-    pub(super) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), fatal: false, help: help.into() }
-    }
-
-    /// An error that ends the run.
-    pub(super) fn fatal(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), fatal: true, help: help.into() }
-    }
-}
-
-/// A password as it was typed; never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Typed(pub(super) OsString);
-
-impl std::fmt::Debug for Typed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Typed(…)")
-    }
-}
 
 /// An option of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -94,6 +94,7 @@ impl Run<'_> {
             workload: self.script.options.script.name().to_owned(),
             connections: s.threads,
             rate_per_s: s.rate,
+            deployment: None,
             trial: 1,
         };
         let task = Task {
@@ -281,6 +282,6 @@ fn tolerance(engine: Engine, ignored: &Ignored) -> Tolerance {
             Tolerance::Listed { codes: listed(codes), retries: false, losses }
         }
         (Engine::Mysql | Engine::Tidb, Ignored::Default) | (Engine::Sqlite, _) => retries(Vec::new(), false),
-        (Engine::Pgsql, _) => retries(vec!["sqlstate 23505".to_owned()], false),
+        (Engine::Pgsql | Engine::Cockroach | Engine::Yugabyte, _) => retries(vec!["sqlstate 23505".to_owned()], false),
     }
 }

@@ -9,8 +9,9 @@ use perbuck_workloads::Plan;
 use perbuck_workloads::sysbench::{self, Compat, OptionKind, SCRIPTS, Script};
 
 use super::options::{Kind, find};
-use super::parse::{Given, Refused, ScriptOption};
+use super::parse::{Given, ScriptOption};
 use super::settings::{Compat as SettingsCompat, Settings};
+use crate::commands::dropin::refused::Refused;
 
 /// What a script is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! The values of a command line with their types and limits.
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
-use perbuck_core::units::Seed;
 
 use super::options::find;
-use super::parse::{Given, Refused};
+use super::parse::Given;
+use crate::commands::dropin;
+use crate::commands::dropin::refused::Refused;
 
 /// Whose defaults and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,8 +199,7 @@ fn compat(given: &Given) -> Result<Compat, Refused> {
 
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
 fn drawn_seed() -> i32 {
-    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
-    ((Seed(now_ns).derive("the seed of a run").0 & 0x7fff_ffff) as i32).max(1)
+    ((dropin::drawn_seed() & 0x7fff_ffff) as i32).max(1)
 }
 
 fn rate(given: &Given) -> Result<Option<u32>, Refused> {

@@ -1,108 +1,27 @@
-//! A command line as a study: what its record belongs to, so that `compare` and `report` can read it.
-
-use std::fmt::Write;
-
-use perbuck_core::plan;
-use perbuck_core::study::Scalar;
+//! A command line of sysbench as a study.
 
 use super::script::Checked;
 use super::settings::Settings;
-use crate::error::{CliError, Exit};
-use crate::inputs::{self, Inputs};
+use crate::commands::dropin::study::{Asked, Frame, Sweep};
 
 /// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
 pub(super) const ATTEMPTS: u32 = 1000;
 
-/// A database in a study.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Member {
-    /// Its name.
-    pub(super) name: String,
-    /// Its address.
-    pub(super) address: String,
-}
-
-/// What all runs of one study have in common.
-#[derive(Debug, Clone)]
-pub(super) struct Frame {
-    /// The name of the study, and of its folder.
-    pub(super) name: String,
-    /// Tells it from every other one.
-    pub(super) fingerprint: String,
-    question: String,
-    workload: String,
-    sweep: String,
-}
-
-impl Frame {
-    /// The frame of a command line: everything that decides what is measured, but for the database and the seed.
-    pub(super) fn new(script: &Checked, settings: &Settings) -> Self {
-        let mut workload = format!("[[workload]]\nname = \"{}\"\nkind = \"sysbench\"\n", script.options.script.name());
-        for (name, value) in &script.parameters {
-            let _ = writeln!(workload, "{name} = {}", toml(value));
-        }
-        let mut sweep =
-            format!("[sweep]\ncollected = true\nconnections = [{}]\nwarmup = \"{}s\"\n", settings.threads, settings.warmup_s);
-        if let Some(time_s) = settings.time_s {
-            let _ = writeln!(sweep, "duration = \"{time_s}s\"");
-        }
-        if let Some(events) = settings.events {
-            let _ = writeln!(sweep, "events = {events}");
-        }
-        if let Some(rate) = settings.rate {
-            let _ = writeln!(sweep, "rate = [{rate}]\narrivals = \"poisson\"");
-        }
-        if let Some(workers) = settings.workers {
-            let _ = writeln!(sweep, "workers = {workers}");
-        }
-        let _ = writeln!(sweep, "max_attempts = {ATTEMPTS}");
-        // Parameters that are given with their defaults are the same as those left out.
-        let identity = format!("{:?} {sweep} {:?}", script.plan.parameters(), settings.ignored);
-        let fingerprint = plan::fingerprint(&identity);
-        let name = format!("{}-{}-{}", script.options.script.name(), settings.threads, &fingerprint[..8]);
-        let question = format!("perbuck sysbench {} with {} threads", script.options.script.name(), settings.threads);
-        Self { name, fingerprint, question, workload, sweep }
-    }
-
-    /// The study with these databases and so many runs of each.
-    ///
-    /// # Errors
-    /// What the reader of studies says; a defect of perbuck.
-    pub(super) fn inputs(&self, members: &[Member], trials: u32) -> Result<Inputs, CliError> {
-        let mut text = format!("schema = 1\nname = \"{}\"\nquestion = \"{}\"\n\n", self.name, self.question);
-        for member in members {
-            let address = toml(&Scalar::Text(member.address.clone()));
-            let _ = writeln!(text, "[[contender]]\nname = \"{}\"\ntarget = {address}\n", member.name);
-        }
-        let _ = write!(text, "{}\n{}trials = {trials}\n", self.workload, self.sweep);
-        inputs::check("the study of this command line", text, None).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            CliError::new(Exit::Failed, lines.join("\n"), "this is a defect of perbuck; --no-record goes on without a record")
-        })
-    }
-}
-
-/// A value as TOML writes it.
-fn toml(value: &Scalar) -> String {
-    match value {
-        Scalar::Int(number) => number.to_string(),
-        // A whole number is a float only with its point.
-        Scalar::Float(number) => format!("{number:?}"),
-        Scalar::Bool(on) => on.to_string(),
-        Scalar::Text(text) => {
-            let mut out = "\"".to_owned();
-            for c in text.chars() {
-                match c {
-                    '"' | '\\' => out.extend(['\\', c]),
-                    c if c.is_control() => {
-                        let _ = write!(out, "\\u{:04X}", u32::from(c));
-                    }
-                    c => out.push(c),
-                }
-            }
-            out + "\""
-        }
-    }
+/// The frame of a command line: everything that decides what is measured, but for the database and the seed.
+pub(super) fn frame(script: &Checked, settings: &Settings) -> Frame {
+    let sweep = Sweep {
+        connections: settings.threads,
+        warmup: format!("{}s", settings.warmup_s),
+        duration: settings.time_s.map(|time_s| format!("{time_s}s")),
+        events: settings.events,
+        rate: settings.rate,
+        workers: settings.workers,
+        attempts: ATTEMPTS,
+    };
+    // Parameters that are given with their defaults are the same as those left out.
+    let identity = format!("{:?} {} {:?}", script.plan.parameters(), sweep.text(), settings.ignored);
+    let workload = script.options.script.name();
+    Frame::new(&Asked { command: "sysbench", workload, parameters: &script.parameters, sweep: &sweep }, &identity)
 }
 
 #[cfg(test)]
@@ -112,13 +31,14 @@ mod tests {
 
     use super::super::{parse::parse, script};
     use super::*;
+    use crate::commands::dropin::study::Member;
 
     fn frame(words: &[&str]) -> Frame {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let given = parse(&words, &script::options(None, None)).unwrap();
         let settings = Settings::read(&given).unwrap();
         let script = script::script(&given).unwrap().0;
-        Frame::new(&script::plan(&given, script, &settings, &mut Vec::new()).unwrap(), &settings)
+        super::frame(&script::plan(&given, script, &settings, &mut Vec::new()).unwrap(), &settings)
     }
 
     #[test]

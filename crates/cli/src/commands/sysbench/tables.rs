@@ -10,12 +10,15 @@ use perbuck_workloads::sysbench::{self, Options};
 
 use super::log::Log;
 use super::settings::Settings;
+use crate::commands::dropin::notes;
 use crate::commands::prepare::load_text;
 use crate::commands::print;
-use crate::data;
 use crate::error::{CliError, Exit};
 use crate::progress::Progress;
 use crate::stage::Stage;
+
+/// The kind of workload, in perbuck's notes on the data.
+pub(super) const KIND: &str = "sysbench";
 
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
@@ -68,13 +71,13 @@ impl Tables<'_> {
                 }
                 progress.passing(&load_text(&p, began.elapsed()));
             })
-            .map_err(half_loaded)?;
+            .map_err(|e| notes::half_loaded(e, "perbuck sysbench SCRIPT cleanup"))?;
         shown?;
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
         stages.inserting(self)?;
         stages.indexing(self)?;
-        self.forget()
+        notes::forget(self.stage, KIND)
     }
 
     /// Reads the tables into the server's memory.
@@ -104,41 +107,8 @@ impl Tables<'_> {
             print(&format!("Dropping table '{name}'...\n"))?;
             self.stage.execute(&format!("dropping table {name}"), &sql)?;
         }
-        self.forget()
+        notes::forget(self.stage, KIND)
     }
-
-    /// Removes what `perbuck run` noted of these data, if it did: they are gone or changed.
-    ///
-    /// # Errors
-    /// The server's answer.
-    fn forget(&self) -> Result<(), CliError> {
-        self.noted("DELETE FROM", "")
-    }
-
-    /// Notes that these data are no longer as `perbuck run` loaded them, if it did.
-    ///
-    /// # Errors
-    /// The server's answer.
-    pub(super) fn used(&self) -> Result<(), CliError> {
-        self.noted("UPDATE", "SET used_by = 'perbuck sysbench'")
-    }
-
-    fn noted(&self, verb: &str, what: &str) -> Result<(), CliError> {
-        if !self.stage.has_table(data::TABLE)? {
-            return Ok(());
-        }
-        let sql = format!("{verb} {} {what} WHERE workload = 'sysbench'", data::TABLE);
-        self.stage.execute("writing perbuck's notes on the data", &sql)
-    }
-}
-
-/// A load that was interrupted leaves tables that hold a part of their rows.
-fn half_loaded(error: CliError) -> CliError {
-    if error.exit() != Exit::Interrupted {
-        return error;
-    }
-    let help = "perbuck sysbench SCRIPT cleanup drops them; then prepare makes them anew";
-    CliError::new(Exit::Interrupted, "interrupted; the tables hold a part of their rows", help)
 }
 
 /// Whether a statement names a table, and not merely one whose name begins like it.

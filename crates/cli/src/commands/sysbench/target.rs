@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode};
+use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
 use perbuck_load::statement::Dialect;
 
-use super::parse::{Given, Refused};
+use super::parse::Given;
 use super::settings::{list, text};
+use crate::commands::dropin::refused::Refused;
+use crate::commands::dropin::target::{self, kin_of_postgres, parsed};
 
 /// A kind of database, as `--db-driver` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +19,10 @@ pub(super) enum Engine {
     Tidb,
     /// PostgreSQL.
     Pgsql,
+    /// CockroachDB: PostgreSQL's protocol at another port.
+    Cockroach,
+    /// YugabyteDB: the same.
+    Yugabyte,
     /// SQLite, inside perbuck.
     Sqlite,
 }
@@ -27,6 +33,8 @@ impl Engine {
         match self {
             Self::Mysql | Self::Tidb => Dialect::Mysql,
             Self::Pgsql => Dialect::Postgres,
+            Self::Cockroach => Dialect::Cockroach,
+            Self::Yugabyte => Dialect::Yugabyte,
             Self::Sqlite => Dialect::Sqlite,
         }
     }
@@ -41,10 +49,14 @@ impl Engine {
             "tidb" => Ok(Self::Tidb),
             "pgsql" | "postgres" | "postgresql" => Ok(Self::Pgsql),
             "sqlite" | "sqlite3" => Ok(Self::Sqlite),
-            other => {
-                let help = "use mysql, mariadb, tidb, pgsql or sqlite";
-                Err(Refused::fatal(format!("invalid database driver name: '{other}'"), help))
-            }
+            other => match kin_of_postgres(other) {
+                Some(Dialect::Cockroach) => Ok(Self::Cockroach),
+                Some(_) => Ok(Self::Yugabyte),
+                None => {
+                    let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte or sqlite";
+                    Err(Refused::fatal(format!("invalid database driver name: '{other}'"), help))
+                }
+            },
         }
     }
 }
@@ -56,20 +68,16 @@ impl Engine {
 pub(super) fn target(given: &Given, engine: Engine, as_text: bool) -> Result<Target, Refused> {
     let target = match engine {
         Engine::Mysql | Engine::Tidb => Target::Mysql(mysql(given, engine, as_text)?),
-        Engine::Pgsql => Target::Postgres(pgsql(given, as_text)?),
+        Engine::Pgsql | Engine::Cockroach | Engine::Yugabyte => Target::Postgres(pgsql(given, engine.dialect(), as_text)?),
         Engine::Sqlite => return parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
     };
     // What is recorded must be readable again, so that names which cannot be written in an address are found here.
     parsed(&target.address())
 }
 
-fn parsed(address: &str) -> Result<Target, Refused> {
-    Target::parse(address).map_err(|p| Refused::usage(p.message, p.help))
-}
-
 fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, Refused> {
     let port = if engine == Engine::Tidb && !given.has("mysql-port") { vec!["4000"] } else { list(given, "mysql-port") };
-    let mut server = server(given, "mysql", &port, as_text)?;
+    let mut server = server(given, (Dialect::Mysql, "mysql"), &port, as_text)?;
     let mode = text(given, "mysql-ssl");
     server.tls = match mode.to_ascii_lowercase().replace('-', "_").as_str() {
         "off" | "0" | "false" | "disabled" => TlsMode::Disabled,
@@ -86,12 +94,15 @@ fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, R
     Ok(server)
 }
 
-fn pgsql(given: &Given, as_text: bool) -> Result<ServerTarget, Refused> {
+fn pgsql(given: &Given, dialect: Dialect, as_text: bool) -> Result<ServerTarget, Refused> {
     if as_text {
         let message = "--db-ps-mode=disable: with pgsql statements are always prepared";
         return Err(Refused::usage(message, "leave --db-ps-mode out"));
     }
-    let mut server = server(given, "pgsql", &list(given, "pgsql-port"), as_text)?;
+    let own_port = postgres_port(dialect).to_string();
+    let ports =
+        if dialect == Dialect::Postgres || given.has("pgsql-port") { list(given, "pgsql-port") } else { vec![&*own_port] };
+    let mut server = server(given, (dialect, "pgsql"), &ports, as_text)?;
     let mode = text(given, "pgsql-sslmode");
     server.tls = match mode {
         "disable" => TlsMode::Disabled,
@@ -118,8 +129,8 @@ fn with_authorities(server: &mut ServerTarget, file: &str) {
     }
 }
 
-/// Every host at every port: all ports of a host, then the next host, as sysbench deals its connections.
-fn server(given: &Given, driver: &str, ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
+/// Every host at every port, as sysbench deals its connections.
+fn server(given: &Given, (dialect, driver): (Dialect, &str), ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
     let option = |name: &str| text(given, &format!("{driver}-{name}")).to_owned();
     let hosts = option("host");
     let hosts: Vec<&str> = hosts.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
@@ -133,50 +144,13 @@ fn server(given: &Given, driver: &str, ports: &[&str], as_text: bool) -> Result<
             let message = format!("Invalid value for the '{driver}_port' option: '{port}'");
             Refused::usage(message, "give a port from 1 to 65535, several with commas between them")
         };
-        numbers.push(port.parse::<u16>().ok().filter(|p| *p > 0).ok_or_else(bad)?);
+        numbers.push(target::port(port).ok_or_else(bad)?);
     }
     if numbers.is_empty() {
         return Err(none("port"));
     }
-    let hosts = hosts.iter().flat_map(|host| numbers.iter().map(move |port| ((*host).to_owned(), *port))).collect();
-    Ok(ServerTarget {
-        hosts,
-        user: option("user"),
-        database: option("db"),
-        tls: TlsMode::Disabled,
-        ca_file: None,
-        connect_timeout_ms: 10_000,
-        read_timeout_ms: 60_000,
-        as_text,
-    })
-}
-
-/// The same with a limit for an answer, in seconds; `None` is the longest possible. sysbench knows no such limit, so that no
-/// stall that the run itself outlasts may end it.
-pub(super) fn with_patience(target: &Target, seconds: Option<u64>) -> Target {
-    let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
-    let mut target = target.clone();
-    match &mut target {
-        Target::Mysql(server) | Target::Postgres(server) => server.read_timeout_ms = limit_ms,
-        Target::Sqlite(_) => {}
-    }
-    target
-}
-
-/// A name for the database in records, made of its address; path-safe, at most 64 characters.
-pub(super) fn contender_name(target: &Target) -> String {
-    let raw = match target {
-        Target::Mysql(server) | Target::Postgres(server) => match server.hosts.as_slice() {
-            [(host, port)] => format!("{host}-{port}"),
-            [(host, port), rest @ ..] => format!("{host}-{port}-and-{}", rest.len()),
-            [] => String::new(),
-        },
-        Target::Sqlite(file) => file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
-    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    let name: String = raw.chars().map(safe).take(56).collect();
-    let name = name.trim_start_matches(['.', '-']);
-    if name.is_empty() { "database".to_owned() } else { name.to_owned() }
+    let server = target::server(dialect, target::every(&hosts, &numbers), option("user"), option("db"));
+    Ok(ServerTarget { as_text, ..server })
 }
 
 #[cfg(test)]
@@ -212,6 +186,11 @@ mod tests {
         assert_eq!(address(&["--db-driver=sqlite", "--sqlite-db=a.db?synchronous=OFF"]), "sqlite:a.db?synchronous=OFF");
         let pg = address(&["--db-driver=pgsql", "--pgsql-host=a,b"]);
         assert!(pg.contains("sbtest@a:5432,b:5432/sbtest"), "{pg}");
+        let cockroach = address(&["--db-driver=cockroach", "--pgsql-user=root", "--pgsql-sslmode=disable"]);
+        assert_eq!(cockroach, "cockroach://root@localhost:26257/sbtest?tls=disabled");
+        let yugabyte = address(&["--db-driver=yugabyte", "--pgsql-host=a,b"]);
+        assert!(yugabyte.starts_with("yugabyte://sbtest@a:5433,b:5433/sbtest"), "{yugabyte}");
+        assert!(address(&["--db-driver=yugabyte", "--pgsql-port=9"]).contains("@localhost:9/"));
     }
 
     #[test]
@@ -228,23 +207,5 @@ mod tests {
             let refused = read(words).unwrap_err();
             assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
         }
-    }
-
-    #[test]
-    fn an_answer_may_take_as_long_as_the_run() {
-        let limit = |seconds| match with_patience(&read(&[]).unwrap(), seconds) {
-            Target::Mysql(server) => server.read_timeout_ms,
-            _ => 0,
-        };
-        assert_eq!((limit(Some(3_675)), limit(Some(u64::MAX)), limit(None)), (3_675_000, u32::MAX, u32::MAX));
-    }
-
-    #[test]
-    fn contenders_are_named_by_their_address() {
-        let name = |words: &[&str]| contender_name(&read(words).unwrap());
-        assert_eq!(name(&["--mysql-host=10.0.0.1"]), "10.0.0.1-3306");
-        assert_eq!(name(&["--mysql-host=::1"]), "1-3306");
-        assert_eq!(name(&["--mysql-host=a,b", "--mysql-port=1,2"]), "a-1-and-3");
-        assert_eq!(name(&["--db-driver=sqlite", "--sqlite-db=/x/.db"]), "db");
     }
 }

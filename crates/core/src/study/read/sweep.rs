@@ -16,6 +16,8 @@ pub(super) fn default_sweep() -> Sweep {
         warmup_ns: 10_000_000_000,
         duration_ns: 60_000_000_000,
         trials: 5,
+        deployments: 1,
+        cooldown_ns: 0,
         workers: None,
         max_attempts: 10,
         events: None,
@@ -53,6 +55,8 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
         }
     }
     sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
+    sweep.deployments = s.int("deployments", 1..=99).map_or(sweep.deployments, |v| v.value as u32);
+    sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
     sweep.workers = s.int("workers", 1..=4096).map(|v| v.value as u32);
     sweep.max_attempts = s.int("max_attempts", 1..=1000).map_or(sweep.max_attempts, |v| v.value as u32);
     sweep.phases = phases.into_iter().collect::<Option<_>>()?;

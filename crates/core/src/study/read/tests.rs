@@ -38,7 +38,7 @@ fn a_good_study_is_read_whole() {
     assert_eq!((study.baseline().name.as_str(), study.seed), ("b", Seed(42)));
     let node = &study.contenders[0].nodes[0];
     assert_eq!((node.count, node.line), (3, 13));
-    assert!(node.volume.as_ref().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
+    assert!(node.volumes.first().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
     assert!(!study.contenders[0].nodes[1].priced);
     assert_eq!(study.workloads[0].metric, Some(Metric::Tpmc));
     assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
@@ -77,4 +77,35 @@ fn two_workloads_of_one_kind_need_two_databases() {
     assert!(problems[0].to_string().contains("same tpcc tables"), "{problems:?}");
     let own = second.replace("warehouses = 20", "warehouses = 20\ndatabase = \"large\"");
     assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own)).is_ok());
+}
+
+#[test]
+fn settings_of_servers_are_names_and_plain_values_and_decide_what_is_measured() {
+    let with = |settings: &str| {
+        let target = "target = \"sqlite:a.db\"";
+        Study::read(
+            "s.toml",
+            &GOOD.replace(target, &format!("{target}\nserver_settings = {{ {settings} }}\ntiflash_replicas = 2")),
+        )
+    };
+    let study = with("Tidb_Enable_Auto_Analyze = false, r = 0.5, n = 7, t = \"20m\"").unwrap();
+    let read: Vec<_> = study.contenders[0].server_settings.iter().map(|(n, v)| (n.as_str(), v.value.as_str())).collect();
+    assert_eq!(read, [("n", "7"), ("r", "0.5"), ("t", "20m"), ("tidb_enable_auto_analyze", "OFF")]);
+    assert_eq!(study.contenders[0].tiflash_replicas.as_ref().map(|n| n.value), Some(2));
+    let plain = Study::read("s.toml", GOOD).unwrap();
+    let other = with("n = 8").unwrap();
+    let prints = [plain.fingerprint(), study.fingerprint(), other.fingerprint()];
+    assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2]);
+    for (bad, expected) in [
+        ("\"a;b\" = 1", "name of a variable"),
+        ("\"\" = 1", "name of a variable"),
+        ("x = \"a'\"", "a quote"),
+        ("x = \"a\\\\\"", "a backslash"),
+        ("my_PASSWORD = 1", "a password"),
+        ("X = 1, x = 2", "given twice"),
+        ("x = [1]", "a number, a string"),
+    ] {
+        let problems = with(bad).map(|s| s.name).unwrap_err();
+        assert!(problems[0].to_string().contains(expected), "{bad}: {problems:?}");
+    }
 }

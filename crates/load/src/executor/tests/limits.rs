@@ -23,6 +23,16 @@ fn a_run_of_so_many_transactions_ends_with_the_last_of_them() {
 }
 
 #[test]
+fn connections_that_find_no_more_transactions_are_not_missed() {
+    // One of ten connections has a second transaction, and the others wait for half of the run.
+    let spec = TrialSpec { max_events: Some(11), warmup_ns: 0, ..spec(10) };
+    let outcome = simulate(&spec, SimDriver::default()).unwrap();
+    assert!((4_000_000..5_000_000).contains(&outcome.measured.window_ns), "{}", outcome.measured.window_ns);
+    let law = outcome.health.littles_law.unwrap();
+    assert!(law.holds(), "{law:?}");
+}
+
+#[test]
 fn time_ends_a_run_whose_transactions_are_not_used_up() {
     let spec = TrialSpec { max_events: Some(1_000_000), ..spec(2) };
     let outcome = simulate(&spec, SimDriver::default()).unwrap();
@@ -133,4 +143,76 @@ fn statements_of_failed_attempts_count_when_they_were_sent() {
     assert!(outcome.measured.retries.abs_diff(errors) <= 4);
     let shown: u64 = outcome.intervals.iter().map(|i| i.statements).sum();
     assert_eq!(shown, counts.read + counts.write + counts.other);
+}
+
+#[test]
+fn a_run_that_somebody_ends_keeps_what_it_measured_but_for_the_second_request() {
+    let ended = |requests: u32, warmup_ns| {
+        let stop = StopToken::keeping();
+        let spec = TrialSpec { warmup_ns, ..spec(4) };
+        let mut asked = 0;
+        let mut observer = Seconds(|seen: &SecondSeen<'_>| {
+            if seen.interval.start_ms >= 0 || warmup_ns > 2_000_000_000 {
+                (asked..requests).for_each(|_| stop.request());
+                asked = requests;
+            }
+        });
+        run_trial(&spec, &Arc::new(SimDriver::default()), &TwoSelects::new(), &stop, &mut observer)
+    };
+    let outcome = ended(1, 0).unwrap();
+    let (measured, completed) = (&outcome.measured, outcome.measured.transactions["two_selects"].completed());
+    assert!((1_000_000_000..10_000_000_000).contains(&measured.window_ns), "{}", measured.window_ns);
+    assert_eq!(outcome.terminals.iter().map(|t| t.transactions).sum::<u64>(), completed);
+    assert_eq!(outcome.intervals.iter().map(|i| i.transactions).sum::<u64>(), completed);
+    assert_eq!((outcome.health.aborted, outcome.health.drained), (0, 0), "those in flight count");
+    assert_eq!(ended(2, 0), Err(RunError::Interrupted));
+    assert_eq!(ended(1, 3_000_000_000), Err(RunError::Interrupted), "nothing was measured yet");
+}
+
+#[test]
+fn a_stuck_transaction_does_not_keep_a_run_that_somebody_ends() {
+    let stop = StopToken::keeping();
+    let spec = TrialSpec { drain_ns: 100_000_000, duration_ns: 3_600_000_000_000, warmup_ns: 0, ..spec(4) };
+    let mut observer = Seconds(|_: &SecondSeen<'_>| {
+        if !stop.requested() {
+            stop.request();
+        }
+    });
+    let stall = Some(Duration::from_millis(500)..Duration::from_secs(3_600));
+    let driver = SimDriver { stall, ..SimDriver::default() };
+    let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &stop, &mut observer).unwrap();
+    assert_eq!(outcome.health.aborted, 4);
+    assert!(outcome.measured.window_ns >= 1_000_000_000, "the time without a completion is part of it");
+}
+
+/// Somebody who looks at seconds, by kind.
+struct Seconds<F>(F);
+
+impl<F: FnMut(&SecondSeen<'_>)> Observer for Seconds<F> {
+    fn by_kind(&self) -> bool {
+        true
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        (self.0)(seen);
+    }
+}
+
+#[test]
+fn seconds_by_kind_add_up_to_the_trial() {
+    let failing = vec![(50, SimDriver::error(ErrorClass::Failed, 1062))];
+    let driver = SimDriver { failing, ..SimDriver::default() };
+    let spec = TrialSpec { warmup_ns: 0, duration_ns: 2_000_000_000, ..spec(4) };
+    let (mut completed, mut failed, mut whole) = (0, 0, 0);
+    let mut observer = Seconds(|seen: &SecondSeen<'_>| {
+        assert_eq!(seen.kinds.len(), 1);
+        completed += seen.kinds[0].completed.count();
+        failed += seen.kinds[0].failed.count();
+        whole += seen.latency.count();
+    });
+    let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut observer).unwrap();
+    let record = &outcome.measured.transactions["two_selects"];
+    assert!(record.failed > 0);
+    assert_eq!((completed, failed, whole), (record.completed(), record.failed, record.completed()));
+    assert_eq!(outcome.failed_latency["two_selects"].count, record.failed);
 }

@@ -36,6 +36,11 @@ fn pauses_lie_outside_of_the_transaction() {
     assert!(record.response.is_empty());
     // Nobody waited for anything: these connections are idle by intention.
     assert_eq!((outcome.health.longest_gap_ns, outcome.health.gaps.len(), outcome.health.littles_law), (2_000_000, 0, None));
+    let seen = outcome.pauses["two_selects"];
+    assert!(seen.before.count.abs_diff(40) <= 4 && seen.after.count.abs_diff(40) <= 4, "{seen:?}");
+    let means = [seen.before.mean_s().unwrap(), seen.after.mean_s().unwrap()];
+    assert!((means[0] - 0.6).abs() < 1e-6 && (means[1] - 0.398).abs() < 1e-6, "{means:?}");
+    assert!(simulate(&spec(4), SimDriver::default()).unwrap().pauses.is_empty());
 }
 
 #[test]

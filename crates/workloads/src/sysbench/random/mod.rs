@@ -12,7 +12,7 @@ mod tests;
 use perbuck_core::rng::OpRng;
 
 pub(super) use scramble::Scramble;
-use zipfian::Zipfian;
+pub(crate) use zipfian::Zipfian;
 
 pub(super) use text::{C_GROUPS, PAD_GROUPS, write_groups};
 

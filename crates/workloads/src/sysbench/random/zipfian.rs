@@ -11,7 +11,7 @@ const NEARLY_ONE: f64 = 1e-9;
 
 /// The constants of the method for one range and exponent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Zipfian {
+pub(crate) struct Zipfian {
     exponent: f64,
     /// 1 − exponent, and exactly 0 near it.
     rest: f64,
@@ -25,7 +25,7 @@ pub(super) struct Zipfian {
 
 impl Zipfian {
     /// Ranks 1 to `n` by `rank^−exponent`.
-    pub(super) fn new(n: u64, exponent: f64) -> Self {
+    pub(crate) fn new(n: u64, exponent: f64) -> Self {
         let rest = if (1.0 - exponent).abs() < NEARLY_ONE { 0.0 } else { 1.0 - exponent };
         let mut zipfian = Self { exponent, rest, last: n as f64, low: 0.0, high: 0.0, sure: 0.0 };
         zipfian.low = zipfian.integral(1.5) - 1.0;
@@ -36,7 +36,7 @@ impl Zipfian {
 
     /// The next rank, from 1.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut OpRng) -> u64 {
+    pub(crate) fn draw(&self, rng: &mut OpRng) -> u64 {
         loop {
             let area = self.high - rng.unit_f64() * (self.high - self.low);
             let point = self.inverse(area);

@@ -215,7 +215,7 @@ fn new_rows_are_numbered_by_the_database_or_above_what_it_has() {
         seat.try_event(0).unwrap();
         seat.sent().0.remove(0)
     };
-    for dialect in [Dialect::Mysql, Dialect::Postgres, Dialect::Sqlite] {
+    for dialect in [Dialect::Mysql, Dialect::Postgres, Dialect::Sqlite, Dialect::Cockroach, Dialect::Yugabyte] {
         let text = insert(dialect, &[]);
         assert!(text.contains(" (k, c, pad) VALUES ("), "{text}");
         let text = insert(dialect, &[("auto_inc", "off")]);

@@ -41,10 +41,22 @@ fn a_run_by_the_rules_holds_everywhere_but_where_it_is_slow() {
     assert_eq!(not, ["90th percentile of delivery"]);
     assert_eq!(audit.figures.len(), 7 + 4 + 6);
     let lines = find(&audit, "lines of a new order");
-    assert_eq!((lines.value, lines.of, lines.unit), (10.0, 10_000, "lines"));
+    assert_eq!((lines.value, lines.of, lines.unit.as_str()), (10.0, 10_000, "lines"));
     assert!((audit.efficiency.tpmc - 10_000.0).abs() < 1e-9);
     assert!((audit.efficiency.percent - 10_000.0 / 128.6 * 100.0).abs() < 1e-9);
     assert!(audit.efficiency.meaning.starts_with("without keying") && audit.disclosure.starts_with("not a TPC result"));
+}
+
+#[test]
+fn nothing_is_remote_where_there_is_one_warehouse() {
+    let mut transactions = run(100);
+    transactions.get_mut("payment").unwrap().facts.insert("remote".to_owned(), 0);
+    let judged = |warehouses| {
+        let audit = audit(&transactions, Ran { warehouses, ..MINUTE }).unwrap();
+        ["remote order lines", "remote payments", "payments by last name"].map(|what| find(&audit, what).judgement)
+    };
+    assert_eq!(judged(1), [Judgement::NotApplicable, Judgement::NotApplicable, Judgement::Holds]);
+    assert_eq!(judged(2), [Judgement::Holds, Judgement::Broken, Judgement::Holds]);
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn place(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 ///
 /// # Errors
 /// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
-pub(super) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -> Result<(), CliError> {
+pub(in crate::commands) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -> Result<(), CliError> {
     let (members, _) = known(&results.join(&frame.name))?;
     let member = place(&members, Some(asked), asked, address)?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -72,7 +72,7 @@ pub(super) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -
 ///
 /// # Errors
 /// When the folder or a file in it cannot be written.
-pub(super) fn keep(
+pub(in crate::commands) fn keep(
     results: &Path,
     frame: &Frame,
     asked: Option<&str>,

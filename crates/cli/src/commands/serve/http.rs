@@ -1,0 +1,216 @@
+//! As much of HTTP/1.1 (RFC 9112) as a browser on this machine needs: one GET per connection, and an answer.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// Bytes of a request at most.
+const LARGEST: usize = 16 * 1024;
+
+/// How long a client may take for its request, and to take the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Request {
+    /// GET or HEAD.
+    pub(super) head_only: bool,
+    /// The path, decoded.
+    pub(super) path: String,
+    /// What stands behind the question mark: names and values, decoded.
+    pub(super) query: Vec<(String, String)>,
+}
+
+impl Request {
+    /// A value of the query; empty where it is not there.
+    pub(super) fn value(&self, name: &str) -> &str {
+        self.query.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v.as_str())
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// The number of the status.
+    pub(super) status: u16,
+    /// What the body is.
+    pub(super) kind: &'static str,
+    /// The body, in parts that need not be copied.
+    pub(super) body: Vec<String>,
+}
+
+impl Answer {
+    /// A page.
+    pub(super) fn page(body: String) -> Self {
+        Self { status: 200, kind: "text/html; charset=utf-8", body: vec![body] }
+    }
+
+    /// An error in one sentence.
+    pub(super) fn error(status: u16, text: &str) -> Self {
+        Self { status, kind: "text/plain; charset=utf-8", body: vec![format!("{text}\n")] }
+    }
+}
+
+/// Reads a request, and answers what `answer` says to it or why it is none.
+pub(super) fn serve(stream: &mut TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut bytes = Vec::new();
+    let mut part = [0; 4096];
+    while !bytes.windows(4).any(|w| w == b"\r\n\r\n") && bytes.len() < LARGEST {
+        match stream.read(&mut part)? {
+            0 => break,
+            n => bytes.extend_from_slice(&part[..n]),
+        }
+    }
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let (answer, head_only) = match parse(&String::from_utf8_lossy(&bytes), port) {
+        Ok(request) => (answer(&request), request.head_only),
+        Err(refused) => (refused, false),
+    };
+    write(stream, &answer, head_only)
+}
+
+/// Reads the head of a request.
+fn parse(text: &str, port: u16) -> Result<Request, Answer> {
+    let Some((head, _)) = text.split_once("\r\n\r\n") else { return Err(Answer::error(400, "this is no whole request")) };
+    let mut lines = head.split("\r\n");
+    let mut words = lines.next().unwrap_or_default().split(' ');
+    let (Some(method), Some(target), Some(version), None) = (words.next(), words.next(), words.next(), words.next()) else {
+        return Err(Answer::error(400, "this is no request"));
+    };
+    if !version.starts_with("HTTP/1.") {
+        return Err(Answer::error(505, "only HTTP/1 is spoken here"));
+    }
+    let hosts: Vec<&str> =
+        lines.filter_map(|l| l.split_once(':')).filter(|(n, _)| n.eq_ignore_ascii_case("host")).map(|h| h.1.trim()).collect();
+    // A page from elsewhere whose name was turned to this machine (DNS rebinding) still says its own name here.
+    let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
+    if hosts.len() != 1 || !ours.iter().any(|o| o.eq_ignore_ascii_case(hosts[0])) {
+        return Err(Answer::error(421, "this is a local page of perbuck: open it by its own address"));
+    }
+    if !matches!(method, "GET" | "HEAD") {
+        return Err(Answer::error(405, "nothing can be changed here"));
+    }
+    if !target.starts_with('/') {
+        return Err(Answer::error(400, "this is no path"));
+    }
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let pair = |p: &str| {
+        let (name, value) = p.split_once('=').unwrap_or((p, ""));
+        Some((decoded(&name.replace('+', " "))?, decoded(&value.replace('+', " "))?))
+    };
+    let query: Option<Vec<(String, String)>> = query.split('&').filter(|p| !p.is_empty()).map(pair).collect();
+    match (decoded(path), query) {
+        (Some(path), Some(query)) => Ok(Request { head_only: method == "HEAD", path, query }),
+        _ => Err(Answer::error(400, "this is no address")),
+    }
+}
+
+/// Text with its `%41` resolved; `None` where that gives no text.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(b) = rest.next() {
+        bytes.push(match b {
+            b'%' => {
+                let digit = |b: u8| char::from(b).to_digit(16);
+                let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
+                (high * 16 + low) as u8
+            }
+            b => b,
+        });
+    }
+    String::from_utf8(bytes).ok().filter(|t| !t.contains('\0'))
+}
+
+/// A text as a value in an address.
+pub(super) fn encoded(text: &str) -> String {
+    let one = |b: u8| match b {
+        b if b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'/') => char::from(b).to_string(),
+        b => format!("%{b:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+fn write(stream: &mut TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
+    let length: usize = answer.body.iter().map(String::len).sum();
+    let allow = if answer.status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
+    let head = format!(
+        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {length}\r\n{allow}Connection: close\r\nCache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n\
+         Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\
+         Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\r\n",
+        answer.status,
+        reason(answer.status),
+        answer.kind
+    );
+    stream.write_all(head.as_bytes())?;
+    if !head_only {
+        answer.body.iter().try_for_each(|part| stream.write_all(part.as_bytes()))?;
+    }
+    stream.flush()
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        421 => "Misdirected Request",
+        503 => "Service Unavailable",
+        505 => "HTTP Version Not Supported",
+        _ => "Error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(head: &str) -> Result<Request, u16> {
+        parse(&format!("{head}\r\n\r\n"), 8080).map_err(|a| a.status)
+    }
+
+    #[test]
+    fn requests_are_read() {
+        let found = of("GET /study?name=a%2Fb+c&x HTTP/1.1\r\nHost: 127.0.0.1:8080").unwrap();
+        assert_eq!((found.path.as_str(), found.value("name"), found.value("x"), found.head_only), ("/study", "a/b c", "", false));
+        assert!(of("HEAD / HTTP/1.1\r\nhost: LOCALHOST:8080").unwrap().head_only);
+    }
+
+    #[test]
+    fn strangers_and_changes_are_refused() {
+        for host in ["evil.example", "evil.example:8080", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:8080.evil.example"] {
+            assert_eq!(of(&format!("GET / HTTP/1.1\r\nHost: {host}")), Err(421), "{host}");
+        }
+        assert_eq!(of("GET / HTTP/1.1"), Err(421));
+        assert_eq!(of("GET / HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nHost: evil.example"), Err(421));
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "get"] {
+            assert_eq!(of(&format!("{method} / HTTP/1.1\r\nHost: 127.0.0.1:8080")), Err(405), "{method}");
+        }
+        assert_eq!(of("GET http://evil/ HTTP/1.1\r\nHost: 127.0.0.1:8080"), Err(400));
+        assert_eq!(of("GET /%zz HTTP/1.1\r\nHost: 127.0.0.1:8080"), Err(400));
+        assert_eq!(of("GET /%00 HTTP/1.1\r\nHost: 127.0.0.1:8080"), Err(400));
+        assert_eq!(of("GET / HTTP/2\r\nHost: 127.0.0.1:8080"), Err(505));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(text in "\\PC{0,200}") {
+            let _ = parse(&text, 1);
+            let _ = parse(&format!("{text}\r\n\r\n"), 1);
+        }
+
+        #[test]
+        fn an_encoded_text_is_read_again(text in any::<String>().prop_filter("no text", |t| !t.contains('\0'))) {
+            prop_assert_eq!(decoded(&encoded(&text)), Some(text));
+        }
+    }
+}

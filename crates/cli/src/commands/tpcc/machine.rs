@@ -1,0 +1,170 @@
+//! What programs read: one JSON document at the end of a run.
+
+use std::collections::BTreeMap;
+
+use perbuck_core::run_record::{AuditFigure, ErrorRecord};
+use serde::Serialize;
+
+use super::lines::{Row, Wait};
+use super::live::Shown;
+
+/// A run as JSON. Times are seconds, latencies milliseconds; the rows have go-tpc's names of columns, with numbers.
+#[derive(Debug, Serialize)]
+pub(super) struct RunJson {
+    pub(super) perbuck: &'static str,
+    /// Every parameter of the workload with its effective value.
+    pub(super) parameters: BTreeMap<String, String>,
+    /// The address of the database, without any credential.
+    pub(super) target: String,
+    pub(super) threads: u32,
+    /// As `--seed` takes it.
+    pub(super) seed: u64,
+    pub(super) warmup_s: f64,
+    /// The length of the measured window.
+    pub(super) measured_s: f64,
+    pub(super) current: Vec<CurrentJson>,
+    pub(super) summary: Vec<RowJson>,
+    /// Mean keying and think times; empty without `--wait`.
+    pub(super) waits_s: BTreeMap<String, f64>,
+    /// New orders a minute, those rolled back by design included.
+    #[serde(rename = "tpmC")]
+    pub(super) tpmc: f64,
+    #[serde(rename = "tpmTotal")]
+    pub(super) tpm_total: f64,
+    /// In percent of 12.86 for each warehouse.
+    pub(super) efficiency: f64,
+    pub(super) efficiency_meaning: &'static str,
+    pub(super) audit: Vec<FigureJson>,
+    pub(super) disclosure: &'static str,
+    /// Attempts beyond the first in the measured window.
+    pub(super) retries: u64,
+    /// Errors of the whole run.
+    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    /// Not ended within the limit for the last transactions.
+    pub(super) aborted: u64,
+    /// What a reader of the figures must know.
+    pub(super) flags: Vec<String>,
+    /// What is done otherwise than by the specification.
+    pub(super) notes: &'static [&'static str],
+    /// Whether somebody ended it before its time.
+    pub(super) interrupted: bool,
+    /// The record of the run.
+    pub(super) record: Option<String>,
+}
+
+/// The rows of one interval.
+#[derive(Debug, Serialize)]
+pub(super) struct CurrentJson {
+    at_s: u32,
+    operations: Vec<RowJson>,
+    waits_s: BTreeMap<String, f64>,
+}
+
+impl From<&Shown> for CurrentJson {
+    fn from(shown: &Shown) -> Self {
+        Self { at_s: shown.at_s, operations: shown.rows.iter().map(RowJson::from).collect(), waits_s: waits(&shown.waits) }
+    }
+}
+
+/// A row.
+#[derive(Debug, Serialize)]
+pub(super) struct RowJson {
+    #[serde(rename = "Operation")]
+    operation: String,
+    #[serde(rename = "Takes(s)")]
+    takes_s: f64,
+    #[serde(rename = "Count")]
+    count: u64,
+    #[serde(rename = "TPM")]
+    tpm: f64,
+    #[serde(rename = "Sum(ms)")]
+    sum_ms: f64,
+    #[serde(rename = "Avg(ms)")]
+    avg_ms: f64,
+    #[serde(rename = "50th(ms)")]
+    p50_ms: f64,
+    #[serde(rename = "90th(ms)")]
+    p90_ms: f64,
+    #[serde(rename = "95th(ms)")]
+    p95_ms: f64,
+    #[serde(rename = "99th(ms)")]
+    p99_ms: f64,
+    #[serde(rename = "99.9th(ms)")]
+    p999_ms: f64,
+    #[serde(rename = "99.99th(ms)")]
+    p9999_ms: f64,
+    #[serde(rename = "Max(ms)")]
+    max_ms: f64,
+}
+
+impl From<&Row> for RowJson {
+    fn from(row: &Row) -> Self {
+        let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms, p9999_ms] = row.percentiles_ms;
+        Self {
+            operation: row.operation.clone(),
+            takes_s: row.takes_s,
+            count: row.count,
+            tpm: row.per_minute(),
+            sum_ms: row.sum_ms,
+            avg_ms: row.avg_ms(),
+            p50_ms,
+            p90_ms,
+            p95_ms,
+            p99_ms,
+            p999_ms,
+            p9999_ms,
+            max_ms: row.max_ms,
+        }
+    }
+}
+
+/// A figure of the audit.
+#[derive(Debug, Serialize)]
+pub(super) struct FigureJson {
+    clause: String,
+    what: String,
+    /// `null` where nothing was looked at.
+    value: Option<f64>,
+    unit: String,
+    least: Option<f64>,
+    most: Option<f64>,
+    /// How far chance alone may carry it to either side.
+    chance: f64,
+    of: u64,
+    judgement: &'static str,
+}
+
+impl From<&AuditFigure> for FigureJson {
+    fn from(figure: &AuditFigure) -> Self {
+        Self {
+            clause: figure.clause.clone(),
+            what: figure.what.clone(),
+            value: (figure.of > 0).then_some(figure.value),
+            unit: figure.unit.clone(),
+            least: figure.least,
+            most: figure.most,
+            chance: figure.width,
+            of: figure.of,
+            judgement: figure.judgement.words(),
+        }
+    }
+}
+
+/// Waits as JSON.
+pub(super) fn waits(waits: &[Wait]) -> BTreeMap<String, f64> {
+    waits.iter().map(|wait| (wait.operation.clone(), wait.mean_s)).collect()
+}
+
+/// An error code.
+#[derive(Debug, Serialize)]
+pub(super) struct ErrorJson {
+    count: u64,
+    class: String,
+    example: String,
+}
+
+/// Errors by code as JSON.
+pub(super) fn errors(errors: &BTreeMap<String, ErrorRecord>) -> BTreeMap<String, ErrorJson> {
+    let one = |e: &ErrorRecord| ErrorJson { count: e.count, class: e.class.clone(), example: e.example.clone() };
+    errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
+}

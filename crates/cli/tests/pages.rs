@@ -1,0 +1,205 @@
+//! Pages in headless Chromium: no script fails, no host is asked, axe-core finds nothing serious, and nothing hostile works.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{Desk, LONG_ENOUGH, QUICK, edited};
+use serde_json::{Value, json};
+
+/// The ways in which every page is looked at.
+fn views() -> Value {
+    json!([
+        { "name": "light", "width": 1200, "height": 900, "scheme": "light" },
+        { "name": "dark", "width": 1200, "height": 900, "scheme": "dark" },
+        { "name": "phone", "width": 390, "height": 844, "scheme": "light" },
+        { "name": "print", "width": 1200, "height": 900, "scheme": "light", "print": true },
+    ])
+}
+
+/// Opens a page and returns what it did.
+fn look(desk: &Desk, page: &str, wait: Option<&str>, ask: &Value) -> Value {
+    let out = desk.path("pictures");
+    std::fs::create_dir_all(&out).unwrap();
+    let order = json!({ "page": page, "out": out, "axe": "AXE", "views": views(), "wait": wait, "ask": ask });
+    let order = desk.write("order.json", &order.to_string());
+    let look = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dev/look");
+    let run = Command::new(look).arg(order).stderr(Stdio::inherit()).output().unwrap();
+    assert!(run.status.success(), "dev/look failed; it needs chromium, node and npm (dev/packages)");
+    serde_json::from_slice(&run.stdout).unwrap()
+}
+
+fn file(desk: &Desk, name: &str) -> String {
+    format!("file://{}", desk.path(name).display())
+}
+
+/// Nothing failed, nothing but the page and what `allowed` begins was fetched, and nobody is shut out.
+fn is_sound(seen: &Value, allowed: &str) {
+    assert_eq!(seen["errors"], json!([]), "{seen:#}");
+    let asked: Vec<&str> = seen["requests"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();
+    assert!(asked.iter().all(|r| r.starts_with(allowed) || *r == "data:,"), "{asked:?}");
+    let views = seen["views"].as_array().unwrap();
+    assert_eq!(views.len(), 4);
+    for view in views {
+        let serious = |v: &&Value| matches!(v["impact"].as_str(), Some("serious" | "critical"));
+        let found: Vec<&Value> = view["violations"].as_array().unwrap().iter().filter(serious).collect();
+        assert!(found.is_empty(), "{}: {found:#?}", view["name"]);
+        assert!(view["overflow"].as_i64().unwrap() <= 0, "{}: the page is wider than its window", view["name"]);
+    }
+    assert!(views[3]["pdf_bytes"].as_u64().unwrap() > 10_000, "{}", views[3]);
+}
+
+/// What a report says of itself.
+fn questions() -> Value {
+    json!({
+        "scripts": "document.querySelectorAll('script:not([type=\"application/json\"])').length",
+        "handlers": "[...document.querySelectorAll('*')].filter((e) => [...e.attributes].some((a) => a.name.startsWith('on'))).length",
+        "bold": "document.querySelectorAll('b, img, iframe, object, form').length",
+        "figures": "document.querySelectorAll('figure').length",
+        "csv": "[...document.querySelectorAll('figure')].filter((f) => !f.querySelector('a[download][href^=\"data:text/csv\"]') || !f.querySelector('table')).length",
+        "unnamed": "[...document.querySelectorAll('svg[role=img]')].filter((s) => !s.querySelector('title')?.textContent || !s.querySelector('desc')?.textContent).length",
+        "broken_links": "[...document.querySelectorAll('a[href^=\"#\"]')].filter((a) => !document.getElementById(a.getAttribute('href').slice(1))).length",
+        "evidence": "JSON.parse(document.getElementById('embedded').textContent).head.form",
+    })
+}
+
+#[test]
+fn the_eks_replay_is_sound_in_light_dark_phone_and_print() {
+    let desk = Desk::new();
+    desk.write("s.toml", include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
+    desk.good(&["replay", "s.toml", "-o", "r"]);
+    let page = file(&desk, "r/report.html");
+    let seen = look(&desk, &page, None, &questions());
+    is_sound(&seen, &page);
+    let answers = &seen["answers"];
+    for none in ["scripts", "handlers", "bold", "csv", "unnamed", "broken_links"] {
+        assert_eq!(answers[none], 0, "{none}: {answers:#}");
+    }
+    assert!(answers["figures"].as_u64().unwrap() >= 10 && answers["evidence"] == 1, "{answers:#}");
+    for picture in ["light.png", "dark.png", "phone.png", "print.pdf"] {
+        assert!(desk.path("pictures").join(picture).metadata().unwrap().len() > 10_000, "{picture}");
+    }
+}
+
+/// Names that would break out of their place.
+const HOSTILE: &str = "<script>document.title='owned'</script><img src=x onerror=\\\"document.title='owned'\\\">'\\\"`|=1+1\\u202Eevil\\u2066\\u0007";
+
+/// A study with hostile texts wherever a study, a server or a record may hold some, run and with its records edited.
+fn hostile() -> Desk {
+    let desk = Desk::new();
+    let long = "x".repeat(10_000);
+    let label = format!("label = \"{HOSTILE}\"\ntarget = \"sqlite:off.db");
+    let question = format!("name = \"small\"\nquestion = \"{HOSTILE}{long}\"");
+    let note = format!("regions = [\"us-east-1\"]\nnote = \"{HOSTILE}\"");
+    desk.write(
+        "s.toml",
+        &edited(&[
+            QUICK[0],
+            LONG_ENOUGH,
+            ("target = \"sqlite:off.db", &label),
+            ("name = \"small\"", &question),
+            ("regions = [\"us-east-1\"]", &note),
+        ]),
+    );
+    desk.good(&["run", "s.toml"]);
+    let mut all = Vec::new();
+    common::files(&desk.path("results/small"), &mut all);
+    let text: String = serde_json::from_str(&format!("\"{HOSTILE}\"")).unwrap();
+    for path in all.iter().filter(|p| p.extension().is_some_and(|e| e == "json")) {
+        let mut record: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        record["target"]["version"] = json!(format!("{text}{long}"));
+        record["target"]["variables"] = json!({ (text.clone()): text, "=2+3": "@SUM(1)" });
+        record["host"]["cpu_model"] = json!(text);
+        record["workload"]["rows_after"] = json!({ (text.clone()): 1 });
+        record["errors"] = json!({ (text.clone()): { "count": 1, "class": text, "example": format!("{text}{long}") } });
+        let typed: perbuck_core::run_record::RunRecord = serde_json::from_value(record).unwrap();
+        std::fs::write(path, typed.to_json().unwrap()).unwrap();
+    }
+    desk
+}
+
+/// Characters that move a cursor or turn the direction of writing.
+fn dangerous(c: char) -> bool {
+    (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+#[test]
+fn hostile_names_stay_names_in_every_rendering() {
+    let desk = hostile();
+    desk.good(&["report", "results/small"]);
+    desk.good(&["verify", "results/small"]);
+    for name in ["report.html", "report.md"] {
+        let made = desk.read(&format!("results/small/{name}"));
+        assert!(!made.contains(dangerous), "{name}");
+    }
+    let mut drawings = Vec::new();
+    common::files(&desk.path("results/small/figures"), &mut drawings);
+    for path in drawings {
+        let drawing = std::fs::read_to_string(&path).unwrap();
+        assert!(!drawing.contains("<script") && !drawing.contains("<img") && !drawing.contains(dangerous), "{path:?}");
+    }
+    for arguments in [&["compare", "results/small"][..], &["price", "s.toml"], &["check", "s.toml"]] {
+        let ended = desk.good(arguments);
+        assert!(!ended.out.contains(dangerous), "{arguments:?}: {ended:#?}");
+    }
+    let json = desk.good(&["report", "--json", "results/small"]).out;
+    serde_json::from_str::<Value>(&json).unwrap();
+    let page = file(&desk, "results/small/report.html");
+    let seen = look(&desk, &page, None, &questions());
+    is_sound(&seen, &page);
+    for none in ["scripts", "handlers", "bold", "csv", "broken_links"] {
+        assert_eq!(seen["answers"][none], 0, "{none}: {seen:#}");
+    }
+    assert!(seen["title"].as_str().unwrap().starts_with("<script>"), "the name is shown as it is: {}", seen["title"]);
+}
+
+/// A server of the results folder, and its address.
+fn serve(desk: &Desk) -> (std::process::Child, String) {
+    let mut child = desk.command(&["serve", "results", "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line.split_whitespace().next().unwrap().trim_end_matches('/').to_owned())
+}
+
+#[test]
+fn the_local_pages_are_sound_and_follow_a_run() {
+    let desk = hostile();
+    let trial = json!({ "contender": "full", "workload": "rw", "connections": 1, "trial": 1 });
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let second = |n: u64| {
+        let second = json!({ "start_ms": n * 1000, "length_ms": 1000, "transactions": 100 + n, "statements": 5, "errors": n % 2,
+            "p50_ns": 1_000_000, "p95_ns": 3_000_000 + n, "p99_ns": 4_000_000, "max_ns": 5_000_000 });
+        json!({ "at_ms": now, "event": "second", "trial": trial, "position": 2, "left_s": 75, "second": second }).to_string()
+            + "\n"
+    };
+    let began = json!({ "at_ms": now, "event": "began", "trials": 4, "on_disk": 1 }).to_string() + "\n";
+    desk.write("results/small/live.jsonl", &(began + &(0..30).map(second).collect::<String>()));
+    let (mut server, address) = serve(&desk);
+    let live = look(
+        &desk,
+        &format!("{address}/live?study=small"),
+        Some("document.getElementById('live').dataset.shown === 'running'"),
+        &json!({
+            "doing": "document.getElementById('doing').textContent",
+            "left": "document.getElementById('left').textContent",
+            "trials": "document.getElementById('trials').textContent",
+            "throughput": "document.getElementById('throughput-now').textContent",
+            "points": "document.querySelector('#throughput polyline').getAttribute('points').split(' ').length",
+        }),
+    );
+    is_sound(&live, &address);
+    let expected = json!({ "doing": "full · rw · 1 connection · trial 1", "left": "1:15 min", "trials": "trial 2, 1 of 4 done", "throughput": "129", "points": 30 });
+    assert_eq!(live["answers"], expected);
+    let both = "compare?a=small%3A%3Afull/rw/c00001/001.json&b=small%3A%3Aoff/rw/c00001/001.json";
+    for path in ["", "study?study=small", "trial?study=small&trial=full/rw/c00001/001.json", both, "report?study=small"] {
+        let page = format!("{address}/{path}");
+        let seen = look(&desk, &page, None, &json!({ "images": "document.querySelectorAll('img').length" }));
+        is_sound(&seen, &address);
+        assert!(seen["answers"]["images"] == 0 && seen["title"] != "owned", "{path}: {seen:#}");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+}

@@ -1,0 +1,160 @@
+//! `perbuck serve`: what it shows, and whom and what it refuses.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+use common::{Desk, LONG_ENOUGH, QUICK, edited};
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Server {
+    fn of(desk: &Desk, folder: &str) -> Self {
+        let mut child = desk.command(&["serve", folder, "--port", "0"]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.split("127.0.0.1:").nth(1).unwrap().split('/').next().unwrap().parse().unwrap();
+        Self { child, port }
+    }
+
+    /// Status and the whole answer to a request line with a Host header.
+    fn raw(&self, line: &str, host: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        write!(stream, "{line} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+    }
+
+    fn get(&self, path: &str) -> (u16, String) {
+        self.raw(&format!("GET {path}"), &format!("127.0.0.1:{}", self.port))
+    }
+}
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.write("s.toml", &edited(&[QUICK[0], LONG_ENOUGH]));
+    desk.good(&["run", "s.toml"]);
+    desk.write("eks.toml", include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
+    desk.good(&["replay", "eks.toml"]);
+    desk.write("secret.toml", "a secret beside the results\n");
+    desk
+}
+
+#[test]
+fn studies_trials_reports_and_comparisons_are_shown() {
+    let desk = desk();
+    let server = Server::of(&desk, "results");
+    let (status, index) = server.get("/");
+    assert_eq!(status, 200);
+    for text in
+        ["<a href=\"/study?study=small\">small</a>", "4 of 4", "complete", "published figures", "tidb-eks-arm-2021-published"]
+    {
+        assert!(index.contains(text), "{text}: {index}");
+    }
+    assert!(server.get("/study?study=small").1.contains("full/rw/c00001/001.json"));
+    let (_, trial) = server.get("/trial?study=small&trial=full/rw/c00001/001.json");
+    assert!(
+        trial.contains("full · rw · 1 connection · trial 1") && trial.contains("SQLite") | trial.contains("sqlite"),
+        "{trial}"
+    );
+    desk.good(&["report", "results/small", "-o", "made"]);
+    assert!(
+        server.get("/report?study=small").1.ends_with(&desk.read("made/report.html")),
+        "the report is the one of the command"
+    );
+    let published = server.get("/report?study=tidb-eks-arm-2021-published").1;
+    assert!(published.contains("Nothing was measured here"));
+    let both = "/compare?a=small%3A%3Afull/rw/c00001/001.json&b=small%3A%3Aoff/rw/c00001/002.json";
+    let (_, both) = server.get(both);
+    assert!(both.contains("The second gives") && both.contains("nothing is decided") && both.contains("differs"), "{both}");
+    // A study beside itself: nothing has become worse, and nothing has changed.
+    let (_, same) = server.get("/studies?old=small&new=small");
+    assert!(same.contains("No regression shown") && same.contains("New against old"), "{same}");
+    let (_, published) = server.get("/studies?old=small&new=tidb-eks-arm-2021-published");
+    assert!(published.contains("One of these studies is not there"), "{published}");
+    assert!(server.get("/live.json?study=small").1.contains("\"state\":\"ended\""));
+}
+
+#[test]
+fn one_study_can_be_served_alone() {
+    let desk = desk();
+    let server = Server::of(&desk, "results/small");
+    assert!(server.get("/").1.contains("<a href=\"/study?study=.\">small</a>"));
+    assert_eq!(server.get("/report?study=.").0, 200);
+}
+
+#[test]
+fn strangers_changes_and_other_files_are_refused() {
+    let desk = desk();
+    let server = Server::of(&desk, "results");
+    let host = format!("127.0.0.1:{}", server.port);
+    assert_eq!(server.raw("GET /", "evil.example").0, 421);
+    assert_eq!(server.raw("GET /", &format!("evil.example:{}", server.port)).0, 421);
+    assert_eq!(server.raw("GET /", &format!("localhost:{}", server.port)).0, 200);
+    for method in ["POST", "PUT", "DELETE", "PATCH"] {
+        assert_eq!(server.raw(&format!("{method} /"), &host).0, 405);
+    }
+    let away = [
+        "/../secret.toml",
+        "/..%2fsecret.toml",
+        "/study?study=..",
+        "/study?study=../",
+        "/report?study=..%2f..%2fetc",
+        "/trial?study=small&trial=../../secret.toml",
+        "/trial?study=small&trial=study.toml",
+        "/trial?study=small&trial=/etc/passwd",
+        "/trial?study=small&trial=full/rw/c00001/../c00001/001.json",
+        "/live.json?study=../small",
+        "/study.toml",
+        "/small/study.toml",
+    ];
+    for path in away {
+        let (status, answer) = server.get(path);
+        assert!(status == 404 || status == 400, "{path}: {status}");
+        assert!(!answer.contains("secret beside") && !answer.contains("root:"), "{path}: {answer}");
+    }
+    let (_, compared) = server.get("/compare?a=small%3A%3A../../secret.toml&b=..%3A%3Asecret.toml");
+    assert!(compared.contains("One of these trials is not there") && !compared.contains("secret beside"), "{compared}");
+    let (_, answer) = server.get("/");
+    for header in ["default-src 'none'", "frame-ancestors 'none'", "nosniff", "no-store", "same-origin"] {
+        assert!(answer.contains(header), "{header}");
+    }
+    let (status, head) = server.raw("HEAD /", &host);
+    assert!(status == 200 && head.ends_with("\r\n\r\n"), "{head}");
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_not_followed() {
+    let desk = desk();
+    desk.write("elsewhere/study.toml", &desk.read("s.toml"));
+    std::os::unix::fs::symlink(desk.path("elsewhere"), desk.path("results/link")).unwrap();
+    let server = Server::of(&desk, "results");
+    assert!(!server.get("/").1.contains("study=link"));
+    assert_eq!(server.get("/study?study=link").0, 404);
+}
+
+#[test]
+fn a_folder_without_studies_and_a_taken_port_are_told() {
+    let desk = desk();
+    std::fs::create_dir(desk.path("empty")).unwrap();
+    let ended = desk.perbuck(&["serve", "empty"]);
+    assert_eq!((ended.code, ended.err.contains("holds no study")), (Some(5), true), "{ended:#?}");
+    let server = Server::of(&desk, "results");
+    let ended = desk.perbuck(&["serve", "results", "--port", &server.port.to_string()]);
+    assert_eq!((ended.code, ended.err.contains("--port")), (Some(1), true), "{ended:#?}");
+}

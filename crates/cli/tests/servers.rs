@@ -1,0 +1,173 @@
+//! Private servers: started, driven, and gone, however the command ends.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use common::{Desk, server, signal, wait_until};
+
+const SWEEP: &str = "connections = [2]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 1";
+
+/// A study of the given contenders, whose servers live in the folder `servers` of the desk.
+fn study(desk: &Desk, contenders: &[(&str, &str)], sweep: &str) -> String {
+    let parent = desk.path("servers");
+    fs::create_dir_all(&parent).unwrap();
+    let one = |(name, server): &(&str, &str)| {
+        format!("[[contender]]\nname = \"{name}\"\nserver = {{ folder = \"{}\", {server} }}\n", parent.display())
+    };
+    let contenders: String = contenders.iter().map(one).collect();
+    format!(
+        "schema = 1\nname = \"s\"\nquestion = \"?\"\nbaseline = \"a\"\nseed = 1\n{contenders}[[workload]]\nname = \"w\"\n\
+         kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 100\n[sweep]\n{sweep}\n"
+    )
+}
+
+/// Folders and locks of servers that are there.
+fn left(desk: &Desk) -> Vec<PathBuf> {
+    fs::read_dir(desk.path("servers")).unwrap().map(|e| e.unwrap().path()).collect()
+}
+
+/// Processes whose arguments name the folder.
+fn processes_of(folder: &Path) -> Vec<u32> {
+    let name = folder.as_os_str().as_encoded_bytes();
+    let numbers = fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse::<u32>().ok());
+    numbers
+        .filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().windows(name.len()).any(|w| w == name))
+        .collect()
+}
+
+#[test]
+fn both_kinds_of_debian_run_a_study_and_leave_nothing_behind() {
+    let desk = Desk::new();
+    let contenders = [
+        (
+            "a",
+            "kind = \"mariadb\", version = \"10.\", config = { innodb_buffer_pool_size = \"48M\", innodb_stats_persistent = false }",
+        ),
+        ("b", "kind = \"postgres\", version = \"1\", config = { shared_buffers = \"48MB\", max_connections = 77 }"),
+    ];
+    desk.write("s.toml", &study(&desk, &contenders, SWEEP));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert!(ran.err.contains("MariaDB 10.") && ran.err.contains("PostgreSQL 1"), "{}", ran.err);
+    assert_eq!(left(&desk), Vec::<PathBuf>::new());
+    assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
+    let records = desk.records("results/s");
+    assert_eq!(records.len(), 2);
+    let of = |name: &str| records.iter().find(|r| r.key.contender == name).unwrap();
+    let (a, b) = (&of("a").target, &of("b").target);
+    assert_eq!(a.variables["innodb_buffer_pool_size"], (48 * 1024 * 1024).to_string());
+    assert!(a.address.starts_with("mysql://perbuck@127.0.0.1:") && b.address.starts_with("postgres://perbuck@127.0.0.1:"));
+    assert!(b.variables["shared_buffers"].starts_with("48MB") || b.variables["shared_buffers"] == "6144", "{:?}", b.variables);
+    assert!(records.iter().all(|r| r.measured.transactions.values().any(|t| t.committed > 0)));
+    // The settings of a server are part of what is measured.
+    let other = fs::read_to_string(desk.path("s.toml")).unwrap().replace("\"48M\"", "\"49M\"");
+    desk.write("other.toml", &other);
+    assert_eq!(desk.perbuck(&["run", "other.toml"]).code, Some(4));
+}
+
+#[test]
+fn mysql_runs_a_study_with_a_program_that_is_named() {
+    let desk = Desk::new();
+    let (program, share) = (server("PERBUCK_TEST_MYSQL9_PROGRAM"), server("PERBUCK_TEST_MYSQL9_SHARE"));
+    let config =
+        format!("innodb_buffer_pool_size = \"48M\", lc_messages_dir = \"{share}\", character_sets_dir = \"{share}/charsets\"");
+    let mysql = format!("kind = \"mysql\", version = \"9\", program = \"{program}\", config = {{ {config} }}");
+    desk.write("s.toml", &study(&desk, &[("a", &mysql)], SWEEP));
+    let checked = desk.good(&["check", "s.toml"]);
+    assert!(checked.out.contains("a: a private server of kind mysql"), "{checked:#?}");
+    desk.good(&["run", "s.toml"]);
+    assert_eq!(left(&desk), Vec::<PathBuf>::new());
+    let record = &desk.records("results/s")[0];
+    assert_eq!(record.target.variables["innodb_buffer_pool_size"], (48 * 1024 * 1024).to_string());
+    assert!(record.target.version.starts_with("9.") && record.measured.transactions["oltp_point_select"].committed > 0);
+}
+
+#[test]
+fn every_deployment_has_a_server_of_its_own() {
+    let desk = Desk::new();
+    let sweep = SWEEP.replace("trials = 1", "trials = 1\ndeployments = 2");
+    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\"")], &sweep));
+    let ran = desk.good(&["run", "s.toml"]);
+    assert_eq!(ran.err.matches(" runs at ").count(), 2, "{}", ran.err);
+    let records = desk.records("results/s");
+    let places: Vec<u32> = records.iter().map(|r| r.key.deployment()).collect();
+    assert_eq!(places, [1, 2]);
+    assert_ne!(records[0].target.address, records[1].target.address);
+    assert_eq!(left(&desk), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_killed_perbuck_leaves_no_server() {
+    let desk = Desk::new();
+    let sweep = SWEEP.replace("\"1s\"", "\"1m\"");
+    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\"")], &sweep));
+    let run = || {
+        let said = fs::File::create(desk.path("said")).unwrap();
+        desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(said).spawn().unwrap()
+    };
+    let wait_for_server = |child: &mut Child| {
+        wait_until("the server runs", || {
+            assert!(child.try_wait().unwrap().is_none(), "{}", desk.read("said"));
+            left(&desk).first().is_some_and(|folder| folder.join("server.pid").exists())
+        });
+    };
+
+    let mut child = run();
+    wait_for_server(&mut child);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    wait_until("its guard has ended it", || left(&desk).is_empty());
+    assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
+
+    // With the guard killed as well, the next command finds what is left. The guard is the one that has no settings.
+    let mut child = run();
+    wait_for_server(&mut child);
+    signal(&child, "STOP");
+    let folder = left(&desk).remove(0);
+    let server: u32 = fs::read_to_string(folder.join("pid")).unwrap().parse().unwrap();
+    for guard in processes_of(&folder).into_iter().filter(|pid| *pid != server) {
+        assert!(std::process::Command::new("kill").args(["-KILL", &guard.to_string()]).status().unwrap().success());
+    }
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    assert_eq!(processes_of(&folder), [server]);
+    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\", version = \"3.23\"")], SWEEP));
+    let refused = desk.perbuck(&["run", "s.toml"]);
+    assert!(refused.err.contains(&format!("removed {}, which a killed run left behind", folder.display())), "{}", refused.err);
+    assert!(refused.code == Some(4) && refused.err.contains("line 8: the study wants version 3.23"), "{refused:#?}");
+    assert_eq!(left(&desk), Vec::<PathBuf>::new());
+    wait_until("the server has gone", || processes_of(&folder).is_empty());
+}
+
+#[test]
+fn what_is_wrong_with_a_server_is_said() {
+    let desk = Desk::new();
+    let told = |contenders: &[(&str, &str)], code: i32, words: &[&str]| {
+        desk.write("s.toml", &study(&desk, contenders, SWEEP));
+        let ended = desk.perbuck(&["run", "s.toml"]);
+        assert_eq!(ended.code, Some(code), "{ended:#?}");
+        words.iter().for_each(|w| assert!(ended.err.contains(w), "{w}: {}", ended.err));
+        assert_eq!(left(&desk), Vec::<PathBuf>::new());
+    };
+    told(&[("a", "kind = \"oracle\"")], 2, &["s.toml:8", "kind `oracle`", "mariadb, mysql, postgres"]);
+    told(&[("a", "kind = \"mariadb\", config = { datadir = \"x\" }")], 2, &["perbuck sets `datadir`"]);
+    told(&[("a", "kind = \"mariadb\", program = \"/no/mariadbd\"")], 2, &["/no/mariadbd is no program"]);
+    told(&[("a", "kind = \"mariadb\", config = { no_such_setting = 1 }")], 3, &["did not start", "no_such_setting"]);
+    told(&[("a", "kind = \"postgres\", config = { shared_buffers = \"many\" }")], 3, &["did not start", "shared_buffers"]);
+    told(&[("a", "kind = \"mariadb\", port = 1")], 2, &["unknown key `contender.server.port`"]);
+    let both =
+        study(&desk, &[("a", "kind = \"mariadb\"")], SWEEP).replace("name = \"a\"", "name = \"a\"\ntarget = \"mysql://u@h/d\"");
+    desk.write("s.toml", &both);
+    let ended = desk.perbuck(&["check", "s.toml"]);
+    assert!(ended.code == Some(2) && ended.err.contains("leave out `target`"), "{ended:#?}");
+    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\"")], SWEEP));
+    let ended = desk.perbuck(&["prepare", "s.toml"]);
+    assert!(ended.code == Some(2) && ended.err.contains("`perbuck run STUDY` loads the data"), "{ended:#?}");
+    let missing = fs::read_to_string(desk.path("s.toml")).unwrap().replace("/servers\"", "/nowhere\"");
+    desk.write("s.toml", &missing);
+    let ended = desk.perbuck(&["run", "s.toml"]);
+    assert!(ended.code == Some(5) && ended.err.contains("nowhere"), "{ended:#?}");
+}

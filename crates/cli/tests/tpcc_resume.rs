@@ -1,0 +1,143 @@
+//! Loads of TPC-C that are cut off, by the death of perbuck and by that of the server: the same command goes on behind the
+//! last commit, and the rows are those of a load that nothing disturbed.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::process::{Child, Command, Stdio};
+
+use common::maria::{Maria, study};
+use common::postgres::Postgres;
+use common::tpcc_rows::as_if_cut_off;
+use common::{Desk, Ended, ended, server, signal, tpcc_rows, wait_until};
+
+const SHORT: &str = "connections = [1]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 1";
+const TPCC: &str = "kind = \"tpcc\"";
+/// Rows in the ledger of a load.
+const LOADED: &str = "SELECT COALESCE(SUM(loaded), 0) FROM perbuck_load_tpcc";
+const LEDGERS: &str = "SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'perbuck_load_tpcc'";
+
+fn loading(desk: &Desk) -> Child {
+    let mut command = desk.command(&["prepare", "--sessions", "4", "s.toml"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The rows that are noted as loaded, as soon as there are some.
+fn under_way(sql: &dyn Fn(&str) -> String) -> u64 {
+    let mut rows = 0;
+    wait_until("rows are in", || {
+        if sql(LEDGERS).trim() != "1" {
+            return false;
+        }
+        rows = sql(LOADED).trim().parse().unwrap();
+        rows > 100_000
+    });
+    rows
+}
+
+/// The same command once more; the rows with which it said to go on.
+fn goes_on(desk: &Desk) -> (u64, Ended) {
+    let again = desk.good(&["prepare", "--sessions", "4", "s.toml"]);
+    let line = again
+        .err
+        .lines()
+        .find(|l| l.contains("going on with a load that was cut off after "))
+        .unwrap_or_else(|| panic!("{again:#?}"));
+    let rows = line.rsplit("after ").next().unwrap().trim_end_matches(" rows").replace(',', "");
+    (rows.parse().unwrap(), again)
+}
+
+/// Loads once undisturbed, for the sums; then anew, cut off twice.
+fn cut_off_twice(desk: &Desk, sql: &dyn Fn(&str) -> String, sums: &dyn Fn() -> String, restart: &str) {
+    desk.good(&["prepare", "s.toml"]);
+    let undisturbed = sums();
+    assert_eq!(sql(LEDGERS).trim(), "0", "the ledger goes when the load has ended");
+    let anew = || {
+        let mut command = desk.command(&["prepare", "--force", "--sessions", "4", "s.toml"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+
+    let child = anew();
+    let seen = under_way(sql);
+    signal(&child, "KILL");
+    assert_eq!(ended(child.wait_with_output().unwrap()).code, None, "killed");
+    let checked = desk.perbuck(&["prepare", "--check", "s.toml"]);
+    assert!(checked.code == Some(1) && checked.err.contains("has not ended"), "{checked:#?}");
+
+    let child = loading(desk);
+    wait_until("it goes on", || sql(LOADED).trim().parse::<u64>().unwrap() > seen + 50_000);
+    let seen: u64 = sql(LOADED).trim().parse().unwrap();
+    assert!(Command::new(restart).status().unwrap().success());
+    let lost = ended(child.wait_with_output().unwrap());
+    assert!(matches!(lost.code, Some(1 | 3)) && lost.err.contains("going on with a load that was cut off after"), "{lost:#?}");
+    assert!(lost.err.contains("run the same command again, and the load goes on from there"), "{lost:#?}");
+
+    let (before, again) = goes_on(desk);
+    assert!(before >= seen, "what was committed before the crash is there: {seen}, then {before}");
+    assert_eq!(again.err.matches(" holds: ").count(), 12, "{again:#?}");
+    assert_eq!(sums(), undisturbed, "{again:#?}");
+    assert_eq!(sql(LEDGERS).trim(), "0");
+}
+
+#[test]
+fn mariadb_holds_the_same_rows_after_two_deaths() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB_KILL", "tpcc_resume");
+    desk.write("s.toml", &study(&maria.url(), TPCC, SHORT));
+    cut_off_twice(&desk, &|sql| maria.sql(sql), &|| tpcc_rows::of_maria(&maria), &server("PERBUCK_TEST_MARIADB_RESTART"));
+}
+
+#[test]
+fn postgres_holds_the_same_rows_after_two_deaths() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::mortal(&mut desk, "tpcc_resume");
+    desk.write("s.toml", &study(&postgres.url(), TPCC, SHORT));
+    let restart = server("PERBUCK_TEST_POSTGRES_RESTART");
+    cut_off_twice(&desk, &|sql| postgres.sql(sql), &|| tpcc_rows::of_postgres(&postgres), &restart);
+}
+
+/// A table of a thousand rows is one part.
+#[test]
+fn a_load_that_cannot_go_on_begins_anew_or_says_why() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "load_resume");
+    let small = "kind = \"sysbench\"\ntable_size = 1000\ntables = 2";
+    desk.write("s.toml", &study(&maria.url(), small, SHORT));
+    desk.good(&["prepare", "s.toml"]);
+    let cut_off = |first: &str| {
+        as_if_cut_off(&|sql| drop(maria.sql(sql)), "sysbench", 2);
+        maria.sql(&format!("UPDATE perbuck_load_sysbench SET {first} WHERE part = 0"));
+    };
+    let anew = || {
+        let again = desk.good(&["prepare", "s.toml"]);
+        assert!(!again.err.contains("going on") && again.err.contains("loaded 2,000 rows"), "{again:#?}");
+    };
+    // All is in, and an index that was made already is no obstacle to who goes on.
+    cut_off("loaded = 1000");
+    let (rows, again) = goes_on(&desk);
+    assert!(rows == 1_000 && again.err.contains("loaded 1,000 rows, 0 of them now"), "{again:#?}");
+    cut_off("done = 1");
+    maria.sql("DROP TABLE sbtest2");
+    anew();
+    // Nobody can tell what was loaded by a ledger that is not whole, or by the note of other data.
+    cut_off("done = 1");
+    maria.sql("DELETE FROM perbuck_load_sysbench WHERE part = 1");
+    anew();
+    cut_off("done = 1");
+    desk.write("s.toml", &study(&maria.url(), &small.replace("2", "3"), SHORT));
+    let other = desk.good(&["prepare", "s.toml"]);
+    assert!(!other.err.contains("going on") && other.err.contains("loaded 3,000 rows"), "{other:#?}");
+    desk.write("s.toml", &study(&maria.url(), small, SHORT));
+    desk.good(&["prepare", "--force", "s.toml"]);
+    // Batches that another version cut otherwise, and rows that were lost meanwhile.
+    cut_off("batches = 5, loaded = 7, done = 0");
+    let refused = desk.perbuck(&["prepare", "s.toml"]);
+    assert!(refused.code == Some(1) && refused.err.contains("7 rows of part 0 are noted after 5 batches"), "{refused:#?}");
+    assert!(refused.err.contains("`perbuck prepare --force STUDY`"), "{refused:#?}");
+    maria.sql(
+        "UPDATE perbuck_load_sysbench SET batches = 1, loaded = 1000, done = 1 WHERE part = 0; DELETE FROM sbtest1 WHERE id = 5",
+    );
+    let short = desk.perbuck(&["prepare", "s.toml"]);
+    assert!(short.code == Some(1) && short.err.contains("table sbtest1 holds 999 rows after the load, not 1000"), "{short:#?}");
+    assert!(short.err.contains("`perbuck prepare --force STUDY`"), "{short:#?}");
+}

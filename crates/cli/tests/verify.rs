@@ -1,0 +1,184 @@
+//! `perbuck verify`: a report is what its data give, and whatever was changed in it is found and named.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use common::{Desk, LONG_ENOUGH, QUICK, edited, files};
+
+/// A folder with a study that was run and reported: two contenders with two trials each.
+fn reported() -> Desk {
+    let desk = Desk::new();
+    desk.write("s.toml", &edited(&[QUICK[0], LONG_ENOUGH]));
+    desk.good(&["run", "s.toml"]);
+    desk.good(&["report", "results/small"]);
+    desk
+}
+
+const PAGE: &str = "results/small/report.html";
+
+/// Verifies, which must find something; returns what was printed.
+fn found(desk: &Desk, arguments: &[&str]) -> String {
+    let ended = desk.perbuck(&[&["verify"], arguments].concat());
+    assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:#?}");
+    assert!(ended.err.contains("is not what its data give"), "{ended:#?}");
+    ended.out
+}
+
+/// The page with something replaced, beside the other.
+fn changed(desk: &Desk, from: &str, to: &str) -> String {
+    let page = desk.read(PAGE);
+    assert!(page.contains(from), "{from} is not in the page");
+    desk.write("changed.html", &page.replacen(from, to, 1));
+    page
+}
+
+/// What stands behind the first `before` up to `after`.
+fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
+    text.split(before).nth(1).unwrap().split(after).next().unwrap()
+}
+
+#[test]
+fn an_untouched_report_holds_with_and_without_its_folder() {
+    let desk = reported();
+    let alone = desk.good(&["verify", PAGE]).out;
+    assert!(alone.contains("the content of 4 embedded trials matches") && alone.contains("bytes agree"), "{alone}");
+    assert!(!alone.contains("results/small/study.toml"), "{alone}");
+    let whole = desk.good(&["verify", "results/small"]).out;
+    assert!(whole.contains("4 records in results/small are the embedded ones"), "{whole}");
+    let json: serde_json::Value = serde_json::from_str(&desk.good(&["verify", "--json", "results/small"]).out).unwrap();
+    assert_eq!(json["differs"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes_wherever_they_lie() {
+    let desk = reported();
+    let page = desk.read(PAGE);
+    let mut all = Vec::new();
+    files(&desk.path("results/small"), &mut all);
+    for path in &all {
+        let name = path.strip_prefix(desk.path("results/small")).unwrap();
+        if !name.starts_with("figures") && !name.starts_with("report.html") {
+            desk.write(&format!("elsewhere/deeper/{}", name.display()), &std::fs::read_to_string(path).unwrap());
+        }
+    }
+    desk.good(&["report", "elsewhere/deeper"]);
+    assert!(desk.read("elsewhere/deeper/report.html") == page, "another place gives another report");
+    desk.good(&["report", "./results/small/", "-o", "again"]);
+    assert!(desk.read("again/report.html") == page && desk.read("again/report.md") == desk.read("results/small/report.md"));
+    for path in all.iter().filter(|p| p.extension().is_some_and(|e| e == "svg")) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), desk.read(&format!("again/figures/{name}")));
+        assert!(desk.read("again/report.md").contains(&format!("(figures/{name})")), "{name}");
+    }
+}
+
+#[test]
+fn a_number_changed_in_the_page_is_named_with_its_table() {
+    let desk = reported();
+    let page = desk.read(PAGE);
+    let row = between(&page, "<caption><span>Throughput and its 95\u{a0}% interval", "</tbody>");
+    let number = between(row, "<td class=\"n\">", " TPS");
+    changed(&desk, &format!("<td class=\"n\">{number} TPS"), "<td class=\"n\">99,999 TPS");
+    let said = found(&desk, &["changed.html"]);
+    assert!(said.contains("under \"Throughput and its 95 % interval") && said.contains("99,999 TPS"), "{said}");
+    assert!(said.contains(&format!("{number} TPS")), "{said}");
+    // What is not text is found, too.
+    changed(&desk, "class=\"bar s0\" x=", "class=\"bar s0\" opacity=\"0\" x=");
+    assert!(found(&desk, &["changed.html"]).contains("other markup"));
+    changed(&desk, "</main>", "<p>And it is the best.</p>\n</main>");
+    assert!(found(&desk, &["changed.html"]).contains("And it is the best."));
+}
+
+#[test]
+fn a_changed_embedded_datum_is_named_even_with_a_new_checksum() {
+    let desk = reported();
+    let page = desk.read(PAGE);
+    let embedded = between(&page, "id=\"embedded\">", "</script>");
+    let committed = between(embedded, "\"committed\":", ",");
+    let forged = embedded.replacen(&format!("\"committed\":{committed},"), "\"committed\":7,", 1);
+    desk.write("changed.html", &page.replace(embedded, &forged));
+    let said = found(&desk, &["changed.html"]);
+    assert!(said.contains("embedded trial full/rw/c00001/001.json: its content does not match its checksum"), "{said}");
+    assert!(said.contains("embedded comparison, workloads[0]"), "{said}");
+    // Whoever mends the checksum, too, still has a page that its data do not give, and files that are others.
+    let record = desk.read("results/small/full/rw/c00001/001.json");
+    let edited = record.replacen(&format!("\"committed\": {committed},"), "\"committed\": 7,", 1);
+    assert_ne!(record, edited);
+    let [true_sum, new_sum] = [&record, &edited].map(|text| perbuck_report::evidence::checksum(text));
+    assert!(embedded.contains(&true_sum), "the checksum is that of the file");
+    desk.write("changed.html", &page.replace(embedded, &forged.replace(&true_sum, &new_sum)));
+    let said = found(&desk, &["changed.html"]);
+    assert!(!said.contains("does not match its checksum") && said.contains("embedded comparison, workloads[0]"), "{said}");
+    let said = found(&desk, &["changed.html", "--results", "results/small"]);
+    let named = format!(
+        "record full/rw/c00001/001.json: measured.transactions.oltp_read_write.committed is 7 in the page and {committed}"
+    );
+    assert!(said.contains(&named) || said.contains("committed is 7 in the page"), "{said}");
+    // A study that was changed in the page.
+    let other = page.replacen("baseline = \\\"full\\\"", "baseline = \\\"off\\\"", 1);
+    assert_ne!(other, page);
+    desk.write("changed.html", &other);
+    assert!(found(&desk, &["changed.html"]).contains("study: the embedded text of \"study.toml\" does not match its checksum"));
+}
+
+#[test]
+fn changed_missing_and_new_records_are_named() {
+    let desk = reported();
+    let first = "results/small/off/rw/c00001/001.json";
+    let record = desk.read(first);
+    let was = between(&record, "\"started_unix_ms\": ", ",").to_owned();
+    desk.write(first, &record.replace(&was, "1234"));
+    let said = found(&desk, &["results/small"]);
+    assert!(
+        said.contains(&format!("record off/rw/c00001/001.json: started_unix_ms is {was} in the page and 1234 in the file")),
+        "{said}"
+    );
+    desk.write(first, "{}");
+    assert!(found(&desk, &["results/small"]).contains("record off/rw/c00001/001.json: "));
+    std::fs::remove_file(desk.path(first)).unwrap();
+    assert!(found(&desk, &["results/small"]).contains("record off/rw/c00001/001.json: is in the page and not in the folder"));
+    desk.write("results/small/off/rw/c00001/009.json", &record.replace("\"trial\": 1", "\"trial\": 9"));
+    assert!(found(&desk, &["results/small"]).contains("record off/rw/c00001/009.json: is in the folder and not in the page"));
+    desk.write(
+        "results/small/study.toml",
+        &desk.read("results/small/study.toml").replace("baseline = \"full\"", "baseline = \"off\""),
+    );
+    assert!(found(&desk, &["results/small"]).contains("results/small/study.toml: is not the embedded one"));
+}
+
+#[test]
+fn the_embedded_files_come_out_and_give_the_same_report() {
+    let desk = reported();
+    desk.good(&["verify", PAGE, "--extract", "out"]);
+    desk.good(&["report", "out"]);
+    assert!(desk.read("out/report.html") == desk.read(PAGE));
+    assert_eq!(desk.read("out/off/rw/c00001/002.json"), desk.read("results/small/off/rw/c00001/002.json"));
+    assert_eq!(desk.perbuck(&["verify", PAGE, "--extract", "out"]).code, Some(4));
+}
+
+#[test]
+fn what_is_no_report_is_told_apart() {
+    let desk = reported();
+    assert_eq!(desk.perbuck(&["verify", "nowhere.html"]).code, Some(5));
+    desk.write("plain.html", "<p>hello</p>");
+    let ended = desk.perbuck(&["verify", "plain.html"]);
+    assert_eq!((ended.code, ended.err.contains("embeds no data")), (Some(1), true), "{ended:#?}");
+    let page = desk.read(PAGE);
+    desk.write("cut.html", &page[..page.len() / 2]);
+    assert_eq!(desk.perbuck(&["verify", "cut.html"]).code, Some(1));
+    desk.write("torn.html", &page.replacen("\"pool\":[", "\"pool\":[17,", 1));
+    let ended = desk.perbuck(&["verify", "torn.html"]);
+    assert_eq!(ended.code, Some(1), "{ended:#?}");
+}
+
+#[test]
+fn the_report_of_a_published_study_is_verified_from_its_page_alone() {
+    let desk = Desk::new();
+    desk.write("deep/er/s.toml", include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
+    desk.good(&["replay", "deep/er/s.toml", "-o", "r"]);
+    assert!(desk.good(&["verify", "r"]).out.contains("bytes agree"));
+    assert!(!desk.read("r/report.html").contains("deep/er"), "a report names no folder of its maker");
+    let page = desk.read("r/report.html").replacen("$127,048.20", "$117,048.20", 1);
+    desk.write("r/report.html", &page);
+    assert!(found(&desk, &["r"]).contains("$117,048.20"));
+}

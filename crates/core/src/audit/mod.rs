@@ -1,0 +1,208 @@
+//! The audit of a published study: every printed figure recomputed from raw numbers, and what explains its digits.
+//!
+//! A figure is what was printed (digits and all) and a formula over raw numbers, bills and other figures. The audit
+//! computes it exactly, rounds it as printed, and where the digits differ looks for the rule that gives them: cut off
+//! instead of rounded, or made from inputs that had themselves been rounded, at any stage. Which figures are wrong is
+//! known nowhere; it follows from the numbers.
+
+mod checks;
+mod classify;
+mod evaluate;
+mod formula;
+mod functions;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bill::Bill;
+use crate::study::Study;
+pub use evaluate::Span;
+pub use formula::{Argument, Formula, Operator};
+pub use functions::Facts;
+
+use evaluate::{Cut, Evaluator};
+
+/// What an audit looks at.
+pub struct Ground<'a> {
+    /// The study with its published results, figures and claims.
+    pub study: &'a Study,
+    /// Its bills.
+    pub bills: &'a [Bill],
+    /// Its price lists.
+    pub facts: &'a dyn Facts,
+}
+
+/// What an audit found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Audit {
+    /// Name of the study.
+    pub study: String,
+    /// Every printed figure, in the order of the study.
+    pub figures: Vec<Finding>,
+    /// Every claim of the text.
+    pub claims: Vec<Check>,
+    /// Whether the published results agree with themselves.
+    pub checks: Vec<Check>,
+}
+
+/// How a printed figure relates to its formula.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// The printed digits are the exact value.
+    Exact,
+    /// The printed digits are the exact value rounded.
+    Rounded,
+    /// The printed digits are the exact value with its further digits cut off, where rounding gives others.
+    Truncated,
+    /// The printed digits follow from inputs that had been rounded themselves, and not from the exact ones.
+    FromRounded,
+    /// No rule gives the printed digits, or only one that starts from an inconsistent figure.
+    Inconsistent,
+    /// The raw numbers are missing.
+    NotDerivable,
+}
+
+/// One printed figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Its name.
+    pub name: String,
+    /// What it is, in words; may be empty.
+    pub about: String,
+    /// As printed.
+    pub printed: String,
+    /// The formula; empty where there is none.
+    pub formula: String,
+    /// The value from raw numbers, in full; empty where it cannot be computed.
+    pub exact: String,
+    /// The value rounded to the printed decimals; empty where it cannot be computed.
+    pub right: String,
+    /// The verdict.
+    pub class: Class,
+    /// The rule that gives the printed digits, or why none does.
+    pub rule: String,
+    /// What each reading of the figure would have given, where it has several.
+    pub readings: Vec<Reading>,
+}
+
+/// One reading of how a figure is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reading {
+    /// What distinguishes it.
+    pub name: String,
+    /// Its formula.
+    pub formula: String,
+    /// Its value, in full.
+    pub exact: String,
+    /// Rounded to the printed decimals.
+    pub right: String,
+    /// How the printed digits relate to it.
+    pub class: Class,
+}
+
+/// Something that should hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// What should hold, in words.
+    pub text: String,
+    /// What was found.
+    pub found: String,
+    /// Whether it holds.
+    pub holds: Holds,
+    /// How it was computed.
+    pub how: String,
+}
+
+/// Whether something holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// The reading error of a chart leaves both possible, or a number is missing.
+    Unknown,
+}
+
+impl Class {
+    /// All of them, best first.
+    pub const ALL: [Self; 6] =
+        [Self::Exact, Self::Rounded, Self::Truncated, Self::FromRounded, Self::Inconsistent, Self::NotDerivable];
+
+    /// The word in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Rounded => "rounded",
+            Self::Truncated => "truncated",
+            Self::FromRounded => "from rounded values",
+            Self::Inconsistent => "inconsistent",
+            Self::NotDerivable => "not derivable",
+        }
+    }
+
+    /// Whether the printed digits are those that the formula gives.
+    pub fn is_right(self) -> bool {
+        matches!(self, Self::Exact | Self::Rounded)
+    }
+}
+
+impl Holds {
+    /// The word in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Yes => "holds",
+            Self::No => "does not hold",
+            Self::Unknown => "cannot be told",
+        }
+    }
+}
+
+impl Audit {
+    /// How many figures are of a class.
+    pub fn count(&self, class: Class) -> usize {
+        self.figures.iter().filter(|f| f.class == class).count()
+    }
+
+    /// Whether nothing was found wrong: no inconsistent figure, no claim and no check that does not hold.
+    pub fn is_clean(&self) -> bool {
+        let held = |c: &Check| c.holds != Holds::No;
+        self.count(Class::Inconsistent) == 0 && self.claims.iter().all(held) && self.checks.iter().all(held)
+    }
+}
+
+/// Recomputes everything that a study prints.
+///
+/// # Errors
+/// Every formula that names something that is not there, with the line of the study: the audit itself is then wrong.
+pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
+    let evaluator = Evaluator::new(ground);
+    let mut problems = Vec::new();
+    let mut note = |line: usize, what: &str, found: Result<Span, String>| {
+        if let Err(why) = found {
+            problems.push((line, format!("{what}: {why}")));
+        }
+    };
+    for figure in &ground.study.audit.figures {
+        for rule in &figure.rules {
+            note(figure.line, &format!("figure [{}]", figure.name), evaluator.value(&rule.formula, &Cut::Never));
+        }
+    }
+    for claim in &ground.study.audit.claims {
+        note(claim.line, &format!("claim \"{}\"", claim.text), evaluator.value(&claim.rule.formula, &Cut::Never));
+    }
+    if !problems.is_empty() {
+        problems.sort();
+        problems.dedup();
+        return Err(problems);
+    }
+    let mut desk = classify::Desk::new(&evaluator);
+    let figures = ground.study.audit.figures.iter().map(|f| desk.finding(f)).collect();
+    let claims = ground.study.audit.claims.iter().map(|c| checks::claim(&evaluator, c)).collect();
+    Ok(Audit { study: ground.study.name.clone(), figures, claims, checks: checks::of_results(ground) })
+}
+
+#[cfg(test)]
+mod tests;

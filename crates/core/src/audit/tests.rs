@@ -1,0 +1,220 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::exact::{Exact, Mode};
+use crate::units::MicroUsd;
+
+/// A price list of nothing.
+struct Nothing;
+
+impl Facts for Nothing {
+    fn vcpu(&self, instance: &str) -> Option<u32> {
+        (instance == "m.large").then_some(2)
+    }
+    fn memory_gib(&self, _: &str) -> Option<String> {
+        None
+    }
+    fn usd_per_hour(&self, _: &str, _: &str) -> Option<MicroUsd> {
+        None
+    }
+    fn usd_per_gb_month(&self, _: &str, _: &str) -> Option<MicroUsd> {
+        None
+    }
+    fn volume_iops(&self, _: &str, _: u32) -> Option<u32> {
+        None
+    }
+}
+
+const HEAD: &str = r#"
+schema = 1
+name = "s"
+[[contender]]
+name = "a"
+[[workload]]
+name = "w"
+kind = "sysbench"
+over = [100, 200]
+[results]
+[[results.table]]
+workload = "w"
+contender = "a"
+connections = [100, 200]
+tps = [1000.4, 2000.52]
+qps = [20008, 40010]
+mean_ms = [99.96, 120]
+"#;
+
+fn try_audit(text: &str) -> Result<Audit, Vec<(usize, String)>> {
+    let study = Study::read("s.toml", &format!("{HEAD}{text}")).unwrap_or_else(|p| panic!("{p:#?}"));
+    audit(&Ground { study: &study, bills: &[], facts: &Nothing })
+}
+
+fn figure(name: &str, printed: &str, formula: &str) -> String {
+    format!("[[figure]]\nname = \"{name}\"\nprinted = \"{printed}\"\nformula = \"{formula}\"\n")
+}
+
+fn classes(figures: &[(&str, &str, &str)]) -> Vec<(Class, String)> {
+    let text: String = figures.iter().map(|(n, p, f)| figure(n, p, f)).collect();
+    try_audit(&text).unwrap().figures.into_iter().map(|f| (f.class, f.right)).collect()
+}
+
+#[test]
+fn each_class_has_its_figure() {
+    let found = classes(&[
+        ("exact", "1500.46", "summary('w', 'a')"),
+        ("rounded", "1500.5", "[exact]"),
+        ("half", "0.13", "0.125"),
+        ("even", "0.12", "0.125"),
+        ("cut", "1500.4", "[exact]"),
+        ("from cut", "3000.8", "2 * [cut]"),
+        ("wrong", "1600", "[exact]"),
+        ("follows", "3200", "2 * [wrong]"),
+    ]);
+    let expected = [
+        (Class::Exact, "1,500.46"),
+        (Class::Rounded, "1,500.5"),
+        (Class::Rounded, "0.13"),
+        (Class::Rounded, "0.13"),
+        (Class::Truncated, "1,500.5"),
+        (Class::FromRounded, "3,000.9"),
+        (Class::Inconsistent, "1,500"),
+        (Class::Inconsistent, "3,001"),
+    ];
+    let expected: Vec<(Class, String)> = expected.into_iter().map(|(c, r)| (c, r.to_owned())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_rule_says_what_explains_the_digits() {
+    let text = [
+        figure("a", "2.35", "2.356"),
+        figure("b", "2.87", "2.865"),
+        figure("delta", "-18.11", "percent([a] / [b] - 1)"),
+        figure("padded", "16.50", "16.468"),
+        figure("sign", "-7", "7.2"),
+        "[[figure]]\nname = \"lost\"\nprinted = \"6\"\nmissing = \"the table is an image\"\n".to_owned(),
+    ]
+    .concat();
+    let found = try_audit(&text).unwrap();
+    let rule = |name: &str| found.figures.iter().find(|f| f.name == name).map(|f| (f.class, f.rule.as_str())).unwrap();
+    assert_eq!(rule("a"), (Class::Truncated, "cut off after 2 decimals, not rounded"));
+    let (class, why) = rule("delta");
+    assert_eq!(class, Class::FromRounded);
+    assert!(why.starts_with("cut off after 2 decimals, not rounded of its printed inputs: −18.118"), "{why}");
+    assert_eq!(rule("padded"), (Class::Inconsistent, "no rule gives these digits; it would be rounded to 1 decimal"));
+    assert_eq!(rule("sign"), (Class::Inconsistent, "no rule gives these digits; the right ones have the other sign"));
+    assert_eq!(rule("lost"), (Class::NotDerivable, "the table is an image"));
+    assert_eq!((found.count(Class::Inconsistent), found.is_clean()), (2, false));
+}
+
+#[test]
+fn of_several_readings_the_best_one_explains() {
+    let text = "[[figure]]\nname = \"x\"\nprinted = \"16.37\"\n\
+                [[figure.reading]]\nname = \"all\"\nformula = \"26.2\"\n\
+                [[figure.reading]]\nname = \"compute\"\nformula = \"16.3753\"\n";
+    let found = try_audit(text).unwrap();
+    let x = &found.figures[0];
+    assert_eq!((x.class, x.right.as_str()), (Class::Truncated, "16.38"));
+    assert!(x.rule.starts_with("compute: "), "{}", x.rule);
+    let readings: Vec<(&str, Class)> = x.readings.iter().map(|r| (r.name.as_str(), r.class)).collect();
+    assert_eq!(readings, [("all", Class::Inconsistent), ("compute", Class::Truncated)]);
+}
+
+#[test]
+fn claims_hold_fail_or_cannot_be_told() {
+    let claim = |formula: &str, bound: &str| format!("[[claim]]\ntext = \"c\"\nformula = \"{formula}\"\n{bound}\n");
+    let text = [
+        claim("result('w', 'a', 100)", "at_least = 1000\nat_most = 1001"),
+        claim("result('w', 'a', 100)", "at_least = 1001"),
+        claim("vcpu('m.large')", "at_least = 2\nat_most = 2"),
+    ]
+    .concat();
+    let holds: Vec<Holds> = try_audit(&text).unwrap().claims.iter().map(|c| c.holds).collect();
+    assert_eq!(holds, [Holds::Yes, Holds::No, Holds::Yes]);
+    let with_error = HEAD.replace("mean_ms = [99.96, 120]", "error = 5");
+    let text = format!("{with_error}{}", claim("result('w', 'a', 100)", "at_least = 1000"));
+    let study = Study::read("s.toml", &text).unwrap();
+    let found = audit(&Ground { study: &study, bills: &[], facts: &Nothing }).unwrap();
+    assert_eq!(found.claims[0].holds, Holds::Unknown);
+    assert!(found.claims[0].found.contains("from 995.4000 to 1,005.4000"), "{}", found.claims[0].found);
+}
+
+#[test]
+fn results_are_checked_against_themselves() {
+    let found = try_audit("").unwrap();
+    let text: Vec<(&str, Holds)> = found.checks.iter().map(|c| (c.text.as_str(), c.holds)).collect();
+    let expected = [
+        ("Little's law: w, a at 100 connections", Holds::Yes),
+        ("Little's law: w, a at 200 connections", Holds::No),
+        ("20 statements in a transaction: w, a at 100 connections", Holds::Yes),
+        ("20 statements in a transaction: w, a at 200 connections", Holds::Yes),
+    ];
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_formula_that_names_nothing_is_told_with_its_line() {
+    for (formula, expected) in [
+        ("[exat]", "[exat] is no figure"),
+        ("result('w', 'b', 100)", "there is no contender `b`"),
+        ("result('w', 'a', 300)", "no result of w, a at 300 connections"),
+        ("result('w', 'a', 100, 'p99')", "has no `p99`; it has mean_ms, qps, tps"),
+        ("bill('a', 'r')", "there is no bill of a in r; the study prices nothing"),
+        ("vcpu('c9.huge')", "do not know `vcpu` of c9.huge"),
+        ("sume(1)", "did you mean `sum`?"),
+        ("percent(1, 2)", "`percent` takes one number, not 2"),
+        ("1 / (2 - 2)", "a division by zero"),
+        ("[x]", "refers to itself"),
+    ] {
+        let problems = try_audit(&figure("x", "1", formula)).map(|a| a.study).unwrap_err();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].0 > 15 && problems[0].1.contains(expected), "{formula}: {problems:?}");
+    }
+}
+
+/// The digits of a value under a mode.
+fn digits(value: Exact, decimals: u32, mode: Mode) -> String {
+    value.rounded(decimals, mode).unwrap().text(decimals)
+}
+
+proptest! {
+    /// Whatever is printed by a known rule is found by that rule or a simpler one.
+    #[test]
+    fn a_printed_rounding_or_truncation_is_always_explained(
+        above in 1i128..1_000_000_000,
+        below in 1i128..10_000,
+        decimals in 0u32..5,
+        cut in any::<bool>(),
+    ) {
+        let value = Exact::fraction(above, below).unwrap();
+        let mode = if cut { Mode::Truncate } else { Mode::HalfUp };
+        let found = classes(&[("x", &digits(value, decimals, mode), &format!("{above} / {below}"))]);
+        let (class, right) = &found[0];
+        prop_assert!(*class <= Class::Truncated, "{class:?}");
+        prop_assert_eq!(right, &digits(value, decimals, Mode::HalfUp));
+        prop_assert!(cut || *class <= Class::Rounded);
+    }
+
+    /// The audit follows the numbers: what is off by a unit of its last digit and explained by no rule is inconsistent.
+    #[test]
+    fn a_figure_that_is_far_off_is_never_explained(above in 1i128..1_000_000, off in 2i128..50) {
+        let value = Exact::fraction(above, 7).unwrap();
+        let wrong = value.rounded(2, Mode::HalfUp).unwrap().plus(Exact::fraction(off, 100).unwrap()).unwrap();
+        let found = classes(&[("x", &wrong.text(2), &format!("{above} / 7"))]);
+        prop_assert_eq!(found[0].0, Class::Inconsistent);
+    }
+
+    /// A ratio of two rounded inputs is found to be one, unless the exact ratio has the same digits.
+    #[test]
+    fn a_ratio_of_rounded_inputs_is_found(a in 100i128..100_000, b in 100i128..100_000) {
+        let (x, y) = (Exact::fraction(a, 3).unwrap(), Exact::fraction(b, 7).unwrap());
+        let round = |v: Exact| v.rounded(0, Mode::HalfUp).unwrap();
+        let printed = round(x).over(round(y)).unwrap();
+        let found = classes(&[
+            ("x", &digits(x, 0, Mode::HalfUp), &format!("{a} / 3")),
+            ("y", &digits(y, 0, Mode::HalfUp), &format!("{b} / 7")),
+            ("r", &digits(printed, 4, Mode::HalfUp), "[x] / [y]"),
+        ]);
+        prop_assert!(found[2].0 <= Class::FromRounded, "{:?}", found[2]);
+    }
+}

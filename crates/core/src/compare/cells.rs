@@ -1,0 +1,135 @@
+//! From trials to cells: figures, their ratio to the baseline, latencies, and what stands out.
+
+use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, Place, Without};
+use super::judge::{Basis, judgement};
+use super::result::{Cell, Latency};
+use crate::parallel::in_parallel;
+use crate::run_record::{Flag, RunRecord};
+use crate::stats::{self, Design, Merged, Summarise, Trial};
+use crate::study::{Metric, Slo, Study};
+
+impl Cell {
+    /// Its figures with their places in the design.
+    pub fn trials(&self) -> Vec<Trial> {
+        let one = |(value, place): (&f64, &Place)| Trial { deployment: place.deployment, block: place.trial, value: *value };
+        self.values.iter().zip(&self.places).map(one).collect()
+    }
+
+    /// Its figures without those of some places.
+    fn trials_but(&self, left_out: &[Place]) -> Vec<Trial> {
+        let kept = |t: &Trial| !left_out.contains(&Place { deployment: t.deployment, trial: t.block });
+        self.trials().into_iter().filter(kept).collect()
+    }
+
+    fn outlying(&self) -> Vec<Place> {
+        self.outliers.iter().map(|o| o.place).collect()
+    }
+}
+
+/// The cells of a workload, by level and then contender.
+///
+/// # Errors
+/// Names the trial whose histogram cannot be read.
+pub(super) fn cells(study: &Study, records: &[&RunRecord], metric: Metric, design: Design) -> Result<Vec<Cell>, String> {
+    let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
+    let all: Vec<(u32, &str)> = study.sweep.levels().iter().flat_map(of_level).collect();
+    // Decoding the histograms of thousands of trials is most of the work of a comparison.
+    let mut cells = in_parallel(&all, |(level, contender)| {
+        let mut trials: Vec<&RunRecord> =
+            records.iter().filter(|r| r.key.contender == *contender && r.key.level() == *level).copied().collect();
+        trials.sort_by_key(|r| (r.key.deployment(), r.key.trial));
+        measured(study, contender, *level, &trials, metric)
+    })?;
+    cells.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, design));
+    Ok(cells)
+}
+
+/// A cell of trials, by itself.
+fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: Metric) -> Result<Cell, String> {
+    let mut merged = Merged::default();
+    let (mut failed, mut retries) = (0, 0);
+    for record in trials {
+        merged.add(&record.latency().map_err(|e| format!("{}: {e}", record.key.path()))?);
+        failed += record.measured.transactions.values().map(|t| t.failed).sum::<u64>();
+        retries += record.measured.retries;
+    }
+    let figures = trials.iter().map(|r| {
+        let place = Place { deployment: r.key.deployment(), trial: r.key.trial };
+        (r.metric(metric), place)
+    });
+    let mut cell = of_figures(contender, level, figures, study.decision.confidence);
+    (cell.failed, cell.retries) = (failed, retries);
+    for outlier in &mut cell.outliers {
+        let record = trials.iter().find(|r| r.key.deployment() == outlier.place.deployment && r.key.trial == outlier.place.trial);
+        outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
+    }
+    latencies(&mut cell, &merged, study.decision.slo.as_ref(), study.decision.confidence);
+    // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
+    let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));
+    if let Some(objective) = cell.objective.as_mut().filter(|_| overloaded) {
+        objective.kept = false;
+    }
+    Ok(cell)
+}
+
+/// A cell of figures alone.
+pub(super) fn of_figures(contender: &str, level: u32, figures: impl Iterator<Item = (f64, Place)>, confidence: f64) -> Cell {
+    let (values, places): (Vec<f64>, Vec<Place>) = figures.unzip();
+    let label = |l: stats::Label| Outlier {
+        place: places[l.index],
+        value: values[l.index],
+        modified_z: l.modified_z,
+        causes: Vec::new(),
+    };
+    let outliers = stats::label_outliers(&values).into_iter().map(label).collect();
+    let mut cell = Cell { contender: contender.to_owned(), level, values, places, outliers, ..Cell::default() };
+    let trials = cell.trials();
+    cell.mean = stats::mean(&stats::units(&trials));
+    cell.interval = stats::mean_interval(&trials, confidence);
+    cell
+}
+
+fn latencies(cell: &mut Cell, merged: &Merged, slo: Option<&Slo>, confidence: f64) {
+    let found = merged.percentiles(&[50.0, 95.0, 99.0], confidence);
+    cell.latency = Latency { p50_ns: found[0].ns, p95_ns: found[1].ns, p99_ns: found[2].ns, max_ns: merged.all().max_ns() };
+    cell.latency_interval = match (found[0].interval, found[1].interval, found[2].interval) {
+        (Some(p50_ns), Some(p95_ns), Some(p99_ns)) => Some(LatencyInterval { p50_ns, p95_ns, p99_ns }),
+        _ => None,
+    };
+    let Some(slo) = slo.filter(|_| merged.all().count() > 0) else { return };
+    cell.objective = merged.percentiles(&[slo.percentile], confidence).first().map(|found| ObjectiveLatency {
+        ns: found.ns,
+        interval: found.interval,
+        kept: found.ns <= slo.at_most_ns,
+        surely: found.interval.is_some_and(|i| i.high <= slo.at_most_ns as f64),
+    });
+}
+
+/// Ratios and judgements of the cells of one level: to the baseline, of an A/A control to what it repeats.
+pub(super) fn compare(study: &Study, cells: &mut [Cell], design: Design) {
+    let rule = &study.decision;
+    for (i, contender) in study.contenders.iter().enumerate() {
+        let to = contender.control_of.as_ref().map_or(study.baseline, |of| study.position(of).unwrap_or(study.baseline));
+        if i == to {
+            continue;
+        }
+        let (base, mine) = (&cells[to], &cells[i]);
+        let of = |a: Vec<Trial>, b: Vec<Trial>| stats::ratio(&[a], &[b], Summarise::Mean, rule.confidence, design);
+        let estimate = of(base.trials(), mine.trials());
+        let outlying: Vec<Place> = base.outlying().into_iter().chain(mine.outlying()).collect();
+        let (theirs, ours) = (base.trials_but(&base.outlying()), mine.trials_but(&mine.outlying()));
+        let without = stats::mean(&stats::units(&ours)).filter(|_| !outlying.is_empty());
+        let without = without.map(|mean| Without { mean, ratio: of(theirs, ours).map(|e| e.ratio) });
+        let deployed = mine.places.iter().any(|p| p.deployment > 1);
+        let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
+        let published = study.published.is_some();
+        let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published }, rank));
+        let cell = &mut cells[i];
+        (cell.ratio, cell.without) = (judged.as_ref().map(|j| j.ratio), without);
+        cell.judgement = judged;
+    }
+    for cell in cells.iter_mut().filter(|c| c.without.is_none() && !c.outliers.is_empty()) {
+        let mean = stats::mean(&stats::units(&cell.trials_but(&cell.outlying())));
+        cell.without = mean.map(|mean| Without { mean, ratio: None });
+    }
+}

@@ -1,0 +1,126 @@
+//! What speaks against records: what is refused unless insisted upon, and what a reader must be told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Refusal, Remark};
+use crate::run_record::{Flag, RunRecord};
+use crate::stats::Design;
+use crate::study::Study;
+
+/// Every reason for which the records cannot be compared as they are.
+pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    let native = records.iter().find(|r| r.host.emulator.is_none());
+    let emulated = records.iter().find(|r| r.host.emulator.is_some());
+    if let (Some(native), Some(emulated)) = (native, emulated) {
+        let reason = format!(
+            "`{}` ran under {} and `{}` natively; emulated times say nothing about hardware",
+            emulated.key.path(),
+            emulated.host.emulator.as_deref().unwrap_or("an emulator"),
+            native.key.path()
+        );
+        found.push(Refusal { reason, insist: Some("emulated") });
+    }
+    for word in ["client-limited", "errors"] {
+        let flagged = |r: &&RunRecord| r.flags.iter().any(|f| f.refused_unless() == Some(word));
+        let count = records.iter().filter(flagged).count();
+        if let Some(first) = records.iter().find(flagged) {
+            let flag = first.flags.iter().find(|f| f.refused_unless() == Some(word)).map(Flag::text).unwrap_or_default();
+            let reason = format!(
+                "{count} of {} trials are no fair measurement; the first is `{}`: {flag}",
+                records.len(),
+                first.key.path()
+            );
+            found.push(Refusal { reason, insist: Some(word) });
+        }
+    }
+    found
+}
+
+/// What a reader must be told of the records.
+pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
+    let mut grouped: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
+    for record in records {
+        for flag in &record.flags {
+            grouped.entry(remark_group(flag)).or_default().push(record);
+        }
+    }
+    for record in records {
+        // Trials of one contender are averaged; they must have met the same system on the same machine.
+        let first = records.iter().find(|r| r.key.contender == record.key.contender && r.key.workload == record.key.workload);
+        for what in first.map(|f| differences(f, record)).unwrap_or_default() {
+            grouped.entry(format!("trials of one contender differ in {what}")).or_default().push(record);
+        }
+        let first = records.iter().find(|r| r.key.workload == record.key.workload);
+        for what in first.map(|f| unlike_clients(f, record)).unwrap_or_default() {
+            grouped.entry(format!("not all contenders were driven by the same client: {what} differs")).or_default().push(record);
+        }
+    }
+    let remark = |(text, trials): (String, Vec<&RunRecord>)| Remark { text, trials: trials.len(), example: trials[0].key.path() };
+    grouped.into_iter().map(remark).collect()
+}
+
+/// Trials of blocks that not every contender has; they are in the figures of their points, and in no ratio of blocks.
+pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: Design) -> Option<Remark> {
+    let contenders: BTreeSet<&str> = records.iter().map(|r| r.key.contender.as_str()).collect();
+    if design == Design::Independent || contenders.len() < 2 {
+        return None;
+    }
+    let block = |r: &RunRecord| (r.key.workload.clone(), r.key.level(), r.key.deployment(), r.key.trial);
+    let mut blocks: BTreeMap<_, Vec<&RunRecord>> = BTreeMap::new();
+    records.iter().for_each(|r| blocks.entry(block(r)).or_default().push(r));
+    let alone: Vec<&RunRecord> = blocks.into_values().filter(|b| b.len() < study.contenders.len()).flatten().collect();
+    let first = alone.first()?;
+    let text = "their block lacks another contender: they are in the figures of their points, and not in every ratio";
+    Some(Remark { text: text.to_owned(), trials: alone.len(), example: first.key.path() })
+}
+
+/// What is not the same for the clients of two contenders, in words. Where client and server share a machine, the machine is what
+/// is compared.
+fn unlike_clients(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
+    if a.key.contender == b.key.contender || a.host.shared_with_server || b.host.shared_with_server {
+        return Vec::new();
+    }
+    let checks = [
+        ((&a.host.arch, &a.host.cpu_model) != (&b.host.arch, &b.host.cpu_model), "the processor"),
+        (a.host.cpus != b.host.cpus, "the number of processors"),
+        (a.host.os != b.host.os, "the operating system"),
+        (a.perbuck != b.perbuck, "the version of perbuck"),
+    ];
+    checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
+}
+
+/// What is not the same for two trials of one contender and workload, in words.
+fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
+    let machine = |r: &RunRecord| (r.host.arch.clone(), r.host.cpu_model.clone(), r.host.cpus);
+    let checks = [
+        (a.target.version != b.target.version, "the version of the database"),
+        (a.target.variables != b.target.variables, "the settings of the database"),
+        (machine(a) != machine(b), "the machine of the client"),
+        (a.perbuck != b.perbuck, "the version of perbuck"),
+        (a.workload.data_fingerprint != b.workload.data_fingerprint, "their data"),
+    ];
+    checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
+}
+
+/// Flags of one sort are one remark, whatever their figures.
+fn remark_group(flag: &Flag) -> String {
+    match flag {
+        Flag::Emulated { .. } => flag.text(),
+        Flag::ClientLimited { .. } => "the client was the limit".to_owned(),
+        Flag::ManyErrors { .. } => "more than one transaction in a hundred failed".to_owned(),
+        Flag::WrongRows { .. } => "operations did not find a row that must be there, or found wrong rows".to_owned(),
+        Flag::Gap { .. } => "the service was away for at least a second".to_owned(),
+        Flag::TextStatements { .. } => "statements ran as text, because the server would prepare no more".to_owned(),
+        Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
+        Flag::Overloaded { .. } => "the target could not keep the rate".to_owned(),
+        Flag::ServerAway { .. } => "the server could not be asked for its counters after a trial".to_owned(),
+        Flag::Throttled { .. } => "the machine of the client did not get all of its processor time".to_owned(),
+        Flag::ClockTrouble { .. } => "the clock of the client's machine was set, or the machine stood still".to_owned(),
+        Flag::StillRunning { .. } => {
+            "transactions still ran at the end for much longer than any that was completed took".to_owned()
+        }
+        Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
+        Flag::LittlesLaw { .. } => "Little's law fails: the figures do not account for all connections".to_owned(),
+    }
+}

@@ -1,0 +1,128 @@
+//! Published numbers in the place of trials. Everything behind the points is the code that compares trials.
+
+use super::cells;
+use super::findings::{Layout, Place};
+use super::workload::{self, Judged};
+use super::{Cell, Comparison, Remark, WorkloadResult, judge, overall};
+use crate::bill::Bill;
+use crate::exact::Exact;
+use crate::stats::Design;
+use crate::study::{Published, Study, WorkloadSpec};
+
+/// Compares what an article published; `None` where the study has no published results.
+pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
+    let published = study.published.as_ref()?;
+    let one = |spec: &WorkloadSpec| {
+        let metric = study.metric_of(&spec.name);
+        let cells = cells(study, published, spec, metric.column());
+        workload::judged(study, spec, metric, cells, &published.levels(&spec.name), bills, Design::Independent)
+    };
+    let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
+    let overall = overall::overall(study, &workloads, bills, false);
+    let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
+    judge::correct(&mut workloads, &study.decision);
+    let cells = || workloads.iter().flat_map(|w| &w.cells);
+    let shown = cells().filter(|c| !c.values.is_empty()).count();
+    let source: Vec<&str> =
+        [&published.title, &published.author, &published.date].into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
+    let mut remarks = Vec::new();
+    if let Some(hidden) = cells().find(|c| c.values.is_empty()) {
+        let text = "the article does not show every point; those that it hides are left out".to_owned();
+        let example = format!("{} at {}", hidden.contender, hidden.level);
+        remarks.push(Remark { text, trials: cells().count() - shown, example });
+    }
+    Some(Comparison {
+        study: study.name.clone(),
+        question: study.question.clone(),
+        baseline: study.baseline().name.clone(),
+        decision: study.decision.clone(),
+        layout: Layout { design: Design::Independent, deployments: 1, control: None },
+        planned: cells().count(),
+        found: shown,
+        published: Some(if source.is_empty() { "an unnamed source".to_owned() } else { source.join(", ") }),
+        workloads,
+        overall,
+        bills: bills.to_vec(),
+        remarks,
+    })
+}
+
+/// The points of a workload, by level and then contender.
+fn cells(study: &Study, published: &Published, spec: &WorkloadSpec, column: &str) -> Vec<Cell> {
+    let confidence = study.decision.confidence;
+    let mut cells: Vec<Cell> = Vec::new();
+    for level in published.levels(&spec.name) {
+        let first = cells.len();
+        for contender in &study.contenders {
+            let row = published.row(&spec.name, &contender.name, level);
+            let exact = row.and_then(|r| r.columns.get(column)).cloned().unwrap_or_default();
+            let figures = exact.into_iter().map(Exact::as_f64).zip(1..);
+            let placed = figures.map(|(value, trial)| (value, Place { deployment: 1, trial }));
+            cells.push(cells::of_figures(&contender.name, level, placed, confidence));
+        }
+        cells::compare(study, &mut cells[first..], Design::Independent);
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{ContenderResult, Verdict, Why};
+
+    const STUDY: &str = r#"
+schema = 1
+name = "s"
+[[contender]]
+name = "a"
+[[contender]]
+name = "b"
+[[workload]]
+name = "w"
+kind = "anything"
+over = [8, 16]
+[[workload]]
+name = "best"
+kind = "anything"
+[results]
+author = "Somebody"
+table = [
+  { workload = "w", contender = "a", connections = [8, 16], tps = [100.5, 200] },
+  { workload = "w", contender = "b", connections = [8, 16], tps = [150, 301] },
+  { workload = "best", contender = "a", connections = [8, 16, 32], tps = [10, 30, 20] },
+  { workload = "best", contender = "b", connections = [8, 16, 32], tps = ["-", 15, "-"] },
+]
+"#;
+
+    fn second<'c>(c: &'c Comparison, workload: &str) -> &'c ContenderResult {
+        &c.workloads.iter().find(|w| w.workload == workload).unwrap().contenders[1]
+    }
+
+    #[test]
+    fn single_published_figures_have_ratios_and_no_verdict() {
+        let study = Study::read("s.toml", STUDY).unwrap();
+        let c = replay(&study, &[]).unwrap();
+        assert_eq!((c.published.as_deref(), c.planned, c.found), (Some("Somebody"), 10, 8));
+        let b = second(&c, "w");
+        assert_eq!(b.value, Some(225.5));
+        let judged = b.throughput.as_ref().unwrap();
+        assert!((judged.ratio.value - 225.5 / 150.25).abs() < 1e-12 && judged.ratio.interval.is_none());
+        assert_eq!(judged.verdict, Verdict::Undecided { why: Why::SingleFigure });
+        assert!(judged.verdict.text().contains("no uncertainty can be stated"));
+    }
+
+    #[test]
+    fn a_point_that_is_not_shown_is_left_out_of_the_peak_and_told() {
+        let study = Study::read("s.toml", STUDY).unwrap();
+        let c = replay(&study, &[]).unwrap();
+        let b = second(&c, "best");
+        assert_eq!((b.value, b.throughput.as_ref().map(|j| j.ratio.value)), (Some(15.0), Some(0.5)));
+        assert_eq!((c.remarks.len(), c.remarks[0].trials), (1, 2));
+    }
+
+    #[test]
+    fn a_study_without_results_has_nothing_to_replay() {
+        let bare = STUDY.split("[results]").next().unwrap().replace("over = [8, 16]\n", "");
+        assert_eq!(replay(&Study::read("s.toml", &bare).unwrap(), &[]), None);
+    }
+}

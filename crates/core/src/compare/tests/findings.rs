@@ -1,0 +1,176 @@
+//! Controls, deployments, families, outliers, objectives, and all workloads together.
+
+use super::*;
+use crate::study::Slo;
+
+/// The study with a second workload of weight 3, and its trials: there `arm` makes 10 % less.
+fn two_workloads() -> (Study, Vec<RunRecord>) {
+    let second = "[[workload]]\nname = \"large\"\nkind = \"sysbench\"\nweight = 3\n[sweep]";
+    let study = study_with("[sweep]", second);
+    let mut all = records();
+    for (contender, connections, values) in [
+        ("x86", 8, [3000, 3030, 2970]),
+        ("x86", 64, [3000, 3030, 2970]),
+        ("arm", 8, [2700, 2673, 2727]),
+        ("arm", 64, [2700, 2673, 2727]),
+    ] {
+        all.extend(cell_of(contender, connections, &values).into_iter().map(|mut r| {
+            r.key.workload = "large".into();
+            r
+        }));
+    }
+    (study, all)
+}
+
+#[test]
+fn all_workloads_are_one_geometric_mean_with_declared_weights() {
+    let (study, all) = two_workloads();
+    let bills = [bill("x86", "r", 50_000_000, Rounding::None), bill("arm", "r", 40_000_000, Rounding::None)];
+    let c = compare(&study, &all, &bills, &[]).unwrap();
+    let [overall] = c.overall.as_slice() else { panic!("{:?}", c.overall) };
+    assert_eq!(overall.weights, [("small".to_owned(), 0.25), ("large".to_owned(), 0.75)]);
+    let expected = (37.0f64 / 30.0).powf(0.25) * 0.9f64.powf(0.75);
+    near(overall.throughput.ratio.value, expected);
+    near(overall.price[0].value_for_money.ratio.value, expected * 1.25);
+    // Deviations of the three blocks: 0, 1, −1 % in the first workload; 0, −2, 2 % in the second; weighed 0, −1.25, 1.25 %.
+    let error = (2.0 * 0.0125f64.powi(2) / 2.0 / 3.0).sqrt();
+    assert!((overall.throughput.ratio.log_error - error).abs() < 1e-9, "{:?}", overall.throughput);
+    assert_eq!((overall.throughput.units, overall.throughput.ratio.freedom), (3, 2.0));
+    assert!(compare(&super::study(), &records(), &[], &[]).unwrap().overall.is_empty());
+}
+
+#[test]
+fn a_control_shows_the_noise_floor_and_is_no_rival() {
+    let study = study_with("seed = 7", "seed = 7\ncontrol = \"x86\"");
+    assert_eq!(study.contenders.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["arm", "x86", "x86-control"]);
+    assert_eq!(study.fingerprint(), super::study().fingerprint());
+    let mut all = records();
+    all.extend(cell_of("x86-control", 8, &[1000, 990, 1010]));
+    all.extend(cell_of("x86-control", 64, &[2000, 1980, 2020]));
+    let c = compare(&study, &all, &[bill("x86", "r", 50_000_000, Rounding::None)], &[]).unwrap();
+    assert_eq!(c.layout.control, Some(Control { name: "x86-control".into(), of: "x86".into() }));
+    let noise = c.workloads[0].noise.as_ref().unwrap();
+    near(noise.ratio.value, 1.0);
+    let i = noise.ratio.interval.unwrap();
+    assert!(i.low < 1.0 && i.high > 1.0 && noise.verdict == Verdict::Equivalent, "{noise:?}");
+    let control = &c.workloads[0].contenders[2];
+    assert!(control.control_of.is_some() && control.throughput.is_none() && control.price.is_empty(), "{control:?}");
+    let broken = study_with("seed = 7", "seed = 7\ncontrol = \"arm\"");
+    assert_eq!(broken.contenders[2].control_of.as_deref(), Some("arm"));
+}
+
+#[test]
+fn deployments_are_what_intervals_rest_on() {
+    let study = study_with("trials = 3", "trials = 3\ndeployments = 2");
+    let mut all = records();
+    all.extend(records().into_iter().map(|mut r| {
+        r.key.deployment = Some(2);
+        r
+    }));
+    let c = compare(&study, &all, &[], &[]).unwrap();
+    assert_eq!((c.planned, c.found, c.layout.deployments), (24, 24, 2));
+    let judged = arm(&c).throughput.as_ref().unwrap();
+    // Both deployments say the same, so their scatter is none; that of their trials does not count.
+    assert!(judged.units == 2 && judged.ratio.freedom == 1.0 && judged.ratio.log_error < 1e-12, "{judged:?}");
+    let mut apart = all.clone();
+    for r in apart.iter_mut().filter(|r| r.key.deployment.is_some() && r.key.contender == "arm") {
+        r.measured.transactions.get_mut("mixed").unwrap().committed = 900;
+    }
+    let c = compare(&study, &apart, &[], &[]).unwrap();
+    let verdict = arm(&c).throughput.as_ref().unwrap().verdict;
+    assert!(matches!(verdict, Verdict::Undecided { why: Why::MoreDeployments { .. } | Why::OnTheEdge }), "{verdict:?}");
+}
+
+#[test]
+fn a_point_among_many_needs_more_than_its_own_interval() {
+    let c = compare(&study(), &records(), &[], &[]).unwrap();
+    let cells: Vec<&Cell> = c.workloads[0].cells.iter().filter(|c| c.contender == "arm").collect();
+    assert!(cells.iter().all(|c| c.judgement.as_ref().is_some_and(|j| j.verdict == Verdict::Better)), "{cells:?}");
+    // 6 % more at one of the two points: its own interval (±2.5 %) decides, the smaller level of a family does not.
+    let mut close = records();
+    close.retain(|r| r.key.contender != "arm");
+    close.extend(cell_of("arm", 8, &[1050, 1071, 1060]));
+    close.extend(cell_of("arm", 64, &[1980, 2000, 2060]));
+    let c = compare(&study(), &close, &[], &[]).unwrap();
+    let judged = c.workloads[0].cells[0].judgement.clone().unwrap();
+    let alone = judge(&judged.ratio, &c.decision, judged.units);
+    assert!(judged.level.is_some_and(|p| p > 0.025 && p < 0.05), "{judged:?}");
+    assert_eq!((alone, judged.verdict), (Verdict::Better, Verdict::Undecided { why: Why::Family { of: 2 } }));
+    assert!(judged.verdict.text().contains("one of 2 comparisons"));
+}
+
+#[test]
+fn an_outlier_stays_and_is_shown_with_its_cause_and_without_it() {
+    let study = study_with("trials = 3", "trials = 6");
+    let mut all = cell_of("x86", 8, &[1000, 1010, 990, 1005, 995, 1000]);
+    all.extend(cell_of("arm", 8, &[1200, 1210, 1190, 600, 1205, 1195]));
+    all[9].flags.push(Flag::Gap { total_ms: 1500 });
+    let c = compare(&study, &all, &[], &[]).unwrap();
+    let cell = &c.workloads[0].cells[0];
+    let [outlier] = cell.outliers.as_slice() else { panic!("{:?}", cell.outliers) };
+    assert_eq!((outlier.place, outlier.value), (Place { deployment: 1, trial: 4 }, 200.0));
+    assert!(outlier.modified_z < -3.5 && outlier.causes[0].contains("nothing completed"), "{outlier:?}");
+    near(cell.mean.unwrap(), 6600.0 / 18.0);
+    let without = cell.without.unwrap();
+    near(without.mean, 400.0);
+    // Without the fourth trial of one, its block is in no ratio.
+    near(without.ratio.unwrap().value, 6000.0 / 4995.0);
+    assert_eq!(c.workloads[0].cells[1].without, None);
+}
+
+#[test]
+fn the_cheapest_contender_under_the_objective_is_named() {
+    let mut study = study();
+    // The trials take one to three milliseconds each.
+    study.decision.slo = Some(Slo { percentile: 95.0, at_most_ns: 2_950_000 });
+    let bills = [bill("x86", "r", 50_000_000, Rounding::None), bill("arm", "r", 70_000_000, Rounding::None)];
+    let c = compare(&study, &records(), &bills, &[]).unwrap();
+    let objective = c.workloads[0].objective.as_ref().unwrap();
+    assert_eq!(objective.kept.iter().map(|k| (k.contender.as_str(), k.level)).collect::<Vec<_>>(), [("arm", 64), ("x86", 64)]);
+    assert_eq!((objective.cheapest[0].per_unit.as_str(), objective.cheapest[0].bill.as_str()), ("x86", "x86"));
+    near(objective.kept[0].price[0].usd_per_unit, 4200.0 / (2500.0 / 3.0));
+    study.decision.slo = Some(Slo { percentile: 50.0, at_most_ns: 1 });
+    let c = compare(&study, &records(), &bills, &[]).unwrap();
+    let objective = c.workloads[0].objective.as_ref().unwrap();
+    assert_eq!((objective.broken.len(), objective.cheapest.len()), (2, 0));
+    // A rate that was not kept keeps no objective.
+    study.decision.slo = Some(Slo { percentile: 95.0, at_most_ns: 1_000_000_000 });
+    let mut all = records();
+    all.iter_mut().for_each(|r| r.flags = vec![Flag::Overloaded { offered: 9, completed: 1, unfinished: 8 }]);
+    let c = compare(&study, &all, &bills, &[]).unwrap();
+    assert_eq!(c.workloads[0].objective.as_ref().unwrap().broken.len(), 2);
+}
+
+#[test]
+fn ranks_stand_beside_the_interval_and_are_refused_for_three_trials() {
+    let c = compare(&study(), &records(), &[], &[]).unwrap();
+    let rank = arm(&c).throughput.as_ref().unwrap().rank.unwrap();
+    assert_eq!((rank.interval, rank.superiority), (None, 1.0));
+    let c = compare(&study(), &records_of(4), &[], &[]).unwrap();
+    assert!(arm(&c).throughput.as_ref().unwrap().rank.unwrap().interval.is_some());
+}
+
+/// Four trials of each cell.
+fn records_of(trials: u32) -> Vec<RunRecord> {
+    let mut all = records();
+    for (contender, connections, n) in [("x86", 8, 1000), ("x86", 64, 2000), ("arm", 8, 1200), ("arm", 64, 2500)] {
+        all.push(record(contender, connections, trials, n));
+    }
+    all
+}
+
+#[test]
+fn clients_that_differ_between_contenders_are_remarked_on() {
+    let mut all = records();
+    all.iter_mut().for_each(|r| r.host.shared_with_server = false);
+    all.iter_mut().filter(|r| r.key.contender == "arm").for_each(|r| r.host.cpus = 4);
+    let c = compare(&study(), &all, &[], &[]).unwrap();
+    assert!(
+        c.remarks.iter().any(|r| r.text.contains("the same client: the number of processors") && r.trials == 6),
+        "{:?}",
+        c.remarks
+    );
+    // Where the client shares the machine of the server, the machine is what is compared.
+    all.iter_mut().for_each(|r| r.host.shared_with_server = true);
+    assert!(compare(&study(), &all, &[], &[]).unwrap().remarks.is_empty());
+}

@@ -1,0 +1,65 @@
+//! What follows from an interval, and how many more trials would decide.
+
+use super::*;
+
+#[test]
+fn verdicts_at_the_edges_of_the_margin() {
+    let rule = Decision { confidence: 0.95, margin: 0.25, slo: None };
+    let verdict = |low: f64, high: f64| {
+        let interval = Some(Interval { low, high });
+        judge(&Ratio { value: (low * high).sqrt(), interval, log_error: 0.01, freedom: 4.0 }, &rule, 3)
+    };
+    // Both edges, 0.8 and 1.25, still belong to "equivalent".
+    assert_eq!(verdict(0.8, 1.25), Verdict::Equivalent);
+    assert_eq!(verdict(1.25f64.next_up(), 1.4), Verdict::Better);
+    assert_eq!(verdict(0.7, 0.8f64.next_down()), Verdict::Worse);
+    for (low, high) in [(1.25, 1.4), (0.7, 0.8), (0.8f64.next_down(), 1.0), (1.0, 1.25f64.next_up()), (0.5, 2.0)] {
+        assert!(matches!(verdict(low, high), Verdict::Undecided { .. }), "{low} {high}");
+    }
+    let on_the_edge = Ratio { value: 1.25, interval: Some(Interval { low: 1.2, high: 1.3 }), log_error: 0.01, freedom: 4.0 };
+    assert_eq!(judge(&on_the_edge, &rule, 3), Verdict::Undecided { why: Why::OnTheEdge });
+    let single = Ratio { value: 2.0, interval: None, log_error: 0.0, freedom: 0.0 };
+    assert_eq!(judge(&single, &rule, 1), Verdict::Undecided { why: Why::SingleTrial });
+}
+
+/// `n` (a multiple of four) blocks of both contenders whose means are 1000 and 1050, whose unbiased deviation is 5 %, and whose
+/// deviations have nothing to do with each other.
+fn noisy(n: u32) -> Vec<RunRecord> {
+    let off = 0.05 * (f64::from(n - 1) / f64::from(n)).sqrt();
+    let mut all = Vec::new();
+    for connections in [8, 64] {
+        for (contender, mean) in [("x86", 10_000.0), ("arm", 10_500.0)] {
+            let period = if contender == "x86" { 1 } else { 2 };
+            let up = |i: u32| (i / period).is_multiple_of(2);
+            let values: Vec<u64> = (0..n).map(|i| (mean * if up(i) { 1.0 + off } else { 1.0 - off }) as u64).collect();
+            all.extend(cell_of(contender, connections, &values));
+        }
+    }
+    all
+}
+
+#[test]
+fn the_trials_that_are_asked_for_do_decide() {
+    let verdict = |n: u32| arm(&compare(&study(), &noisy(n), &[], &[]).unwrap()).throughput.as_ref().unwrap().verdict;
+    let Verdict::Undecided { why: Why::MoreTrials { more } } = verdict(4) else { panic!("{:?}", verdict(4)) };
+    assert!(more > 8, "{more}");
+    let four = |n: u32| n.next_multiple_of(4);
+    assert_eq!(verdict(four(4 + more)), Verdict::Better);
+    assert!(matches!(verdict(four(4 + more) - 4), Verdict::Undecided { .. }));
+}
+
+#[test]
+fn the_number_of_further_trials_is_the_smallest_that_decides() {
+    let rule = Decision { confidence: 0.95, margin: 0.03, slo: None };
+    let with = |value: f64, n: u32| {
+        let (log_error, freedom) = (0.06 / f64::from(n).sqrt(), 2.0 * f64::from(n - 1));
+        let half = stats::student_quantile(0.95, freedom) * log_error;
+        let interval = Some(Interval { low: value * (-half).exp(), high: value * half.exp() });
+        judge(&Ratio { value, interval, log_error, freedom }, &rule, n as usize)
+    };
+    for (value, decided) in [(1.06, Verdict::Better), (1.0, Verdict::Equivalent), (0.9, Verdict::Worse)] {
+        let Verdict::Undecided { why: Why::MoreTrials { more } } = with(value, 3) else { panic!("{value}") };
+        assert_eq!(with(value, 3 + more), decided, "{value} {more}");
+        assert_eq!(with(value, 2 + more), Verdict::Undecided { why: Why::MoreTrials { more: 1 } }, "{value} {more}");
+    }
+}

@@ -1,0 +1,195 @@
+//! What the cells of a workload say together: one figure for each contender, its ratio to the baseline, its price.
+
+use super::cells;
+use super::findings::Noise;
+use super::judge::{self, Basis, judgement};
+use super::objective;
+use super::result::{Cell, ContenderResult, Judgement, PricePerformance, WorkloadResult};
+use super::{Refusal, models};
+use crate::bill::Bill;
+use crate::run_record::RunRecord;
+use crate::stats::{self, Design, Estimate, Interval, Ratio, Summarise, Trial};
+use crate::study::{Contender, Metric, Study, Summary, WorkloadSpec};
+use crate::usl;
+
+/// A workload with the estimates behind its ratios, which other workloads are weighed with.
+pub(super) struct Judged {
+    /// What it says.
+    pub(super) result: WorkloadResult,
+    /// Weight among the workloads.
+    pub(super) weight: f64,
+    /// By contender; the baseline and controls have none.
+    pub(super) estimates: Vec<(String, Estimate)>,
+}
+
+/// Trials of a workload, compared.
+///
+/// # Errors
+/// Names the trial that cannot be read.
+pub(super) fn measured(
+    study: &Study,
+    spec: &WorkloadSpec,
+    records: &[RunRecord],
+    bills: &[Bill],
+    design: Design,
+) -> Result<Judged, Refusal> {
+    let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
+    let metric = spec.metric.or_else(|| mine.first().map(|r| r.workload.metric)).unwrap_or(Metric::Tps);
+    let cells = cells::cells(study, &mine, metric, design).map_err(|reason| Refusal { reason, insist: None })?;
+    Ok(judged(study, spec, metric, cells, study.sweep.levels(), bills, design))
+}
+
+/// What the points of a workload say; where they are from does not matter here.
+pub(super) fn judged(
+    study: &Study,
+    spec: &WorkloadSpec,
+    metric: Metric,
+    cells: Vec<Cell>,
+    levels: &[u32],
+    bills: &[Bill],
+    design: Design,
+) -> Judged {
+    let rule = study.summary_of(&spec.name).clone();
+    let (points, how) = match &rule {
+        Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
+        Summary::Peak => (levels.to_vec(), Summarise::Max),
+    };
+    // A trial that is still missing may be the best one. An article shows what it shows.
+    let gaps = study.published.is_some() && how == Summarise::Max;
+    let trials = |contender: &str| -> Vec<Vec<Trial>> {
+        let at = |c: &u32| cells.iter().find(|cell| cell.contender == contender && cell.level == *c);
+        let all = points.iter().map(|c| at(c).map(Cell::trials).unwrap_or_default());
+        all.filter(|v| !(gaps && v.is_empty())).collect()
+    };
+    let desk = Desk { study, bills, how, design };
+    let base = trials(&study.baseline().name);
+    let mut result = WorkloadResult {
+        workload: spec.name.clone(),
+        kind: spec.kind.value.clone(),
+        metric,
+        summary: rule.clone(),
+        cells: Vec::new(),
+        contenders: Vec::new(),
+        noise: None,
+        objective: None,
+    };
+    let mut estimates = Vec::new();
+    for (i, contender) in study.contenders.iter().enumerate() {
+        let mine = trials(&contender.name);
+        if let Some(of) = &contender.control_of {
+            result.noise = desk.noise(&trials(of), &mine);
+        }
+        let rival = i != study.baseline && contender.control_of.is_none();
+        let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
+        let mut found = desk.contender(contender, &base, &mine, estimate.as_ref());
+        found.scalability = scalability(study, spec, &contender.name, &cells);
+        estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
+        result.contenders.push(found);
+    }
+    result.cells = cells;
+    models::fill(&mut result, &study.baseline().name, bills);
+    result.objective = objective::objective(study, &result, bills);
+    Judged { result, weight: spec.weight, estimates }
+}
+
+/// What all contenders of a workload share.
+struct Desk<'a> {
+    study: &'a Study,
+    bills: &'a [Bill],
+    how: Summarise,
+    design: Design,
+}
+
+impl Desk<'_> {
+    fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
+        let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
+        Basis { units: estimate.units, deployed, published: self.study.published.is_some() }
+    }
+
+    fn contender(
+        &self,
+        who: &Contender,
+        base: &[Vec<Trial>],
+        mine: &[Vec<Trial>],
+        estimate: Option<&Estimate>,
+    ) -> ContenderResult {
+        let rule = &self.study.decision;
+        let value = stats::summarise(mine, self.how);
+        let interval = stats::summary_interval(mine, self.how, rule.confidence);
+        let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, self.how));
+        let throughput = estimate.map(|e| {
+            let rank = stats::rank(&figures(base), &figures(mine), rule.confidence);
+            judgement(e.ratio, rule, self.basis(e, mine), rank)
+        });
+        let judge = |ratio: Ratio, e: &Estimate| judgement(ratio, rule, self.basis(e, mine), None);
+        ContenderResult {
+            contender: who.name.clone(),
+            control_of: who.control_of.clone(),
+            value,
+            interval,
+            throughput,
+            scalability: None,
+            price: prices(self.study, &who.name, self.bills, (value, interval), estimate, &judge),
+        }
+    }
+
+    /// What an A/A control says.
+    fn noise(&self, of: &[Vec<Trial>], control: &[Vec<Trial>]) -> Option<Noise> {
+        let found = stats::ratio(of, control, self.how, self.study.decision.confidence, self.design)?;
+        let verdict = judge::judge(&found.ratio, &self.study.decision, found.units);
+        Some(Noise { ratio: found.ratio, verdict })
+    }
+}
+
+/// How throughput grows with connections; in open loop it grows with what is offered, which says nothing of the system.
+fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, cells: &[Cell]) -> Option<usl::Scalability> {
+    if study.sweep.is_open() {
+        return None;
+    }
+    let mine = cells.iter().filter(|c| c.contender == contender);
+    let points: Vec<(u32, f64)> = mine.filter_map(|c| Some((c.level, c.mean?))).collect();
+    let seed = study.seed.derive(&format!("scalability {} {contender}", spec.name));
+    usl::describe(&points, study.decision.margin, study.decision.confidence, seed)
+}
+
+fn prices(
+    study: &Study,
+    contender: &str,
+    bills: &[Bill],
+    (value, interval): (Option<f64>, Option<Interval>),
+    estimate: Option<&Estimate>,
+    judge: &impl Fn(Ratio, &Estimate) -> Judgement,
+) -> Vec<PricePerformance> {
+    let one = |bill: &Bill| {
+        let total = bill.horizon_total();
+        let dollars = total.as_usd_f64();
+        let works = value.filter(|v| *v > 0.0);
+        // The cost is a constant, so the interval of dollars per unit is the throughput's, turned over.
+        let cost_interval = interval.filter(|i| i.low > 0.0).map(|i| Interval { low: dollars / i.high, high: dollars / i.low });
+        let value_for_money = estimate.zip(cheaper_by(study, bills, bill)).map(|(e, times)| judge(scaled(e.ratio, times), e));
+        PricePerformance {
+            region: bill.region.clone(),
+            monthly: bill.monthly(),
+            total,
+            usd_per_unit: works.map(|v| dollars / v),
+            units_per_usd: works.filter(|_| dollars > 0.0).map(|v| v / dollars),
+            usd_per_unit_interval: cost_interval,
+            value_for_money,
+            models: None,
+        }
+    };
+    bills.iter().filter(|b| b.contender == contender).map(one).collect()
+}
+
+/// The baseline's cost in the same region over that of a bill; `None` where one of them is free or not there.
+pub(super) fn cheaper_by(study: &Study, bills: &[Bill], bill: &Bill) -> Option<f64> {
+    let base = bills.iter().find(|b| b.contender == study.baseline().name && b.region == bill.region)?;
+    let (base, mine) = (base.horizon_total().as_usd_f64(), bill.horizon_total().as_usd_f64());
+    (base > 0.0 && mine > 0.0).then(|| base / mine)
+}
+
+/// A ratio times a constant that has no error.
+pub(super) fn scaled(ratio: Ratio, scale: f64) -> Ratio {
+    let interval = ratio.interval.map(|i| Interval { low: i.low * scale, high: i.high * scale });
+    Ratio { value: ratio.value * scale, interval, ..ratio }
+}

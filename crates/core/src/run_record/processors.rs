@@ -1,0 +1,114 @@
+//! What the processors of the client's machine did in the window.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What each processor of the machine did in the measured window, in steps of about a second, longer ones in long trials. All
+/// programs of the machine are in it, a server on it included.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorTimes {
+    /// The end of each step, in milliseconds since the window opened.
+    pub steps_ms: Vec<u32>,
+    /// In the order of the system.
+    pub processors: Vec<ProcessorTime>,
+}
+
+/// What one processor did: whole percent of each step, as numbers with a space between. A list that is missing holds zeros alone.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorTime {
+    /// Programs, and the kernel on their behalf.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub work: Percents,
+    /// Interrupts of devices.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub irq: Percents,
+    /// What interrupts leave to be done, such as most of the work of a network.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub softirq: Percents,
+    /// Other guests of the host.
+    #[serde(default, skip_serializing_if = "Percents::is_empty")]
+    #[schemars(with = "String")]
+    pub stolen: Percents,
+}
+
+/// Percents of steps: a text in files, since records have a line for each entry of a list, and a large machine has many thousands.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Percents(pub Vec<u8>);
+
+impl Percents {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Percents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Written by hand: a report reads and writes some millions of them.
+        let mut text = String::with_capacity(4 * self.0.len());
+        for (i, percent) in self.0.iter().enumerate() {
+            if i > 0 {
+                text.push(' ');
+            }
+            let digit = |n: u8| char::from(b'0' + n % 10);
+            if *percent >= 100 {
+                text.push(digit(percent / 100));
+            }
+            if *percent >= 10 {
+                text.push(digit(percent / 10));
+            }
+            text.push(digit(*percent));
+        }
+        f.write_str(&text)
+    }
+}
+
+impl FromStr for Percents {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let one = |t: &str| t.parse().ok().filter(|p| *p <= 100).ok_or_else(|| format!("`{t}` is no whole number of percent"));
+        let mut all: Vec<u8> = text.split_ascii_whitespace().map(one).collect::<Result<_, _>>()?;
+        all.shrink_to_fit();
+        Ok(Self(all))
+    }
+}
+
+impl Serialize for Percents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Percents {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percents_are_texts_in_files() {
+        let one = ProcessorTime { work: Percents(vec![0, 7, 100]), ..ProcessorTime::default() };
+        let text = serde_json::to_string(&one).unwrap();
+        assert_eq!(text, "{\"work\":\"0 7 100\"}");
+        assert_eq!(serde_json::from_str::<ProcessorTime>(&text).unwrap(), one);
+        for wrong in ["101", "-1", "1,2", "x", "1.5"] {
+            let error = serde_json::from_str::<ProcessorTime>(&format!("{{\"work\":\"{wrong}\"}}")).unwrap_err().to_string();
+            assert!(error.contains(wrong) && error.contains("percent"), "{error}");
+        }
+    }
+}

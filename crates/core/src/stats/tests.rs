@@ -1,0 +1,172 @@
+//! Known data with known answers. What the intervals cover is shown in tests/coverage.rs.
+
+use super::*;
+
+fn blocks(values: &[f64]) -> Vec<Trial> {
+    values.iter().zip(1..).map(|(value, block)| Trial { deployment: 1, block, value: *value }).collect()
+}
+
+fn deployed(deployments: &[&[f64]]) -> Vec<Trial> {
+    let one = |(values, deployment): (&&[f64], u32)| blocks(values).into_iter().map(move |t| Trial { deployment, ..t });
+    deployments.iter().zip(1..).flat_map(one).collect()
+}
+
+fn mean_ratio(base: &[Trial], other: &[Trial], design: Design) -> Estimate {
+    ratio(&[base.to_vec()], &[other.to_vec()], Summarise::Mean, 0.95, design).unwrap()
+}
+
+#[test]
+fn student_matches_the_tables() {
+    for (freedom, expected) in [(1.0, 12.706), (2.0, 4.303), (4.0, 2.776), (10.0, 2.228), (1000.0, 1.962)] {
+        assert!((student_quantile(0.95, freedom) - expected).abs() < 1e-3);
+    }
+}
+
+#[test]
+fn known_data_give_the_known_interval() {
+    let i = mean_interval(&blocks(&[10.0, 12.0, 14.0]), 0.95).unwrap();
+    // Mean 12, s = 2, t(2) = 4.3027: 12 ± 4.968.
+    assert!((i.low - 7.032).abs() < 1e-3 && (i.high - 16.968).abs() < 1e-3, "{i:?}");
+    assert_eq!(mean_interval(&blocks(&[1.0]), 0.95), None);
+    // Three deployments with the same means are three values, however many trials there are.
+    let d = mean_interval(&deployed(&[&[9.0, 11.0], &[12.0, 12.0, 12.0], &[14.0]]), 0.95).unwrap();
+    assert!((d.low - i.low).abs() < 1e-12 && (d.high - i.high).abs() < 1e-12, "{d:?}");
+}
+
+#[test]
+fn what_a_block_does_to_both_cancels_out() {
+    let base = blocks(&[100.0, 120.0, 80.0]);
+    let other = blocks(&[110.0, 132.0, 88.0]);
+    let exact = mean_ratio(&base, &other, Design::Blocks);
+    assert!((exact.ratio.value - 1.1).abs() < 1e-12 && exact.ratio.log_error < 1e-12, "{exact:?}");
+    assert_eq!((exact.units, exact.ratio.freedom, exact.deviations.len()), (3, 2.0, 3));
+    let loose = mean_ratio(&base, &other, Design::Independent);
+    // Relative errors √(400/3)/100 on both sides: 0.11547 each, together 0.1633, four degrees of freedom.
+    assert!((loose.ratio.log_error - 0.1633).abs() < 1e-4 && (loose.ratio.freedom - 4.0).abs() < 1e-9, "{loose:?}");
+}
+
+#[test]
+fn a_ratio_by_blocks_is_students_of_the_deviations() {
+    let (base, other) = (blocks(&[99.0, 100.0, 101.0, 100.0]), blocks(&[110.0, 112.0, 108.0, 110.0]));
+    let found = mean_ratio(&base, &other, Design::Blocks);
+    // Deviations 0.01, 0.01818, −0.02818, 0: variance 4.0826e-4, error 0.0101028; t(3) = 3.18245.
+    assert!((found.ratio.log_error - 0.010_102_8).abs() < 1e-7, "{found:?}");
+    let i = found.ratio.interval.unwrap();
+    assert!(((i.high / found.ratio.value).ln() - 3.182_45 * found.ratio.log_error).abs() < 1e-6);
+}
+
+#[test]
+fn blocks_that_only_one_side_has_are_in_no_ratio() {
+    let base = blocks(&[100.0, 102.0, 98.0, 500.0]);
+    let found = mean_ratio(&base, &blocks(&[110.0, 112.0, 108.0]), Design::Blocks);
+    assert!((found.ratio.value - 1.1).abs() < 1e-12 && found.units == 3, "{found:?}");
+    let single = mean_ratio(&base, &blocks(&[110.0]), Design::Blocks);
+    assert_eq!((single.ratio.interval, single.units), (None, 1));
+}
+
+#[test]
+fn deployments_are_the_unit_where_there_are_several() {
+    let base = deployed(&[&[100.0, 101.0, 99.0], &[100.0, 101.0, 99.0]]);
+    let other = deployed(&[&[105.0, 106.0, 104.0], &[115.0, 116.0, 114.0]]);
+    let found = mean_ratio(&base, &other, Design::Blocks);
+    // Deviations ∓5/110 with one degree of freedom: error 0.04545, t(1) = 12.706.
+    assert!((found.ratio.value - 1.1).abs() < 1e-12 && found.units == 2 && found.ratio.freedom == 1.0, "{found:?}");
+    assert!((found.ratio.log_error - 5.0 / 110.0).abs() < 1e-9, "{found:?}");
+    let loose = mean_ratio(&base, &other, Design::Independent);
+    assert!(loose.units == 2 && loose.ratio.freedom < 2.01, "{loose:?}");
+}
+
+#[test]
+fn a_single_trial_has_no_interval_and_nothing_has_no_ratio() {
+    let one = vec![blocks(&[100.0])];
+    for design in [Design::Blocks, Design::Independent] {
+        assert_eq!(ratio(&one, &one, Summarise::Max, 0.95, design).unwrap().ratio.interval, None);
+        assert_eq!(ratio(&one, &[vec![]], Summarise::Max, 0.95, design), None);
+        assert_eq!(ratio(&[blocks(&[0.0, 0.0])], &one, Summarise::Max, 0.95, design), None);
+    }
+}
+
+#[test]
+fn the_peak_is_the_best_point_and_the_mean_is_over_points() {
+    let points = [blocks(&[1.0, 3.0]), blocks(&[10.0, 12.0]), blocks(&[5.0, 7.0])];
+    assert_eq!(summarise(&points, Summarise::Max), Some(11.0));
+    assert_eq!(summarise(&points, Summarise::Mean), Some(19.0 / 3.0));
+    let figures = |how| units(&figures_by_block(&points, how));
+    assert_eq!((figures(Summarise::Max), figures(Summarise::Mean)), (vec![10.0, 12.0], vec![16.0 / 3.0, 22.0 / 3.0]));
+}
+
+#[test]
+fn the_detectable_difference_is_that_of_the_reference() {
+    // Reference: CV 3 %, 5 trials each, eight degrees of freedom, 80 % power: 6.1 %, with central in place of noncentral t.
+    let (log_error, freedom) = (0.03 * (2.0f64 / 5.0).sqrt(), 8.0);
+    let interval = Some(Interval { low: 0.9, high: 1.1 });
+    let d = detectable(&Ratio { value: 1.0, interval, log_error, freedom }, 0.95).unwrap();
+    assert!((d.ln_1p() - 0.0606).abs() < 0.001, "{d}");
+}
+
+#[test]
+fn power_is_that_of_the_noncentral_t() {
+    // One-sample t tests at two-sided 5 % (Cohen 1988; R's power.t.test): n = 3, 5, 10, 20 find 4.71, 1.68, 0.996, 0.660
+    // standard deviations with 80 %, in standard errors times √n.
+    for (n, shift) in [(5.0f64, 1.682_f64 * 5.0f64.sqrt()), (10.0, 0.9956 * 10.0f64.sqrt()), (20.0, 0.6604 * 20.0f64.sqrt())] {
+        let found = power(shift, 0.95, n - 1.0);
+        assert!((found - 0.8).abs() < 0.003, "{n}: {found}");
+    }
+    assert!((power(0.0, 0.95, 4.0) - 0.025).abs() < 1e-3);
+}
+
+#[test]
+fn the_deciding_level_is_the_confidence_that_just_decides() {
+    for (value, margin) in [(1.10, 0.03), (0.85, 0.03), (1.0, 0.05), (1.04, 0.05)] {
+        let found = with_error(value, 0.01, 4.0, 0.95);
+        let level = deciding_level(&found, margin).unwrap();
+        let at = |confidence: f64| {
+            let half = student_quantile(confidence, 4.0) * 0.01;
+            let (low, high): (f64, f64) = (value * (-half).exp(), value * half.exp());
+            low > 1.0 + margin || high < 1.0 / (1.0 + margin) || (low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin)
+        };
+        assert!(at(1.0 - level - 1e-6) && !at(1.0 - level + 1e-6), "{value}: {level}");
+    }
+    let unknown = Ratio { value: 2.0, interval: None, log_error: 0.0, freedom: 0.0 };
+    assert_eq!(deciding_level(&unknown, 0.03), None);
+}
+
+#[test]
+fn holm_stops_at_the_first_that_fails() {
+    // Holm's own rule: 0.01 ≤ 0.05/4, 0.015 ≤ 0.05/3, 0.03 > 0.05/2; 0.04 is not looked at.
+    let levels = [Some(0.03), Some(0.01), None, Some(0.015), Some(0.04)];
+    assert_eq!(holm(&levels, 0.05), [false, true, false, true, false]);
+    assert_eq!(holm(&[], 0.05), [false; 0]);
+}
+
+#[test]
+fn outliers_are_those_that_both_rules_name() {
+    let labels = label_outliers(&[100.0, 101.0, 99.0, 100.5, 60.0, 99.5]);
+    assert_eq!(labels.len(), 1);
+    assert!(labels[0].index == 4 && labels[0].beyond_fences && labels[0].modified_z < -20.0, "{labels:?}");
+    assert!(label_outliers(&[100.0, 101.0, 99.0, 100.0, 103.0]).is_empty());
+    // Too few to tell, and no scatter at all.
+    assert!(label_outliers(&[1.0, 1.0, 1.0, 9.0]).is_empty() && label_outliers(&[5.0; 8]).is_empty());
+    assert_eq!(label_outliers(&[5.0, 5.0, 5.0, 5.0, 5.0, 9.0]).len(), 1);
+}
+
+#[test]
+fn percentiles_are_those_of_the_merged_runs_and_runs_make_their_interval() {
+    use crate::histogram::Histogram;
+    let run = |scale: u64| {
+        let mut h = Histogram::new();
+        (1..=1000u64).for_each(|i| h.record(i * scale * 1_000));
+        h
+    };
+    let mut merged = Merged::default();
+    [95, 100, 105].into_iter().for_each(|scale| merged.add(&run(scale)));
+    let found = merged.percentiles(&[50.0, 99.0], 0.95);
+    assert!((found[0].ns as f64 / 50e6 - 1.0).abs() < 0.01, "{found:?}");
+    // Leaving out the slowest or the fastest run moves the median by about 2.5 %: error 2.9 %, t(2) = 4.3: ± 12.4 %.
+    let i = found[0].interval.unwrap();
+    assert!((i.high / found[0].ns as f64 - 1.124).abs() < 0.02 && i.low < found[0].ns as f64, "{found:?}");
+    let mut single = Merged::default();
+    single.add(&run(100));
+    assert_eq!(single.percentiles(&[50.0], 0.95)[0].interval, None);
+    assert_eq!(Merged::default().percentiles(&[50.0], 0.95)[0], Percentile::default());
+}

@@ -1,0 +1,76 @@
+//! What a study asks of servers: a private one that perbuck starts and stops itself, or settings of one that runs already.
+
+use std::collections::BTreeMap;
+
+use super::Scalar;
+use crate::toml_reader::{Located, Section};
+
+/// A server on this machine, which lives as long as the command that needs it.
+#[derive(Debug, Clone)]
+pub struct ServerSpec {
+    /// mariadb, mysql, postgres.
+    pub kind: Located<String>,
+    /// What the version of the server must begin with.
+    pub version: Option<Located<String>>,
+    /// The server's program; looked for where not given.
+    pub program: Option<Located<String>>,
+    /// An existing folder for its data; the machine's folder for temporary files where not given.
+    pub folder: Option<Located<String>>,
+    /// Settings in the server's own words.
+    pub config: BTreeMap<String, Located<String>>,
+    /// Line in the study.
+    pub line: usize,
+}
+
+impl ServerSpec {
+    /// What of it decides what is measured.
+    pub(crate) fn identity(&self) -> String {
+        let text = |of: &Option<Located<String>>| of.as_ref().map(|t| t.value.clone());
+        let config: Vec<_> = self.config.iter().map(|(key, value)| (key, &value.value)).collect();
+        format!("{:?} {:?} {:?} {:?} {config:?}", self.kind.value, text(&self.version), text(&self.program), text(&self.folder))
+    }
+}
+
+pub(super) fn read_server(s: &Section<'_>) -> Option<ServerSpec> {
+    let kind = s.required_text("kind", "\"mariadb\"");
+    let (version, program, folder) = (s.text("version"), s.text("program"), s.text("folder"));
+    let config = s.table("config").map(|c| c.remaining_scalars()).unwrap_or_default();
+    s.finish();
+    let config =
+        config.into_iter().map(|(key, found)| (key, Located { value: written(&found.value), line: found.line })).collect();
+    Some(ServerSpec { kind: kind?, version, program, folder, config, line: s.line() })
+}
+
+/// `server_settings` of a contender. What is read here becomes part of SQL, so names are identifiers and values hold nothing
+/// that ends a string.
+pub(super) fn read_server_settings(contender: &Section<'_>) -> BTreeMap<String, Located<String>> {
+    let Some(s) = contender.table("server_settings") else { return BTreeMap::new() };
+    let mut settings: BTreeMap<String, Located<String>> = BTreeMap::new();
+    for (key, found) in s.remaining_scalars() {
+        let (name, value) = (key.to_ascii_lowercase(), written(&found.value));
+        // What was set is written down in the folder of results, which anybody may be given.
+        if name.contains("passw") {
+            let help = "set it on the server yourself, and leave it out here";
+            s.report(&key, format!("`server_settings.{key}` looks like a password, which no study holds"), help);
+        } else if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            let help = "use letters, digits and `_`, such as `tidb_enable_auto_analyze`";
+            s.report(&key, format!("`{key}` in `server_settings` cannot be the name of a variable"), help);
+        } else if value.contains(['\'', '"', '\\', '`']) || value.chars().any(char::is_control) {
+            s.report(&key, format!("the value of `server_settings.{key}` holds a quote or a backslash"), "write it without them");
+        } else if settings.insert(name, Located { value, line: found.line }).is_some() {
+            s.report(&key, format!("`server_settings.{key}` is given twice"), "keep one of them; capitals make no difference");
+        }
+    }
+    settings
+}
+
+/// A setting as the server's configuration file would have it.
+fn written(value: &Scalar) -> String {
+    match value {
+        Scalar::Int(number) => number.to_string(),
+        Scalar::Float(number) => number.to_string(),
+        Scalar::Bool(true) => "ON".to_owned(),
+        Scalar::Bool(false) => "OFF".to_owned(),
+        Scalar::Text(text) => text.clone(),
+    }
+}

@@ -1,0 +1,51 @@
+//! PostgreSQL.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::{Ending, NAME, Program, Recipe, Step, Wanted, option};
+
+/// Debian keeps each version in a folder of its own, outside PATH; Red Hat's packages likewise.
+const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+
+pub(super) const PROGRAMS: &[Program] =
+    &[Program { names: &["postgres"], places: PLACES }, Program { names: &["initdb"], places: PLACES }];
+
+/// Settings that decide where the server lives and who reaches it.
+pub(super) const OWNED: &[&str] =
+    &["config_file", "data_directory", "external_pid_file", "hba_file", "listen_addresses", "port", "unix_socket_directories"];
+
+pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
+    let [server, initdb] = programs else { return None };
+    let data = wanted.folder.join("data");
+    let fixed = ["--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-instructions", "--no-sync"];
+    let arguments = std::iter::once(option("pgdata", &data)).chain(fixed.map(OsString::from)).collect();
+    let make = Step { program: initdb.clone(), arguments, input: String::new() };
+    // Without a server, so that nobody can log in before there is a password. One statement a line.
+    let databases: Vec<String> = wanted.databases.iter().map(|d| format!("CREATE DATABASE \"{d}\" OWNER {NAME};\n")).collect();
+    let input = format!("CREATE ROLE {NAME} LOGIN SUPERUSER PASSWORD '{password}';\n{}", databases.concat());
+    let in_data = |words: &[&str]| {
+        let mut arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        arguments.extend(["-D".into(), data.clone().into_os_string()]);
+        arguments
+    };
+    let mut arguments = in_data(&["--single"]);
+    arguments.push("postgres".into());
+    let first = Step { program: server.clone(), arguments, input };
+    let mut arguments = in_data(&[]);
+    let mut set = |key: &str, value: &str| arguments.extend(["-c".into(), format!("{key}={value}").into()]);
+    set("port", &wanted.port.to_string());
+    set("listen_addresses", "127.0.0.1");
+    set("unix_socket_directories", "");
+    set("max_connections", &wanted.connections.to_string());
+    // The last one counts, so that the caller's settings win over those above.
+    wanted.config.iter().for_each(|(key, value)| set(key, value));
+    Some(Recipe {
+        steps: vec![make, first],
+        files: vec![("data/pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n".to_owned())],
+        program: server.clone(),
+        arguments,
+        ending: Ending::Quit,
+        target: format!("postgres://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port),
+    })
+}

@@ -1,0 +1,42 @@
+//! gRPC as bytes: HTTP/2 (RFC 9113), HPACK (RFC 7541) and the wire format of protocol buffers. No socket, no clock; both
+//! ends of a connection use it, the TiKV driver and the server that tests it.
+//!
+//! - [`endpoint::Endpoint`] is one end of a connection: it takes what came in and says what it was, and holds what is to go out.
+//! - [`hpack`] writes and reads header blocks.
+//! - [`proto`] writes and reads messages, field by field.
+
+pub mod endpoint;
+pub mod frame;
+pub mod hpack;
+mod huffman;
+pub mod proto;
+
+/// The bytes are not what the protocol allows here; the text says what was being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed(pub &'static str);
+
+/// What reading bytes gives.
+pub type Parsed<T> = Result<T, Malformed>;
+
+/// Length of what stands before each message of gRPC: whether it is compressed, and how long it is.
+pub const PREFIX: usize = 5;
+
+/// Appends what stands before a message of `length` bytes, which is not compressed.
+#[inline]
+pub fn put_prefix(out: &mut Vec<u8>, length: usize) {
+    out.push(0);
+    out.extend_from_slice(&(length as u32).to_be_bytes());
+}
+
+/// The length of the message behind a prefix, if the prefix is there.
+///
+/// # Errors
+/// A compressed message: nobody was told that we could read one.
+#[inline]
+pub fn message_length(bytes: &[u8]) -> Parsed<Option<usize>> {
+    let Some(prefix) = bytes.first_chunk::<PREFIX>() else { return Ok(None) };
+    if prefix[0] != 0 {
+        return Err(Malformed("a compressed message came, which was not asked for"));
+    }
+    Ok(Some(u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize))
+}

@@ -1,0 +1,44 @@
+//! What a folder lies on: data in memory are as fast as no disk is.
+
+use std::fs;
+use std::path::Path;
+
+/// The type of the file system that holds a path (`ext4`, `tmpfs`); `None` where the system does not tell.
+pub fn file_system(path: &Path) -> Option<String> {
+    let absolute = path.canonicalize().ok()?;
+    holding(&absolute, &fs::read_to_string("/proc/self/mounts").ok()?)
+}
+
+/// The last one of the longest mount points counts: it hides those mounted there before.
+fn holding(path: &Path, mounts: &str) -> Option<String> {
+    let entry = |line: &str| {
+        let mut words = line.split(' ').skip(1);
+        let (point, kind) = (words.next()?.replace("\\040", " "), words.next()?.to_owned());
+        path.starts_with(&point).then_some((point.len(), kind))
+    };
+    mounts.lines().filter_map(entry).max_by_key(|(length, _)| *length).map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "/dev/sda / ext4 rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\n/dev/sdb /mnt/my\\040disk xfs rw 0 0\n\
+        /dev/sdc /dev/shm ext3 rw 0 0\n";
+
+    #[test]
+    fn the_longest_and_last_mount_point_counts() {
+        let found = |path: &str| holding(Path::new(path), MOUNTS);
+        assert_eq!(found("/home/a").as_deref(), Some("ext4"));
+        assert_eq!(found("/dev/shm/a").as_deref(), Some("ext3"));
+        assert_eq!(found("/dev/shmoo").as_deref(), Some("ext4"));
+        assert_eq!(found("/mnt/my disk/a").as_deref(), Some("xfs"));
+        assert_eq!(holding(Path::new("/a"), ""), None);
+    }
+
+    #[test]
+    fn this_machine_has_one() {
+        assert!(file_system(Path::new("/")).is_some());
+        assert_eq!(file_system(Path::new("/no/such/folder")), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! What the audit of a published study asks of its price lists.
+
+use perbuck_core::audit::Facts;
+use perbuck_core::units::MicroUsd;
+
+use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
+
+/// The price lists of one study, in the order in which they are asked.
+#[derive(Debug, Clone, Default)]
+pub struct Lists(pub Vec<Snapshot>);
+
+impl Lists {
+    fn machine(&self, instance: &str) -> Option<&Machine> {
+        self.regions().find_map(|r| r.instance(instance)).map(|i| &i.machine)
+    }
+
+    fn regions(&self) -> impl Iterator<Item = &Region> {
+        self.0.iter().flat_map(|s| &s.regions)
+    }
+
+    fn region(&self, name: &str) -> impl Iterator<Item = &Region> {
+        self.regions().filter(move |r| r.name == name)
+    }
+
+    fn volume(&self, kind: &str) -> impl Iterator<Item = &VolumePrice> {
+        self.regions().filter_map(move |r| r.volume(kind))
+    }
+}
+
+impl Facts for Lists {
+    fn vcpu(&self, instance: &str) -> Option<u32> {
+        self.machine(instance).map(|m| m.vcpu)
+    }
+
+    fn memory_gib(&self, instance: &str) -> Option<String> {
+        self.machine(instance).map(|m| m.memory_gib.to_string())
+    }
+
+    fn usd_per_hour(&self, instance: &str, region: &str) -> Option<MicroUsd> {
+        self.region(region).find_map(|r| r.instance(instance)).map(|i| i.usd_per_hour)
+    }
+
+    fn usd_per_gb_month(&self, kind: &str, region: &str) -> Option<MicroUsd> {
+        self.region(region).find_map(|r| r.volume(kind)).map(|v| v.capacity.usd_per_gb_month)
+    }
+
+    fn volume_iops(&self, kind: &str, size_gb: u32) -> Option<u32> {
+        let of = |v: &VolumePrice| {
+            let limits = v.limits;
+            let grown = limits.iops_per_gb.map(|per_gb| {
+                let most = limits.iops_max.unwrap_or(u32::MAX);
+                per_gb.saturating_mul(size_gb).max(limits.iops_min.unwrap_or(0)).min(most)
+            });
+            grown.or(v.iops.filter(|p| p.included > 0).map(|p| p.included))
+        };
+        self.volume(kind).find_map(of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::find;
+    use perbuck_core::study::Located;
+
+    #[test]
+    fn sizes_prices_and_included_iops_come_from_the_lists() {
+        let list = |name: &str| find(&Located { value: name.to_owned(), line: 1 }, "s.toml").unwrap();
+        let lists = Lists(vec![list("gcp-2026-07"), list("aws-2024-08")]);
+        assert_eq!((lists.vcpu("c6g.large"), lists.memory_gib("c6g.large").as_deref()), (Some(2), Some("4")));
+        assert_eq!(lists.usd_per_hour("t2a-standard-8", "us-central1"), Some(MicroUsd(308_000)));
+        assert_eq!(lists.usd_per_hour("t2a-standard-8", "us-west-2"), None);
+        assert_eq!(lists.usd_per_gb_month("gp2", "ap-southeast-1"), Some(MicroUsd(120_000)));
+        assert_eq!((lists.volume_iops("gp3", 500), lists.volume_iops("tape", 1)), (Some(3000), None));
+        assert_eq!([33, 50, 1000, 10_000].map(|gb| lists.volume_iops("gp2", gb)), [100, 150, 3000, 16_000].map(Some));
+    }
+}

@@ -1,0 +1,165 @@
+//! The AWS offer file as CSV: a few lines about the file, a header, then one row per price with the product's attributes.
+
+use std::collections::HashSet;
+use std::io::BufRead;
+
+use super::ImportError;
+use super::aws::{Attributes, Term, Volumes, classify, price};
+use super::collect::Collector;
+use super::names::Provider;
+use super::number::shown;
+use super::table::Table;
+
+/// Lines about the file before the header; the real files have five.
+const HEAD_MAX: u64 = 20;
+
+/// Reads the file.
+pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
+    into.provider_is(Provider::Aws, 1)?;
+    let (version, before) = head(list)?;
+    let mut table = Table::open(list, before)?;
+    let columns = Columns::of(&table)?;
+    let (mut volumes, mut seen) = (Volumes::default(), HashSet::new());
+    while table.next()? {
+        let line = table.line();
+        let reserved = table.get(Some(columns.term)) == "Reserved";
+        if reserved && !into.commitments {
+            into.skip("price with a commitment; --commitments takes them");
+            continue;
+        }
+        let sku = table.get(Some(columns.sku));
+        let wrong = |why: String| ImportError::new(line, format!("SKU {}: {why}", shown(sku)), "check that the file is complete");
+        let attributes = columns.attributes(&table);
+        let Some(kept) = classify(table.get(Some(columns.family)), &attributes, into).map_err(wrong)? else { continue };
+        let rate = table.get(columns.rate);
+        if !rate.is_empty() && !seen.insert(rate.to_owned()) {
+            return Err(wrong(format!("its rate {} is listed twice", shown(rate))));
+        }
+        let currency = table.get(Some(columns.currency));
+        if currency != "USD" {
+            return Err(wrong(format!("its price is in \"{}\", not in USD", shown(currency))));
+        }
+        let [length, class, option] = columns.bound.map(|c| table.get(c));
+        let term = if reserved { Term::Reserved { length, class, option } } else { Term::OnDemand };
+        let [unit, usd, begin] = [Some(columns.unit), Some(columns.price), columns.begin].map(|c| table.get(c));
+        price(&kept, unit, usd, begin, &term, &mut volumes, into).map_err(wrong)?;
+    }
+    volumes.finish(into);
+    Ok(version)
+}
+
+/// Reads what stands before the header, and says the version.
+fn head(list: &mut dyn BufRead) -> Result<(String, u64), ImportError> {
+    let mut version = String::new();
+    for line in 0..HEAD_MAX {
+        let starts = list.fill_buf().map(|b| b.starts_with(b"\"SKU\"") || b.starts_with(b"SKU,"));
+        let io = |e: std::io::Error| {
+            ImportError::new(line + 1, format!("cannot read on: {e}"), "give the list as plain, uncompressed text")
+        };
+        if starts.map_err(io)? {
+            return Ok((version, line));
+        }
+        let mut text = String::new();
+        // A line of a real head is some hundred bytes long; a binary file need not have one at all.
+        let mut start = std::io::Read::take(&mut *list, 1 << 16);
+        if start.read_line(&mut text).map_err(io)? == 0 {
+            break;
+        }
+        if let Some(found) = text.trim_end().strip_prefix("\"Version\",") {
+            version = format!("version {}", shown(found.trim_matches('"')));
+        }
+    }
+    let message = "no row begins with the column `SKU`, so this is no AWS offer file";
+    Err(ImportError::new(1, message, "give the index.csv of AmazonEC2 in one region"))
+}
+
+/// Where the columns are.
+struct Columns {
+    sku: usize,
+    rate: Option<usize>,
+    term: usize,
+    unit: usize,
+    price: usize,
+    begin: Option<usize>,
+    currency: usize,
+    family: usize,
+    bound: [Option<usize>; 3],
+    attributes: [Option<usize>; 17],
+}
+
+impl Columns {
+    fn of(table: &Table<'_>) -> Result<Self, ImportError> {
+        Ok(Self {
+            sku: table.required(&["SKU"])?,
+            rate: table.column(&["RateCode"]),
+            term: table.required(&["TermType"])?,
+            unit: table.required(&["Unit"])?,
+            price: table.required(&["PricePerUnit"])?,
+            begin: table.column(&["StartingRange"]),
+            currency: table.required(&["Currency"])?,
+            family: table.required(&["Product Family"])?,
+            bound: [["LeaseContractLength"], ["OfferingClass"], ["PurchaseOption"]].map(|names| table.column(&names)),
+            attributes: [
+                "Region Code",
+                "Location Type",
+                "Instance Type",
+                "Operating System",
+                "Tenancy",
+                "CapacityStatus",
+                "Pre Installed S/W",
+                "License Model",
+                "MarketOption",
+                "vCPU",
+                "Memory",
+                "Physical Processor",
+                "GPU",
+                "Network Performance",
+                "Dedicated EBS Throughput",
+                "Volume API Name",
+                "usageType",
+            ]
+            .map(|name| table.column(&[name])),
+        })
+    }
+
+    fn attributes(&self, table: &Table<'_>) -> Attributes {
+        let [
+            region,
+            location,
+            instance,
+            system,
+            tenancy,
+            capacity,
+            software,
+            licence,
+            market,
+            vcpu,
+            memory,
+            cpu,
+            gpu,
+            network,
+            ebs,
+            volume,
+            usage,
+        ] = self.attributes.map(|c| table.get(c).to_owned());
+        Attributes {
+            region_code: region,
+            location_type: location,
+            instance_type: instance,
+            operating_system: system,
+            tenancy,
+            capacitystatus: capacity,
+            pre_installed_sw: software,
+            license_model: licence,
+            marketoption: market,
+            vcpu,
+            memory,
+            physical_processor: cpu,
+            gpu,
+            network_performance: network,
+            dedicated_ebs_throughput: ebs,
+            volume_api_name: volume,
+            usagetype: usage,
+        }
+    }
+}

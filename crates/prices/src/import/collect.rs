@@ -1,0 +1,385 @@
+//! What importers found, joined to one snapshot.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use perbuck_core::units::{MicroUsd, unit_price_text};
+
+use super::names::Provider;
+use super::number::Exact;
+use super::{ImportError, Options};
+use crate::catalogue::machines;
+use crate::snapshot::{
+    CapacityPrice, Commitment, Doubt, Instance, Listed, Machine, Origin, Rates, Region, Snapshot, VolumePrice,
+};
+
+/// A machine as a list describes it.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) name: String,
+    pub(crate) vcpu: u32,
+    pub(crate) memory_gib: f64,
+    /// As the list says it; by the provider's rule of naming where it does not.
+    pub(crate) arch: Option<&'static str>,
+    pub(crate) cpu: String,
+    pub(crate) rates: Rates,
+}
+
+/// The prices of a machine in one region.
+#[derive(Debug, Default)]
+struct Row {
+    usd: Option<Exact>,
+    /// Another price that the list has for the same.
+    other: Option<MicroUsd>,
+    spot: Option<MicroUsd>,
+    commitments: Vec<Commitment>,
+}
+
+/// The rows of one region.
+#[derive(Debug, Default)]
+struct Rows {
+    instances: BTreeMap<String, Row>,
+    volumes: BTreeMap<String, VolumePrice>,
+    snapshot: Option<MicroUsd>,
+}
+
+/// Gathers rows; what is left out is counted.
+#[derive(Debug)]
+pub(crate) struct Collector {
+    date: String,
+    asked: Option<Provider>,
+    provider: Option<Provider>,
+    regions_wanted: BTreeSet<String>,
+    families_wanted: BTreeSet<String>,
+    pub(crate) spot: bool,
+    pub(crate) commitments: bool,
+    /// Sizes that are known from elsewhere, by type.
+    known: BTreeMap<String, Machine>,
+    shapes: BTreeMap<String, Shape>,
+    regions: BTreeMap<String, Rows>,
+    listed: Vec<Listed>,
+    skipped: BTreeMap<String, u64>,
+    rounded: u64,
+    notes: Vec<String>,
+}
+
+/// Why a price without a size is left out.
+pub(crate) const NO_SIZE: &str = "size of the machine type not known; --machines FILE gives sizes";
+
+impl Collector {
+    pub(crate) fn new(options: &Options) -> Self {
+        let machines = machines().iter();
+        Self {
+            date: options.date.clone(),
+            asked: options.provider.as_deref().map(Provider::named),
+            provider: options.provider.as_deref().map(Provider::named),
+            regions_wanted: options.regions.iter().cloned().collect(),
+            families_wanted: options.families.iter().cloned().collect(),
+            spot: options.spot,
+            commitments: options.commitments,
+            known: machines.chain(&options.machines).map(|m| (m.name.clone(), m.clone())).collect(),
+            shapes: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            listed: Vec::new(),
+            skipped: BTreeMap::new(),
+            rounded: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Fixes the provider where the list says it; a list of another one than asked for is refused.
+    pub(crate) fn provider_is(&mut self, provider: Provider, line: u64) -> Result<(), ImportError> {
+        match &self.provider {
+            Some(before) if *before != provider => {
+                let message = format!("this price is one of {}, but others are of {}", provider.name(), before.name());
+                Err(ImportError::new(
+                    line,
+                    message,
+                    "a snapshot has one provider: split the list, or give the right `--provider`",
+                ))
+            }
+            _ => {
+                self.provider = Some(provider);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether another provider was asked for.
+    pub(crate) fn is_of_another(&self, provider: &Provider) -> bool {
+        self.asked.as_ref().is_some_and(|p| p != provider)
+    }
+
+    /// The provider, told from the name of a type where nothing else said it.
+    pub(crate) fn provider_of(&mut self, name: &str, line: u64) -> Result<Provider, ImportError> {
+        if let Some(provider) = &self.provider {
+            return Ok(provider.clone());
+        }
+        let Some(provider) = Provider::of_type(name) else {
+            let message = format!("the list does not say whose machine `{name}` is");
+            return Err(ImportError::new(line, message, "give `--provider NAME`, or a column `provider`"));
+        };
+        self.provider_is(provider.clone(), line)?;
+        Ok(provider)
+    }
+
+    pub(crate) fn skip(&mut self, reason: impl Into<String>) {
+        *self.skipped.entry(reason.into()).or_default() += 1;
+    }
+
+    /// Keeps something that the user should know.
+    pub(crate) fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// Counts a price that was rounded and whose digits the file does not keep.
+    pub(crate) fn rounded(&mut self) {
+        self.rounded += 1;
+    }
+
+    /// The date of the list.
+    pub(crate) fn date(&self) -> String {
+        self.date.clone()
+    }
+
+    /// Whether this region was asked for by its name.
+    pub(crate) fn wants_by_name(&self, region: &str) -> bool {
+        self.regions_wanted.contains(region)
+    }
+
+    /// Whether rows of this region are wanted.
+    pub(crate) fn wants_region(&self, region: &str) -> bool {
+        self.regions_wanted.is_empty() || self.regions_wanted.contains(region)
+    }
+
+    /// Counts a machine that is not asked for, and says so.
+    pub(crate) fn unwanted(&mut self, provider: &Provider, region: &str, name: &str) -> bool {
+        let family = provider.family(name);
+        let reason = if !self.wants_region(region) {
+            "other region than asked for"
+        } else if !self.families_wanted.is_empty() && !self.families_wanted.contains(&family) {
+            "other family than asked for"
+        } else if provider.accelerated(name) {
+            "built around accelerators, whose price does not follow vCPU and memory"
+        } else {
+            return false;
+        };
+        self.skip(reason);
+        true
+    }
+
+    /// The size of a type that is known from the catalogue or was given.
+    pub(crate) fn known(&self, name: &str) -> Option<Shape> {
+        let m = self.known.get(name)?;
+        let arch = Some(if m.arch == "aarch64" { "aarch64" } else { "x86_64" });
+        let (cpu, rates) = (m.cpu.clone(), m.rates);
+        Some(Shape { name: m.name.clone(), vcpu: m.vcpu, memory_gib: m.memory_gib, arch, cpu, rates })
+    }
+
+    /// All types whose size is known from elsewhere.
+    pub(crate) fn known_types(&self) -> impl Iterator<Item = &Machine> {
+        self.known.values()
+    }
+
+    /// Takes the on-demand price of a machine. Of two prices the lower stands, and the other is kept as disputed.
+    pub(crate) fn instance(&mut self, region: &str, shape: &Shape, price: Exact) {
+        if !self.describes(shape.clone()) {
+            return;
+        }
+        self.rounded += u64::from(price.listed.is_some());
+        let row = self.row(region, &shape.name);
+        match &row.usd {
+            Some(before) if before.usd == price.usd => {}
+            Some(before) if before.usd < price.usd => row.other = Some(price.usd),
+            before => {
+                row.other = before.as_ref().map(|b| b.usd).or(row.other);
+                row.usd = Some(price);
+            }
+        }
+    }
+
+    /// Takes a spot price; of several zones the lowest stands.
+    pub(crate) fn spot(&mut self, region: &str, name: &str, price: &Exact) {
+        if price.usd <= MicroUsd(0) {
+            return;
+        }
+        self.rounded += u64::from(price.listed.is_some());
+        let row = self.row(region, name);
+        row.spot = Some(row.spot.map_or(price.usd, |before| before.min(price.usd)));
+    }
+
+    /// Takes a price with a commitment; its parts may come one after the other, the larger of two equal parts stands.
+    pub(crate) fn commitment(&mut self, region: &str, name: &str, new: Commitment) {
+        let row = self.row(region, name);
+        match row.commitments.iter_mut().find(|c| c.name == new.name) {
+            Some(before) => {
+                before.upfront = before.upfront.max(new.upfront);
+                before.usd_per_hour = before.usd_per_hour.max(new.usd_per_hour);
+            }
+            None => row.commitments.push(new),
+        }
+    }
+
+    /// Takes a kind of volume.
+    pub(crate) fn volume(&mut self, region: &str, volume: VolumePrice) {
+        self.regions.entry(region.to_owned()).or_default().volumes.insert(volume.kind.clone(), volume);
+    }
+
+    /// Takes the price of a GB of snapshots.
+    pub(crate) fn snapshot(&mut self, region: &str, usd: MicroUsd) {
+        self.regions.entry(region.to_owned()).or_default().snapshot = Some(usd);
+    }
+
+    /// Takes a fee.
+    pub(crate) fn listed(&mut self, listed: Listed) {
+        if !self.listed.iter().any(|l| l.region == listed.region && l.item == listed.item) {
+            self.listed.push(listed);
+        }
+    }
+
+    fn row(&mut self, region: &str, name: &str) -> &mut Row {
+        self.regions.entry(region.to_owned()).or_default().instances.entry(name.to_owned()).or_default()
+    }
+
+    /// Keeps what a machine is; one file must not describe a type in two ways.
+    fn describes(&mut self, shape: Shape) -> bool {
+        if shape.arch.is_none() && self.provider.as_ref().and_then(|p| p.arch(&shape.name)).is_none() {
+            self.skip("architecture not known; a column `arch` gives it");
+            return false;
+        }
+        let Some(before) = self.shapes.get(&shape.name) else {
+            self.shapes.insert(shape.name.clone(), shape);
+            return true;
+        };
+        if before.vcpu == shape.vcpu && before.memory_gib == shape.memory_gib {
+            return true;
+        }
+        self.skip("the list gives this type another size elsewhere");
+        false
+    }
+
+    /// The snapshot, what to tell, and what was left out.
+    #[allow(clippy::type_complexity, reason = "taken apart where it is called, and only there")]
+    pub(crate) fn finish(mut self, options: &Options) -> Result<(Snapshot, Vec<String>, BTreeMap<String, u64>), ImportError> {
+        let origin = Origin { date: options.date.clone(), source: String::new(), doubt: None };
+        let provider = self.provider.take();
+        let machines = self.machines(provider.as_ref());
+        let mut regions = Vec::new();
+        let mut notes = std::mem::take(&mut self.notes);
+        for (name, rows) in std::mem::take(&mut self.regions) {
+            let region = self.region(name, rows, &machines, &origin, &mut notes);
+            if !region.instances.is_empty() || !region.volumes.is_empty() || region.volume_snapshot.is_some() {
+                regions.push(region);
+            }
+        }
+        let missing: Vec<&str> =
+            self.regions_wanted.iter().map(String::as_str).filter(|want| !regions.iter().any(|r| r.name == **want)).collect();
+        let (Some(provider), false) = (provider, regions.is_empty()) else {
+            return Err(self.nothing());
+        };
+        if !missing.is_empty() {
+            notes.push(format!("the list has nothing to take in {}", missing.join(", ")));
+        }
+        if self.rounded > 0 {
+            notes.push(format!("{} prices have more than six decimals and are rounded, half up; `listed_usd` keeps the digits of those on demand", self.rounded));
+        }
+        let snapshot = Snapshot {
+            name: options.name.clone(),
+            provider: provider.name().to_owned(),
+            as_of: options.date.clone(),
+            capacity_unit: provider.capacity_unit().to_owned(),
+            regions,
+            listed: self.listed,
+        };
+        Ok((snapshot, notes, self.skipped))
+    }
+
+    fn nothing(&self) -> ImportError {
+        let reasons: Vec<String> = self.skipped.iter().map(|(reason, count)| format!("{count} × {reason}")).collect();
+        let found = if reasons.is_empty() { "it has no rows".to_owned() } else { format!("left out: {}", reasons.join("; ")) };
+        ImportError::new(
+            0,
+            format!("nothing of this list can be imported; {found}"),
+            "check the format, `--region` and `--family`",
+        )
+    }
+
+    fn region(
+        &mut self,
+        name: String,
+        rows: Rows,
+        machines: &BTreeMap<String, Machine>,
+        origin: &Origin,
+        notes: &mut Vec<String>,
+    ) -> Region {
+        let mut instances = Vec::new();
+        for (machine, row) in rows.instances {
+            let (Some(machine), Some(price)) = (machines.get(&machine), row.usd) else {
+                self.skip("spot or commitment without an on-demand price");
+                continue;
+            };
+            let doubt = row.other.map(Doubt::Disputed);
+            if let Some(other) = row.other {
+                let (low, high) = (unit_price_text(price.usd), unit_price_text(other));
+                notes.push(format!(
+                    "{name} `{}` has two prices, {low} and {high}: the lower stands, marked as disputed",
+                    machine.name
+                ));
+            }
+            let origin = Origin { doubt, ..origin.clone() };
+            let (spot, listed) = (row.spot, price.listed);
+            let mut commitments = row.commitments;
+            commitments.retain(|c| c.upfront > MicroUsd(0) || c.usd_per_hour > MicroUsd(0));
+            commitments.sort_by(|a, b| (a.months, &a.name).cmp(&(b.months, &b.name)));
+            let machine = machine.clone();
+            instances.push(Instance {
+                machine,
+                usd_per_hour: price.usd,
+                listed_usd: listed,
+                spot_usd_per_hour: spot,
+                commitments,
+                origin,
+                line: 0,
+            });
+        }
+        instances
+            .sort_by(|a, b| size_order(&a.machine).partial_cmp(&size_order(&b.machine)).unwrap_or(std::cmp::Ordering::Equal));
+        let mut volumes: Vec<VolumePrice> = rows.volumes.into_values().collect();
+        for volume in &mut volumes {
+            volume.capacity.origin = origin.clone();
+        }
+        let volume_snapshot = rows.snapshot.map(|usd| CapacityPrice { usd_per_gb_month: usd, origin: origin.clone() });
+        Region { name, instances, volumes, volume_snapshot }
+    }
+
+    /// The machines with what is the same for a family made so: a file says it once.
+    fn machines(&self, provider: Option<&Provider>) -> BTreeMap<String, Machine> {
+        let Some(provider) = provider else { return BTreeMap::new() };
+        let mut cpus: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        let arch = |s: &Shape| s.arch.or(provider.arch(&s.name)).unwrap_or("x86_64");
+        let family = |s: &Shape| match provider.arch(&s.name) {
+            // A list that contradicts the rule of naming splits the family rather than mixing two architectures.
+            Some(by_name) if by_name != arch(s) => format!("{} ({})", provider.family(&s.name), arch(s)),
+            _ => provider.family(&s.name),
+        };
+        for shape in self.shapes.values().filter(|s| !s.cpu.is_empty()) {
+            cpus.entry(family(shape)).or_default().insert(&shape.cpu);
+        }
+        let machine = |s: &Shape| {
+            let family = family(s);
+            let all: Vec<&str> = cpus.get(&family).into_iter().flatten().copied().collect();
+            let cpu = if all.is_empty() { "not stated in the list".to_owned() } else { all.join(" or ") };
+            let vcpu_per_core = provider.vcpu_per_core(&s.name);
+            let (name, arch) = (s.name.clone(), arch(s).to_owned());
+            Machine { name, family, arch, cpu, vcpu: s.vcpu, memory_gib: s.memory_gib, vcpu_per_core, rates: s.rates }
+        };
+        self.shapes.values().map(|s| (s.name.clone(), machine(s))).collect()
+    }
+}
+
+/// Families by name, sizes within by what they have.
+fn size_order(m: &Machine) -> (&str, u32, f64, &str) {
+    (&m.family, m.vcpu, m.memory_gib, &m.name)
+}

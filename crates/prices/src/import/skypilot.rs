@@ -1,0 +1,70 @@
+//! `vms.csv` of the SkyPilot catalogue: one row per zone, prices on demand with Linux, spot beside them. The order of columns
+//! differs by cloud, and numbers are written as `8.0`.
+
+use std::io::BufRead;
+
+use super::ImportError;
+use super::collect::{Collector, Shape};
+use super::number::{Decimal, shown};
+use super::table::{Table, gib, whole};
+use crate::snapshot::Rates;
+
+/// Reads the table.
+pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
+    let mut table = Table::open(list, 0)?;
+    let name = table.required(&["InstanceType"])?;
+    let (vcpus, memory) = (table.required(&["vCPUs"])?, table.required(&["MemoryGiB"])?);
+    let (price, region) = (table.required(&["Price"])?, table.required(&["Region"])?);
+    let (accelerators, spot, arch) = (table.column(&["AcceleratorName"]), table.column(&["SpotPrice"]), table.column(&["Arch"]));
+    while table.next()? {
+        let line = table.line();
+        let [name, vcpus, memory, price, region] = [name, vcpus, memory, price, region].map(|c| table.get(Some(c)).to_owned());
+        if name.is_empty() {
+            into.skip("row of an accelerator without a machine");
+            continue;
+        }
+        let provider = into.provider_of(&name, line)?;
+        if into.unwanted(&provider, &region, &name) {
+            continue;
+        }
+        if !table.get(accelerators).is_empty() {
+            into.skip("built around accelerators, whose price does not follow vCPU and memory");
+            continue;
+        }
+        if price.is_empty() {
+            into.skip("no on-demand price");
+            continue;
+        }
+        let (Some(vcpu), Some(memory_gib)) = (whole(&vcpus), gib(&memory)) else {
+            let message = format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(&vcpus), shown(&memory));
+            return Err(ImportError::new(line, message, "both must be numbers above zero"));
+        };
+        let wrong =
+            |what: &str, why: String| ImportError::new(line, format!("{what} of `{name}`: {why}"), "prices are dollars an hour");
+        let price = Decimal::parse(&price).map_err(|why| wrong("Price", why))?;
+        if price.is_zero() {
+            into.skip("price is zero");
+            continue;
+        }
+        let price = price.exact().map_err(|why| wrong("Price", why))?;
+        let arch = match table.get(arch) {
+            "arm64" | "aarch64" => Some("aarch64"),
+            // The first of several architectures is named; those that start in 32-bit mode run 64-bit programs.
+            "x86_64" | "amd64" | "i386" => Some("x86_64"),
+            _ => None,
+        };
+        into.instance(
+            &region,
+            &Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() },
+            price,
+        );
+        let spot = table.get(spot);
+        if into.spot && !spot.is_empty() {
+            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("SpotPrice", why))?;
+            if spot.usd.0 > 0 {
+                into.spot(&region, &name, &spot);
+            }
+        }
+    }
+    Ok(String::new())
+}

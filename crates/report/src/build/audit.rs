@@ -1,0 +1,139 @@
+//! What an audit found, as tables.
+
+use perbuck_core::audit::{Audit, Check, Class, Finding, Holds};
+
+use super::paragraph;
+use crate::document::{Block, Cell, RowKind, Table, Tone};
+use crate::escape::{clean, clean_to};
+use crate::number::counted;
+
+/// Characters of a formula that a table shows.
+const FORMULA: usize = 400;
+
+/// Everything that an audit says: counts, what is not right, every figure, claims, checks.
+pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
+    let mut out = Vec::new();
+    if !audit.figures.is_empty() {
+        out.push(paragraph(counts(audit)));
+        let wrong: Vec<&Finding> =
+            audit.figures.iter().filter(|f| !f.class.is_right() && f.class != Class::NotDerivable).collect();
+        if wrong.is_empty() {
+            out.push(paragraph("Every printed figure that can be derived is the exact value or its rounding."));
+        } else {
+            out.push(Block::Table(figures("Figures that are not the rounding of their exact value", &wrong)));
+        }
+    }
+    for figure in audit.figures.iter().filter(|f| !f.readings.is_empty()) {
+        out.push(Block::Table(readings(figure)));
+    }
+    if !audit.claims.is_empty() {
+        out.push(Block::Table(checks("Claims of the text", "Claim", &audit.claims)));
+    }
+    out.extend(consistency(&audit.checks));
+    if !audit.figures.is_empty() {
+        let all: Vec<&Finding> = audit.figures.iter().collect();
+        out.push(Block::Table(figures("Every printed figure", &all)));
+        out.push(Block::Folded("Formulas".to_owned(), vec![Block::Table(formulas(&all))]));
+    }
+    if out.is_empty() {
+        out.push(paragraph("The study has no printed figures, no claims and no results to check."));
+    }
+    out
+}
+
+/// How many figures are of each class.
+fn counts(audit: &Audit) -> String {
+    let one = |class: &Class| {
+        let n = audit.count(*class);
+        (n > 0).then(|| format!("{n} {}", class.label()))
+    };
+    let classes: Vec<String> = Class::ALL.iter().filter_map(one).collect();
+    format!("{}: {}.", counted(audit.figures.len(), "printed figure"), classes.join(", "))
+}
+
+fn tone(class: Class) -> Tone {
+    match class {
+        Class::Exact | Class::Rounded => Tone::Better,
+        Class::Inconsistent => Tone::Worse,
+        Class::Truncated | Class::FromRounded => Tone::Undecided,
+        Class::NotDerivable => Tone::Plain,
+    }
+}
+
+fn figures(caption: &str, list: &[&Finding]) -> Table {
+    let mut table =
+        Table::new(caption, &["Figure", "#Printed", "#Right", "Class", "#Exact", "Rule that gives the printed digits"]);
+    for f in list {
+        let cells = vec![
+            Cell::new(clean(&f.name)),
+            Cell::new(clean(&f.printed)),
+            Cell::new(clean(&f.right)),
+            Cell::new(f.class.label()).toned(tone(f.class)),
+            Cell::new(clean(&f.exact)),
+            Cell::new(clean(&f.rule)),
+        ];
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+fn readings(figure: &Finding) -> Table {
+    let caption = format!("{}, printed as {}: what each reading gives", clean(&figure.name), clean(&figure.printed));
+    let mut table = Table::new(caption, &["Reading", "#Value", "#Exact", "Printed digits"]);
+    for r in &figure.readings {
+        let cells = [clean(&r.name), clean(&r.right), clean(&r.exact)].map(Cell::new);
+        let verdict = match r.class {
+            Class::Inconsistent => Cell::new("not these").toned(Tone::Worse),
+            class => Cell::new(class.label()).toned(tone(class)),
+        };
+        table.row(RowKind::Plain, cells.into_iter().chain([verdict]).collect());
+    }
+    table
+}
+
+fn formulas(list: &[&Finding]) -> Table {
+    let mut table = Table::new("The formula of each figure", &["Figure", "What it is", "Formula"]);
+    for f in list {
+        table.texts([clean(&f.name), clean(&f.about), clean_to(&f.formula, FORMULA)]);
+    }
+    table
+}
+
+fn holds(check: &Check) -> Cell {
+    let tone = match check.holds {
+        Holds::Yes => Tone::Better,
+        Holds::No => Tone::Worse,
+        Holds::Unknown => Tone::Undecided,
+    };
+    Cell::new(check.holds.label()).toned(tone)
+}
+
+fn checks(caption: &str, what: &str, list: &[Check]) -> Table {
+    let mut table = Table::new(caption, &[what, "Found", "Verdict", "How it was told"]);
+    for check in list {
+        let cells = vec![
+            Cell::new(clean(&check.text)),
+            Cell::new(clean(&check.found)),
+            holds(check),
+            Cell::new(clean_to(&check.how, FORMULA)),
+        ];
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+/// Checks of the results against themselves: those that fail first.
+fn consistency(list: &[Check]) -> Vec<Block> {
+    if list.is_empty() {
+        return Vec::new();
+    }
+    let failed: Vec<Check> = list.iter().filter(|c| c.holds != Holds::Yes).cloned().collect();
+    let passed = list.len() - failed.len();
+    let text = format!("The results against themselves: {} of {} hold.", passed, counted(list.len(), "check"));
+    let mut out = vec![paragraph(text)];
+    if !failed.is_empty() {
+        out.push(Block::Table(checks("Checks that do not hold", "Check", &failed)));
+    }
+    out.push(Block::Folded("All checks".to_owned(), vec![Block::Table(checks("All checks of the results", "Check", list))]));
+    out
+}

@@ -1,0 +1,221 @@
+//! Latency against throughput, and the whole distribution of latencies.
+
+use perbuck_core::compare::{Cell as Measured, WorkloadResult};
+use perbuck_core::histogram::Histogram;
+use perbuck_core::study::Slo;
+use perbuck_core::units::{duration_text, thousands};
+
+use super::figures::{LARGE_PANELS, cut_note, points};
+use super::levels::levels_of;
+use super::{Context, open_loop, ordinal};
+use crate::document::{Axis, AxisScale, Figure, Guide, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
+use crate::escape::clean;
+use crate::number::{ABSENT, column_decimals, fixed};
+
+/// The percentiles of the table of a distribution.
+const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+/// What latency is called under this load.
+fn time_text(all: &Context<'_>) -> &'static str {
+    if all.study.sweep.is_open() { "response time" } else { "service time" }
+}
+
+/// What latency is drawn by.
+struct Drawn {
+    /// The objective's percentile where points keep it, else the 99th.
+    percentile: f64,
+    /// It of a point, in nanoseconds.
+    of: fn(&Measured) -> u64,
+    /// The objective, in nanoseconds; `None` where it is about another percentile.
+    limit_ns: Option<u64>,
+}
+
+impl Drawn {
+    fn new(slo: Option<&Slo>) -> Self {
+        let (percentile, of): (f64, fn(&Measured) -> u64) = match slo.map(|s| s.percentile) {
+            Some(50.0) => (50.0, |c| c.latency.p50_ns),
+            Some(95.0) => (95.0, |c| c.latency.p95_ns),
+            _ => (99.0, |c| c.latency.p99_ns),
+        };
+        Self { percentile, of, limit_ns: slo.filter(|s| s.percentile == percentile).map(|s| s.at_most_ns) }
+    }
+}
+
+/// Latency over throughput, a point for each level; `None` where no latency was measured.
+pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
+    // One window with several loads has no one place in the plane.
+    if !all.study.sweep.phases.is_empty() {
+        return None;
+    }
+    let drawn = Drawn::new(all.comparison.decision.slo.as_ref());
+    let time = time_text(all);
+    let head = format!("#{time}, {} percentile", ordinal(drawn.percentile));
+    let heads = ["Workload", "Contender", all.words().head, "#Throughput", &head, "Within the objective"];
+    let mut table = Table::new("Data of the figure", &heads);
+    let mut panels = Vec::new();
+    for w in all.measured() {
+        let mut series: Vec<XySeries> =
+            all.contenders_of(w).into_iter().map(|name| stick(all, w, name, &drawn, &mut table)).collect();
+        series.retain(|s| !s.points.is_empty());
+        let guide = |ns: u64| Guide {
+            from: (f64::NEG_INFINITY, ns as f64),
+            to: (f64::INFINITY, ns as f64),
+            label: format!("objective {}", duration_text(ns)),
+        };
+        if !series.is_empty() {
+            let up = format!("{time}, {} percentile (logarithmic)", ordinal(drawn.percentile));
+            panels.push(XyPanel {
+                title: clean(&w.workload),
+                x: Axis { title: w.metric.label().to_owned(), scale: AxisScale::FromZero },
+                y: Axis { title: up, scale: AxisScale::LogTime },
+                same_axes: false,
+                series,
+                guides: drawn.limit_ns.map(guide).into_iter().collect(),
+            });
+        }
+    }
+    let note = cut_note(panels.len(), "workloads");
+    panels.truncate(LARGE_PANELS);
+    let bounds = if all.records.iter().any(open_loop::overloaded) {
+        " A point with ≥ is a lower bound: the rate was not kept."
+    } else {
+        ""
+    };
+    let most =
+        if drawn.limit_ns.is_some() { " The number beside a mark is the most throughput within the objective." } else { "" };
+    (!panels.is_empty()).then(|| Figure {
+        number: 0,
+        id: "latency-throughput",
+        title: format!("{} over throughput; down and to the right is better", capital(time)),
+        caption: format!(
+            "Marks are the measured points in the order of their {}, joined by a line.{most}{bounds}{note}",
+            all.words().unit
+        ),
+        legend: Vec::new(),
+        panels: Panels::Xy(panels),
+        table,
+    })
+}
+
+/// The points of one contender, also as rows of the table.
+fn stick(all: &Context<'_>, w: &WorkloadResult, name: &str, drawn: &Drawn, table: &mut Table) -> XySeries {
+    let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+    let of = drawn.of;
+    let bound = |c: &Measured| open_loop::bound(&all.trials_of(&w.workload, name, c.level));
+    let kept = |c: &Measured| drawn.limit_ns.is_some_and(|l| of(c) <= l) && bound(c).is_empty();
+    let cells: Vec<(&Measured, f64)> = points(w, name).filter(|c| of(c) > 0).filter_map(|c| Some((c, c.mean?))).collect();
+    let most = cells.iter().filter(|(c, _)| kept(c)).map(|d| d.1).fold(f64::NEG_INFINITY, f64::max);
+    for (c, mean) in &cells {
+        let within = match drawn.limit_ns {
+            None => ABSENT,
+            Some(_) if kept(c) => "yes",
+            Some(_) => "no",
+        };
+        let texts = [clean(&w.workload), all.label(name), thousands(u64::from(c.level)), fixed(*mean, decimals)];
+        table.texts(texts.into_iter().chain([format!("{}{}", bound(c), duration_text(of(c))), within.to_owned()]));
+    }
+    let point = |(c, mean): &(&Measured, f64)| XyPoint {
+        x: *mean,
+        y: of(c) as f64,
+        interval: None,
+        label: match bound(c).trim() {
+            "" if *mean == most => format!("{} within", fixed(*mean, decimals)),
+            bound => bound.to_owned(),
+        },
+    };
+    let points = cells.iter().map(point).collect();
+    XySeries { slot: all.slot(name).unwrap_or(0), name: all.label(name), points, mark: MarkShape::Mark, joined: true }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|c| c.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// The distribution of latencies at the highest level of each workload, on scales that show the tail; `None` without one.
+pub(super) fn distribution(all: &Context<'_>) -> Option<Figure> {
+    let time = time_text(all);
+    let mut table = Table::new("Data of the figure", &["Workload", all.words().head, "Contender", "#Count"]);
+    SHOWN.iter().for_each(|p| table.column(&format!("p{p}"), true));
+    table.column("Maximum", true);
+    let mut panels = Vec::new();
+    let measured = all.measured();
+    for w in &measured {
+        panels.extend(distribution_panel(all, w, &mut table));
+    }
+    let mut note = cut_note(panels.len(), "workloads");
+    if all.records.iter().any(open_loop::overloaded) {
+        note += " Where a rate was not kept, times are lower bounds.";
+    }
+    panels.truncate(LARGE_PANELS);
+    (!panels.is_empty()).then(|| Figure {
+        number: 0,
+        id: "distribution",
+        title: format!("The whole distribution of the {time}; lower is better"),
+        caption: format!(
+            "All trials of the highest level of each workload that has any, merged. Each step to the right is a tenth of the transactions that \
+             the step before had: half of them are below the line at p50, one in a thousand above it at p99.9.{note}"
+        ),
+        legend: Vec::new(),
+        panels: Panels::Xy(panels),
+        table,
+    })
+}
+
+fn distribution_panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) -> Option<XyPanel> {
+    let merged = |name: &str, level: u32| {
+        let mut sum = Histogram::new();
+        for r in all.trials_of(&w.workload, name, level) {
+            sum.merge(&r.latency().ok()?);
+        }
+        (sum.count() > 0).then_some(sum)
+    };
+    let of_level = |level: &u32| -> Option<(u32, Vec<(&str, Histogram)>)> {
+        let found: Vec<(&str, Histogram)> =
+            all.contenders_of(w).into_iter().filter_map(|name| Some((name, merged(name, *level)?))).collect();
+        (!found.is_empty()).then_some((*level, found))
+    };
+    let (level, found) = levels_of(w).iter().rev().find_map(of_level)?;
+    let mut series = Vec::new();
+    for (name, h) in found {
+        let at = |p: f64| h.percentile_ns(p).map_or_else(|| ABSENT.to_owned(), duration_text);
+        let mut texts = vec![clean(&w.workload), thousands(u64::from(level)), all.label(name), thousands(h.count())];
+        texts.extend(SHOWN.map(at));
+        texts.push(duration_text(h.max_ns()));
+        table.texts(texts);
+        let points: Vec<XyPoint> = percentiles(h.count())
+            .into_iter()
+            .filter_map(|p| h.percentile_ns(p).map(|ns| (p, ns)))
+            .map(|(p, ns)| XyPoint { x: p, y: ns as f64, interval: None, label: String::new() })
+            .collect();
+        let slot = all.slot(name).unwrap_or(0);
+        series.push(XySeries { slot, name: all.label(name), points, mark: MarkShape::None, joined: true });
+    }
+    Some(XyPanel {
+        title: format!("{}, {} {}", clean(&w.workload), thousands(u64::from(level)), all.words().unit),
+        x: Axis { title: "percentile".to_owned(), scale: AxisScale::Nines },
+        y: Axis { title: format!("{} (logarithmic)", time_text(all)), scale: AxisScale::LogTime },
+        same_axes: false,
+        series,
+        guides: Vec::new(),
+    })
+}
+
+/// Percentiles that so many values can tell apart, eight between a nine and the next.
+fn percentiles(count: u64) -> Vec<f64> {
+    let nines = (count as f64).log10().clamp(0.5, 6.0);
+    (0..=(nines * 8.0) as u32).map(|i| 100.0 * (1.0 - 10f64.powf(-f64::from(i) / 8.0))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_drawn_as_far_as_values_reach() {
+        let near = |p: Option<&f64>, wanted: f64| (p.unwrap() - wanted).abs() < 1e-9;
+        assert!(near(percentiles(1_000).last(), 99.9) && near(percentiles(1_000).first(), 0.0));
+        assert!(near(percentiles(100_000_000_000).last(), 99.9999));
+        assert_eq!(percentiles(1).len(), 5);
+    }
+}

@@ -1,0 +1,275 @@
+//! What stands behind the verdicts: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
+//! family, ranks, outliers and the curve of scalability.
+
+use perbuck_core::compare::{Cell as Point, ContenderResult, Kept, Noise, Outlier, Verdict, WorkloadResult};
+use perbuck_core::stats::Interval;
+use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::usl::Fit;
+
+use super::verdicts::{ratio_cell, verdict_cell};
+use super::{Context, ordinal, paragraph};
+use crate::document::{Block, Cell, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{
+    ABSENT, column_decimals, counted, fixed, list, percent, range, ratio, ratio_interval, short_percent, significant_decimals,
+};
+
+/// What also the terminal shows.
+pub(super) fn shown(all: &Context<'_>) -> Vec<Block> {
+    let tables = [overall(all), objective(all)];
+    tables.into_iter().flatten().map(Block::Table).chain(noise_note(all)).collect()
+}
+
+/// What only the report has.
+pub(super) fn folded(all: &Context<'_>) -> Vec<Block> {
+    let fold = |(title, text, table): (&str, String, Table)| {
+        (!table.rows.is_empty()).then(|| Block::Folded(title.to_owned(), vec![paragraph(text), Block::Table(table)]))
+    };
+    let parts = [
+        ("Verdicts of single points", cells_text(all), cells(all)),
+        ("Ranks beside the intervals", RANKS.to_owned(), ranks(all)),
+        ("Outliers", OUTLIERS.to_owned(), outliers(all)),
+        ("Scalability", SCALABILITY.to_owned(), scalability(all)),
+    ];
+    parts.into_iter().filter_map(fold).collect()
+}
+
+/// What the A/A control says of each workload.
+fn noise_note(all: &Context<'_>) -> Option<Block> {
+    let control = all.comparison.layout.control.as_ref()?;
+    let one = |w: &WorkloadResult| Some(format!("{} {}", clean(&w.workload), noise_words(w.noise.as_ref()?)));
+    let floors: Vec<String> = all.comparison.workloads.iter().filter_map(one).collect();
+    let broken = |w: &&WorkloadResult| w.noise.as_ref().is_some_and(|n| matches!(n.verdict, Verdict::Better | Verdict::Worse));
+    let warning = if all.comparison.workloads.iter().any(|w| broken(&w)) {
+        " One system cannot differ from itself: something else than the contenders made a difference, and the verdicts cannot be trusted."
+    } else {
+        ""
+    };
+    let floors = if floors.is_empty() { "not measured yet".to_owned() } else { floors.join("; ") };
+    let text = format!("Noise floor ({} measured twice): {floors}.{warning}", all.label(&control.of));
+    Some(Block::Note(text))
+}
+
+/// The noise floor of a workload: `1.01× (0.98–1.03), equivalent`.
+pub(super) fn noise_words(noise: &Noise) -> String {
+    let between = ratio_interval(&noise.ratio);
+    let between = if between.is_empty() { "no interval".to_owned() } else { between };
+    format!("{} ({between}), {}", ratio(&noise.ratio), noise.verdict.word())
+}
+
+fn overall(all: &Context<'_>) -> Option<Table> {
+    let overall = &all.comparison.overall;
+    let first = overall.first()?;
+    let even = first.weights.iter().all(|(_, w)| (w - first.weights[0].1).abs() < 1e-9);
+    let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), percent((w * 1e3).round() / 1e3));
+    let weights = if even { "equal weights".to_owned() } else { list(&first.weights.iter().map(weight).collect::<Vec<_>>()) };
+    let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
+    let mut table = Table::new(caption, &["Contender", "What", "#Ratio to baseline", "Verdict"]);
+    for o in overall {
+        let mut row = |what: String, j| {
+            table.row(
+                RowKind::Plain,
+                vec![Cell::new(all.label(&o.contender)), Cell::new(what), ratio_cell(j), verdict_cell(j, true)],
+            );
+        };
+        row("throughput".to_owned(), &o.throughput);
+        o.price.iter().for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
+    }
+    Some(table)
+}
+
+fn objective(all: &Context<'_>) -> Option<Table> {
+    let slo = all.comparison.decision.slo.as_ref()?;
+    let caption = format!(
+        "Most throughput with a {} percentile of at most {}, and what it costs",
+        ordinal(slo.percentile),
+        duration_text(slo.at_most_ns)
+    );
+    let (level, percentile) = (format!("#{}", all.words().head), format!("#{} percentile", ordinal(slo.percentile)));
+    let mut table = Table::new(caption, &["Workload", "Contender", &level, "#Throughput", &percentile]);
+    let regions = all.regions();
+    regions.iter().for_each(|r| table.column(&format!("USD per unit, {}", clean(r)), true));
+    for w in &all.comparison.workloads {
+        let Some(objective) = &w.objective else { continue };
+        for k in &objective.kept {
+            let mut row =
+                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(&k.contender)), Cell::new(thousands(k.level.into()))];
+            row.extend(kept_cells(w, k));
+            row.extend(regions.iter().map(|region| {
+                kept_price(objective.cheapest.iter().any(|c| c.region == *region && c.per_unit == k.contender), k, region)
+            }));
+            table.row(RowKind::Plain, row);
+        }
+        for name in &objective.broken {
+            let mut row =
+                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(name)), Cell::noted(ABSENT, "kept at no point")];
+            row.resize(table.columns.len(), Cell::new(ABSENT));
+            table.row(RowKind::Muted, row);
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+fn kept_cells(w: &WorkloadResult, k: &Kept) -> [Cell; 2] {
+    let decimals = significant_decimals(k.throughput, 4);
+    let between = |i: Interval| format!("{}–{}", duration_text(i.low as u64), duration_text(i.high as u64));
+    let sure = if k.surely { "" } else { "; its interval does not wholly keep it" };
+    let note = k.interval.map_or_else(|| "single trial".to_owned(), |i| between(i) + sure);
+    [Cell::new(format!("{} {}", fixed(k.throughput, decimals), w.metric.label())), Cell::noted(duration_text(k.latency_ns), note)]
+}
+
+fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
+    let Some(p) = k.price.iter().find(|p| p.region == region) else { return Cell::new(ABSENT) };
+    let decimals = crate::number::dollar_decimals([p.usd_per_unit]);
+    Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
+}
+
+/// How the verdicts of single points are corrected.
+fn cells_text(all: &Context<'_>) -> String {
+    let judged = |c: &&Point| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
+    let family = all.comparison.workloads.iter().flat_map(|w| &w.cells).filter(judged).count();
+    format!(
+        "Many points make it likely that one of them differs by chance. A verdict stands here only if it holds for the whole family of {} \
+         by Holm's rule: the smallest error level at which an interval decides must be at most {} divided by the number of points, the \
+         next by one less, and so on until one fails. Intervals are those of each point by itself.",
+        counted(family, "point"),
+        percent(1.0 - all.comparison.decision.confidence)
+    )
+}
+
+fn cells(all: &Context<'_>) -> Table {
+    let level = format!("#{}", all.words().head);
+    let mut table = Table::new(
+        "Ratio to the baseline at each point",
+        &["Workload", &level, "Contender", "#Ratio", "#Error level", "Verdict"],
+    );
+    for (w, cell) in points(all) {
+        let Some(j) = cell.judgement.as_ref().filter(|j| j.level.is_some()) else { continue };
+        let level = j.level.map_or_else(|| ABSENT.to_owned(), |p| fixed(p, 4));
+        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)];
+        let row = names.into_iter().map(Cell::new).chain([ratio_cell(j), Cell::new(level), verdict_cell(j, true)]);
+        table.row(RowKind::Plain, row.collect());
+    }
+    table
+}
+
+fn points<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a Point)> {
+    all.comparison.workloads.iter().flat_map(|w| w.cells.iter().map(move |c| (w, c)))
+}
+
+fn results<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
+    all.comparison.workloads.iter().flat_map(|w| w.contenders.iter().map(move |c| (w, c)))
+}
+
+const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Lehmann's ratio is the median of all quotients of a figure of the \
+                     contender and one of the baseline; its interval is exact and left out where so few trials cannot carry one. A is how \
+                     often a figure of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
+
+fn ranks(all: &Context<'_>) -> Table {
+    let heads = ["Workload", "Contender", "#Ratio", "#Hodges and Lehmann's ratio", "#Vargha and Delaney's A"];
+    let mut table = Table::new("Ranks, against the baseline", &heads);
+    for (w, c) in results(all) {
+        let Some((j, rank)) = c.throughput.as_ref().and_then(|j| Some((j, j.rank?))) else { continue };
+        if j.ratio.interval.is_none() {
+            continue;
+        }
+        let note = rank.interval.map_or_else(|| "too few trials for an interval".to_owned(), |i| range(i, 3));
+        let row = [Cell::new(clean(&w.workload)), Cell::new(all.label(&c.contender)), ratio_cell(j)];
+        let beside = [Cell::noted(format!("{}×", fixed(rank.hodges_lehmann, 3)), note), Cell::new(fixed(rank.superiority, 2))];
+        table.row(RowKind::Plain, row.into_iter().chain(beside).collect());
+    }
+    table
+}
+
+const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) whose modified z is above 3.5. They are in every figure and verdict of \
+                        this report; the last two columns say what their point would be without them.";
+
+fn outliers(all: &Context<'_>) -> Table {
+    let heads = [
+        "Workload",
+        "Contender",
+        "Trial",
+        "#Figure",
+        "#Modified z",
+        "Cause on record",
+        "#Mean with and without",
+        "#Ratio with and without",
+    ];
+    let mut table = Table::new("Trials that lie apart", &heads);
+    for (w, cell) in points(all) {
+        for o in &cell.outliers {
+            table.texts(outlier(all, w, cell, o));
+        }
+    }
+    table
+}
+
+fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> [String; 8] {
+    let decimals = column_decimals(cell.values.iter().copied());
+    let causes: Vec<String> = o.causes.iter().map(|c| clean(c)).collect();
+    let deployment = if o.place.deployment > 1 { format!("deployment {}, ", o.place.deployment) } else { String::new() };
+    let both = |with: Option<f64>, without: Option<f64>, decimals| {
+        let text = |v: Option<f64>| v.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, decimals));
+        format!("{} → {}", text(with), text(without))
+    };
+    [
+        clean(&w.workload),
+        all.label(&cell.contender),
+        format!("{} {}, {deployment}trial {}", thousands(cell.level.into()), all.words().unit, o.place.trial),
+        fixed(o.value, decimals),
+        fixed(o.modified_z, 1),
+        if causes.is_empty() { "none".to_owned() } else { causes.join("; ") },
+        both(cell.mean, cell.without.map(|x| x.mean), decimals),
+        both(cell.ratio.map(|r| r.value), cell.without.and_then(|x| x.ratio).map(|r| r.value), 3),
+    ]
+}
+
+const SCALABILITY: &str = "The knee is the measured point with the most throughput² / connections: beyond it latency grows faster than throughput. The \
+                           plateau is where throughput is within the margin of the peak. The Universal Scalability Law, λN / (1 + σ(N−1) + \
+                           κN(N−1)), is fitted to relative errors with σ and κ not below 0; its intervals need seven points, and nothing is \
+                           read off it beyond 1.5 times the last point.";
+
+fn scalability(all: &Context<'_>) -> Table {
+    let heads = [
+        "Workload",
+        "Contender",
+        "#Knee",
+        "#Peak",
+        "#Plateau",
+        "#λ",
+        "#σ",
+        "#κ",
+        "#Connections at the top",
+        "#Error of the curve",
+    ];
+    let mut table = Table::new("How throughput grows with connections", &heads);
+    for (w, c) in results(all) {
+        let Some(s) = &c.scalability else { continue };
+        let names = [clean(&w.workload), all.label(&c.contender), thousands(s.knee.into()), thousands(s.peak.into())];
+        let plateau = format!("{}–{}", thousands(s.plateau.0.into()), thousands(s.plateau.1.into()));
+        let row = names.into_iter().chain([plateau]).map(Cell::new).chain(fitted(s.fit.as_ref()));
+        table.row(RowKind::Plain, row.collect());
+    }
+    table
+}
+
+fn fitted(fit: Option<&Fit>) -> [Cell; 5] {
+    let Some(f) = fit else { return [ABSENT; 5].map(Cell::new) };
+    let number = |v: f64| fixed(v, significant_decimals(v, 3));
+    let noted = |v: f64, i: Option<Interval>| {
+        let digits = significant_decimals(i.map_or(v, |i| i.high), 3);
+        Cell::noted(number(v), i.map_or_else(String::new, |i| range(i, digits)))
+    };
+    let part = |of: fn(&perbuck_core::usl::FitIntervals) -> Interval| f.intervals.as_ref().map(of);
+    let top = match f.connections_max {
+        Some(n) => noted(n, f.intervals.and_then(|i| i.connections_max)),
+        None => Cell::new(format!("none up to {}", fixed(f.reach, 0))),
+    };
+    let lambda = noted(f.lambda, part(|i| i.lambda));
+    let lambda = if f.from_one {
+        lambda
+    } else {
+        Cell::noted(lambda.text, [lambda.note.as_str(), "no point with 1 connection"].join(" ").trim().to_owned())
+    };
+    [lambda, noted(f.sigma, part(|i| i.sigma)), noted(f.kappa, part(|i| i.kappa)), top, Cell::new(short_percent(f.error))]
+}

@@ -1,0 +1,185 @@
+//! Cost and throughput by the models that people publish with.
+
+use perbuck_core::compare::{Advantage, ContenderResult, Models, PricePerformance, WorkloadResult};
+use perbuck_core::study::Metric;
+
+use super::{Context, money_figures, paragraph, tradeoff};
+use crate::document::{Block, Cell, RowKind, Table};
+use crate::escape::clean;
+use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, significant_decimals};
+
+/// One priced contender of a workload with its models.
+type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
+
+/// The tables of all models; empty without prices or throughput.
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let mut out = Vec::new();
+    for region in all.regions() {
+        let rows = rows(all, region);
+        if rows.is_empty() {
+            continue;
+        }
+        out.push(Block::Table(units(all, region, &rows)));
+        let rivals: Vec<(Row<'_>, &Advantage)> = rows.iter().filter_map(|r| r.3.advantage.as_ref().map(|a| (*r, a))).collect();
+        if !rivals.is_empty() {
+            out.push(Block::Table(sources(all, region, &rivals)));
+            out.push(Block::Table(fixed_cost(all, region, &rivals)));
+        }
+    }
+    if out.is_empty() {
+        return out;
+    }
+    out.extend(sensitivity(all).map(Block::Table));
+    let figures = [
+        money_figures::decomposition(all),
+        tradeoff::break_even(all),
+        tradeoff::pareto(all),
+        money_figures::same_money(all),
+        money_figures::tornado(all),
+    ];
+    out.extend(figures.into_iter().flatten().map(Block::Figure));
+    let head = "The same two numbers, cost and throughput, in the models that people compare by. None of them is another measurement: a \
+                 model that takes more systems of a kind assumes that their throughput adds up, which only a measurement can show. Costs are exact, \
+                 not rounded by the month.";
+    out.insert(0, paragraph(head));
+    out
+}
+
+fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
+    let mut out = Vec::new();
+    for w in &all.comparison.workloads {
+        for c in &w.contenders {
+            let price = c.price.iter().find(|p| p.region == region);
+            out.extend(price.and_then(|p| Some((w, c, p, p.models.as_ref()?))));
+        }
+    }
+    out
+}
+
+fn number(value: Option<f64>, dollars: bool) -> Cell {
+    let Some(value) = value else { return Cell::new(ABSENT) };
+    if dollars {
+        Cell::new(format!("${}", fixed(value, dollar_decimals([value]))))
+    } else {
+        Cell::new(fixed(value, column_decimals([value])))
+    }
+}
+
+pub(super) fn times(ratio: f64) -> String {
+    format!("{}×", fixed(ratio, significant_decimals(ratio, 4).clamp(2, 4)))
+}
+
+/// What a unit costs, however it is counted.
+fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
+    let heads = [
+        "Workload",
+        "Contender",
+        "#Throughput per dollar and hour",
+        "#USD per million transactions",
+        "#USD per vCPU and month",
+        "#USD per core and month",
+        "#Throughput per vCPU",
+        "#Throughput per core",
+    ];
+    let mut table = Table::new(format!("Units of cost in {}", clean(region)), &heads);
+    for (w, c, _, m) in rows {
+        let throughput =
+            format!("{} {}", fixed(m.throughput_per_usd_hour, column_decimals([m.throughput_per_usd_hour])), w.metric.label());
+        let transactions = if w.metric == Metric::Tpmc { "new orders" } else { "" };
+        let mut million = number(m.usd_per_million_transactions, true);
+        transactions.clone_into(&mut million.note);
+        let cells = vec![
+            Cell::new(clean(&w.workload)),
+            Cell::new(all.label(&c.contender)),
+            Cell::new(throughput),
+            million,
+            number(m.usd_per_vcpu_month, true),
+            number(m.usd_per_core_month, true),
+            number(m.throughput_per_vcpu, false),
+            number(m.throughput_per_core, false),
+        ];
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+/// How much of the advantage is price, and how much is speed.
+fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
+    let heads = [
+        "Workload",
+        "Contender",
+        "#Work per dollar",
+        "#By throughput",
+        "#By price",
+        "#Share of price",
+        "#Break-even cost of a month",
+        "#Break-even throughput",
+    ];
+    let caption =
+        format!("Where the advantage over {} comes from, and what would end it, in {}", all.base_label(), clean(region));
+    let mut table = Table::new(caption, &heads);
+    for ((w, c, _, _), a) in rivals {
+        let share = a.price_share.map_or_else(|| ABSENT.to_owned(), |s| percent((s * 1000.0).round() / 1000.0));
+        let cells = vec![
+            Cell::new(clean(&w.workload)),
+            Cell::new(all.label(&c.contender)),
+            Cell::new(times(a.work_per_usd)),
+            Cell::new(times(a.performance)),
+            Cell::new(times(a.price)),
+            Cell::new(share),
+            number(Some(a.break_even_usd_month), true),
+            Cell::new(format!(
+                "{} {}",
+                fixed(a.break_even_throughput, column_decimals([a.break_even_throughput])),
+                w.metric.label()
+            )),
+        ];
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+/// The same money, and the same work.
+fn fixed_cost(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
+    let heads =
+        ["Workload", "Contender", "#Systems for the same money", "#Their throughput", "#USD a month for the same throughput"];
+    let caption = format!("For the money, and for the throughput, of {} in {}", all.base_label(), clean(region));
+    let mut table = Table::new(caption, &heads);
+    for ((w, c, _, _), a) in rivals {
+        let throughput = fixed(a.throughput_for_same_money, column_decimals([a.throughput_for_same_money]));
+        let cells = vec![
+            Cell::new(clean(&w.workload)),
+            Cell::new(all.label(&c.contender)),
+            Cell::new(fixed(a.systems_for_same_money, 3)),
+            Cell::new(format!("{throughput} {}", w.metric.label())),
+            number(Some(a.usd_month_for_same_throughput), true),
+        ];
+        table.row(RowKind::Plain, cells);
+    }
+    table
+}
+
+/// Work per dollar by region and by what counts as cost.
+fn sensitivity(all: &Context<'_>) -> Option<Table> {
+    let regions = all.regions();
+    let mut table = Table::new(
+        format!("How the answer depends on region and scope: work per dollar over {}", all.base_label()),
+        &["Workload", "Contender", "What counts as cost"],
+    );
+    regions.iter().for_each(|r| table.column(&clean(r), true));
+    for w in &all.comparison.workloads {
+        for c in w.contenders.iter().filter(|c| !all.is_base(&c.contender)) {
+            let advantage = |region: &str| c.price.iter().find(|p| p.region == region)?.models.as_ref()?.advantage.as_ref();
+            let Some(first) = regions.iter().find_map(|r| advantage(r)) else { continue };
+            for scope in &first.scopes {
+                let at = |region: &&str| {
+                    let found = advantage(region).and_then(|a| a.scopes.iter().find(|s| s.name == scope.name));
+                    Cell::new(found.map_or_else(|| ABSENT.to_owned(), |s| times(s.work_per_usd)))
+                };
+                let head = [clean(&w.workload), all.label(&c.contender), scope.name.clone()].map(Cell::new);
+                table.row(RowKind::Plain, head.into_iter().chain(regions.iter().map(at)).collect());
+            }
+        }
+    }
+    (!table.rows.is_empty()).then_some(table)
+}

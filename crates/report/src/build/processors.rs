@@ -1,0 +1,139 @@
+//! What the processors of the client's machine did while the best point was measured.
+
+use perbuck_core::compare::WorkloadResult;
+use perbuck_core::run_record::{ProcessorTime, ProcessorTimes, RunRecord};
+
+use super::Context;
+use super::figures::{LARGE_PANELS, cut_note};
+use crate::document::{Figure, HeatGroup, HeatPanel, HeatRow, Panels, Table};
+use crate::escape::clean;
+use crate::number::fixed;
+
+/// A part of a processor's time: its name, and where it stands.
+type Part = (&'static str, fn(&ProcessorTime) -> &[u8]);
+
+const PARTS: [Part; 4] = [
+    ("programs and kernel", |p| &p.work.0),
+    ("softirqs", |p| &p.softirq.0),
+    ("interrupts", |p| &p.irq.0),
+    ("taken by other guests", |p| &p.stolen.0),
+];
+
+/// The trial of each contender, at the point of its highest throughput, in which a single processor was busiest; `None` where no
+/// record says what processors did.
+pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
+    let mut heads = vec!["Workload", "Contender", all.words().head, "#Trial", "#Processors", "#Busiest, mean"];
+    heads.extend(["#All, mean", "#Most softirqs of one, mean", "#Taken by other guests, mean"]);
+    let mut table = Table::new("Data of the figure", &heads);
+    let mut panels = Vec::new();
+    for w in all.measured() {
+        for name in all.contenders_of(w) {
+            let Some((record, times)) = fullest(all, w, name) else { continue };
+            let label = all.label(name);
+            let (level, trial) = (record.key.level().to_string(), record.key.trial.to_string());
+            let texts = [clean(&w.workload), label.clone(), level.clone(), trial.clone(), times.processors.len().to_string()];
+            table.texts(texts.into_iter().chain(means(times)));
+            let title = format!("{} · {label} · {level}, trial {trial}", clean(&w.workload));
+            panels.push(HeatPanel { title, ends_s: ends_s(times), groups: groups(times) });
+        }
+    }
+    let note = cut_note(panels.len(), "trials");
+    panels.truncate(LARGE_PANELS);
+    let beside = if all.records.iter().any(|r| r.host.shared_with_server) { ", the server among them" } else { "" };
+    (!panels.is_empty()).then(|| Figure {
+        number: 0,
+        id: "processors",
+        title: "Was a processor of the client full?".to_owned(),
+        caption: format!(
+            "A row for each processor of the machine that ran perbuck, with all its programs{beside}; time runs to the right, and full \
+             colour is all of a processor. Of each contender the trial at its highest throughput in which one processor was \
+             busiest. One full row beside empty ones is a limit that no mean shows. What nobody had is not drawn.{note}"
+        ),
+        legend: Vec::new(),
+        panels: Panels::Heat(panels),
+        table,
+    })
+}
+
+/// The trial that is drawn of a contender.
+fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a ProcessorTimes)> {
+    let mine = w.cells.iter().filter(|c| c.contender == name);
+    let best = mine.filter_map(|c| Some((c.mean?, c.level))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
+    let known =
+        |r: &&'a RunRecord| r.health.processors.as_ref().is_some_and(|p| !p.processors.is_empty() && !p.steps_ms.is_empty());
+    let trials = all.trials_of(&w.workload, name, best.1).into_iter().filter(known);
+    let busiest =
+        |r: &RunRecord| r.health.processors.as_ref().map_or(0.0, |p| of_processors(p, busy).into_iter().fold(0.0, f64::max));
+    let chosen = trials.max_by(|a, b| busiest(a).total_cmp(&busiest(b)).then_with(|| b.key.cmp(&a.key)))?;
+    Some((chosen, chosen.health.processors.as_ref()?))
+}
+
+/// Percent of a step in which a processor was not idle.
+fn busy(p: &ProcessorTime, step: usize) -> f64 {
+    PARTS.iter().map(|(_, of)| percent(of(p), step)).sum()
+}
+
+fn percent(list: &[u8], step: usize) -> f64 {
+    list.get(step).map_or(0.0, |p| f64::from(*p))
+}
+
+/// The mean of each processor over the window, steps weighed by their length.
+fn of_processors(times: &ProcessorTimes, of: impl Fn(&ProcessorTime, usize) -> f64) -> Vec<f64> {
+    let starts = std::iter::once(0).chain(times.steps_ms.iter().copied());
+    let lengths: Vec<f64> = times.steps_ms.iter().zip(starts).map(|(end, start)| f64::from(end.saturating_sub(start))).collect();
+    let whole = lengths.iter().sum::<f64>().max(1.0);
+    let mean = |p: &ProcessorTime| lengths.iter().enumerate().map(|(i, l)| of(p, i) * l).sum::<f64>() / whole;
+    times.processors.iter().map(mean).collect()
+}
+
+/// The busiest processor, all of them, the one with most softirqs, and what others had, in percent.
+fn means(times: &ProcessorTimes) -> [String; 4] {
+    let most = |list: Vec<f64>| list.into_iter().fold(0.0, f64::max);
+    let mean = |list: Vec<f64>| list.iter().sum::<f64>() / list.len().max(1) as f64;
+    let all = of_processors(times, busy);
+    let softirq = of_processors(times, |p, i| percent(&p.softirq.0, i));
+    let stolen = of_processors(times, |p, i| percent(&p.stolen.0, i));
+    [most(all.clone()), mean(all), most(softirq), mean(stolen)].map(|v| format!("{} %", fixed(v, 1)))
+}
+
+fn ends_s(times: &ProcessorTimes) -> Vec<f64> {
+    times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect()
+}
+
+/// The parts that any processor had.
+fn groups(times: &ProcessorTimes) -> Vec<HeatGroup> {
+    let row = |(i, list): (usize, &[u8])| HeatRow { name: i.to_string(), percents: list.to_vec() };
+    let group = |(name, of): &Part| {
+        let rows: Vec<HeatRow> = times.processors.iter().map(of).enumerate().map(row).collect();
+        rows.iter().any(|r| !r.percents.is_empty()).then(|| HeatGroup { name: (*name).to_owned(), rows })
+    };
+    PARTS.iter().filter_map(group).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use perbuck_core::run_record::Percents;
+
+    use super::*;
+
+    fn times() -> ProcessorTimes {
+        // A step of one second and one of three.
+        let first = ProcessorTime { work: Percents(vec![100, 20]), softirq: Percents(vec![0, 40]), ..ProcessorTime::default() };
+        let second = ProcessorTime { stolen: Percents(vec![8, 8]), ..ProcessorTime::default() };
+        ProcessorTimes { steps_ms: vec![1000, 4000], processors: vec![first, second] }
+    }
+
+    #[test]
+    fn means_weigh_steps_by_their_length() {
+        // The first: 100 % of 1 s and 60 % of 3 s. Both: with 8 % of the second. Softirqs: 40 % of 3 s of the first.
+        assert_eq!(means(&times()), ["70.0 %", "39.0 %", "30.0 %", "4.0 %"]);
+    }
+
+    #[test]
+    fn parts_that_no_processor_had_are_left_out() {
+        let found = groups(&times());
+        let names: Vec<&str> = found.iter().map(|g| g.name.as_str()).collect();
+        assert_eq!(names, ["programs and kernel", "softirqs", "taken by other guests"]);
+        assert!(found.iter().all(|g| g.rows.len() == 2) && found[2].rows[0].percents.is_empty());
+    }
+}

@@ -1,0 +1,129 @@
+//! The report of a study that somebody else measured: its numbers, and what can and cannot be said of them.
+
+use perbuck_core::audit::Audit;
+use perbuck_core::compare::{Comparison, WorkloadResult};
+use perbuck_core::exact::Exact;
+use perbuck_core::study::{Published, Study};
+
+use super::{
+    Context, answers, audit, facts, figures, measured, models, money, number_figures, paragraph, part, rounding_text, rule_text,
+    trace, verdicts,
+};
+use crate::document::{Block, Cell, ReportModel, RowKind, Section, Table};
+use crate::escape::{clean, clean_to, json};
+use crate::number::{ABSENT, counted};
+
+/// Characters of a remark of the study.
+const REMARK: usize = 1000;
+
+/// Makes the report of a published study: pure, so that the same input gives the same report.
+pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportModel {
+    let all = Context::new(study, comparison, &[]);
+    let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
+    let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
+    sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
+    sections.extend(part("models", "Models of cost", models::section(&all)));
+    sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
+    sections.extend(part("results", "Other published figures", columns(&all)));
+    sections.push(Section { id: "audit", title: "Audit".to_owned(), blocks: audit::blocks(found) });
+    sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method(&all) });
+    sections.push(Section { id: "evidence", title: "Evidence".to_owned(), blocks: trace::section(&all) });
+    number_figures(&mut sections);
+    ReportModel {
+        title: clean(title),
+        study: clean(&study.name),
+        warnings: warnings(&all),
+        answers: answers(&all),
+        price_note: clean(&study.price.note),
+        // A card for each of many workloads would say the same many times.
+        cards: if many(&all) { Vec::new() } else { verdicts::cards(&all) },
+        facts: facts(&all),
+        sections,
+        data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
+        evidence: String::new(),
+    }
+}
+
+fn warnings(all: &Context<'_>) -> Vec<String> {
+    let source = all.comparison.published.as_deref().unwrap_or_default();
+    let mut out = vec![format!(
+        "Nothing was measured here: the numbers are those that {} published. They are single figures unless a point has repeats, so no \
+         uncertainty can be stated, and no difference between them is decided.",
+        clean_to(source, REMARK)
+    )];
+    if let Some(published) = &all.study.published {
+        if !published.method.trim().is_empty() {
+            out.push(clean_to(&published.method, REMARK));
+        }
+        out.extend(published.missing.iter().map(|m| format!("Not in the article: {}.", clean_to(m, REMARK))));
+    }
+    for remark in &all.comparison.remarks {
+        out.push(format!(
+            "{}: {} (the first is {}).",
+            counted(remark.trials, "point"),
+            clean(&remark.text),
+            clean(&remark.example)
+        ));
+    }
+    out
+}
+
+/// The columns of a workload that are not the compared figure.
+fn columns(all: &Context<'_>) -> Vec<Block> {
+    let Some(published) = &all.study.published else { return Vec::new() };
+    let one = |w: &WorkloadResult| others(all, published, w).map(Block::Table);
+    all.comparison.workloads.iter().filter_map(one).collect()
+}
+
+fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Option<Table> {
+    let mine = || published.rows.iter().filter(|r| r.workload == w.workload);
+    let mut names: Vec<&str> = mine().flat_map(|r| r.columns.keys()).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|n| *n != w.metric.column());
+    if names.is_empty() {
+        return None;
+    }
+    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), &["Contender", "#Connections"]);
+    names.iter().for_each(|n| table.column(&clean(n), true));
+    for row in mine() {
+        let value = |name: &&str| {
+            let text = |v: &Exact| v.full_text();
+            let repeats: Vec<String> = row.columns.get(*name).into_iter().flatten().map(text).collect();
+            if repeats.is_empty() { ABSENT.to_owned() } else { repeats.join(" · ") }
+        };
+        let head = [all.label(&row.contender), row.connections.to_string()];
+        let cells = head.into_iter().chain(names.iter().map(value)).map(Cell::new).collect();
+        table.row(RowKind::Plain, cells);
+    }
+    Some(table)
+}
+
+fn method(all: &Context<'_>) -> Vec<Block> {
+    let mut made = vec![
+        "Throughputs are the published ones. The figure of a workload is their mean over the named points, or the highest point that the \
+         article shows."
+            .to_owned(),
+        rule_text(&all.comparison.decision),
+        "A single published figure has no interval. Ratios between such figures are shown, and nothing is decided by them.".to_owned(),
+    ];
+    if let Some(bill) = all.comparison.bills.first() {
+        made.push(format!("Costs are computed from the bill of materials; {}.", rounding_text(bill.round)));
+    }
+    let mut out = vec![Block::List(made)];
+    let software = all.study.published.as_ref().map(|p| p.software.as_slice()).unwrap_or_default();
+    if !software.is_empty() {
+        let mut table = Table::new("Software, as published", &["Name", "Version"]);
+        software.iter().for_each(|(name, version)| table.texts([clean(name), clean(version)]));
+        out.push(Block::Table(table));
+    }
+    out.push(paragraph(
+        "How an audit tells a rounded figure from a truncated one, and one made from rounded values: METHOD.md, Audit.",
+    ));
+    out
+}
+
+/// Whether a study has so many workloads that only small drawings show them together.
+pub(super) fn many(all: &Context<'_>) -> bool {
+    all.measured().len() > figures::LARGE_PANELS
+}

@@ -1,0 +1,98 @@
+//! What every number rests on: the formulas by name, and each trial with the counters that its figure is made of.
+
+use perbuck_core::run_record::{NEW_ORDER, RunRecord, TransactionRecord};
+use perbuck_core::study::Metric;
+use perbuck_core::units::thousands;
+
+use super::{Context, paragraph};
+use crate::document::{Block, Table};
+use crate::escape::clean;
+use crate::number::{counted, fixed, significant_decimals};
+
+/// Trials that the table shows; a page of ten thousand of them would not open at once.
+const SHOWN: usize = 400;
+
+/// The part that says how to check the report.
+pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
+    let what = if all.records.is_empty() {
+        "the study with its published numbers and the prices".to_owned()
+    } else {
+        format!("the study, the prices and {} without loss", counted(all.records.len(), "trial"))
+    };
+    let head = format!(
+        "This page holds what it was made from: {what}. `perbuck verify` with the page makes every number and the whole page anew from them, \
+         and with the results folder holds them against the files."
+    );
+    let mut out = vec![paragraph(head), Block::Table(formulas(all))];
+    if !all.records.is_empty() {
+        let title = "What each trial's figure is made of".to_owned();
+        let mut blocks = Vec::new();
+        let hidden = all.records.len().saturating_sub(SHOWN);
+        if hidden > 0 {
+            blocks.push(paragraph(format!(
+                "The first {SHOWN} trials in the order of their paths; {} more are in the embedded data.",
+                counted(hidden, "trial")
+            )));
+        }
+        blocks.push(Block::Table(trials(all)));
+        out.push(Block::Folded(title, blocks));
+    }
+    out
+}
+
+/// How each kind of number follows from others.
+fn formulas(all: &Context<'_>) -> Table {
+    let mut table = Table::new("How each number is made", &["Number", "Formula", "From"]);
+    let published = all.comparison.published.is_some();
+    let from = if published { "the published figures" } else { "the records of the trials" };
+    let mut row = |number: &str, formula: &str, from: &str| table.texts([number, formula, from]);
+    if !published {
+        row(
+            "figure of a trial",
+            "completed transactions, or statements, or 60 × new orders, divided by the true seconds of the window",
+            from,
+        );
+        row("point", "mean of the figures of its trials", "figures of trials");
+        row("percentile", "of the merged histograms of all trials of the point", from);
+    }
+    row("summary", "mean over the named points, or the highest point", if published { from } else { "points" });
+    row("ratio", "summary of the contender / summary of the baseline", "summaries");
+    row("difference", "(contender − baseline) / baseline, from unrounded values", "points, summaries, totals");
+    if !all.comparison.bills.is_empty() {
+        row("line of a bill", "its own formula, printed beside it", "the price snapshot");
+        row("month", "sum of the billed lines", "lines of the bill");
+        row("total", "month × months", "the bill");
+        row("USD per unit", "total / summary", "total, summary");
+        row("work per dollar over the baseline", "ratio × total of the baseline / total of the contender", "ratio, totals");
+    }
+    table
+}
+
+fn trials(all: &Context<'_>) -> Table {
+    let mut table = Table::new("Trials and their figures", &["Record", "#Figure", "Made of"]);
+    let mut ordered: Vec<(String, &RunRecord)> = all.records.iter().map(|r| (r.key.path(), r)).collect();
+    ordered.sort_by(|a, b| a.0.cmp(&b.0));
+    for (path, r) in ordered.into_iter().take(SHOWN) {
+        let metric =
+            all.comparison.workloads.iter().find(|w| w.workload == r.key.workload).map_or(r.workload.metric, |w| w.metric);
+        let value = r.metric(metric);
+        let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), metric.label());
+        table.texts([clean(&path), figure, made_of(r, metric)]);
+    }
+    table
+}
+
+/// `8,123 / 60.000 s`.
+fn made_of(r: &RunRecord, metric: Metric) -> String {
+    let seconds = fixed(r.measured.window_ns as f64 / 1e9, 6);
+    let completed = |kinds: &mut dyn Iterator<Item = &TransactionRecord>| kinds.map(TransactionRecord::completed).sum::<u64>();
+    let (count, what) = match metric {
+        Metric::Tpmc => {
+            let orders = completed(&mut r.measured.transactions.iter().filter(|t| t.0 == NEW_ORDER).map(|t| t.1));
+            return format!("60 × {} new orders / {seconds} s", thousands(orders));
+        }
+        Metric::Qps => (r.measured.statements.total(), "statements"),
+        Metric::Tps | Metric::Relative => (completed(&mut r.measured.transactions.values()), "transactions"),
+    };
+    format!("{} {what} / {seconds} s", thousands(count))
+}

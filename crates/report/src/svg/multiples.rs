@@ -1,0 +1,116 @@
+//! Small multiples: many workloads side by side, each in a small drawing with its own scale.
+
+use std::fmt::Write as _;
+
+use super::{COLOURS, label_width, line, marker, open_wide, text, tick_texts, ticks};
+use crate::document::{LinePanel, Series};
+
+const WIDTH: f64 = 250.0;
+const HEIGHT: f64 = 170.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = HEIGHT - 22.0;
+
+/// Draws a panel. Its levels stand at equal steps; a level without a value leaves a gap in the line.
+pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
+    let largest = panel.series.iter().flat_map(|s| &s.points).map(|p| p.value).fold(0.0, f64::max);
+    let ticks = ticks(largest);
+    let texts = short_texts(&ticks);
+    let left = texts.iter().map(|t| label_width(t)).fold(0.0, f64::max) + 8.0;
+    let right = WIDTH - 8.0;
+    let last = ticks.last().copied().unwrap_or(1.0);
+    let y = |value: f64| BOTTOM - value.max(0.0) / last * (BOTTOM - TOP);
+    let step = (right - left) / panel.levels.len().max(1) as f64;
+    let x = |place: usize| left + (place as f64 + 0.5) * step;
+
+    let description = super::lines::description(panel);
+    let mut out = open_wide(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, HEIGHT));
+    for (i, (tick, label)) in ticks.iter().zip(&texts).enumerate() {
+        line(&mut out, if i == 0 { "axis" } else { "grid" }, (left, y(*tick)), (right, y(*tick)));
+        // Every other tick has room for its number at this size.
+        if i % 2 == 0 {
+            text(&mut out, left - 5.0, y(*tick) + 4.0, "end", "tick", label);
+        }
+    }
+    let widest = panel.levels.iter().map(|l| label_width(&l.to_string())).fold(0.0, f64::max) + 6.0;
+    let every = (widest / step).ceil().max(1.0) as usize;
+    for (i, level) in panel.levels.iter().enumerate().filter(|(i, _)| (panel.levels.len() - 1 - i).is_multiple_of(every)) {
+        text(&mut out, x(i), BOTTOM + 15.0, "middle", "tick", &level.to_string());
+    }
+    for series in &panel.series {
+        draw_series(&mut out, panel, series, &x, &y);
+    }
+    out + "</svg>"
+}
+
+fn draw_series(out: &mut String, panel: &LinePanel, series: &Series, x: &impl Fn(usize) -> f64, y: &impl Fn(f64) -> f64) {
+    let _ = writeln!(out, "<g class=\"s{}\">", series.slot % COLOURS);
+    let placed: Vec<Option<(f64, f64)>> = panel
+        .levels
+        .iter()
+        .enumerate()
+        .map(|(i, level)| series.points.iter().find(|p| p.level == *level).map(|p| (x(i), y(p.value))))
+        .collect();
+    for run in placed.split(Option::is_none).filter(|run| run.len() > 1) {
+        let path: Vec<String> = run.iter().flatten().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", series.slot % 3, path.join(" "));
+    }
+    for (x, y) in placed.into_iter().flatten() {
+        marker(out, series.slot, x, y, 2.6);
+    }
+    out.push_str("</g>\n");
+}
+
+/// Numbers of an axis in thousands or millions where that is shorter.
+fn short_texts(ticks: &[f64]) -> Vec<String> {
+    let last = ticks.last().copied().unwrap_or(1.0);
+    let (scale, unit) = match last {
+        l if l >= 1e6 => (1e6, " M"),
+        l if l >= 1e4 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    let scaled: Vec<f64> = ticks.iter().map(|t| t / scale).collect();
+    let plain = tick_texts(&scaled);
+    plain.into_iter().enumerate().map(|(i, t)| if i == 0 { "0".to_owned() } else { t + unit }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Point, Scale};
+
+    fn panel(levels: &[u32], missing: u32) -> LinePanel {
+        let point = |level: &u32| Point {
+            level: *level,
+            values: vec![f64::from(*level)],
+            value: f64::from(*level) * 1000.0,
+            interval: None,
+            at_least: false,
+        };
+        let points = levels.iter().filter(|l| **l != missing).map(point).collect();
+        LinePanel {
+            title: "w".into(),
+            axis: "TPS".into(),
+            scale: Scale::Linear,
+            along: "connections".into(),
+            along_even: "connections".into(),
+            levels: levels.to_vec(),
+            series: vec![Series { slot: 1, name: "a".into(), points }],
+        }
+    }
+
+    #[test]
+    fn a_hidden_point_leaves_a_gap() {
+        let whole = draw("f", &panel(&[1, 2, 4, 8, 16], 0));
+        let torn = draw("f", &panel(&[1, 2, 4, 8, 16], 4));
+        let count = |text: &str, what: &str| text.matches(what).count();
+        assert_eq!((count(&whole, "<polyline"), count(&whole, "class=\"mark\"")), (1, 5));
+        assert_eq!((count(&torn, "<polyline"), count(&torn, "class=\"mark\"")), (2, 4));
+    }
+
+    #[test]
+    fn axes_use_thousands_and_millions() {
+        assert_eq!(short_texts(&[0.0, 500_000.0, 1_000_000.0]), ["0", "0.5 M", "1.0 M"]);
+        assert_eq!(short_texts(&[0.0, 5_000.0, 10_000.0]), ["0", "5 k", "10 k"]);
+        assert_eq!(short_texts(&[0.0, 50.0, 100.0]), ["0", "50", "100"]);
+    }
+}

@@ -1,0 +1,198 @@
+//! Points in a plane, joined or not, with lines that help to read them.
+
+use std::fmt::Write as _;
+
+use super::scale::Scale;
+use super::{COLOURS, WIDTH, label_width, line, marker, open, spread, text};
+use crate::document::{Guide, MarkShape, XyPanel, XyPoint, XySeries};
+use crate::escape::shorten;
+
+const HEIGHT: f64 = 310.0;
+const TOP: f64 = 34.0;
+const BOTTOM: f64 = HEIGHT - 46.0;
+
+/// Where the axes lie.
+struct Frame {
+    left: f64,
+    right: f64,
+    x: Scale,
+    y: Scale,
+}
+
+impl Frame {
+    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (self.left + self.x.share(x) * (self.right - self.left), BOTTOM - self.y.share(y) * (BOTTOM - TOP))
+    }
+}
+
+/// Draws a panel.
+pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
+    let points = || panel.series.iter().flat_map(|s| &s.points);
+    let ends = |p: &XyPoint| p.interval.map_or([p.y, p.y], |(low, high)| [low, high]);
+    // Guides that have a place of their own on an axis must lie on it.
+    let level = panel.guides.iter().filter(|g| g.from.1 == g.to.1).map(|g| g.from.1);
+    let upright = panel.guides.iter().filter(|g| g.from.0 == g.to.0).map(|g| g.from.0);
+    let across: Vec<f64> = points().map(|p| p.x).chain(upright).collect();
+    let up: Vec<f64> = points().flat_map(|p| [p.y].into_iter().chain(ends(p))).chain(level).collect();
+    let other = |values: &[f64]| if panel.same_axes { values.to_vec() } else { Vec::new() };
+    let x = Scale::of(panel.x.scale, across.iter().copied().chain(other(&up)));
+    let y = Scale::of(panel.y.scale, up.iter().copied().chain(other(&across)));
+    let names: Vec<String> = panel.series.iter().map(|s| shorten(&s.name, 17)).collect();
+    let named = panel.series.iter().any(|s| s.joined);
+    let widest = |list: &mut dyn Iterator<Item = &String>| list.map(|t| label_width(t)).fold(0.0, f64::max);
+    let left = widest(&mut y.ticks.iter().map(|t| &t.1)) + 14.0;
+    let beside = panel.guides.iter().map(|g| label_width(&g.label)).fold(8.0, f64::max) + 8.0;
+    let right = WIDTH - if named { widest(&mut names.iter()) + 30.0 } else { beside };
+    let frame = Frame { left, right, x, y };
+
+    let mut out =
+        open(id, &format!("{}: {} over {}", panel.title, panel.y.title, panel.x.title), &description(panel, &frame), HEIGHT);
+    axes(&mut out, &frame, panel);
+    guides(&mut out, &frame, &panel.guides, named);
+    panel.series.iter().for_each(|s| series(&mut out, &frame, s));
+    if named {
+        end_names(&mut out, &frame, panel, &names);
+    }
+    out + "</svg>"
+}
+
+fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
+    for (i, (value, label)) in frame.y.ticks.iter().enumerate() {
+        let y = frame.place((f64::NEG_INFINITY, *value)).1;
+        line(out, if i == 0 || *value == 0.0 { "axis" } else { "grid" }, (frame.left, y), (frame.right, y));
+        text(out, frame.left - 8.0, y + 4.0, "end", "tick", label);
+    }
+    text(out, 0.0, 14.0, "start", "tick", &panel.y.title);
+    line(out, "axis", (frame.left, BOTTOM), (frame.right, BOTTOM));
+    let mut free = f64::NEG_INFINITY;
+    for (value, label) in &frame.x.ticks {
+        let x = frame.place((*value, f64::NEG_INFINITY)).0;
+        line(out, if *value == 0.0 { "axis" } else { "grid" }, (x, TOP), (x, BOTTOM));
+        let half = label_width(label) / 2.0;
+        if x - half > free + 6.0 {
+            text(out, x, BOTTOM + 17.0, "middle", "tick", label);
+            free = x + half;
+        }
+    }
+    text(out, (frame.left + frame.right) / 2.0, BOTTOM + 36.0, "middle", "tick", &panel.x.title);
+}
+
+/// Lines with their names beyond the edge where they end; inside where the names of series are there.
+fn guides(out: &mut String, frame: &Frame, guides: &[Guide], named: bool) {
+    let mut at_right = Vec::new();
+    for (i, g) in guides.iter().enumerate() {
+        let Some((from, to)) = clipped(frame.place(g.from), frame.place(g.to), frame) else { continue };
+        line(out, "guide", from, to);
+        match ((to.0 - frame.right).abs() < 0.5, named) {
+            (true, true) => text(out, to.0 - 4.0, to.1 - 6.0, "end", "tick", &g.label),
+            (true, false) => at_right.push((to.1 + 4.0, i)),
+            // Upright lines, beside their upper end.
+            (false, true) => text(out, to.0 + 5.0, TOP + 11.0, "start", "tick", &g.label),
+            (false, false) => text(out, to.0, TOP - 5.0, "middle", "tick", &g.label),
+        }
+    }
+    for (y, i) in spread(at_right, 14.0, (TOP, BOTTOM)) {
+        text(out, frame.right + 5.0, y, "start", "tick", &guides[i].label);
+    }
+}
+
+/// Liang and Barsky's clipping of a segment to the frame.
+fn clipped(from: (f64, f64), to: (f64, f64), frame: &Frame) -> Option<((f64, f64), (f64, f64))> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
+    for (p, q) in [(-dx, from.0 - frame.left), (dx, frame.right - from.0), (-dy, from.1 - TOP), (dy, BOTTOM - from.1)] {
+        if p == 0.0 {
+            if q < 0.0 {
+                return None;
+            }
+            continue;
+        }
+        let t = q / p;
+        if p < 0.0 { enters = enters.max(t) } else { leaves = leaves.min(t) }
+    }
+    let at = |t: f64| (from.0 + t * dx, from.1 + t * dy);
+    (enters < leaves).then(|| (at(enters), at(leaves)))
+}
+
+fn series(out: &mut String, frame: &Frame, s: &XySeries) {
+    let _ = writeln!(out, "<g class=\"s{}\">", s.slot % COLOURS);
+    let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.place((p.x, p.y))).collect();
+    if s.joined && placed.len() > 1 {
+        let path: Vec<String> = placed.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", s.slot % 3, path.join(" "));
+    }
+    for (p, (x, y)) in s.points.iter().zip(&placed) {
+        match s.mark {
+            MarkShape::Mark => marker(out, s.slot, *x, *y, 4.5),
+            MarkShape::Dot => marker(out, s.slot, *x, *y, 2.6),
+            MarkShape::None => {}
+        }
+        if let Some((low, high)) = p.interval {
+            let (top, bottom) = (frame.place((p.x, high)).1, frame.place((p.x, low)).1);
+            line(out, "whisker", (*x, top), (*x, bottom));
+            line(out, "whisker", (x - 4.0, top), (x + 4.0, top));
+            line(out, "whisker", (x - 4.0, bottom), (x + 4.0, bottom));
+        }
+    }
+    out.push_str("</g>\n");
+    for (p, (x, y)) in s.points.iter().zip(&placed).filter(|(p, _)| !p.label.is_empty()) {
+        let before = x + 10.0 + label_width(&p.label) > frame.right;
+        let (x, anchor) = if before { (x - 9.0, "end") } else { (x + 9.0, "start") };
+        text(out, x, y + 4.0, anchor, "name", &p.label);
+    }
+}
+
+/// Names beside the ends of their lines, pushed apart where they would cover each other.
+fn end_names(out: &mut String, frame: &Frame, panel: &XyPanel, names: &[String]) {
+    let end = |(i, s): (usize, &XySeries)| Some((frame.place((0.0, s.points.last()?.y)).1, i));
+    let ends: Vec<(f64, usize)> = panel.series.iter().enumerate().filter(|(_, s)| s.joined).filter_map(end).collect();
+    for (y, i) in spread(ends, 17.0, (TOP, BOTTOM)) {
+        let _ = writeln!(out, "<g class=\"s{}\">", panel.series[i].slot % COLOURS);
+        marker(out, panel.series[i].slot, frame.right + 12.0, y, 4.0);
+        out.push_str("</g>\n");
+        text(out, frame.right + 22.0, y + 4.0, "start", "name", &names[i]);
+    }
+}
+
+fn description(panel: &XyPanel, frame: &Frame) -> String {
+    let each = |s: &XySeries| {
+        let at = |p: &XyPoint| format!("{} at {}", frame.y.text(p.y), frame.x.text(p.x));
+        match s.points.as_slice() {
+            [] => format!("{}: nothing.", s.name),
+            [one] => format!("{}: {}.", s.name, at(one)),
+            [first, .., last] => format!("{}: {} points, from {} to {}.", s.name, s.points.len(), at(first), at(last)),
+        }
+    };
+    panel.series.iter().map(each).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Axis, AxisScale};
+
+    fn panel(guides: Vec<Guide>) -> XyPanel {
+        let point = |x, y| XyPoint { x, y, interval: Some((y * 0.9, y * 1.1)), label: "here".into() };
+        let axis = |title: &str| Axis { title: title.into(), scale: AxisScale::FromZero };
+        let points = vec![point(1.0, 2.0), point(3.0, 4.0)];
+        let series = vec![XySeries { slot: 0, name: "a".into(), points, mark: MarkShape::Mark, joined: true }];
+        XyPanel { title: "w".into(), x: axis("cost"), y: axis("work"), same_axes: false, series, guides }
+    }
+
+    #[test]
+    fn guides_end_at_the_edge_of_the_drawing() {
+        let slope = Guide { from: (0.0, 0.0), to: (400.0, 200.0), label: "1×".into() };
+        let drawn = draw("f", &panel(vec![slope]));
+        let guide = drawn.lines().find(|l| l.contains("class=\"guide\"")).unwrap();
+        let number = |name: &str| guide.split(name).nth(1).unwrap().split('"').next().unwrap().parse::<f64>().unwrap();
+        assert!(number("x2=\"") <= WIDTH && number("y2=\"") >= TOP && number("y1=\"") <= BOTTOM, "{guide}");
+        let outside = Guide { from: (0.0, 500.0), to: (1.0, 900.0), label: String::new() };
+        assert!(!draw("f", &panel(vec![outside])).contains("class=\"guide\""));
+    }
+
+    #[test]
+    fn a_drawing_is_told_in_words() {
+        let drawn = draw("f", &panel(Vec::new()));
+        assert!(drawn.contains("<desc id=\"f-desc\">a: 2 points, from 2.000 at 1.000 to 4.000 at 3.000.</desc>"), "{drawn}");
+    }
+}

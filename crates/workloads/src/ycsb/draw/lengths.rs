@@ -1,0 +1,81 @@
+//! How long a field is.
+
+use perbuck_core::rng::OpRng;
+
+use super::zipfian::Gray;
+
+/// A distribution of lengths in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lengths {
+    /// Always the same.
+    Constant(u32),
+    /// Every length of a range alike.
+    Uniform(u32, u32),
+    /// Zipfian on a range: short fields are frequent.
+    Zipfian(u32, u32),
+    /// Weights of lengths: `weights[i]` is that of `(i + 1) * block` bytes.
+    Histogram {
+        /// Bytes of a step.
+        block: u32,
+        /// Weights, of which one at least is above 0.
+        weights: Vec<u64>,
+    },
+}
+
+impl Lengths {
+    /// The longest possible.
+    pub(in crate::ycsb) fn longest(&self) -> u32 {
+        match self {
+            Self::Constant(length) | Self::Uniform(_, length) | Self::Zipfian(_, length) => *length,
+            Self::Histogram { block, weights } => block * weights.iter().rposition(|w| *w > 0).map_or(0, |i| i as u32 + 1),
+        }
+    }
+
+    /// Reads `BLOCK: WEIGHT WEIGHT …`.
+    pub(in crate::ycsb) fn parse_histogram(text: &str) -> Option<Self> {
+        let (block, weights) = text.split_once(':')?;
+        let block = block.trim().parse().ok().filter(|b| (1..=1 << 20).contains(b))?;
+        let weights: Vec<u64> = weights.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let total = weights.iter().try_fold(0u64, |sum, w| sum.checked_add(*w))?;
+        let fits = u64::from(block) * weights.len() as u64 <= 1 << 24;
+        (total > 0 && fits).then_some(Self::Histogram { block, weights })
+    }
+}
+
+/// Draws lengths.
+#[derive(Debug, Clone)]
+pub(in crate::ycsb) struct Drawn {
+    lengths: Lengths,
+    zipfian: Gray,
+    total: u64,
+}
+
+impl Drawn {
+    pub(in crate::ycsb) fn new(lengths: &Lengths) -> Self {
+        let ranks = if let Lengths::Zipfian(low, high) = lengths { u64::from(high - low) + 1 } else { 1 };
+        let total = if let Lengths::Histogram { weights, .. } = lengths { weights.iter().sum() } else { 0 };
+        Self { lengths: lengths.clone(), zipfian: Gray::new(ranks), total }
+    }
+
+    /// The next length.
+    #[inline]
+    pub(in crate::ycsb) fn draw(&self, rng: &mut OpRng) -> usize {
+        match &self.lengths {
+            Lengths::Constant(length) => *length as usize,
+            Lengths::Uniform(low, high) => rng.between(i64::from(*low), i64::from(*high)) as usize,
+            Lengths::Zipfian(low, _) => *low as usize + self.zipfian.draw(rng) as usize,
+            Lengths::Histogram { block, weights } => {
+                let mut left = rng.below(self.total);
+                let mut steps = 0;
+                for weight in weights {
+                    steps += 1;
+                    if left < *weight {
+                        break;
+                    }
+                    left -= weight;
+                }
+                *block as usize * steps
+            }
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! The properties of YCSB's core workload, under their own names.
+
+mod list;
+mod parameters;
+mod presets;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+use crate::params::Reader;
+
+use super::draw::{Law, Lengths};
+use super::keys::Keys;
+
+pub use list::{PROPERTIES, PropertyHelp, PropertyKind, property_help, property_value};
+pub use presets::{WORKLOADS, preset};
+
+/// Records of one table; keys and counts stay far below 2⁶³, and a typo is seen.
+const MAX_RECORDS: i64 = 1_000_000_000_000;
+/// Columns that every database takes beside the key.
+const MAX_FIELDS: i64 = 1_000;
+/// Bytes of a field: a row of many of them still fits into a packet.
+const MAX_FIELD_LENGTH: i64 = 16 * 1024 * 1024;
+/// Rows of a scan, which are counted in 16 bits.
+const MAX_SCAN: i64 = u16::MAX as i64;
+
+/// Whose keys, tables and integrity values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compat {
+    /// YCSB's, the Java program.
+    Ycsb,
+    /// go-ycsb's.
+    GoYcsb,
+}
+
+const COMPATS: [(&str, Compat); 2] = [("ycsb", Compat::Ycsb), ("go-ycsb", Compat::GoYcsb)];
+
+impl Compat {
+    /// The word of the property.
+    pub fn name(self) -> &'static str {
+        COMPATS.iter().find(|(_, c)| *c == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// By which law records are chosen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Request {
+    /// Every record alike.
+    Uniform,
+    /// One after the other, again from the first at the end.
+    Sequential,
+    /// Few records are frequent; they lie anywhere.
+    Zipfian,
+    /// The newest records are frequent.
+    Latest,
+    /// A share of the operations goes to the first records.
+    Hotspot {
+        /// Which share of the records those are.
+        data: f64,
+        /// Which share of the operations.
+        share: f64,
+    },
+    /// The newest are frequent, by an exponential law.
+    Exponential {
+        /// So many percent of the operations …
+        percentile: f64,
+        /// … go to this share of the records.
+        fraction: f64,
+    },
+}
+
+impl Request {
+    /// The word of the property.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Sequential => "sequential",
+            Self::Zipfian => "zipfian",
+            Self::Latest => "latest",
+            Self::Hotspot { .. } => "hotspot",
+            Self::Exponential { .. } => "exponential",
+        }
+    }
+}
+
+/// Properties with their effective values. Names and defaults are those of YCSB and go-ycsb.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Whose keys, tables and integrity values.
+    pub compat: Compat,
+    /// Whether operations of the mix are done; otherwise the records are inserted, which is YCSB's load phase.
+    pub dotransactions: bool,
+    /// Records before the run.
+    pub recordcount: u64,
+    /// How many operations are expected, which gives the zipfian law room for new records.
+    pub operationcount: Option<u64>,
+    /// The first record of the load.
+    pub insertstart: u64,
+    /// How many records the load inserts.
+    pub insertcount: u64,
+    /// The table.
+    pub table: String,
+    /// What keys begin with.
+    pub keyprefix: String,
+    /// What the names of fields begin with.
+    pub fieldnameprefix: String,
+    /// Fields of a record.
+    pub fieldcount: u32,
+    /// How long they are.
+    pub lengths: Lengths,
+    /// Whether a read reads all fields, or one.
+    pub readallfields: bool,
+    /// Whether it names them all, where YCSB would write `*`.
+    pub readallfieldsbyname: bool,
+    /// Whether an update writes all fields, or one.
+    pub writeallfields: bool,
+    /// Whether fields are a function of their key and verified by every read.
+    pub dataintegrity: bool,
+    /// Weights of the kinds of operation, in the order of [`super::KINDS`].
+    pub proportions: [f64; 5],
+    /// By which law records are chosen.
+    pub request: Request,
+    /// How "zipfian" and "latest" are drawn.
+    pub law: Law,
+    /// Rows of a scan, at least.
+    pub minscanlength: u32,
+    /// Rows of a scan, at most.
+    pub maxscanlength: u32,
+    /// Whether short scans are frequent; otherwise all lengths are.
+    pub zipfian_scans: bool,
+    /// Whether keys are record numbers, and not their hashes.
+    pub ordered: bool,
+    /// Digits of a key, at least.
+    pub zeropadding: u32,
+    /// How often an insert of the load phase is tried again after an error.
+    pub insertion_retries: u32,
+    /// Seconds between such tries, on average.
+    pub insertion_retry_interval_s: u32,
+    /// Whether SELECTs tell MySQL to use the primary key.
+    pub force_index: bool,
+    /// Whether TiDB is told to cluster the table by its key.
+    pub cluster_index: bool,
+}
+
+impl Options {
+    /// Reads the properties; every problem goes to the reader.
+    pub fn read(reader: &mut Reader<'_>) -> Self {
+        let preset = reader.word("workload", &presets::WORDS, None);
+        let of = |name: &str| preset.and_then(|p| presets::value(p, name));
+        let proportion = |reader: &mut Reader<'_>, key, default: f64| {
+            // Where a workload is named, what it leaves out is 0.
+            let default = preset.map_or(default, |p| presets::proportion(p, key));
+            reader.number(key, 0.0..=1e9, default)
+        };
+        let proportions = [
+            proportion(reader, "readproportion", 0.95),
+            proportion(reader, "updateproportion", 0.05),
+            proportion(reader, "insertproportion", 0.0),
+            proportion(reader, "scanproportion", 0.0),
+            proportion(reader, "readmodifywriteproportion", 0.0),
+        ];
+        let recordcount = records(reader, preset.is_some());
+        let insertstart = reader.int("insertstart", 0..=MAX_RECORDS, 0) as u64;
+        let insertcount = reader.int("insertcount", 0..=MAX_RECORDS, recordcount.saturating_sub(insertstart) as i64) as u64;
+        let operationcount = reader.int("operationcount", 0..=i64::MAX, 0) as u64;
+        let minscanlength = reader.int("minscanlength", 1..=MAX_SCAN, 1) as u32;
+        let maxscanlength = reader.int("maxscanlength", 1..=MAX_SCAN, of("maxscanlength").map_or(1000, |_| 100)) as u32;
+        let options = Self {
+            compat: reader.word("compat", &COMPATS, Compat::Ycsb),
+            dotransactions: reader.switch("dotransactions", true),
+            recordcount,
+            operationcount: Some(operationcount).filter(|n| *n > 0),
+            insertstart,
+            insertcount,
+            table: reader.identifier("table", "usertable"),
+            keyprefix: key_prefix(reader),
+            fieldnameprefix: reader.identifier("fieldnameprefix", "field"),
+            fieldcount: reader.int("fieldcount", 1..=MAX_FIELDS, 10) as u32,
+            lengths: lengths(reader),
+            readallfields: reader.switch("readallfields", true),
+            readallfieldsbyname: reader.switch("readallfieldsbyname", false),
+            writeallfields: reader.switch("writeallfields", false),
+            dataintegrity: reader.switch("dataintegrity", false),
+            proportions,
+            request: request(reader, of("requestdistribution")),
+            law: reader.word("zipfian.law", &[("ycsb", Law::Ycsb), ("exact", Law::Exact)], Law::Ycsb),
+            minscanlength,
+            maxscanlength,
+            zipfian_scans: reader.word("scanlengthdistribution", &[("uniform", false), ("zipfian", true)], false),
+            ordered: reader.word("insertorder", &[("hashed", false), ("ordered", true)], false),
+            zeropadding: reader.int("zeropadding", 1..=255, 1) as u32,
+            insertion_retries: reader.int("core_workload_insertion_retry_limit", 0..=1_000_000, 0) as u32,
+            insertion_retry_interval_s: reader.int("core_workload_insertion_retry_interval", 0..=86_400, 3) as u32,
+            force_index: reader.switch("mysql.force_index", true),
+            cluster_index: reader.switch("tidb.cluster_index", true),
+        };
+        options.check(reader);
+        options
+    }
+
+    /// What the values do not allow together.
+    fn check(&self, reader: &mut Reader<'_>) {
+        if self.insertstart.saturating_add(self.insertcount) > self.recordcount {
+            let (start, count, records) = (self.insertstart, self.insertcount, self.recordcount);
+            let message = format!("`insertstart` {start} and `insertcount` {count} go beyond `recordcount` {records}");
+            reader.problem("insertcount", message, "`recordcount` counts all records, those of other loads as well; raise it");
+        }
+        if self.insertcount == 0 && self.recordcount > 0 {
+            reader.problem("insertcount", "`insertcount` is 0, so there is no record to work on", "give at least 1");
+        }
+        if self.proportions.iter().sum::<f64>() <= 0.0 {
+            let help = "give one of readproportion, updateproportion, insertproportion, scanproportion and \
+                        readmodifywriteproportion a value above 0";
+            reader.problem("readproportion", "all proportions are 0, so there is nothing to do", help);
+        }
+        if self.minscanlength > self.maxscanlength {
+            let message = format!("`minscanlength` {} is above `maxscanlength` {}", self.minscanlength, self.maxscanlength);
+            reader.problem("minscanlength", message, "raise `maxscanlength`");
+        }
+        if self.dataintegrity && !matches!(self.lengths, Lengths::Constant(_)) {
+            let message = "`dataintegrity` needs fields of constant length, so that a reader can know them";
+            reader.problem("dataintegrity", message, "leave out `fieldlengthdistribution`");
+        }
+        if self.keys().longest() > self.key_column() {
+            let (longest, most) = (self.keys().longest(), self.key_column());
+            let message = format!("keys can have {longest} characters, and the column takes {most}");
+            reader.problem("zeropadding", message, "give a shorter `keyprefix` or less `zeropadding`");
+        }
+    }
+
+    /// Characters that the key column takes.
+    pub(super) fn key_column(&self) -> usize {
+        match self.compat {
+            Compat::Ycsb => 255,
+            Compat::GoYcsb => 64,
+        }
+    }
+
+    /// How record numbers become keys.
+    pub(super) fn keys(&self) -> Keys {
+        let zero_padding = self.zeropadding as usize;
+        Keys { compat: self.compat, ordered: self.ordered, prefix: self.keyprefix.clone(), zero_padding }
+    }
+
+    /// The share of inserts among the operations.
+    pub(super) fn inserts(&self) -> f64 {
+        self.proportions[2] / self.proportions.iter().sum::<f64>().max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether records are added.
+    pub fn grows(&self) -> bool {
+        !self.dotransactions || self.proportions[2] > 0.0
+    }
+}
+
+impl Options {
+    /// Why one database cannot serve this mix and `other` in turn, if it cannot: a clause behind "because".
+    pub(crate) fn conflict(&self, other: &Self) -> Option<String> {
+        if self.data_parameters() != other.data_parameters() {
+            return Some("they do not begin with the same records".to_owned());
+        }
+        (self != other && (self.grows() || other.grows())).then(|| "inserts change how many records there are".to_owned())
+    }
+}
+
+/// How many records there are. YCSB takes 2³¹ − 1 where nobody says; nobody means that.
+fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
+    if !reader.has("recordcount") && !named {
+        reader.problem(
+            "recordcount",
+            "`recordcount` is missing",
+            "say how many records there are, such as recordcount = 1000000",
+        );
+    }
+    reader.int("recordcount", 1..=MAX_RECORDS, 1_000) as u64
+}
+
+fn key_prefix(reader: &mut Reader<'_>) -> String {
+    if !reader.has("keyprefix") {
+        // Asked for, so that it counts as known.
+        reader.text("keyprefix");
+        return "user".to_owned();
+    }
+    let prefix = reader.text("keyprefix");
+    let good = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
+    if !prefix.chars().all(good) {
+        let message = format!("`keyprefix` is \"{prefix}\"");
+        reader.problem("keyprefix", message, "use letters, digits, `_`, `-`, `.` and `:`");
+    }
+    prefix
+}
+
+fn lengths(reader: &mut Reader<'_>) -> Lengths {
+    let high = reader.int("fieldlength", 0..=MAX_FIELD_LENGTH, 100) as u32;
+    let low = reader.int("minfieldlength", 0..=MAX_FIELD_LENGTH, 1) as u32;
+    let text = reader.text("fieldlengthhistogram");
+    let kinds = [("constant", 0), ("uniform", 1), ("zipfian", 2), ("histogram", 3)];
+    let kind = reader.word("fieldlengthdistribution", &kinds, 0);
+    if (kind == 1 || kind == 2) && low > high {
+        let message = format!("`minfieldlength` {low} is above `fieldlength` {high}");
+        reader.problem("minfieldlength", message, "raise `fieldlength`");
+        return Lengths::Constant(high);
+    }
+    match kind {
+        1 => Lengths::Uniform(low, high),
+        2 => Lengths::Zipfian(low, high),
+        3 => Lengths::parse_histogram(&text).unwrap_or_else(|| {
+            let help = "write the bytes of a step and the weights of one, two, three … of them, such as \"10: 1 0 5\"";
+            reader.problem("fieldlengthhistogram", format!("`fieldlengthhistogram` is \"{text}\""), help);
+            Lengths::Constant(high)
+        }),
+        _ => Lengths::Constant(high),
+    }
+}
+
+fn request(reader: &mut Reader<'_>, preset: Option<&str>) -> Request {
+    let data = reader.number("hotspotdatafraction", 0.0..=1.0, 0.2);
+    let share = reader.number("hotspotopnfraction", 0.0..=1.0, 0.8);
+    let percentile = reader.number("exponential.percentile", 0.001..=99.999, 95.0);
+    let fraction = reader.number("exponential.frac", 1e-9..=1e9, 0.857_142_857_1);
+    let words = [
+        ("uniform", Request::Uniform),
+        ("sequential", Request::Sequential),
+        ("zipfian", Request::Zipfian),
+        ("latest", Request::Latest),
+        ("hotspot", Request::Hotspot { data, share }),
+        ("exponential", Request::Exponential { percentile, fraction }),
+    ];
+    let default = preset.and_then(|word| words.iter().find(|(w, _)| *w == word)).map_or(Request::Uniform, |(_, r)| *r);
+    reader.word("requestdistribution", &words, default)
+}

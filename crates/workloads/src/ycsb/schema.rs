@@ -1,0 +1,151 @@
+//! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. TiKV has no
+//! tables; its statements say what is to be done with the key and the fields of a row.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+
+use super::options::{Compat, Options};
+
+/// Bytes that the columns of a MySQL row may take, texts outside of it aside; a little less than 65 535.
+const MYSQL_ROW: u64 = 65_000;
+/// Bytes of a character of utf8mb4, at most.
+const MYSQL_CHARACTER: u64 = 4;
+/// Bytes of a TEXT column of MySQL, at most.
+const MYSQL_TEXT: u32 = 65_535;
+
+/// The name of the key column.
+pub(super) const KEY: &str = "YCSB_KEY";
+
+/// The key column and those of the fields. Bulk loads want names that live as long as the program; each is kept once.
+pub(super) fn columns(options: &Options) -> Vec<&'static str> {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    // Whoever panicked with it left it whole: names are only added.
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut keep = |name: String| match kept.get(name.as_str()) {
+        Some(same) => *same,
+        None => {
+            let name: &'static str = Box::leak(name.into_boxed_str());
+            kept.insert(name);
+            name
+        }
+    };
+    let fields = (0..options.fieldcount).map(|i| format!("{}{i}", options.fieldnameprefix.to_ascii_uppercase()));
+    std::iter::once(KEY).chain(fields.map(&mut keep)).collect()
+}
+
+/// The statement that makes the table where it is not there; TiKV needs none.
+pub(super) fn create(options: &Options, dialect: Dialect) -> Vec<String> {
+    if dialect == Dialect::Tikv {
+        return Vec::new();
+    }
+    let clustered = match dialect {
+        Dialect::Mysql if options.cluster_index => " /*T![clustered_index] CLUSTERED */",
+        _ => "",
+    };
+    let field = field_type(options, dialect);
+    let fields: Vec<String> = columns(options)[1..].iter().map(|name| format!("{name} {field}")).collect();
+    let (table, key, fields) = (&options.table, options.key_column(), fields.join(", "));
+    if dialect == Dialect::Yugabyte {
+        // Else rows lie by the hash of their keys, and each scan reads and sorts the whole table.
+        return vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} VARCHAR({key}), {fields}, PRIMARY KEY ({KEY} ASC))")];
+    }
+    vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} VARCHAR({key}) PRIMARY KEY{clustered}, {fields})")]
+}
+
+/// VARCHAR as in go-ycsb, unless a row of MySQL could not hold so many of them; else TEXT, as in YCSB.
+fn field_type(options: &Options, dialect: Dialect) -> String {
+    let longest = options.lengths.longest();
+    let row = u64::from(longest) * MYSQL_CHARACTER * u64::from(options.fieldcount);
+    let mysql = dialect == Dialect::Mysql;
+    match options.compat {
+        Compat::GoYcsb if !mysql || row <= MYSQL_ROW => format!("VARCHAR({})", longest.max(1)),
+        _ if mysql && longest > MYSQL_TEXT => "MEDIUMTEXT".to_owned(),
+        _ => "TEXT".to_owned(),
+    }
+}
+
+/// The statements after the rows are in. A new table has no statistics before the server comes round to it.
+pub(super) fn after_load(options: &Options, dialect: Dialect) -> Vec<String> {
+    match dialect {
+        Dialect::Mysql => vec![format!("ANALYZE TABLE {}", options.table)],
+        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => vec![format!("ANALYZE {}", options.table)],
+        Dialect::Sqlite | Dialect::Tikv => Vec::new(),
+    }
+}
+
+/// The statements of the operations. Of those of one field the first is named, and the others follow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Statements {
+    pub(super) read_all: StatementId,
+    pub(super) read_one: StatementId,
+    pub(super) update_all: StatementId,
+    pub(super) update_one: StatementId,
+    pub(super) insert: StatementId,
+    pub(super) scan_all: StatementId,
+    pub(super) scan_one: StatementId,
+}
+
+impl Statements {
+    pub(super) fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
+        if dialect == Dialect::Tikv {
+            return Self::without_sql(options, catalogue);
+        }
+        let columns = columns(options);
+        let (names, fields, table) = (&columns, &columns[1..], &options.table);
+        let force = if dialect == Dialect::Mysql && options.force_index { " FORCE INDEX(`PRIMARY`)" } else { "" };
+        // go-ycsb names the fields; YCSB does so only where it verifies them, or is told to.
+        let by_name = options.compat == Compat::GoYcsb || options.readallfieldsbyname || options.dataintegrity;
+        let all = if by_name { fields.join(", ") } else { "*".to_owned() };
+        let read = |what: &str| format!("SELECT {what} FROM {table}{force} WHERE {KEY} = ?");
+        // Who verifies the rows of a scan must know their keys.
+        let key = if options.dataintegrity { "YCSB_KEY, " } else { "" };
+        let scan = |what: &str| format!("SELECT {key}{what} FROM {table}{force} WHERE {KEY} >= ? ORDER BY {KEY} LIMIT ?");
+        let verified = options.dataintegrity;
+        let mut select = |label, sql: String| match verified {
+            true => catalogue.add_read_named(label, sql),
+            false => catalogue.add_named(label, Verb::Select, sql),
+        };
+        let (read_all, scan_all) = (select("READ", read(&all)), select("SCAN", scan(&all)));
+        let read_one = each(fields, |field| select("READ", read(field)));
+        let scan_one = each(fields, |field| select("SCAN", scan(field)));
+        let set: Vec<String> = fields.iter().map(|field| format!("{field} = ?")).collect();
+        let mut update =
+            |set: &str| catalogue.add_named("UPDATE", Verb::Update, format!("UPDATE {table} SET {set} WHERE {KEY} = ?"));
+        let update_all = update(&set.join(", "));
+        let update_one = each(&set, |field| update(field));
+        let marks = vec!["?"; names.len()].join(", ");
+        let insert = format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", "));
+        let insert = catalogue.add_named("INSERT", Verb::Insert, insert);
+        Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
+    }
+
+    /// Those of TiKV's driver: a table, the first field and how many.
+    fn without_sql(options: &Options, catalogue: &mut Catalogue) -> Self {
+        let (table, width, verified) = (&options.table, options.fieldcount, options.dataintegrity);
+        let one: Vec<String> = (0..width).map(|field| format!("{table} {field} 1")).collect();
+        let all = format!("{table} 0 {width}");
+        let keys = if verified { " KEYS" } else { "" };
+        let mut select = |label, words: String| match verified {
+            true => catalogue.add_read_named(label, words),
+            false => catalogue.add_named(label, Verb::Select, words),
+        };
+        let read_all = select("READ", format!("GET {all}"));
+        let scan_all = select("SCAN", format!("SCAN {all}{keys}"));
+        let read_one = each(&one, |field| select("READ", format!("GET {field}")));
+        let scan_one = each(&one, |field| select("SCAN", format!("SCAN {field}{keys}")));
+        let mut update = |fields: &str| catalogue.add_named("UPDATE", Verb::Update, format!("UPDATE {fields}"));
+        let update_all = update(&all);
+        let update_one = each(&one, |field| update(field));
+        let insert = catalogue.add_named("INSERT", Verb::Insert, format!("PUT {table}"));
+        Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
+    }
+}
+
+/// Adds a statement for each of some fields; the first one's id.
+fn each<T: AsRef<str>>(fields: &[T], mut add: impl FnMut(&str) -> StatementId) -> StatementId {
+    let ids: Vec<StatementId> = fields.iter().map(|field| add(field.as_ref())).collect();
+    // There is at least one field.
+    ids.first().copied().unwrap_or(StatementId(0))
+}
