@@ -179,7 +179,7 @@ mod tests {
         };
         let all = made(&[]);
         assert!(all[0].starts_with("CREATE TABLE sbtest1 (id SERIAL,") && all[0].ends_with("PRIMARY KEY (id ASC))"), "{all:?}");
-        assert_eq!(all[1], "CREATE INDEX k_1 ON sbtest1(k ASC)");
+        assert_eq!(all[1], "CREATE INDEX IF NOT EXISTS k_1 ON sbtest1(k ASC)");
         assert!(all[2].contains("NOT indisvalid") && all[3].starts_with("SELECT setval("), "{all:?}");
         let split = made(&[("create_table_options", "SPLIT AT VALUES ((100), (200))")]);
         assert!(split[0].ends_with("PRIMARY KEY (id ASC)) SPLIT AT VALUES ((100), (200))"), "{split:?}");

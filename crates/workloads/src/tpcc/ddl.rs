@@ -257,8 +257,10 @@ mod tests {
             let (create, after) = made(Dialect::Yugabyte, &options, table);
             assert_eq!(create, made(Dialect::Postgres, &options, table).0);
             let (checks, rest): (Vec<_>, Vec<_>) = after.into_iter().partition(|sql| sql.contains("indisvalid"));
-            assert_eq!(rest, made(Dialect::Postgres, &options, table).1);
-            assert_eq!(checks.len(), usize::from(rest.iter().any(|sql| sql.starts_with("CREATE INDEX"))));
+            let postgres = made(Dialect::Postgres, &options, table).1;
+            assert_eq!(checks.len(), usize::from(postgres.iter().any(|sql| sql.starts_with("CREATE INDEX"))));
+            let once = postgres.into_iter().map(|sql| sql.replace("CREATE INDEX ", "CREATE INDEX IF NOT EXISTS "));
+            assert_eq!(rest, once.collect::<Vec<_>>());
             let whole = Options { partitions: 1, history_key: false, ..options.clone() };
             let (cockroach, postgres) = (made(Dialect::Cockroach, &whole, table), made(Dialect::Postgres, &whole, table));
             assert_eq!(cockroach.0, [postgres.0[0].replace(" COLLATE \"C\"", "")]);

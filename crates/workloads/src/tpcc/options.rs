@@ -347,7 +347,9 @@ mod tests {
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
         assert!(split.refusal(Dialect::Mysql).is_some() && split.refusal(Dialect::Postgres).is_none());
         assert!(split.refusal(Dialect::Sqlite).is_some());
-        assert!(split.refusal(Dialect::Yugabyte).is_none());
+        assert!(split.refusal(Dialect::Yugabyte).is_some_and(|(message, _)| message.contains("2.25")));
+        let alone = Options { foreign_keys: false, ..split.clone() };
+        assert!(alone.refusal(Dialect::Yugabyte).is_none() && alone.refusal(Dialect::Mysql).is_none());
         assert!(split.refusal(Dialect::Cockroach).is_some_and(|(message, _)| message.contains("ranges by itself")));
         let dirty = Options { isolation: Some(Isolation::ReadUncommitted), ..Options::default() };
         assert!(dirty.refusal(Dialect::Postgres).is_none() && dirty.refusal(Dialect::Cockroach).is_some());
