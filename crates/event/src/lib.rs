@@ -23,5 +23,5 @@ mod timer;
 mod wake;
 
 pub use local::{block_on, block_on_simulated, now, wake_current, yield_now};
-pub use tasks::TaskSet;
+pub use tasks::{TaskSet, rarely};
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};

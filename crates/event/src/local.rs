@@ -33,7 +33,7 @@ pub(crate) struct Loop {
     /// The batch of tasks whose sockets have news; kept for its memory.
     woken: RefCell<Vec<usize>>,
     current: Cell<usize>,
-    /// The time at which the last wait ended; under a simulated clock, the time.
+    /// The time at which the last wait ended that a timer could have ended; under a simulated clock, the time.
     woke_at: Cell<Instant>,
     simulated: bool,
     pub(crate) timers: RefCell<Timers>,
@@ -43,6 +43,8 @@ pub(crate) struct Loop {
 
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Loop>>> = const { RefCell::new(None) };
+    /// The time of a simulated loop. Apart from it, because what needs no destructor is read without a look whether it lives.
+    static STANDING: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Calls `f` with the loop of this thread.
@@ -72,11 +74,7 @@ pub(crate) fn wake_here(remote: &Arc<Remote>, task: usize) -> bool {
 /// The time: the machine's, or that of a simulated loop.
 #[inline]
 pub fn now() -> Instant {
-    let simulated = CURRENT.with_borrow(|current| match current {
-        Some(this) if this.simulated => Some(this.woke_at.get()),
-        _ => None,
-    });
-    simulated.unwrap_or_else(Instant::now)
+    STANDING.get().unwrap_or_else(Instant::now)
 }
 
 /// Marks the task that is being polled as ready, so that it is polled again after the others had their turn.
@@ -129,6 +127,7 @@ impl Drop for Entered {
             drop(task);
         }
         CURRENT.set(None);
+        STANDING.set(None);
     }
 }
 
@@ -136,6 +135,7 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
     let this = Rc::new(this);
     assert!(CURRENT.with_borrow(Option::is_none), "a loop within a loop would never hear its sockets");
     CURRENT.set(Some(this.clone()));
+    this.woke(this.woke_at());
     let entered = Entered(this.clone());
     let main_waker = Waker::from(Arc::new(TaskWaker { task: MAIN, remote: this.remote.clone() }));
     let mut main = pin!(future);
@@ -183,10 +183,18 @@ impl Loop {
         self.current.get()
     }
 
-    /// When the last wait ended: at or a little before [`now`].
+    /// When the last wait ended that a timer could have ended: at or before [`now`], and no deadline lies between them that
+    /// the loop knew of.
     #[inline]
     pub(crate) fn woke_at(&self) -> Instant {
         self.woke_at.get()
+    }
+
+    fn woke(&self, at: Instant) {
+        self.woke_at.set(at);
+        if self.simulated {
+            STANDING.set(Some(at));
+        }
     }
 
     #[inline]
@@ -241,7 +249,11 @@ impl Loop {
             Some(reactor) => {
                 let mut woken = self.woken.take();
                 let waited = reactor.wait(idle, next, &mut woken);
-                self.woke_at.set(Instant::now());
+                // The clock is read only where a deadline may have come: not for every answer of a server.
+                let due = *waited.as_ref().unwrap_or(&true);
+                if due {
+                    self.woke(Instant::now());
+                }
                 for task in woken.drain(..) {
                     match task {
                         MAIN => self.wake(MAIN),
@@ -250,14 +262,17 @@ impl Loop {
                 }
                 self.woken.replace(woken);
                 waited?;
+                if !due {
+                    return Ok(());
+                }
             }
             None if idle => match next {
-                Some(at) => self.woke_at.set(self.woke_at.get().max(at)),
+                Some(at) => self.woke(self.woke_at().max(at)),
                 None => panic!("everything waits and no timer is left"),
             },
             None => {}
         }
-        self.timers.borrow_mut().fire(self.woke_at.get(), &mut self.ready.borrow_mut());
+        self.timers.borrow_mut().fire(self.woke_at(), &mut self.ready.borrow_mut());
         Ok(())
     }
 }

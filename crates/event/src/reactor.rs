@@ -54,15 +54,16 @@ impl Reactor {
         Ok((reactor, alarm))
     }
 
-    /// Waits: not at all unless `idle`, and not beyond `until`. Appends the tasks whose sockets have news.
+    /// Waits: not at all unless `idle`, and not beyond `until`. Appends the tasks whose sockets have news. Whether a deadline may
+    /// have come: not where the timer is armed for the first one and has not gone off.
     #[inline]
-    pub(crate) fn wait(&self, idle: bool, until: Option<Instant>, woken: &mut Vec<usize>) -> io::Result<()> {
-        let timeout = if idle { self.timeout(until)? } else { Some(Duration::ZERO) };
+    pub(crate) fn wait(&self, idle: bool, until: Option<Instant>, woken: &mut Vec<usize>) -> io::Result<bool> {
+        let (timeout, mut due) = if idle { self.timeout(until)? } else { (Some(Duration::ZERO), true) };
         let mut events = self.events.borrow_mut();
         match self.poll.borrow_mut().poll(&mut events, timeout) {
             Ok(()) => {}
             // A signal; its handler has set a flag that somebody will look at.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(due),
             Err(error) => return Err(error),
         }
         let sources = self.sources.borrow();
@@ -78,35 +79,47 @@ impl Reactor {
                     }
                     woken.push(source.task.get());
                 }
-                None => self.note(event.token()),
+                None => due |= self.is_timer(event.token()),
             }
         }
-        Ok(())
+        Ok(due)
     }
 
     /// Neither the alarm nor the timer is a socket; both have done their work by ending the wait.
     #[cold]
-    fn note(&self, _token: Token) {
+    fn is_timer(&self, _token: Token) -> bool {
         #[cfg(target_os = "linux")]
         if _token == TIMER {
             self.timer.fired();
+            return true;
+        }
+        false
+    }
+
+    /// How long to wait, and whether the end of that may be a deadline. epoll counts milliseconds, which would make every timed
+    /// send late by up to one; a timer descriptor is exact.
+    #[cfg(target_os = "linux")]
+    #[inline]
+    fn timeout(&self, until: Option<Instant>) -> io::Result<(Option<Duration>, bool)> {
+        match until {
+            Some(at) if self.timer.is_armed_for(at) => Ok((None, false)),
+            Some(at) => self.arm(at),
+            None => Ok((None, false)),
         }
     }
 
-    /// epoll counts milliseconds, which would make every timed send late by up to one; a timer descriptor is exact.
     #[cfg(target_os = "linux")]
-    fn timeout(&self, until: Option<Instant>) -> io::Result<Option<Duration>> {
-        match until {
-            Some(at) if self.timer.is_armed_for(at) => Ok(None),
-            Some(at) if local::until(at).is_zero() => Ok(Some(Duration::ZERO)),
-            Some(at) => self.timer.arm(at).map(|()| None),
-            None => Ok(None),
+    #[cold]
+    fn arm(&self, at: Instant) -> io::Result<(Option<Duration>, bool)> {
+        if local::until(at).is_zero() {
+            return Ok((Some(Duration::ZERO), true));
         }
+        self.timer.arm(at).map(|()| (None, false))
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn timeout(&self, until: Option<Instant>) -> io::Result<Option<Duration>> {
-        Ok(until.map(local::until))
+    fn timeout(&self, until: Option<Instant>) -> io::Result<(Option<Duration>, bool)> {
+        Ok((until.map(local::until), true))
     }
 
     /// Enters a socket that is being connected.

@@ -40,15 +40,29 @@ impl<T, F: Future<Output = T>> Future for Member<F, T> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
         let output = ready!(this.future.poll(cx));
-        let me = local::with(|this| this.current());
-        let mut shared = this.shared.borrow_mut();
-        shared.running.retain(|id| *id != me);
-        shared.ended.push_back(output);
-        if let Some(waiting) = shared.waiting.take() {
-            waiting.wake();
-        }
+        hand_in(this.shared, output);
         Poll::Ready(())
     }
+}
+
+/// Once per task, so away from what is polled for every answer.
+#[cold]
+fn hand_in<T>(shared: &RefCell<Shared<T>>, output: T) {
+    let me = local::with(|this| this.current());
+    let mut shared = shared.borrow_mut();
+    shared.running.retain(|id| *id != me);
+    shared.ended.push_back(output);
+    if let Some(waiting) = shared.waiting.take() {
+        waiting.wake();
+    }
+}
+
+/// A future of something rare, in a box, made and polled outside of its caller's code: a hot loop that awaits it has neither
+/// room for it in its frame (which would be touched page by page at every poll) nor its instructions among its own.
+#[cold]
+#[inline(never)]
+pub fn rarely<'a, F: Future + 'a>(make: impl FnOnce() -> F) -> Pin<Box<dyn Future<Output = F::Output> + 'a>> {
+    Box::pin(make())
 }
 
 impl<T: 'static> Default for TaskSet<T> {

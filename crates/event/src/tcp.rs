@@ -1,7 +1,7 @@
 //! A TCP connection of the loop.
 
 use std::future::poll_fn;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
@@ -96,11 +96,14 @@ impl TcpStream {
     /// leaves room in the buffer has emptied the socket: so an answer costs one system call.
     #[inline]
     pub fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
-        if !self.readiness(|r| r.readable.get()) {
-            return self.pending();
-        }
+        if self.readiness(|r| r.readable.get()) { self.poll_read_ready(room) } else { self.pending() }
+    }
+
+    /// As [`Self::poll_read`], where [`Self::poll_readable`] was just ready.
+    #[inline]
+    pub fn poll_read_ready(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
-            match self.io.read(room) {
+            match sys::receive(&self.io, room) {
                 Ok(count) => {
                     self.readiness(|r| r.readable.set(count == room.len() || r.closed.get()));
                     return Poll::Ready(Ok(count));
@@ -120,7 +123,7 @@ impl TcpStream {
     #[inline]
     pub fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            match self.io.write(bytes) {
+            match sys::send(&self.io, bytes) {
                 Ok(count) => {
                     if self.waits_for_room {
                         self.wait_for_room(false)?;
@@ -160,6 +163,47 @@ impl TcpStream {
     /// The operating system's.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.io.peer_addr()
+    }
+}
+
+/// System calls without what libraries put around them: a point where the thread could be cancelled, a place for the last
+/// error. Each is a few more lines of code and data that the database has pushed out of the caches.
+#[cfg(unix)]
+mod sys {
+    use std::io;
+
+    use mio::net::TcpStream;
+    use rustix::net::{RecvFlags, SendFlags};
+
+    #[cfg(not(target_vendor = "apple"))]
+    const FLAGS: SendFlags = SendFlags::NOSIGNAL;
+    /// There the standard library tells the socket so.
+    #[cfg(target_vendor = "apple")]
+    const FLAGS: SendFlags = SendFlags::empty();
+
+    #[inline]
+    pub(super) fn receive(socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::net::recv(socket, room, RecvFlags::empty())?.0)
+    }
+
+    #[inline]
+    pub(super) fn send(socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+        Ok(rustix::net::send(socket, bytes, FLAGS)?)
+    }
+}
+
+#[cfg(not(unix))]
+mod sys {
+    use std::io::{self, Read, Write};
+
+    use mio::net::TcpStream;
+
+    pub(super) fn receive(mut socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
+        socket.read(room)
+    }
+
+    pub(super) fn send(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+        socket.write(bytes)
     }
 }
 

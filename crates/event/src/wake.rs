@@ -24,7 +24,14 @@ impl Remote {
     /// Moves what was woken into `ready`. One load of a line that nobody writes, as a rule.
     #[inline]
     pub(crate) fn take(&self, ready: &mut impl Extend<usize>) {
-        if self.any.load(Ordering::Relaxed) && self.any.swap(false, Ordering::Acquire) {
+        if self.any.load(Ordering::Relaxed) {
+            self.take_some(ready);
+        }
+    }
+
+    #[cold]
+    fn take_some(&self, ready: &mut impl Extend<usize>) {
+        if self.any.swap(false, Ordering::Acquire) {
             let mut woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
             ready.extend(woken.drain(..));
         }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::rng::OpRng;
-use perbuck_event::{now, sleep_until, timeout_at};
+use perbuck_event::{now, rarely, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
@@ -117,7 +117,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
     let mut tally = Tally { lane: &lane, totals: TerminalTotals::default() };
     // The start is given a moment ahead, so that all begin together.
     let mut now = lane.idle_until(-common.window.warmup_ns).await;
-    while lane.may_go_on(now) || Box::pin(lane.look_home(&mut now, &mut connection)).await {
+    while lane.may_go_on(now) || rarely(|| lane.look_home(&mut now, &mut connection)).await {
         let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
             Turn::Now => (now, now),
             Turn::Due(at) => match lane.await_arrival(at, now).await {
@@ -148,8 +148,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
                 Ok(done) => break (if done.rolled_back { Outcome::RolledBack } else { Outcome::Committed }, done.facts),
                 Err(error) => error,
             };
-            // Boxed, so that what is rare takes no room in every terminal's task.
-            if !Box::pin(lane.settle(&error, &mut connection, retries)).await? {
+            if !rarely(|| lane.settle(&error, &mut connection, retries)).await? {
                 break (Outcome::Failed, Facts::default());
             }
             retries += 1;
@@ -157,7 +156,7 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         };
         let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
         if terminal.reconnects_after(sequence) {
-            Box::pin(lane.renew(&mut connection)).await?;
+            rarely(|| lane.renew(&mut connection)).await?;
         }
         let finished_ns = common.window.now_ns();
         let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
@@ -165,14 +164,14 @@ pub(crate) async fn drive<D: Driver, W: Workload>(
         tally.count(outcome, started_ns, finished_ns);
         common.limit.settle(outcome != Outcome::Failed, started_ns, finished_ns);
         lane.ended();
-        now = if connection.is_some() { finished_ns } else { Box::pin(lane.reconnect(&mut connection)).await? };
+        now = if connection.is_some() { finished_ns } else { rarely(|| lane.reconnect(&mut connection)).await? };
         sequence += 1;
         if pauses.after_ns > 0 {
             now = lane.think(now, pauses.after_ns, kind).await;
         }
     }
     if let Some(open) = connection {
-        Box::pin(lane.end(terminal, open)).await?;
+        rarely(|| lane.end(terminal, open)).await?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
@@ -237,12 +238,11 @@ impl Session for MysqlSession {
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         if !matches!(self.slots.get(usize::from(id.0)), Some(Slot::Prepared(_) | Slot::Text(_))) {
-            // Boxed, so that it takes no room in the future of every statement; it happens once.
-            Box::pin(self.first_use(id)).await?;
+            rarely(|| self.first_use(id)).await?;
         }
         rows.start(self.catalogue.brief(id).keep_rows);
         let Some(Slot::Prepared(prepared)) = self.slots.get_mut(usize::from(id.0)) else {
-            return Box::pin(self.execute_text(id, params, rows)).await;
+            return rarely(|| self.execute_text(id, params, rows)).await;
         };
         if params.len() != prepared.params() {
             return Err(wrong_count(prepared.params(), params.len()));

@@ -132,10 +132,11 @@ impl Socket {
         self.watchdog.poll_overdue().map(|()| Err(SocketFault::Overdue))
     }
 
-    /// Reads what is there into `room`, at least one byte; `None` where there is nothing yet.
+    /// Reads what is there into `room`, at least one byte, after [`Self::poll_readable`] was ready; `None` where there is nothing
+    /// yet.
     #[inline]
     pub(crate) fn try_read(&mut self, room: &mut [u8]) -> Result<Option<usize>, SocketFault> {
-        match self.transport.poll_read(room) {
+        match self.transport.poll_read_ready(room) {
             Poll::Ready(Ok(0)) => Err(SocketFault::Closed),
             Poll::Ready(Ok(count)) => Ok(Some(count)),
             Poll::Ready(Err(error)) => Err(error.into()),
@@ -178,9 +179,9 @@ impl Transport {
     }
 
     #[inline]
-    fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
+    fn poll_read_ready(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         match self {
-            Self::Plain(stream) => stream.poll_read(room),
+            Self::Plain(stream) => stream.poll_read_ready(room),
             Self::Tls(stream) => stream.poll_read(room),
             #[cfg(any(test, feature = "canned"))]
             Self::Canned(server) => Poll::Ready(Ok(server.say(room))),

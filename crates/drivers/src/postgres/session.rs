@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
+use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId};
@@ -226,8 +227,7 @@ impl Session for PostgresSession {
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         let place = usize::from(id.0);
         if !matches!(self.slots.get(place), Some(Some(_))) {
-            // Boxed, so that it takes no room in the future of every statement; it happens once.
-            Box::pin(self.first_use(id)).await?;
+            rarely(|| self.first_use(id)).await?;
         }
         rows.start(self.catalogue.brief(id).keep_rows);
         let out = self.wire.command()?;
