@@ -32,19 +32,23 @@ pub(crate) struct Loop {
     ready: RefCell<VecDeque<usize>>,
     /// The batch of tasks whose sockets have news; kept for its memory.
     woken: RefCell<Vec<usize>>,
-    current: Cell<usize>,
-    /// The time at which the last wait ended that a timer could have ended; under a simulated clock, the time.
-    woke_at: Cell<Instant>,
-    simulated: bool,
     pub(crate) timers: RefCell<Timers>,
     pub(crate) reactor: Option<Reactor>,
     remote: Arc<Remote>,
 }
 
+/// Where the loop of this thread is. Apart from it, because what needs no destructor is read without a look whether it lives.
+struct Turn {
+    /// The task that is being polled.
+    task: Cell<usize>,
+    /// When the last wait ended that a timer could have ended; under a simulated clock, the time.
+    woke_at: Cell<Option<Instant>>,
+    simulated: Cell<bool>,
+}
+
 thread_local! {
     static CURRENT: RefCell<Option<Rc<Loop>>> = const { RefCell::new(None) };
-    /// The time of a simulated loop. Apart from it, because what needs no destructor is read without a look whether it lives.
-    static STANDING: Cell<Option<Instant>> = const { Cell::new(None) };
+    static TURN: Turn = const { Turn { task: Cell::new(MAIN), woke_at: Cell::new(None), simulated: Cell::new(false) } };
 }
 
 /// Calls `f` with the loop of this thread.
@@ -74,13 +78,27 @@ pub(crate) fn wake_here(remote: &Arc<Remote>, task: usize) -> bool {
 /// The time: the machine's, or that of a simulated loop.
 #[inline]
 pub fn now() -> Instant {
-    STANDING.get().unwrap_or_else(Instant::now)
+    let standing = TURN.with(|turn| turn.woke_at.get().filter(|_| turn.simulated.get()));
+    standing.unwrap_or_else(Instant::now)
+}
+
+/// The task that is being polled.
+#[inline]
+pub(crate) fn current() -> usize {
+    TURN.with(|turn| turn.task.get())
+}
+
+/// Whether that time had come when the last wait ended that a timer could have ended: at or before [`now`], and no deadline
+/// that the loop knew of lies between them.
+#[inline]
+pub(crate) fn has_come(at: Instant) -> bool {
+    TURN.with(|turn| turn.woke_at.get().is_some_and(|woke_at| at <= woke_at))
 }
 
 /// Marks the task that is being polled as ready, so that it is polled again after the others had their turn.
 #[inline]
 pub fn wake_current() {
-    with(|this| this.wake(this.current.get()));
+    with(|this| this.wake(current()));
 }
 
 /// Lets everything else that is ready run first.
@@ -127,7 +145,11 @@ impl Drop for Entered {
             drop(task);
         }
         CURRENT.set(None);
-        STANDING.set(None);
+        TURN.with(|turn| {
+            turn.task.set(MAIN);
+            turn.woke_at.set(None);
+            turn.simulated.set(false);
+        });
     }
 }
 
@@ -135,7 +157,8 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
     let this = Rc::new(this);
     assert!(CURRENT.with_borrow(Option::is_none), "a loop within a loop would never hear its sockets");
     CURRENT.set(Some(this.clone()));
-    this.woke(this.woke_at());
+    TURN.with(|turn| turn.simulated.set(this.reactor.is_none()));
+    woke(Instant::now());
     let entered = Entered(this.clone());
     let main_waker = Waker::from(Arc::new(TaskWaker { task: MAIN, remote: this.remote.clone() }));
     let mut main = pin!(future);
@@ -147,7 +170,7 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
             let next = this.ready.borrow_mut().pop_front();
             match next {
                 Some(MAIN) => {
-                    this.current.set(MAIN);
+                    TURN.with(|turn| turn.task.set(MAIN));
                     if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&main_waker)) {
                         drop(entered);
                         return Ok(output);
@@ -168,32 +191,9 @@ impl Loop {
             tasks: RefCell::default(),
             ready: RefCell::default(),
             woken: RefCell::default(),
-            current: Cell::new(MAIN),
-            woke_at: Cell::new(Instant::now()),
-            simulated: reactor.is_none(),
             timers: RefCell::default(),
             reactor,
             remote: Arc::new(Remote::new(alarm)),
-        }
-    }
-
-    /// The task that is being polled.
-    #[inline]
-    pub(crate) fn current(&self) -> usize {
-        self.current.get()
-    }
-
-    /// When the last wait ended that a timer could have ended: at or before [`now`], and no deadline lies between them that
-    /// the loop knew of.
-    #[inline]
-    pub(crate) fn woke_at(&self) -> Instant {
-        self.woke_at.get()
-    }
-
-    fn woke(&self, at: Instant) {
-        self.woke_at.set(at);
-        if self.simulated {
-            STANDING.set(Some(at));
         }
     }
 
@@ -232,7 +232,7 @@ impl Loop {
         let taken = self.tasks.borrow_mut().get_mut(id).and_then(Option::take);
         // A wake-up may come for a task that has ended.
         let Some(mut task) = taken else { return };
-        self.current.set(id);
+        TURN.with(|turn| turn.task.set(id));
         let polled = task.future.as_mut().poll(&mut Context::from_waker(&task.waker));
         if polled.is_ready() {
             self.tasks.borrow_mut().try_remove(id);
@@ -252,7 +252,7 @@ impl Loop {
                 // The clock is read only where a deadline may have come: not for every answer of a server.
                 let due = *waited.as_ref().unwrap_or(&true);
                 if due {
-                    self.woke(Instant::now());
+                    woke(Instant::now());
                 }
                 for task in woken.drain(..) {
                     match task {
@@ -267,14 +267,19 @@ impl Loop {
                 }
             }
             None if idle => match next {
-                Some(at) => self.woke(self.woke_at().max(at)),
+                Some(at) => woke(now().max(at)),
                 None => panic!("everything waits and no timer is left"),
             },
             None => {}
         }
-        self.timers.borrow_mut().fire(self.woke_at(), &mut self.ready.borrow_mut());
+        self.timers.borrow_mut().fire(&mut self.ready.borrow_mut());
         Ok(())
     }
+}
+
+/// A wait has ended, or a simulated one would have.
+fn woke(at: Instant) {
+    TURN.with(|turn| turn.woke_at.set(Some(at)));
 }
 
 /// Drops a task of the loop of this thread, if that still runs.

@@ -48,7 +48,7 @@ impl<T, F: Future<Output = T>> Future for Member<F, T> {
 /// Once per task, so away from what is polled for every answer.
 #[cold]
 fn hand_in<T>(shared: &RefCell<Shared<T>>, output: T) {
-    let me = local::with(|this| this.current());
+    let me = local::current();
     let mut shared = shared.borrow_mut();
     shared.running.retain(|id| *id != me);
     shared.ended.push_back(output);

@@ -72,7 +72,7 @@ impl TcpStream {
 
     #[inline]
     fn pending<T>(&self) -> Poll<T> {
-        self.readiness(|r| r.task.set(self.home.current()));
+        self.readiness(|r| r.task.set(local::current()));
         Poll::Pending
     }
 

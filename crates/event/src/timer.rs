@@ -31,9 +31,9 @@ impl Timers {
 
     /// Marks every task as ready whose time has come.
     #[inline]
-    pub(crate) fn fire(&mut self, now: Instant, ready: &mut VecDeque<usize>) {
+    pub(crate) fn fire(&mut self, ready: &mut VecDeque<usize>) {
         while let Some(Reverse((at, _, task))) = self.heap.peek().copied() {
-            if at > now {
+            if !local::has_come(at) {
                 break;
             }
             self.heap.pop();
@@ -55,18 +55,16 @@ impl Sleep {
     /// polled when it has.
     #[inline]
     pub fn poll_passed(&mut self) -> Poll<()> {
-        local::with(|this| {
-            if self.at <= this.woke_at() {
-                return Poll::Ready(());
-            }
-            // Another task than before, if what holds the sleep was handed over.
-            let task = this.current();
-            if self.queued != Some(task) {
-                self.queued = Some(task);
-                this.timers.borrow_mut().add(self.at, task);
-            }
-            Poll::Pending
-        })
+        if local::has_come(self.at) {
+            return Poll::Ready(());
+        }
+        // Another task than before, if what holds the sleep was handed over.
+        let task = local::current();
+        if self.queued != Some(task) {
+            self.queued = Some(task);
+            local::with(|this| this.timers.borrow_mut().add(self.at, task));
+        }
+        Poll::Pending
     }
 }
 

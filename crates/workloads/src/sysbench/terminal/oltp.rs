@@ -15,9 +15,25 @@ use crate::sysbench::script::Script;
 /// The same statement on every table, repeated so many times per event on the table drawn for the group.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Group {
+    pub(super) kind: Kind,
     /// The statement on `sbtest1`; that on `sbtestN` is N − 1 further.
     first: StatementId,
     repeats: u32,
+}
+
+/// What the statements of a group bind, in the order of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An id: points and updates of the index.
+    Id,
+    /// The first and the last id of a range.
+    Range,
+    /// A text and an id.
+    TextAndId,
+    /// An id that is deleted.
+    Delete,
+    /// An id that is deleted and inserted again.
+    Replace,
 }
 
 impl Group {
@@ -35,12 +51,9 @@ pub(super) struct Oltp {
     tables: u32,
     range_size: u32,
     ids: Ids,
-    points: Group,
-    /// Simple, sum, order and distinct, in this order.
-    ranges: [Group; 4],
-    index_updates: Group,
-    pub(super) non_index_updates: Group,
-    deletes: Group,
+    /// Those that the script uses, in the order of an event.
+    pub(super) groups: Vec<Group>,
+    /// The inserts behind deletes.
     pub(super) inserts: Group,
 }
 
@@ -52,10 +65,10 @@ impl Oltp {
         let script = options.script;
         let tables = options.tables;
         // A group that is not used has no statements to prepare.
-        let mut add = |label, verb, repeats: u32, head: &str, tail: &str| {
+        let mut add = |kind, label, verb, repeats: u32, head: &str, tail: &str| {
             let tables = if repeats > 0 { tables } else { 0 };
             let first = for_each_table(catalogue, tables, label, verb, |table| format!("{head} sbtest{table} {tail}"));
-            Group { first, repeats }
+            Group { kind, first, repeats }
         };
         let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
         let points = when(script.selects_points(), options.point_selects());
@@ -67,22 +80,24 @@ impl Oltp {
         let access = if script == Script::ReadOnly { Access::Read } else { Access::Write };
         let (simple, sum) = (when(ranged, options.simple_ranges), when(ranged, options.sum_ranges));
         let (order, distinct) = (when(ranged, options.order_ranges), when(ranged, options.distinct_ranges));
+        let replaces = if pairs > 0 { Kind::Replace } else { Kind::Delete };
+        let groups = [
+            add(Kind::Id, "point_select", Verb::Select, points, "SELECT c FROM", "WHERE id=?"),
+            add(Kind::Range, "simple_range", Verb::Select, simple, "SELECT c FROM", IN_RANGE),
+            add(Kind::Range, "sum_range", Verb::Select, sum, "SELECT SUM(k) FROM", IN_RANGE),
+            add(Kind::Range, "order_range", Verb::Select, order, "SELECT c FROM", SORTED),
+            add(Kind::Range, "distinct_range", Verb::Select, distinct, "SELECT DISTINCT c FROM", SORTED),
+            add(Kind::Id, "index_update", Verb::Update, index_updates, "UPDATE", "SET k=k+1 WHERE id=?"),
+            add(Kind::TextAndId, "non_index_update", Verb::Update, non_index_updates, "UPDATE", "SET c=? WHERE id=?"),
+            add(replaces, "delete", Verb::Delete, deletes, "DELETE FROM", "WHERE id=?"),
+        ];
         Self {
             transaction: (script.has_transactions() && !options.skip_trx).then_some(access),
             tables,
             range_size: options.range_size,
             ids: options.ids(),
-            points: add("point_select", Verb::Select, points, "SELECT c FROM", "WHERE id=?"),
-            ranges: [
-                add("simple_range", Verb::Select, simple, "SELECT c FROM", IN_RANGE),
-                add("sum_range", Verb::Select, sum, "SELECT SUM(k) FROM", IN_RANGE),
-                add("order_range", Verb::Select, order, "SELECT c FROM", SORTED),
-                add("distinct_range", Verb::Select, distinct, "SELECT DISTINCT c FROM", SORTED),
-            ],
-            index_updates: add("index_update", Verb::Update, index_updates, "UPDATE", "SET k=k+1 WHERE id=?"),
-            non_index_updates: add("non_index_update", Verb::Update, non_index_updates, "UPDATE", "SET c=? WHERE id=?"),
-            deletes: add("delete", Verb::Delete, deletes, "DELETE FROM", "WHERE id=?"),
-            inserts: add("insert", Verb::Insert, pairs, "INSERT INTO", "(id, k, c, pad) VALUES (?, ?, ?, ?)"),
+            groups: groups.into_iter().filter(|group| group.repeats > 0).collect(),
+            inserts: add(Kind::Replace, "insert", Verb::Insert, pairs, "INSERT INTO", "(id, k, c, pad) VALUES (?, ?, ?, ?)"),
         }
     }
 
@@ -109,7 +124,7 @@ impl Oltp {
     #[inline]
     fn next(&self, at: &mut Place, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
         loop {
-            let group = self.group(at.group)?;
+            let group = self.groups.get(at.group)?;
             if at.repeat == group.repeats {
                 (at.group, at.repeat) = (at.group + 1, 0);
                 continue;
@@ -117,27 +132,24 @@ impl Oltp {
             if at.repeat == 0 && !at.deleted {
                 at.table = rng.below(u64::from(self.tables)) as u16;
             }
-            match at.group {
-                POINTS | INDEX_UPDATES => {
+            match group.kind {
+                Kind::Id | Kind::Delete => {
                     params.int(self.ids.draw(rng));
                 }
-                SIMPLE_RANGES..=DISTINCT_RANGES => {
+                Kind::Range => {
                     let start = self.ids.draw(rng);
                     // The end may lie behind the last row, as in sysbench: fewer rows come then.
                     params.int(start).int(start + i64::from(self.range_size) - 1);
                 }
-                NON_INDEX_UPDATES => {
+                Kind::TextAndId => {
                     params.text_with(|out| write_groups(out, rng, C_GROUPS)).int(self.ids.draw(rng));
                 }
-                _ if self.inserts.repeats == 0 => {
-                    params.int(self.ids.draw(rng));
-                }
-                _ if !at.deleted => {
+                Kind::Replace if !at.deleted => {
                     (at.id, at.k, at.deleted) = (self.ids.draw(rng), self.ids.draw(rng), true);
                     params.int(at.id);
-                    return Some(self.deletes.on(at.table));
+                    return Some(group.on(at.table));
                 }
-                _ => {
+                Kind::Replace => {
                     let row = params.int(at.id).int(at.k);
                     row.text_with(|out| write_groups(out, rng, C_GROUPS)).text_with(|out| write_groups(out, rng, PAD_GROUPS));
                     at.deleted = false;
@@ -149,32 +161,13 @@ impl Oltp {
             return Some(group.on(at.table));
         }
     }
-
-    #[inline]
-    fn group(&self, number: u8) -> Option<Group> {
-        Some(match number {
-            POINTS => self.points,
-            SIMPLE_RANGES..=DISTINCT_RANGES => self.ranges[usize::from(number - SIMPLE_RANGES)],
-            INDEX_UPDATES => self.index_updates,
-            NON_INDEX_UPDATES => self.non_index_updates,
-            DELETES => self.deletes,
-            _ => return None,
-        })
-    }
 }
-
-/// Groups in the order of a transaction.
-const POINTS: u8 = 0;
-const SIMPLE_RANGES: u8 = 1;
-const DISTINCT_RANGES: u8 = 4;
-const INDEX_UPDATES: u8 = 5;
-const NON_INDEX_UPDATES: u8 = 6;
-const DELETES: u8 = 7;
 
 /// Where in its transaction a terminal is.
 #[derive(Debug, Default)]
 struct Place {
-    group: u8,
+    /// Among the groups that are used.
+    group: usize,
     repeat: u32,
     table: u16,
     /// The row that was deleted and is to be inserted again.

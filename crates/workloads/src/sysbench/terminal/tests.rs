@@ -7,6 +7,7 @@ use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_load::error::ErrorClass;
 
+use super::oltp::Kind;
 use super::recording::{Log, Recording, now};
 use super::*;
 use crate::sysbench::options::tests::options;
@@ -154,7 +155,7 @@ fn every_table_of_a_group_has_its_statement() {
     let workload = Sysbench::new(&options, Dialect::Sqlite);
     assert_eq!(workload.catalogue().statements().len(), 9 * 3);
     let Events::Oltp(oltp) = &workload.events else { panic!("{:?}", workload.events) };
-    let group = oltp.non_index_updates;
+    let group = oltp.groups.iter().find(|group| group.kind == Kind::TextAndId).unwrap();
     for table in 0..3u16 {
         let sql = &workload.catalogue().get(group.on(table)).sql.clone();
         assert_eq!(sql, &format!("UPDATE sbtest{} SET c=? WHERE id=?", table + 1));
