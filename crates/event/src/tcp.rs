@@ -177,7 +177,7 @@ mod sys {
 
     #[cfg(not(target_vendor = "apple"))]
     const FLAGS: SendFlags = SendFlags::NOSIGNAL;
-    /// There the standard library tells the socket so.
+    /// There the socket was told so when it was made.
     #[cfg(target_vendor = "apple")]
     const FLAGS: SendFlags = SendFlags::empty();
 
