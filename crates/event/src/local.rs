@@ -88,8 +88,8 @@ pub(crate) fn current() -> usize {
     TURN.with(|turn| turn.task.get())
 }
 
-/// Whether that time had come when the last wait ended that a timer could have ended: at or before [`now`], and no deadline
-/// that the loop knew of lies between them.
+/// Whether that time had come when the last wait ended that a timer could have ended. That may be a while ago; what has come
+/// since and is not queued yet is found at the next wait.
 #[inline]
 pub(crate) fn has_come(at: Instant) -> bool {
     TURN.with(|turn| turn.woke_at.get().is_some_and(|woke_at| at <= woke_at))

@@ -51,8 +51,8 @@ pub struct Sleep {
 }
 
 impl Sleep {
-    /// Whether the time has come, without a look at the clock: as of the last wait of the loop. Otherwise the task is
-    /// polled when it has.
+    /// Whether the time has come, without a look at the clock: as of the last wait that a timer could have ended.
+    /// Otherwise the task is polled when it has.
     #[inline]
     pub fn poll_passed(&mut self) -> Poll<()> {
         if local::has_come(self.at) {

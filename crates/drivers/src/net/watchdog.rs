@@ -5,7 +5,8 @@
 //! never disarmed: it goes off every quarter of the limit, and each time it finds the same answer outstanding it
 //! counts. The first tick of an answer may come at once and the others are a quarter apart, so after the fifth one the
 //! answer has taken at least the limit, and at most five quarters of it. The price per statement is one store
-//! ([`Watchdog::rearm`]) and, when the answer is not there yet, one comparison with the time of the loop's last wait.
+//! ([`Watchdog::rearm`]) and, when the answer is not there yet, one comparison with the time at
+//! which a timer last could have gone off.
 
 use std::task::Poll;
 use std::time::Duration;
