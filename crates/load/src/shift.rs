@@ -183,7 +183,7 @@ fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D
     for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
         connection.time_statements(common.times.clone());
         let visit = Visit::home(common.window.length_ns);
-        tasks.spawn(drive(Lane { id, place, common: common.clone(), visit }, terminal, connection));
+        tasks.spawn(drive(Lane { id, place, common: common.clone(), visit }, terminal, Some(connection)));
     }
     tasks
 }

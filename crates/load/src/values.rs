@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::error::{DriverError, ErrorClass};
 
 /// One parameter value. Text borrows from the buffer that holds it.
@@ -34,7 +36,8 @@ enum Slot {
 /// The parameters of one statement, or the cells of many rows one after the other.
 #[derive(Debug, Clone, Default)]
 pub struct Params {
-    slots: Vec<Slot>,
+    /// A statement's few within the connection itself, and not one line of memory further away.
+    slots: SmallVec<[Slot; 4]>,
     bytes: Vec<u8>,
 }
 

@@ -106,74 +106,76 @@ impl<D: Driver, W> Drop for Tally<'_, D, W> {
 }
 
 /// The hot loop: wait for the turn, run a transaction to its end, write it down, until the window is over.
-pub(crate) async fn drive<D: Driver, W: Workload>(
+#[expect(clippy::manual_async_fn, reason = "an async fn holds each parameter twice: as given, and as the variable it becomes")]
+pub(crate) fn drive<D: Driver, W: Workload>(
     lane: Lane<D, W>,
     mut terminal: W::Terminal,
-    connection: Connection<D::Session>,
-) -> Result<(), RunError> {
-    let common = &*lane.common;
-    let mut connection = Some(connection);
-    let mut sequence = 0;
-    let mut tally = Tally { lane: &lane, totals: TerminalTotals::default() };
-    // The start is given a moment ahead, so that all begin together.
-    let mut now = lane.idle_until(-common.window.warmup_ns).await;
-    while lane.may_go_on(now) || rarely(|| lane.look_home(&mut now, &mut connection)).await {
-        let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
-            Turn::Now => (now, now),
-            Turn::Due(at) => match lane.await_arrival(at, now).await {
-                Some(started) => (at, started),
-                None => break,
-            },
-            Turn::Idle(until) => {
-                now = lane.idle_until(until).await;
-                continue;
-            }
-        };
-        let mut operation = Operation { sequence, rng: lane.stream(sequence, 0) };
-        let kind = terminal.kind(&operation);
-        let mut pauses = Pauses::default();
-        if common.pauses {
-            pauses = terminal.pauses(&operation);
-            // The first one may be longer, so that terminals do not begin in step: it is not counted.
-            let Some(at) = lane.begin_after(now, pauses.before_ns, (sequence > 0).then_some(kind)).await else { break };
-            (intended_ns, started_ns) = (at, at);
-        }
-        if started_ns >= 0 && !common.limit.take() {
-            break;
-        }
-        let mut retries = 0;
-        let (outcome, facts) = loop {
-            let Some(open) = connection.as_mut() else { break (Outcome::Failed, Facts::default()) };
-            let error = match terminal.transaction(open, &mut operation).await {
-                Ok(done) => break (if done.rolled_back { Outcome::RolledBack } else { Outcome::Committed }, done.facts),
-                Err(error) => error,
+    mut connection: Option<Connection<D::Session>>,
+) -> impl Future<Output = Result<(), RunError>> {
+    async move {
+        let common = &*lane.common;
+        let mut sequence = 0;
+        let mut tally = Tally { lane: &lane, totals: TerminalTotals::default() };
+        // The start is given a moment ahead, so that all begin together.
+        let mut now = lane.idle_until(-common.window.warmup_ns).await;
+        while lane.may_go_on(now) || rarely(|| lane.look_home(&mut now, &mut connection)).await {
+            let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
+                Turn::Now => (now, now),
+                Turn::Due(at) => match lane.await_arrival(at, now).await {
+                    Some(started) => (at, started),
+                    None => break,
+                },
+                Turn::Idle(until) => {
+                    now = lane.idle_until(until).await;
+                    continue;
+                }
             };
-            if !rarely(|| lane.settle(&error, &mut connection, retries)).await? {
-                break (Outcome::Failed, Facts::default());
+            let mut operation = Operation { sequence, rng: lane.stream(sequence, 0) };
+            let kind = terminal.kind(&operation);
+            let mut pauses = Pauses::default();
+            if common.pauses {
+                pauses = terminal.pauses(&operation);
+                // The first one may be longer, so that terminals do not begin in step: it is not counted.
+                let Some(at) = lane.begin_after(now, pauses.before_ns, (sequence > 0).then_some(kind)).await else { break };
+                (intended_ns, started_ns) = (at, at);
             }
-            retries += 1;
-            operation.rng = lane.stream(sequence, if terminal.redraws() { retries } else { 0 });
-        };
-        let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
-        if terminal.reconnects_after(sequence) {
-            rarely(|| lane.renew(&mut connection)).await?;
+            if started_ns >= 0 && !common.limit.take() {
+                break;
+            }
+            let mut retries = 0;
+            let (outcome, facts) = loop {
+                let Some(open) = connection.as_mut() else { break (Outcome::Failed, Facts::default()) };
+                let error = match terminal.transaction(open, &mut operation).await {
+                    Ok(done) => break (if done.rolled_back { Outcome::RolledBack } else { Outcome::Committed }, done.facts),
+                    Err(error) => error,
+                };
+                if !rarely(|| lane.settle(&error, &mut connection, retries)).await? {
+                    break (Outcome::Failed, Facts::default());
+                }
+                retries += 1;
+                operation.rng = lane.stream(sequence, if terminal.redraws() { retries } else { 0 });
+            };
+            let statements = connection.as_mut().map(Connection::take_counts).unwrap_or_default();
+            if terminal.reconnects_after(sequence) {
+                rarely(|| lane.renew(&mut connection)).await?;
+            }
+            let finished_ns = common.window.now_ns();
+            let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
+            common.recorder.borrow_mut().record(sample);
+            tally.count(outcome, started_ns, finished_ns);
+            common.limit.settle(outcome != Outcome::Failed, started_ns, finished_ns);
+            lane.ended();
+            now = if connection.is_some() { finished_ns } else { rarely(|| lane.reconnect(&mut connection)).await? };
+            sequence += 1;
+            if pauses.after_ns > 0 {
+                now = lane.think(now, pauses.after_ns, kind).await;
+            }
         }
-        let finished_ns = common.window.now_ns();
-        let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
-        common.recorder.borrow_mut().record(sample);
-        tally.count(outcome, started_ns, finished_ns);
-        common.limit.settle(outcome != Outcome::Failed, started_ns, finished_ns);
-        lane.ended();
-        now = if connection.is_some() { finished_ns } else { rarely(|| lane.reconnect(&mut connection)).await? };
-        sequence += 1;
-        if pauses.after_ns > 0 {
-            now = lane.think(now, pauses.after_ns, kind).await;
+        if let Some(open) = connection {
+            rarely(|| lane.end(terminal, open)).await?;
         }
+        Ok(())
     }
-    if let Some(open) = connection {
-        rarely(|| lane.end(terminal, open)).await?;
-    }
-    Ok(())
 }
 
 impl<D: Driver, W: Workload> Lane<D, W> {

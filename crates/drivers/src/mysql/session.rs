@@ -12,6 +12,7 @@ use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
+use smallvec::SmallVec;
 
 use super::answer::{Form, ResultReader};
 use super::errors::{asks_for_text, asks_to_prepare_again};
@@ -52,7 +53,8 @@ pub struct MysqlSession {
     pub(super) wire: Wire,
     pub(super) reader: ResultReader,
     catalogue: Arc<Catalogue>,
-    slots: Vec<Slot>,
+    /// The first few within the session itself, and not one line of memory further away.
+    slots: SmallVec<[Slot; 4]>,
     fallbacks: Arc<AtomicU64>,
     /// Whether nothing is prepared.
     pub(super) as_text: bool,
@@ -65,8 +67,16 @@ pub struct MysqlSession {
 impl MysqlSession {
     pub(super) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
         let catalogue = Arc::new(Catalogue::default());
-        let mut session =
-            Self { wire, reader, catalogue, slots: Vec::new(), fallbacks, as_text: false, max_packet: None, takes_files: true };
+        let mut session = Self {
+            wire,
+            reader,
+            catalogue,
+            slots: SmallVec::new(),
+            fallbacks,
+            as_text: false,
+            max_packet: None,
+            takes_files: true,
+        };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run("SET autocommit = 1").await?;

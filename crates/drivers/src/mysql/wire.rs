@@ -64,9 +64,9 @@ impl Wire {
     /// Begins a packet within a dialogue, such as the login.
     #[inline]
     pub(super) fn reply(&mut self) -> &mut Vec<u8> {
-        self.link.out.clear();
-        self.link.out.extend_from_slice(&[0; 4]);
-        &mut self.link.out
+        let out = self.link.begin();
+        out.extend_from_slice(&[0; 4]);
+        out
     }
 
     #[cold]

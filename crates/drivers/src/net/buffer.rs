@@ -21,6 +21,25 @@ thread_local! {
     /// Buffers that no session holds. A session that waits for an answer needs none, so that thousands of connections
     /// use the memory of a few, and the kernel writes into memory that the processor has at hand.
     static SPARE: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+    /// Send buffers that no session holds: one is needed from the first word of a statement until the socket has taken it.
+    static SPARE_OUT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A send buffer.
+#[inline]
+pub(super) fn spare_out() -> Vec<u8> {
+    SPARE_OUT.with_borrow_mut(Vec::pop).unwrap_or_default()
+}
+
+/// The send buffer is not needed any more.
+#[inline]
+pub(super) fn give_back(out: &mut Vec<u8>) {
+    let out = std::mem::take(out);
+    SPARE_OUT.with_borrow_mut(|spare| {
+        if out.capacity() <= KEPT && spare.len() < SPARES {
+            spare.push(out);
+        }
+    });
 }
 
 /// The receive buffer. It grows with the bytes that arrive, never with the lengths that a server claims.
@@ -40,6 +59,12 @@ impl Buffer {
     /// From now on answers may be large.
     pub(crate) fn logged_in(&mut self) {
         self.limit = LIMIT;
+    }
+
+    /// Whether answers may be large.
+    #[inline]
+    pub(crate) fn is_logged_in(&self) -> bool {
+        self.limit == LIMIT
     }
 
     /// Whether nothing is left that was not taken.
@@ -168,6 +193,19 @@ mod tests {
             buffer.rest();
             assert_eq!(buffer.room().map(|room| room.len()), Ok(room));
             buffer.rest();
+        }
+    }
+
+    #[test]
+    fn the_send_buffer_of_a_small_statement_is_used_again_and_that_of_a_large_one_freed() {
+        for (capacity, kept) in [(64, true), (KEPT + 1, false)] {
+            let mut out = Vec::with_capacity(capacity);
+            out.push(1);
+            let place = out.as_ptr();
+            give_back(&mut out);
+            assert_eq!(out.capacity(), 0);
+            let next = spare_out();
+            assert_eq!(next.as_ptr() == place, kept);
         }
     }
 }

@@ -10,12 +10,9 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use super::Malformed;
-use super::buffer::Buffer;
+use super::buffer::{self, Buffer};
 use super::stream::{Socket, SocketFault};
 use crate::target::host_text;
-
-/// A send buffer that a large statement has grown beyond this is given back after it.
-const KEPT: usize = 1024 * 1024;
 
 /// One connection at the level of bytes.
 pub(crate) struct Link {
@@ -106,6 +103,16 @@ impl Link {
         self.busy = true;
     }
 
+    /// The send buffer, emptied.
+    #[inline]
+    pub(crate) fn begin(&mut self) -> &mut Vec<u8> {
+        if self.out.capacity() == 0 {
+            self.out = buffer::spare_out();
+        }
+        self.out.clear();
+        &mut self.out
+    }
+
     /// What is in the buffer is to be sent; the answer is then outstanding, and its limit begins now.
     #[inline]
     pub(crate) fn ask(&mut self) {
@@ -119,8 +126,9 @@ impl Link {
     #[inline]
     pub(crate) fn poll_send(&mut self) -> Poll<Result<(), DriverError>> {
         let sent = ready!(self.socket.poll_write_all(&self.out, &mut self.sent));
-        if self.out.capacity() > KEPT {
-            self.out = Vec::with_capacity(KEPT / 64);
+        // Until then it may hold a password, see `scrub`.
+        if self.inbox.is_logged_in() {
+            buffer::give_back(&mut self.out);
         }
         Poll::Ready(sent.map_err(|fault| self.lost(fault)))
     }

@@ -60,8 +60,7 @@ impl Wire {
     /// Begins what is said within a dialogue, such as the login.
     #[inline]
     pub(super) fn reply(&mut self) -> &mut Vec<u8> {
-        self.link.out.clear();
-        &mut self.link.out
+        self.link.begin()
     }
 
     /// A server may say at any time that a setting has changed, warn, or give the connection up.

@@ -68,7 +68,8 @@ impl Workload for Sysbench {
 /// The statements of a script, and where a terminal is among its rows.
 #[derive(Debug, Clone)]
 enum Events {
-    Oltp(Oltp),
+    /// The same for all terminals, so that a thousand of them look at one place in memory.
+    Oltp(Arc<Oltp>),
     Insert(Insert),
     Random(Random),
     Bulk(Bulk),
@@ -80,7 +81,7 @@ impl Events {
             Script::Insert => Self::Insert(Insert::new(options, dialect, catalogue)),
             Script::RandomPoints | Script::RandomRanges => Self::Random(Random::new(options, catalogue)),
             Script::BulkInsert => Self::Bulk(Bulk::new(options)),
-            _ => Self::Oltp(Oltp::new(options, catalogue)),
+            _ => Self::Oltp(Arc::new(Oltp::new(options, catalogue))),
         }
     }
 }
