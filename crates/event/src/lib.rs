@@ -15,7 +15,9 @@
 
 pub mod cpu;
 pub mod dns;
+mod fetch;
 mod local;
+mod queue;
 mod reactor;
 mod tasks;
 pub mod tcp;

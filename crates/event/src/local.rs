@@ -10,19 +10,41 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use pin_project_lite::pin_project;
 use slab::Slab;
 
+use crate::fetch;
+use crate::queue::Alarm;
 use crate::reactor::Reactor;
 use crate::timer::Timers;
 use crate::wake::{Remote, TaskWaker};
 
-/// The future given to [`block_on`]; all others have small numbers.
-const MAIN: usize = usize::MAX - 1;
+/// The future given to [`block_on`]; all others have smaller numbers.
+const MAIN: usize = u32::MAX as usize;
 
 /// A spawned task.
-struct Task {
-    future: Pin<Box<dyn Future<Output = ()>>>,
-    waker: Waker,
+type Task = Pin<Box<dyn Run>>;
+
+/// What a task can do.
+trait Run {
+    fn run(self: Pin<&mut Self>) -> Poll<()>;
+}
+
+pin_project! {
+    /// A future and what wakes it, side by side: they are fetched together.
+    struct Spawned<F> {
+        waker: Waker,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future<Output = ()>> Run for Spawned<F> {
+    #[inline]
+    fn run(self: Pin<&mut Self>) -> Poll<()> {
+        let this = self.project();
+        this.future.poll(&mut Context::from_waker(this.waker))
+    }
 }
 
 /// The state of a loop, shared by everything that runs in it.
@@ -186,7 +208,7 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
 }
 
 impl Loop {
-    fn new(reactor: Option<Reactor>, alarm: Option<mio::Waker>) -> Self {
+    fn new(reactor: Option<Reactor>, alarm: Option<Alarm>) -> Self {
         Self {
             tasks: RefCell::default(),
             ready: RefCell::default(),
@@ -207,7 +229,7 @@ impl Loop {
         let entry = tasks.vacant_entry();
         let id = entry.key();
         let waker = Waker::from(Arc::new(TaskWaker { task: id, remote: self.remote.clone() }));
-        entry.insert(Some(Task { future: Box::pin(future), waker }));
+        entry.insert(Some(Box::pin(Spawned { waker, future })));
         self.wake(id);
         id
     }
@@ -233,11 +255,35 @@ impl Loop {
         // A wake-up may come for a task that has ended.
         let Some(mut task) = taken else { return };
         TURN.with(|turn| turn.task.set(id));
-        let polled = task.future.as_mut().poll(&mut Context::from_waker(&task.waker));
-        if polled.is_ready() {
+        if task.as_mut().run().is_ready() {
             self.tasks.borrow_mut().try_remove(id);
         } else if let Some(place) = self.tasks.borrow_mut().get_mut(id) {
             *place = Some(task);
+        }
+    }
+
+    /// Begins to fetch a task that will be polled soon.
+    #[inline]
+    fn fetch(&self, id: usize) {
+        if let Some(Some(task)) = self.tasks.borrow().get(id) {
+            fetch::ahead(&**task);
+        }
+    }
+
+    /// Polls the tasks whose sockets have news, and fetches each while the one before is at work.
+    #[inline]
+    fn poll_woken(&self, woken: &[usize]) {
+        if let Some(first) = woken.first() {
+            self.fetch(*first);
+        }
+        for (place, task) in woken.iter().enumerate() {
+            if let Some(next) = woken.get(place + 1) {
+                self.fetch(*next);
+            }
+            match *task {
+                MAIN => self.wake(MAIN),
+                task => self.poll(task),
+            }
         }
     }
 
@@ -254,12 +300,8 @@ impl Loop {
                 if due {
                     woke(Instant::now());
                 }
-                for task in woken.drain(..) {
-                    match task {
-                        MAIN => self.wake(MAIN),
-                        task => self.poll(task),
-                    }
-                }
+                self.poll_woken(&woken);
+                woken.clear();
                 self.woken.replace(woken);
                 waited?;
                 if !due {

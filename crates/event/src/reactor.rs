@@ -1,25 +1,23 @@
-//! Sockets that wait: epoll (kqueue, …) by way of mio, edge-triggered.
+//! Sockets that wait.
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::time::{Duration, Instant};
 
-use mio::event::Source;
-use mio::{Events, Interest, Poll, Token};
+use mio::net::TcpStream;
 use slab::Slab;
 
 use crate::local;
+use crate::queue::{Alarm, BATCH, Queue};
 
-/// Events taken by one system call. Many connections become ready while one batch is served, so a large batch is a
-/// cheap one.
-const BATCH: usize = 1024;
 /// Ends a wait for another thread's sake.
-const ALARM: Token = Token(usize::MAX);
+const ALARM: usize = usize::MAX;
 /// Ends a wait for a timer's sake.
 #[cfg(target_os = "linux")]
-const TIMER: Token = Token(usize::MAX - 1);
+const TIMER: usize = usize::MAX - 1;
 
-/// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event.
+/// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event. Small, so
+/// that a line holds several.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     /// A read may find something.
@@ -27,26 +25,32 @@ pub(crate) struct Readiness {
     /// The other side sends no more, so every read finds its end; an edge will not tell again.
     pub(crate) closed: Cell<bool>,
     /// The task that is polled when something comes.
-    pub(crate) task: Cell<usize>,
+    task: Cell<u32>,
+}
+
+impl Readiness {
+    /// From now on that task is polled.
+    #[inline]
+    pub(crate) fn belongs_to(&self, task: usize) {
+        // A task takes hundreds of bytes: no memory holds as many as would not fit.
+        self.task.set(task as u32);
+    }
 }
 
 pub(crate) struct Reactor {
-    poll: RefCell<Poll>,
-    events: RefCell<Events>,
+    queue: RefCell<Queue>,
     sources: RefCell<Slab<Readiness>>,
     #[cfg(target_os = "linux")]
     timer: timer::PreciseTimer,
 }
 
 impl Reactor {
-    pub(crate) fn new() -> io::Result<(Self, mio::Waker)> {
-        let poll = Poll::new()?;
-        let alarm = mio::Waker::new(poll.registry(), ALARM)?;
+    pub(crate) fn new() -> io::Result<(Self, Alarm)> {
+        let (queue, alarm) = Queue::new(ALARM)?;
         #[cfg(target_os = "linux")]
-        let timer = timer::PreciseTimer::new(poll.registry(), TIMER)?;
+        let timer = timer::PreciseTimer::new(&queue, TIMER)?;
         let reactor = Self {
-            poll: RefCell::new(poll),
-            events: RefCell::new(Events::with_capacity(BATCH)),
+            queue: RefCell::new(queue),
             sources: RefCell::default(),
             #[cfg(target_os = "linux")]
             timer,
@@ -59,8 +63,8 @@ impl Reactor {
     #[inline]
     pub(crate) fn wait(&self, idle: bool, until: Option<Instant>, woken: &mut Vec<usize>) -> io::Result<bool> {
         let (timeout, mut due) = if idle { self.timeout(until)? } else { (Some(Duration::ZERO), true) };
-        let mut events = self.events.borrow_mut();
-        match self.poll.borrow_mut().poll(&mut events, timeout) {
+        let mut queue = self.queue.borrow_mut();
+        match queue.wait(timeout) {
             Ok(()) => {}
             // A signal; its handler has set a flag that somebody will look at.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(due),
@@ -68,20 +72,19 @@ impl Reactor {
         }
         let sources = self.sources.borrow();
         let mut count = 0;
-        for event in &*events {
+        for heard in queue.heard() {
             count += 1;
-            match sources.get(event.token().0) {
+            match sources.get(heard.token) {
                 Some(source) => {
-                    let closed = event.is_read_closed() || event.is_error();
-                    if event.is_readable() || closed {
+                    if heard.readable {
                         source.readable.set(true);
                     }
-                    if closed {
+                    if heard.closed {
                         source.closed.set(true);
                     }
-                    woken.push(source.task.get());
+                    woken.push(source.task.get() as usize);
                 }
-                None => due |= self.is_timer(event.token()),
+                None => due |= self.is_timer(heard.token),
             }
         }
         // Behind a full batch the timer may wait in the kernel's queue.
@@ -90,7 +93,7 @@ impl Reactor {
 
     /// Neither the alarm nor the timer is a socket; both have done their work by ending the wait.
     #[cold]
-    fn is_timer(&self, _token: Token) -> bool {
+    fn is_timer(&self, _token: usize) -> bool {
         #[cfg(target_os = "linux")]
         if _token == TIMER {
             self.timer.fired();
@@ -125,10 +128,10 @@ impl Reactor {
         Ok((until.map(local::until), true))
     }
 
-    /// Enters a socket that is being connected.
-    pub(crate) fn register(&self, io: &mut impl Source, interest: Interest) -> io::Result<usize> {
+    /// Enters a socket; `room` asks for news of room for writes too.
+    pub(crate) fn register(&self, io: &mut TcpStream, room: bool) -> io::Result<usize> {
         let token = self.sources.borrow_mut().insert(Readiness::default());
-        let entered = self.poll.borrow().registry().register(io, Token(token), interest);
+        let entered = self.queue.borrow().add(io, token, room);
         if let Err(error) = entered {
             self.sources.borrow_mut().try_remove(token);
             return Err(error);
@@ -142,15 +145,15 @@ impl Reactor {
         self.sources.borrow().get(token).map(f)
     }
 
-    /// Changes what a socket waits for.
-    pub(crate) fn reregister(&self, io: &mut impl Source, token: usize, interest: Interest) -> io::Result<()> {
-        self.poll.borrow().registry().reregister(io, Token(token), interest)
+    /// Changes whether a socket waits for room.
+    pub(crate) fn reregister(&self, io: &mut TcpStream, token: usize, room: bool) -> io::Result<()> {
+        self.queue.borrow().change(io, token, room)
     }
 
     /// Removes a socket.
-    pub(crate) fn deregister(&self, io: &mut impl Source, token: usize) {
+    pub(crate) fn deregister(&self, io: &mut TcpStream, token: usize) {
         // Closing the descriptor removes it in any case.
-        let _ = self.poll.borrow().registry().deregister(io);
+        let _ = self.queue.borrow().remove(io);
         self.sources.borrow_mut().try_remove(token);
     }
 }
@@ -159,12 +162,12 @@ impl Reactor {
 mod timer {
     use std::cell::Cell;
     use std::io;
-    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::fd::OwnedFd;
     use std::time::Instant;
 
-    use mio::unix::SourceFd;
-    use mio::{Interest, Registry, Token};
     use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
+
+    use crate::queue::Queue;
 
     /// A timer descriptor, armed for one deadline at a time.
     pub(super) struct PreciseTimer {
@@ -173,10 +176,10 @@ mod timer {
     }
 
     impl PreciseTimer {
-        pub(super) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+        pub(super) fn new(queue: &Queue, token: usize) -> io::Result<Self> {
             let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
             // Edge-triggered: arming it anew makes a new edge, so that it is never read.
-            registry.register(&mut SourceFd(&fd.as_raw_fd()), token, Interest::READABLE)?;
+            queue.add(&fd, token, false)?;
             Ok(Self { fd, armed: Cell::new(None) })
         }
 

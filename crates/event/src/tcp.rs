@@ -6,8 +6,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
-use mio::Interest;
-
 use crate::local::{self, Loop};
 use crate::reactor::Readiness;
 
@@ -46,7 +44,7 @@ impl TcpStream {
         let mut io = mio::net::TcpStream::connect(address)?;
         let home = local::with(Rc::clone);
         let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
-        let token = reactor.register(&mut io, Interest::READABLE | Interest::WRITABLE)?;
+        let token = reactor.register(&mut io, true)?;
         let mut stream = Self { io, token, home, waits_for_room: true };
         poll_fn(|_| stream.poll_connected()).await?;
         Ok(stream)
@@ -72,16 +70,15 @@ impl TcpStream {
 
     #[inline]
     fn pending<T>(&self) -> Poll<T> {
-        self.readiness(|r| r.task.set(local::current()));
+        self.readiness(|r| r.belongs_to(local::current()));
         Poll::Pending
     }
 
     #[cold]
     fn wait_for_room(&mut self, wait: bool) -> io::Result<()> {
-        let interest = if wait { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
         self.waits_for_room = wait;
         match &self.home.reactor {
-            Some(reactor) => reactor.reregister(&mut self.io, self.token, interest),
+            Some(reactor) => reactor.reregister(&mut self.io, self.token, wait),
             None => Ok(()),
         }
     }

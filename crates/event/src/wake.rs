@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Wake;
 
 use crate::local;
+use crate::queue::Alarm;
 
 /// Tasks that another thread woke.
 #[derive(Debug)]
@@ -13,11 +14,11 @@ pub(crate) struct Remote {
     woken: Mutex<Vec<usize>>,
     any: AtomicBool,
     /// Ends the wait of the loop; `None` under a simulated clock.
-    alarm: Option<mio::Waker>,
+    alarm: Option<Alarm>,
 }
 
 impl Remote {
-    pub(crate) fn new(alarm: Option<mio::Waker>) -> Self {
+    pub(crate) fn new(alarm: Option<Alarm>) -> Self {
         Self { woken: Mutex::default(), any: AtomicBool::new(false), alarm }
     }
 
