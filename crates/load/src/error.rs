@@ -1,6 +1,7 @@
 //! What a database can answer instead of a result, and what the engine does about it.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 /// What an error means for the transaction, the connection and the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,9 +58,13 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// An error of a driver. Its message never holds a credential.
+/// An error of a driver. One word, since every result of the hot path has room for it and is handed from level to level.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DriverError(Box<Fault>);
+
+/// What a [`DriverError`] says. Its message never holds a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DriverError {
+pub struct Fault {
     /// What to do about it.
     pub class: ErrorClass,
     /// Under which code it is counted.
@@ -69,9 +74,47 @@ pub struct DriverError {
 }
 
 impl DriverError {
+    /// An error under a code.
+    #[cold]
+    pub fn new(class: ErrorClass, code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Box::new(Fault { class, code, message: message.into() }))
+    }
+
+    /// Its message alone.
+    pub fn into_message(self) -> String {
+        self.0.message
+    }
+
+    /// The same error, with another meaning.
+    #[must_use]
+    pub fn turned(mut self, class: ErrorClass) -> Self {
+        self.0.class = class;
+        self
+    }
+
     /// An error found by the client itself.
     pub fn client(class: ErrorClass, word: &'static str, message: impl Into<String>) -> Self {
-        Self { class, code: ErrorCode::Client(word), message: message.into() }
+        Self::new(class, ErrorCode::Client(word), message)
+    }
+}
+
+impl Deref for DriverError {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl DerefMut for DriverError {
+    fn deref_mut(&mut self) -> &mut Fault {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

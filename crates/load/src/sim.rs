@@ -78,7 +78,7 @@ impl Default for SimDriver {
 impl SimDriver {
     /// An error of the given class, under a code of its own.
     pub fn error(class: ErrorClass, number: u16) -> DriverError {
-        DriverError { class, code: ErrorCode::Mysql(number), message: format!("simulated error {number}") }
+        DriverError::new(class, ErrorCode::Mysql(number), format!("simulated error {number}"))
     }
 }
 

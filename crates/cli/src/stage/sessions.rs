@@ -71,5 +71,5 @@ pub(super) async fn in_a_database<S: Session>(session: &mut S, dialect: Dialect)
         return Ok(());
     }
     let message = "the database that the target names does not exist".to_owned();
-    Err(DriverError { class: ErrorClass::Refused, code: ErrorCode::SqlState(*b"3D000"), message })
+    Err(DriverError::new(ErrorClass::Refused, ErrorCode::SqlState(*b"3D000"), message))
 }

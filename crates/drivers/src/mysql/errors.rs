@@ -142,7 +142,7 @@ pub(super) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
     if number == 1040 {
         message.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(DriverError { class: class_of(number), code: ErrorCode::Mysql(number), message })
+    Ok(DriverError::new(class_of(number), ErrorCode::Mysql(number), message))
 }
 
 /// Whether a statement that cannot be prepared can still be executed as text: no more may be prepared, or none of its

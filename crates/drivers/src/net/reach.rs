@@ -36,11 +36,7 @@ pub(crate) async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, s
     for (name, sql) in target.session_statements(set) {
         session.query(&sql, &mut Rows::default()).await.map_err(|error| match error.class {
             ErrorClass::Lost => error,
-            _ => DriverError {
-                class: ErrorClass::Refused,
-                message: format!("`set.{name}` of the target: {}", error.message),
-                ..error
-            },
+            _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
         })?;
     }
     Ok(())

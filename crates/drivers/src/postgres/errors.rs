@@ -139,7 +139,7 @@ pub(super) fn from_message(body: &[u8]) -> Parsed<ServerError> {
     if &state == TOO_MANY_CONNECTIONS {
         text.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(ServerError { error: DriverError { class, code, message: text }, ends_connection })
+    Ok(ServerError { error: DriverError::new(class, code, text), ends_connection })
 }
 
 /// Whether a prepared statement is gone or stale, so that it must be prepared again.

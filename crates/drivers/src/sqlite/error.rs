@@ -21,7 +21,7 @@ pub(super) fn driver_error(error: &Error, path: &Path) -> DriverError {
     }
     let message =
         if hint.is_empty() { format!("SQLite file {file}: {words}") } else { format!("SQLite file {file}: {words}; {hint}") };
-    DriverError { class, code: ErrorCode::Sqlite(code), message }
+    DriverError::new(class, ErrorCode::Sqlite(code), message)
 }
 
 /// Class and advice by result code, <https://www.sqlite.org/rescode.html>. The low byte is the primary code.

@@ -87,7 +87,7 @@ impl Requests {
                     Some(_) => self.call.words(),
                     None => format!("PD at {} did not answer within the limit", channel.place()),
                 },
-                Err(error) if error.class == ErrorClass::Lost => error.message,
+                Err(error) if error.class == ErrorClass::Lost => error.into_message(),
                 Err(error) => return Err(error),
             };
             self.hub.forget_pd();
@@ -167,7 +167,9 @@ impl Requests {
             Some(channel) => channel,
             None => match Box::pin(self.hub.open_channel(store, self.number)).await {
                 Ok(channel) => channel,
-                Err(error) if error.class == ErrorClass::Lost => return Err(self.store_lost(region, store, error.message)),
+                Err(error) if error.class == ErrorClass::Lost => {
+                    return Err(self.store_lost(region, store, error.into_message()));
+                }
                 Err(error) => return Err(Miss::Over(error)),
             },
         };
@@ -222,7 +224,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError { class: ErrorClass::Fatal, code: ErrorCode::Tikv("refused"), message: words }),
+                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),
@@ -256,7 +258,7 @@ impl Requests {
             Some(_) => {}
             None => {
                 let message = format!("{} refused: {}", channel.place(), error.words);
-                return Miss::Over(DriverError { class: ErrorClass::Failed, code: ErrorCode::Tikv("region"), message });
+                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("region"), message));
             }
         }
         Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)

@@ -146,7 +146,7 @@ impl Tries {
         if now + pause > deadline {
             let (limit_ms, count) = (self.limit.as_millis(), self.count);
             let message = format!("given up after {count} tries within {limit_ms} ms: {} {words}", why.word());
-            return Err(DriverError { class: ErrorClass::Failed, code: ErrorCode::Tikv(why.word()), message });
+            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv(why.word()), message));
         }
         counts.add(why);
         if !pause.is_zero() {

@@ -31,12 +31,12 @@ pub(super) struct Txn {
 }
 
 fn conflict(word: &'static str, message: &str) -> DriverError {
-    DriverError { class: ErrorClass::Retry, code: ErrorCode::Tikv(word), message: message.to_owned() }
+    DriverError::new(ErrorClass::Retry, ErrorCode::Tikv(word), message)
 }
 
 fn refused(words: &str) -> DriverError {
     let message = format!("the store refused: {words}");
-    DriverError { class: ErrorClass::Failed, code: ErrorCode::Tikv("refused"), message }
+    DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("refused"), message)
 }
 
 /// What an error of a key means where nothing more can be done about it.

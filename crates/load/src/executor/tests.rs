@@ -246,7 +246,7 @@ fn a_lost_connection_is_opened_again_and_counted() {
 fn a_fatal_error_ends_the_run_with_its_reason() {
     let error = SimDriver::error(ErrorClass::Fatal, 1146);
     let failing = vec![(50, error.clone())];
-    let named = DriverError { message: format!("{}, for query 'SELECT 1'", error.message), ..error };
+    let named = DriverError::new(error.class, error.code, format!("{}, for query 'SELECT 1'", error.message));
     assert_eq!(simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }), Err(RunError::Fatal(named)));
 }
 

@@ -101,7 +101,7 @@ fn error(error: rusqlite::Error) -> DriverError {
         && failure.code == rusqlite::ErrorCode::ConstraintViolation
     {
         let code = ErrorCode::Sqlite(failure.extended_code);
-        return DriverError { class: ErrorClass::Failed, code, message: error.to_string() };
+        return DriverError::new(ErrorClass::Failed, code, error.to_string());
     }
     DriverError::client(ErrorClass::Fatal, "sqlite", error.to_string())
 }
