@@ -107,13 +107,14 @@ impl Buffer {
         begin..joined
     }
 
-    /// All that has arrived was a whole answer.
+    /// All that has arrived was a whole answer, and nobody looks at it any more.
     #[inline]
     pub(crate) fn take_all(&mut self) {
         self.start = self.end;
+        self.rest();
     }
 
-    /// Gives the memory back if nothing is in it: what comes next is an answer, and that may take a while.
+    /// Gives the memory back if nothing is in it: what comes next may take a while.
     #[inline]
     pub(crate) fn rest(&mut self) {
         if self.start == self.end && !self.bytes.is_empty() {

@@ -164,6 +164,7 @@ impl Link {
     /// The login is done: answers may be large now, and nothing of it stays in memory.
     pub(crate) fn logged_in(&mut self) {
         self.inbox.logged_in();
+        self.inbox.rest();
         self.scrub();
         self.answered();
     }
