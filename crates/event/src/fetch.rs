@@ -11,8 +11,10 @@ const AT_MOST: usize = 2048;
 #[inline]
 pub(crate) fn ahead<T: ?Sized>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
-    for offset in (0..size_of_val(value).min(AT_MOST)).step_by(LINE) {
-        line(start.wrapping_add(offset));
+    // From the beginning of its first line on, or the last one would be left out.
+    let within = start.addr() % LINE;
+    for offset in (0..within + size_of_val(value).min(AT_MOST)).step_by(LINE) {
+        line(start.wrapping_sub(within).wrapping_add(offset));
     }
 }
 

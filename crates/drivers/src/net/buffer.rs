@@ -8,7 +8,7 @@ use super::{Malformed, Parsed};
 /// What a session borrows; a full network buffer of a server (16 KiB) fits with room to spare, so that one read
 /// takes the whole answer and is seen to have drained the socket.
 const INITIAL: usize = 32 * 1024;
-/// A buffer that a large answer has grown beyond this is freed before the next statement.
+/// A buffer that a large answer or statement has grown beyond this is freed before the next statement.
 const KEPT: usize = 1024 * 1024;
 /// How many buffers a thread keeps for its sessions: as many answers as are usually under way in parts.
 const SPARES: usize = 64;
@@ -79,7 +79,7 @@ impl Buffer {
         self.bytes.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// The bytes of a message that was taken; valid until the next [`Self::room`].
+    /// The bytes of a message that was taken; valid until the next [`Self::room`], [`Self::rest`] or [`Self::take_all`].
     #[inline]
     pub(crate) fn get(&self, message: &Range<usize>) -> &[u8] {
         self.bytes.get(message.clone()).unwrap_or_default()

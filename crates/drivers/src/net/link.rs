@@ -169,9 +169,10 @@ impl Link {
         self.answered();
     }
 
-    /// Overwrites what was sent last, which held a password or an answer to a challenge.
+    /// Overwrites what was sent, which held a password or an answer to a challenge; the end of a longer packet before it, too.
     pub(crate) fn scrub(&mut self) {
-        self.out.fill(0);
+        self.out.clear();
+        self.out.resize(self.out.capacity(), 0);
     }
 
     /// The server does not speak the protocol.
