@@ -78,6 +78,17 @@ fn example_health() -> Health {
     }
 }
 
+fn example_target() -> TargetRecord {
+    TargetRecord {
+        address: "mysql://arm.example:4000/test".into(),
+        driver: "mysql".into(),
+        version: "8.0.11-TiDB-v7.5.0".into(),
+        variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
+        server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
+        server_cpu_ns: None,
+    }
+}
+
 /// A record with something in every list and map.
 fn example() -> RunRecord {
     let mut service = Histogram::new();
@@ -123,14 +134,7 @@ fn example() -> RunRecord {
             rows_after: BTreeMap::from([("orders".into(), 30_594)]),
             metric: Metric::Tpmc,
         },
-        target: TargetRecord {
-            address: "mysql://arm.example:4000/test".into(),
-            driver: "mysql".into(),
-            version: "8.0.11-TiDB-v7.5.0".into(),
-            variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
-            server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
-            server_cpu_ns: None,
-        },
+        target: example_target(),
         host: emulated_host(),
         measured: Measured {
             window_ns: 10_000_104_729,

@@ -34,12 +34,15 @@ pub(super) fn spare_out() -> Vec<u8> {
 /// The send buffer is not needed any more.
 #[inline]
 pub(super) fn give_back(out: &mut Vec<u8>) {
-    let out = std::mem::take(out);
-    SPARE_OUT.with_borrow_mut(|spare| {
-        if out.capacity() <= KEPT && spare.len() < SPARES {
-            spare.push(out);
-        }
-    });
+    SPARE_OUT.with_borrow_mut(|spare| keep(spare, std::mem::take(out)));
+}
+
+/// Keeps a buffer for the next session, unless it is large or there are enough.
+#[inline]
+fn keep(spare: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
+    if bytes.capacity() <= KEPT && spare.len() < SPARES {
+        spare.push(bytes);
+    }
 }
 
 /// The receive buffer. It grows with the bytes that arrive, never with the lengths that a server claims.
@@ -119,12 +122,7 @@ impl Buffer {
     pub(crate) fn rest(&mut self) {
         if self.start == self.end && !self.bytes.is_empty() {
             (self.start, self.end) = (0, 0);
-            let bytes = std::mem::take(&mut self.bytes);
-            SPARE.with_borrow_mut(|spare| {
-                if bytes.len() <= KEPT && spare.len() < SPARES {
-                    spare.push(bytes);
-                }
-            });
+            SPARE.with_borrow_mut(|spare| keep(spare, std::mem::take(&mut self.bytes)));
         }
     }
 
