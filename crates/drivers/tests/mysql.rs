@@ -284,6 +284,8 @@ fn an_answer_that_stays_out_is_lost_in_time() {
             let error = error_of(&mut session, "SELECT SLEEP(5)").await;
             let took = started.elapsed();
             assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
+            // It was logged in, so the port is right.
+            assert!(error.message.ends_with("see `read_timeout` of the target"), "{error}");
             assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(2), "{took:?}");
         }
     })

@@ -6,6 +6,7 @@ mod mysql_support;
 use mysql_support::{SERVERS, driver, root, root_driver, run, select, target, variable};
 use perbuck_drivers::mysql::MysqlDriver;
 use perbuck_drivers::secret::Secret;
+use perbuck_drivers::target::Target;
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -164,9 +165,7 @@ fn a_bad_file_of_authorities_is_named() {
         if let Some(content) = content {
             std::fs::write(&file, content).unwrap();
         }
-        let Ok(perbuck_drivers::target::Target::Mysql(target)) =
-            perbuck_drivers::target::Target::parse(&format!("mysql://u@h/d?tls=verify-ca&ca={}", file.display()))
-        else {
+        let Ok(Target::Mysql(target)) = Target::parse(&format!("mysql://u@h/d?tls=verify-ca&ca={}", file.display())) else {
             panic!("{}", file.display())
         };
         let error = MysqlDriver::new(target, Secret::default()).unwrap_err();
@@ -236,4 +235,17 @@ fn facts_and_counters() {
         }
     })
     .unwrap();
+}
+
+#[test]
+fn a_port_where_nobody_greets_is_doubted() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let Ok(Target::Mysql(target)) = Target::parse(&format!("mysql://root@127.0.0.1:{port}/test?read_timeout=200ms")) else {
+        panic!("the address is right")
+    };
+    let silent = MysqlDriver::new(target, Secret::new(String::new())).unwrap();
+    let error = block_on(silent.connect(SessionId(0))).unwrap().err().unwrap();
+    assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
+    assert!(error.message.contains("read_timeout") && error.message.ends_with("is this its port?"), "{error}");
 }

@@ -102,7 +102,7 @@ fn a_password_is_refused_and_never_shown() {
 fn refusals_name_the_way_out() {
     for (text, words) in [
         ("mysql://root@db/test?tlss=required", "did you mean `tls`?"),
-        ("mysql://root@db/test?colour=red", "tls, ca, connect_timeout, read_timeout"),
+        ("mysql://root@db/test?colour=red", "tls, ca, connect_timeout, read_timeout, statements, set.NAME"),
         ("mysql://root@db/test?tls=verify", "verify-identity"),
         ("mysql://root@db/test?read_timeout=5", "no unit"),
         ("mysql://root@db/test?read_timeout=0s", "out of range"),

@@ -193,7 +193,9 @@ impl Link {
             SocketFault::Closed => self.closed("was closed by the server"),
             SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
             SocketFault::Overdue => {
-                let message = format!("{} did not answer within the limit; see `read_timeout` of the target", self.place);
+                // Somebody else may listen there who waits to be spoken to.
+                let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
+                let message = format!("{} did not answer within the limit; see `read_timeout` of the target{who}", self.place);
                 DriverError::client(ErrorClass::Lost, "timeout", message)
             }
         }

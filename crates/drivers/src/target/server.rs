@@ -7,7 +7,8 @@ use perbuck_load::statement::Dialect;
 use super::options::{milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, with_options};
 use super::{TargetProblem, problem};
 
-const OPTIONS: [&str; 5] = ["tls", "ca", "connect_timeout", "read_timeout", "statements"];
+/// What may be written. The last one is any that begins so; those are read before the others.
+const OPTIONS: [&str; 6] = ["tls", "ca", "connect_timeout", "read_timeout", "statements", "set.NAME"];
 /// Before the name of a variable.
 const SET: &str = "set.";
 const TLS_MODES: [(&str, TlsMode); 5] = [
