@@ -39,7 +39,7 @@ fn recorder(c: &mut Criterion) {
         });
     });
     for open_loop in [false, true] {
-        let window = Window { opens: Instant::now(), length_ns: i64::MAX / 4, warmup_ns: 0 };
+        let window = Window { opens: perbuck_event::now(), length_ns: i64::MAX / 4, warmup_ns: 0 };
         let mut recorder = Recorder::new(window, &[window.length_ns], 1, open_loop, channel().0);
         let (mut i, mut now) = (0, 0);
         let name = if open_loop { "recorder: open loop, 3 histograms and the second's" } else { "recorder: closed loop" };

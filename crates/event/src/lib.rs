@@ -17,6 +17,7 @@ pub mod cpu;
 pub mod dns;
 mod fetch;
 mod local;
+mod moment;
 mod queue;
 mod reactor;
 mod tasks;
@@ -25,5 +26,6 @@ mod timer;
 mod wake;
 
 pub use local::{block_on, block_on_simulated, now, wake_current, yield_now};
+pub use moment::Moment;
 pub use tasks::{TaskSet, rarely};
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};

@@ -8,12 +8,13 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use slab::Slab;
 
 use crate::fetch;
+use crate::moment::Moment;
 use crate::queue::Alarm;
 use crate::reactor::Reactor;
 use crate::timer::Timers;
@@ -64,7 +65,7 @@ struct Turn {
     /// The task that is being polled.
     task: Cell<usize>,
     /// When the last wait ended that a timer could have ended; under a simulated clock, the time.
-    woke_at: Cell<Option<Instant>>,
+    woke_at: Cell<Option<Moment>>,
     simulated: Cell<bool>,
 }
 
@@ -99,9 +100,8 @@ pub(crate) fn wake_here(remote: &Arc<Remote>, task: usize) -> bool {
 
 /// The time: the machine's, or that of a simulated loop.
 #[inline]
-pub fn now() -> Instant {
-    let standing = TURN.with(|turn| turn.woke_at.get().filter(|_| turn.simulated.get()));
-    standing.unwrap_or_else(Instant::now)
+pub fn now() -> Moment {
+    TURN.with(|turn| if turn.simulated.get() { turn.woke_at.get() } else { None }).unwrap_or_else(Moment::of_machine)
 }
 
 /// The task that is being polled.
@@ -113,7 +113,7 @@ pub(crate) fn current() -> usize {
 /// Whether that time had come when the last wait ended that a timer could have ended. That may be a while ago; what has come
 /// since and is not queued yet is found at the next wait.
 #[inline]
-pub(crate) fn has_come(at: Instant) -> bool {
+pub(crate) fn has_come(at: Moment) -> bool {
     TURN.with(|turn| turn.woke_at.get().is_some_and(|woke_at| at <= woke_at))
 }
 
@@ -180,7 +180,7 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
     assert!(CURRENT.with_borrow(Option::is_none), "a loop within a loop would never hear its sockets");
     CURRENT.set(Some(this.clone()));
     TURN.with(|turn| turn.simulated.set(this.reactor.is_none()));
-    woke(Instant::now());
+    woke(Moment::of_machine());
     let entered = Entered(this.clone());
     let main_waker = Waker::from(Arc::new(TaskWaker { task: MAIN, remote: this.remote.clone() }));
     let mut main = pin!(future);
@@ -298,7 +298,7 @@ impl Loop {
                 // The clock is read only where a deadline may have come: not for every answer of a server.
                 let due = *waited.as_ref().unwrap_or(&true);
                 if due {
-                    woke(Instant::now());
+                    woke(Moment::of_machine());
                 }
                 self.poll_woken(&woken);
                 woken.clear();
@@ -320,7 +320,7 @@ impl Loop {
 }
 
 /// A wait has ended, or a simulated one would have.
-fn woke(at: Instant) {
+fn woke(at: Moment) {
     TURN.with(|turn| turn.woke_at.set(Some(at)));
 }
 
@@ -333,8 +333,8 @@ pub(crate) fn kill(id: usize) {
 }
 
 /// How long from now to `at`; zero in the past.
-pub(crate) fn until(at: Instant) -> Duration {
-    at.saturating_duration_since(Instant::now())
+pub(crate) fn until(at: Moment) -> Duration {
+    at - Moment::of_machine()
 }
 
 #[cfg(test)]

@@ -2,12 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mio::net::TcpStream;
 use slab::Slab;
 
 use crate::local;
+use crate::moment::Moment;
 use crate::queue::{Alarm, BATCH, Queue};
 
 /// Ends a wait for another thread's sake.
@@ -61,7 +62,7 @@ impl Reactor {
     /// Waits: not at all unless `idle`, and not beyond `until`. Appends the tasks whose sockets have news. Whether a deadline may
     /// have come: not where the timer is armed for the first one and has not gone off.
     #[inline]
-    pub(crate) fn wait(&self, idle: bool, until: Option<Instant>, woken: &mut Vec<usize>) -> io::Result<bool> {
+    pub(crate) fn wait(&self, idle: bool, until: Option<Moment>, woken: &mut Vec<usize>) -> io::Result<bool> {
         let (timeout, mut due) = if idle { self.timeout(until)? } else { (Some(Duration::ZERO), true) };
         let mut queue = self.queue.borrow_mut();
         match queue.wait(timeout) {
@@ -106,7 +107,7 @@ impl Reactor {
     /// send late by up to one; a timer descriptor is exact.
     #[cfg(target_os = "linux")]
     #[inline]
-    fn timeout(&self, until: Option<Instant>) -> io::Result<(Option<Duration>, bool)> {
+    fn timeout(&self, until: Option<Moment>) -> io::Result<(Option<Duration>, bool)> {
         match until {
             Some(at) if self.timer.is_armed_for(at) => Ok((None, false)),
             Some(at) => self.arm(at),
@@ -116,7 +117,7 @@ impl Reactor {
 
     #[cfg(target_os = "linux")]
     #[cold]
-    fn arm(&self, at: Instant) -> io::Result<(Option<Duration>, bool)> {
+    fn arm(&self, at: Moment) -> io::Result<(Option<Duration>, bool)> {
         if local::until(at).is_zero() {
             return Ok((Some(Duration::ZERO), true));
         }
@@ -124,7 +125,7 @@ impl Reactor {
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn timeout(&self, until: Option<Instant>) -> io::Result<(Option<Duration>, bool)> {
+    fn timeout(&self, until: Option<Moment>) -> io::Result<(Option<Duration>, bool)> {
         Ok((until.map(local::until), true))
     }
 
@@ -163,16 +164,16 @@ mod timer {
     use std::cell::Cell;
     use std::io;
     use std::os::fd::OwnedFd;
-    use std::time::Instant;
 
     use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
 
+    use crate::moment::Moment;
     use crate::queue::Queue;
 
     /// A timer descriptor, armed for one deadline at a time.
     pub(super) struct PreciseTimer {
         fd: OwnedFd,
-        armed: Cell<Option<Instant>>,
+        armed: Cell<Option<Moment>>,
     }
 
     impl PreciseTimer {
@@ -185,11 +186,11 @@ mod timer {
 
         /// Whether it will go off then, or has just done so.
         #[inline]
-        pub(super) fn is_armed_for(&self, at: Instant) -> bool {
+        pub(super) fn is_armed_for(&self, at: Moment) -> bool {
             self.armed.get() == Some(at)
         }
 
-        pub(super) fn arm(&self, at: Instant) -> io::Result<()> {
+        pub(super) fn arm(&self, at: Moment) -> io::Result<()> {
             // A time of zero would disarm it.
             let wait = crate::local::until(at).max(std::time::Duration::from_nanos(1));
             let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);

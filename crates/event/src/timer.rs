@@ -6,26 +6,27 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::local;
+use crate::moment::Moment;
 
 /// Deadlines in order; of equal ones the first that was asked for.
 #[derive(Default)]
 pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    heap: BinaryHeap<Reverse<(Moment, u64, usize)>>,
     asked: u64,
 }
 
 impl Timers {
-    fn add(&mut self, at: Instant, task: usize) {
+    fn add(&mut self, at: Moment, task: usize) {
         self.asked += 1;
         self.heap.push(Reverse((at, self.asked, task)));
     }
 
     /// The first deadline.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Instant> {
+    pub(crate) fn next(&mut self) -> Option<Moment> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }
 
@@ -45,9 +46,9 @@ impl Timers {
 /// Waits until a time has come.
 #[derive(Debug, Clone)]
 pub struct Sleep {
-    at: Instant,
+    at: Moment,
     /// The task that is polled then.
-    queued: Option<usize>,
+    queued: Option<u32>,
 }
 
 impl Sleep {
@@ -59,10 +60,10 @@ impl Sleep {
             return Poll::Ready(());
         }
         // Another task than before, if what holds the sleep was handed over.
-        let task = local::current();
+        let task = local::current() as u32;
         if self.queued != Some(task) {
             self.queued = Some(task);
-            local::with(|this| this.timers.borrow_mut().add(self.at, task));
+            local::with(|this| this.timers.borrow_mut().add(self.at, task as usize));
         }
         Poll::Pending
     }
@@ -77,7 +78,7 @@ impl Future for Sleep {
 }
 
 /// Waits until `at`. The task that polls it last is the one that is woken.
-pub fn sleep_until(at: Instant) -> Sleep {
+pub fn sleep_until(at: Moment) -> Sleep {
     Sleep { at, queued: None }
 }
 
@@ -102,7 +103,7 @@ impl std::error::Error for Elapsed {}
 ///
 /// # Errors
 /// [`Elapsed`] when the time came first.
-pub async fn timeout_at<F: Future>(at: Instant, future: F) -> Result<F::Output, Elapsed> {
+pub async fn timeout_at<F: Future>(at: Moment, future: F) -> Result<F::Output, Elapsed> {
     let mut future = pin!(future);
     let mut limit = sleep_until(at);
     poll_fn(|cx| match future.as_mut().poll(cx) {

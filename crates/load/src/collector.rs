@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use perbuck_core::run_record::Interval;
+use perbuck_event::Moment;
 
 use crate::arrivals::DueCounter;
 use crate::executor::{Observer, RunError, SecondSeen, TrialSpec};
@@ -127,7 +128,7 @@ impl<'a> Collector<'a> {
     }
 
     /// When it has to look at the latest.
-    fn next_look(&self) -> Instant {
+    fn next_look(&self) -> Moment {
         let look = perbuck_event::now() + LOOK;
         self.window.and_then(|w| self.edges.next(&w)).map_or(look, |edge| look.min(edge))
     }
@@ -135,7 +136,7 @@ impl<'a> Collector<'a> {
     /// Gathers until every worker has ended.
     pub(crate) fn collect(&mut self, reports: &Receiver<Report>, stop: &StopToken) -> Result<(), RunError> {
         loop {
-            let wait = self.next_look().saturating_duration_since(perbuck_event::now());
+            let wait = self.next_look() - perbuck_event::now();
             match reports.recv_timeout(wait) {
                 Ok(report) => self.take(report),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -271,7 +272,7 @@ struct Edges {
 }
 
 impl Edges {
-    fn next(&self, window: &Window) -> Option<Instant> {
+    fn next(&self, window: &Window) -> Option<Moment> {
         match (self.opened, self.closed) {
             (false, _) => Some(window.opens),
             (true, false) => Some(window.instant(window.length_ns)),

@@ -102,7 +102,6 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
 
     use perbuck_core::arrivals::Arrivals;
     use perbuck_core::units::Seed;
@@ -114,7 +113,7 @@ mod tests {
         let model = LoadModel::rate(1000, Arrivals::Poisson, 3_000_000_000);
         let LoadModel::Open { arrivals, phases } = model else { panic!("a rate is an open loop") };
         let schedule = Schedule::new(&phases, arrivals, Seed(5));
-        let window = Window { opens: Instant::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
+        let window = Window { opens: perbuck_event::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
         let all: Vec<i64> = schedule.clone().map(|at| at as i64 - window.warmup_ns).collect();
         let alone = Pace::new(PacePlan::Alone(Box::new(schedule.clone())));
         assert_eq!(alone.rest(&window).collect::<Vec<_>>(), all);

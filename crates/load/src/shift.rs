@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
+use perbuck_core::rng;
 use perbuck_core::run_record::WorkerHealth;
 use perbuck_core::units::Seed;
 use perbuck_event::{TaskSet, cpu, now, sleep, sleep_until, timeout_at};
@@ -125,13 +126,13 @@ pub async fn run<D: Driver, W: Workload>(
     let mut recorder = Recorder::new(Window::to_come(), &plan.phase_ends, workload.kinds().len(), open_loop, reports.clone())
         .with_pauses(pauses)
         .with_seconds_by_kind(plan.by_kind);
-    let mut times = plan.time_statements.then(|| StatementTimes::new(Window::to_come(), &workload.catalogue()));
+    let times = plan.time_statements.then(|| StatementTimes::new(Window::to_come(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
     drop(reports);
     let window = start.wait().await?;
     recorder.begin(window);
-    times.iter_mut().for_each(|t| t.begin(window));
+    times.iter().for_each(|t| t.begin(window));
     let common = Rc::new(Common {
         hosts: driver.hosts().len() as u32,
         driver,
@@ -183,7 +184,8 @@ fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D
     for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
         connection.time_statements(common.times.clone());
         let visit = Visit::home(common.window.length_ns);
-        tasks.spawn(drive(Lane { id, place, common: common.clone(), visit }, terminal, Some(connection)));
+        let streams = rng::Lane::new(id.seed, u64::from(id.index));
+        tasks.spawn(drive(Lane { id, streams, place, common: common.clone(), visit }, terminal, Some(connection)));
     }
     tasks
 }

@@ -7,9 +7,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use perbuck_event::{now, sleep_until, yield_now};
+use perbuck_event::{Moment, now, sleep_until, yield_now};
 
 use crate::driver::{Access, BulkTable, Driver, Effect, Session, SessionId, TargetFacts};
 use crate::error::{DriverError, ErrorClass, ErrorCode};
@@ -39,7 +39,7 @@ pub struct SimHosts {
     /// Which one is away, from when to when after the first connection was opened.
     pub down: (u32, Range<Duration>),
     /// When the first connection was opened.
-    began: OnceLock<Instant>,
+    began: OnceLock<Moment>,
     /// When and where connections were opened.
     opened: Mutex<Vec<(Duration, u32)>>,
 }
@@ -56,7 +56,7 @@ impl SimHosts {
     }
 
     fn since_the_first(&self) -> Duration {
-        now().saturating_duration_since(*self.began.get_or_init(now))
+        now() - *self.began.get_or_init(now)
     }
 
     /// Lost where that server is away now.
@@ -86,7 +86,7 @@ impl SimDriver {
 #[derive(Debug)]
 pub struct SimSession {
     driver: SimDriver,
-    opened: Instant,
+    opened: Moment,
     statements: Cell<u64>,
     host: u32,
 }

@@ -1,6 +1,6 @@
 //! How long each kind of statement took, where somebody asked: two readings of the clock per statement more.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -12,22 +12,25 @@ use crate::window::Window;
 /// What is timed besides the statements of the catalogue.
 const OTHERS: [&str; 4] = ["begin", "commit", "rollback", "insert of many rows"];
 
-/// Histograms of one worker, by label of the catalogue. The sessions of the worker share it.
+/// Histograms of one worker, by label of the catalogue. The sessions of the worker share it, by one word of each.
 #[derive(Debug, Clone)]
-pub(crate) struct StatementTimes {
-    window: Window,
-    by_label: Rc<RefCell<Vec<Histogram>>>,
+pub(crate) struct StatementTimes(Rc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    window: Cell<Window>,
+    by_label: RefCell<Vec<Histogram>>,
 }
 
 impl StatementTimes {
     pub(crate) fn new(window: Window, catalogue: &Catalogue) -> Self {
         let histograms = OTHERS.iter().chain(catalogue.labels()).map(|_| Histogram::new()).collect();
-        Self { window, by_label: Rc::new(RefCell::new(histograms)) }
+        Self(Rc::new(Shared { window: Cell::new(window), by_label: RefCell::new(histograms) }))
     }
 
     /// The window is known; before, no statement is timed.
-    pub(crate) fn begin(&mut self, window: Window) {
-        self.window = window;
+    pub(crate) fn begin(&self, window: Window) {
+        self.0.window.set(window);
     }
 
     /// A BEGIN has ended.
@@ -44,7 +47,7 @@ impl StatementTimes {
 
     #[inline]
     pub(crate) fn now_ns(&self) -> i64 {
-        self.window.now_ns()
+        self.0.window.get().now_ns()
     }
 
     /// A ROLLBACK has ended.
@@ -65,10 +68,10 @@ impl StatementTimes {
 
     /// Only what ends in the window counts.
     fn record(&self, place: usize, began_ns: i64) {
-        let now_ns = self.window.now_ns();
+        let (now_ns, window) = (self.now_ns(), self.0.window.get());
         if now_ns >= 0
-            && now_ns < self.window.length_ns
-            && let Some(histogram) = self.by_label.borrow_mut().get_mut(place)
+            && now_ns < window.length_ns
+            && let Some(histogram) = self.0.by_label.borrow_mut().get_mut(place)
         {
             histogram.record((now_ns - began_ns).max(0) as u64);
         }
@@ -76,7 +79,7 @@ impl StatementTimes {
 
     /// Takes what was seen, by the names of the labels; adds it to `all`.
     pub(crate) fn add_to(&self, catalogue: &Catalogue, all: &mut BTreeMap<&'static str, Histogram>) {
-        for (label, histogram) in OTHERS.iter().chain(catalogue.labels()).zip(&*self.by_label.borrow()) {
+        for (label, histogram) in OTHERS.iter().chain(catalogue.labels()).zip(&*self.0.by_label.borrow()) {
             if histogram.count() > 0 {
                 all.entry(label).or_default().merge(histogram);
             }

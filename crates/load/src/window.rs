@@ -1,6 +1,8 @@
 //! The measured window and the clock relative to its start.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use perbuck_event::Moment;
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
@@ -9,7 +11,7 @@ pub const SECOND_NS: i64 = 1_000_000_000;
 #[derive(Debug, Clone, Copy)]
 pub struct Window {
     /// When the measured window starts.
-    pub opens: Instant,
+    pub opens: Moment,
     /// Its length in nanoseconds.
     pub length_ns: i64,
     /// Time before it, in nanoseconds.
@@ -25,17 +27,12 @@ impl Window {
     /// Nanoseconds since the window opened.
     #[inline]
     pub fn now_ns(&self) -> i64 {
-        let now = perbuck_event::now();
-        match now.checked_duration_since(self.opens) {
-            Some(since) => since.as_nanos() as i64,
-            None => -((self.opens - now).as_nanos() as i64),
-        }
+        perbuck_event::now().ns_since(self.opens)
     }
 
     /// The moment that lies `at_ns` after the opening.
-    pub fn instant(&self, at_ns: i64) -> Instant {
-        let distance = Duration::from_nanos(at_ns.unsigned_abs());
-        if at_ns < 0 { self.opens.checked_sub(distance).unwrap_or(self.opens) } else { self.opens + distance }
+    pub fn instant(&self, at_ns: i64) -> Moment {
+        self.opens.plus_ns(at_ns)
     }
 
     /// The second that holds `at`, cut at the window's end: (number, end). After the window all is one long drain.

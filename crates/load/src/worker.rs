@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use perbuck_core::rng::OpRng;
+use perbuck_core::rng::{self, OpRng};
 use perbuck_event::{now, rarely, sleep_until, timeout_at};
 
 use crate::connection::Connection;
@@ -74,6 +74,7 @@ impl<D: Driver, W> Common<D, W> {
 /// A terminal's task.
 pub(crate) struct Lane<D: Driver, W> {
     pub(crate) id: TerminalId,
+    pub(crate) streams: rng::Lane,
     /// Its place among those of the worker.
     pub(crate) place: usize,
     pub(crate) common: Rc<Common<D, W>>,
@@ -188,7 +189,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     /// The random stream of an attempt; the first has number 0.
     #[inline]
     fn stream(&self, sequence: u64, attempt: u32) -> OpRng {
-        OpRng::at(self.id.seed, u64::from(self.id.index), sequence | u64::from(attempt) << 40)
+        self.streams.at(sequence | u64::from(attempt) << 40)
     }
 
     /// Waits until an arrival is due and starts it; `None` where the window closed first.

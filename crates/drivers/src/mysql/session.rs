@@ -97,7 +97,9 @@ impl MysqlSession {
     /// As [`Self::run`]; values in the text may be any bytes.
     pub(super) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
-        self.ask(Form::Text, &mut Rows::default()).await
+        // Nobody reads its rows, so none need to outlive a poll: BEGIN and COMMIT are no larger than any statement.
+        let mut asked = Asked::NotYet;
+        poll_fn(|_| self.poll_ask(&mut asked, Form::Text, &mut Rows::default())).await
     }
 
     #[inline]

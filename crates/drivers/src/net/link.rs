@@ -23,13 +23,18 @@ pub(crate) struct Link {
     pub(crate) out: Vec<u8>,
     /// How many bytes of it the socket took.
     sent: usize,
-    /// `host:port`, for messages.
-    place: String,
-    /// The protocol, for messages.
-    protocol: &'static str,
+    /// For messages, and elsewhere: what a session carries along is what a statement waits for.
+    peer: Box<Peer>,
     /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
     /// is then good for nothing, since the next answer would be taken for that of another statement.
     busy: bool,
+}
+
+/// Who is at the other end.
+struct Peer {
+    /// `host:port`.
+    place: String,
+    protocol: &'static str,
 }
 
 impl Link {
@@ -45,7 +50,7 @@ impl Link {
             let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
-        Ok(Self { socket, inbox: Buffer::new(), out: Vec::new(), sent: 0, place, protocol, busy: true })
+        Ok(Self { socket, inbox: Buffer::new(), out: Vec::new(), sent: 0, peer: Box::new(Peer { place, protocol }), busy: true })
     }
 
     /// A connection to a server in memory that is past the login.
@@ -54,7 +59,8 @@ impl Link {
         let socket = Socket::canned(server, read_timeout);
         let mut inbox = Buffer::new();
         inbox.logged_in();
-        Self { socket, inbox, out: Vec::new(), sent: 0, place: "memory".to_owned(), protocol, busy: false }
+        let peer = Box::new(Peer { place: "memory".to_owned(), protocol });
+        Self { socket, inbox, out: Vec::new(), sent: 0, peer, busy: false }
     }
 
     /// Another limit for all further answers.
@@ -72,7 +78,7 @@ impl Link {
             return Err(self.malformed(Malformed("bytes follow its answer before TLS begins")));
         }
         let started = self.socket.start_tls(config, name).await;
-        started.map_err(|error| tls_failure(&self.place, &error))
+        started.map_err(|error| tls_failure(&self.peer.place, &error))
     }
 
     pub(crate) fn is_encrypted(&self) -> bool {
@@ -84,7 +90,7 @@ impl Link {
     }
 
     pub(crate) fn place(&self) -> &str {
-        &self.place
+        &self.peer.place
     }
 
     /// Whether an answer is outstanding, or bytes are left that belong to none.
@@ -178,13 +184,14 @@ impl Link {
     /// The server does not speak the protocol.
     #[cold]
     pub(crate) fn malformed(&self, why: Malformed) -> DriverError {
-        let message = format!("what {} answers is not the {} protocol: {}; is this its port?", self.place, self.protocol, why.0);
+        let message =
+            format!("what {} answers is not the {} protocol: {}; is this its port?", self.peer.place, self.peer.protocol, why.0);
         DriverError::client(ErrorClass::Fatal, "protocol", message)
     }
 
     #[cold]
     pub(crate) fn closed(&self, how: &str) -> DriverError {
-        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.place))
+        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.peer.place))
     }
 
     #[cold]
@@ -195,7 +202,8 @@ impl Link {
             SocketFault::Overdue => {
                 // Somebody else may listen there who waits to be spoken to.
                 let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
-                let message = format!("{} did not answer within the limit; see `read_timeout` of the target{who}", self.place);
+                let message =
+                    format!("{} did not answer within the limit; see `read_timeout` of the target{who}", self.peer.place);
                 DriverError::client(ErrorClass::Lost, "timeout", message)
             }
         }

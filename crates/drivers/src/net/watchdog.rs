@@ -17,14 +17,16 @@ const QUARTERS: u32 = 4;
 
 pub(crate) struct Watchdog {
     sleep: Sleep,
-    quarter: Duration,
+    quarter_ms: u32,
     ticks: u32,
 }
 
 impl Watchdog {
     pub(crate) fn new(limit: Duration) -> Self {
-        let quarter = (limit / QUARTERS).max(Duration::from_millis(1));
-        Self { sleep: sleep(quarter), quarter, ticks: 0 }
+        // Rounded up, so that four are not less than the limit; 49 days fit.
+        let quarter_ms = limit.as_nanos().div_ceil(u128::from(QUARTERS) * 1_000_000);
+        let quarter_ms = u32::try_from(quarter_ms).unwrap_or(u32::MAX).max(1);
+        Self { sleep: sleep(Duration::from_millis(quarter_ms.into())), quarter_ms, ticks: 0 }
     }
 
     /// From now on another limit.
@@ -43,7 +45,7 @@ impl Watchdog {
     pub(crate) fn poll_overdue(&mut self) -> Poll<()> {
         while self.sleep.poll_passed().is_ready() {
             self.ticks += 1;
-            self.sleep = sleep(self.quarter);
+            self.sleep = sleep(Duration::from_millis(self.quarter_ms.into()));
             if self.ticks > QUARTERS {
                 return Poll::Ready(());
             }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use perbuck_event::Moment;
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 /// Why.
@@ -105,7 +106,7 @@ impl Counts {
 pub(super) struct Tries {
     limit: Duration,
     /// Set by the first failure: until then no clock is read.
-    deadline: Option<Instant>,
+    deadline: Option<Moment>,
     count: u32,
     /// Sets sessions apart, so that they do not come back in step: 0 to 7.
     spread: u64,

@@ -1,5 +1,5 @@
 use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::*;
 use crate::gaps::{common_gaps, waited_for};
@@ -18,7 +18,7 @@ fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
 }
 
 fn window(ahead: Duration, length_ns: i64) -> Window {
-    Window { opens: Instant::now() + ahead, length_ns, warmup_ns: ahead.as_nanos() as i64 }
+    Window { opens: perbuck_event::now() + ahead, length_ns, warmup_ns: ahead.as_nanos() as i64 }
 }
 
 #[test]

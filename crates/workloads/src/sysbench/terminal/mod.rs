@@ -65,22 +65,22 @@ impl Workload for Sysbench {
     }
 }
 
-/// The statements of a script, and where a terminal is among its rows.
+/// The statements of a script, and where a terminal is among its rows: elsewhere, so that a terminal is no larger than it must be.
 #[derive(Debug, Clone)]
 enum Events {
     /// The same for all terminals, so that a thousand of them look at one place in memory.
     Oltp(Arc<Oltp>),
-    Insert(Insert),
-    Random(Random),
-    Bulk(Bulk),
+    Insert(Box<Insert>),
+    Random(Box<Random>),
+    Bulk(Box<Bulk>),
 }
 
 impl Events {
     fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
         match options.script {
-            Script::Insert => Self::Insert(Insert::new(options, dialect, catalogue)),
-            Script::RandomPoints | Script::RandomRanges => Self::Random(Random::new(options, catalogue)),
-            Script::BulkInsert => Self::Bulk(Bulk::new(options)),
+            Script::Insert => Self::Insert(Box::new(Insert::new(options, dialect, catalogue))),
+            Script::RandomPoints | Script::RandomRanges => Self::Random(Box::new(Random::new(options, catalogue))),
+            Script::BulkInsert => Self::Bulk(Box::new(Bulk::new(options))),
             _ => Self::Oltp(Arc::new(Oltp::new(options, catalogue))),
         }
     }
