@@ -27,7 +27,7 @@ pub(crate) struct Visit<S> {
     until_ns: Cell<i64>,
     /// Servers behind its own; 0 is at home.
     away: Cell<u32>,
-    opening: RefCell<Option<Opening<S>>>,
+    opening: RefCell<Option<Box<Opening<S>>>>,
 }
 
 /// A connection home that is being opened.
@@ -99,10 +99,10 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         match opening {
             None => {
                 let opening = OneOfMany::of(&common.going_home).map(|one_of_many| {
-                    let (driver, workload, id) = (common.driver.clone(), common.workload.clone(), self.id);
+                    let (driver, workload, index) = (common.driver.clone(), common.workload.clone(), self.index);
                     let mut task = TaskSet::default();
-                    task.spawn(async move { open::<D, W>(&driver, &workload, id, 0).await });
-                    Opening { task, _one_of_many: one_of_many }
+                    task.spawn(async move { open::<D, W>(&driver, &workload, index, 0).await });
+                    Box::new(Opening { task, _one_of_many: one_of_many })
                 });
                 visit.opening.replace(opening);
             }

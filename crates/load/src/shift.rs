@@ -181,11 +181,11 @@ pub async fn run<D: Driver, W: Workload>(
 /// Sets every terminal to work.
 fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D, W>>) -> TaskSet<Result<(), RunError>> {
     let mut tasks = TaskSet::default();
-    for (place, (id, terminal, mut connection)) in opened.into_iter().enumerate() {
+    for (place, (id, terminal, mut connection)) in (0..).zip(opened) {
         connection.time_statements(common.times.clone());
         let visit = Visit::home(common.window.length_ns);
         let streams = rng::Lane::new(id.seed, u64::from(id.index));
-        tasks.spawn(drive(Lane { id, streams, place, common: common.clone(), visit }, terminal, Some(connection)));
+        tasks.spawn(drive(Lane { index: id.index, streams, place, common: common.clone(), visit }, terminal, Some(connection)));
     }
     tasks
 }
@@ -276,7 +276,7 @@ async fn open_all<D: Driver, W: Workload>(
             let mut mine: Vec<Opened<D, W>> = Vec::new();
             while next.get() < end {
                 let id = TerminalId { index: next.replace(next.get() + 1), of, seed };
-                let mut connection = open::<D, W>(&driver, &workload, id, 0).await.map_err(RunError::Connect)?;
+                let mut connection = open::<D, W>(&driver, &workload, id.index, 0).await.map_err(RunError::Connect)?;
                 let mut terminal = workload.terminal(id);
                 terminal.start(&mut connection).await.map_err(RunError::Fatal)?;
                 mine.push((id, terminal, connection));
@@ -296,10 +296,10 @@ async fn open_all<D: Driver, W: Workload>(
 pub(crate) async fn open<D: Driver, W: Workload>(
     driver: &D,
     workload: &W,
-    id: TerminalId,
+    terminal: u32,
     away: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_away(SessionId(id.index), away).await?;
+    let session = driver.connect_away(SessionId(terminal), away).await?;
     Connection::open(session, workload.catalogue()).await
 }
 

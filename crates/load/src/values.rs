@@ -134,12 +134,28 @@ enum Cell {
     Text(Range<usize>),
 }
 
+/// One as it is read.
+#[derive(Debug)]
+enum Found<'a> {
+    Null,
+    Int(i64),
+    Float(f64),
+    Text(&'a [u8]),
+}
+
 /// A received result set. Rows are always counted; their cells are kept only where the statement asks for it.
 #[derive(Debug, Default)]
 pub struct Rows {
     keep: bool,
     count: u64,
+    /// Columns of the kept rows; 0 where none are kept, whatever a statement before has left.
     width: usize,
+    /// Elsewhere, so that connections that keep nothing are small.
+    kept: Option<Box<Kept>>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
     cells: Vec<Cell>,
     bytes: Vec<u8>,
 }
@@ -151,8 +167,15 @@ impl Rows {
         self.keep = keep;
         self.count = 0;
         self.width = 0;
-        self.cells.clear();
-        self.bytes.clear();
+        if keep {
+            let kept = self.kept();
+            kept.cells.clear();
+            kept.bytes.clear();
+        }
+    }
+
+    fn kept(&mut self) -> &mut Kept {
+        self.kept.get_or_insert_default()
     }
 
     /// For drivers: whether cells must be pushed; otherwise only [`Self::end_row`] is called.
@@ -163,32 +186,33 @@ impl Rows {
 
     /// For drivers: the next cell is NULL.
     pub fn push_null(&mut self) {
-        self.cells.push(Cell::Null);
+        self.kept().cells.push(Cell::Null);
     }
 
     /// For drivers: the next cell is an integer.
     pub fn push_int(&mut self, value: i64) {
-        self.cells.push(Cell::Int(value));
+        self.kept().cells.push(Cell::Int(value));
     }
 
     /// For drivers: the next cell is a binary floating number.
     pub fn push_float(&mut self, value: f64) {
-        self.cells.push(Cell::Float(value));
+        self.kept().cells.push(Cell::Float(value));
     }
 
     /// For drivers: the next cell is text (decimals and dates of text protocols included).
     pub fn push_text(&mut self, text: &[u8]) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(text);
-        self.cells.push(Cell::Text(start..self.bytes.len()));
+        let kept = self.kept();
+        let start = kept.bytes.len();
+        kept.bytes.extend_from_slice(text);
+        kept.cells.push(Cell::Text(start..kept.bytes.len()));
     }
 
     /// For drivers: the row is complete.
     #[inline]
     pub fn end_row(&mut self) {
         self.count += 1;
-        if self.count == 1 {
-            self.width = self.cells.len();
+        if self.keep && self.count == 1 {
+            self.width = self.kept().cells.len();
         }
     }
 
@@ -214,12 +238,19 @@ impl Rows {
         self.width
     }
 
-    fn cell(&self, row: usize, column: usize) -> Result<&Cell, DriverError> {
-        let found = (column < self.width).then(|| self.cells.get(row * self.width + column)).flatten();
-        found.ok_or_else(|| {
-            let (rows, columns) = (self.count, self.width);
-            wrong_shape(format!("the server sent {rows} rows of {columns} kept columns; row {row}, column {column} was expected"))
-        })
+    fn cell(&self, row: usize, column: usize) -> Result<Found<'_>, DriverError> {
+        let kept = self.kept.as_deref().filter(|_| column < self.width);
+        let cell = kept.and_then(|kept| Some((kept.cells.get(row * self.width + column)?, &kept.bytes)));
+        match cell {
+            Some((Cell::Null, _)) => Ok(Found::Null),
+            Some((Cell::Int(v), _)) => Ok(Found::Int(*v)),
+            Some((Cell::Float(v), _)) => Ok(Found::Float(*v)),
+            Some((Cell::Text(range), bytes)) => Ok(Found::Text(&bytes[range.clone()])),
+            None => Err(wrong_shape(format!(
+                "the server sent {} rows of {} kept columns; row {row}, column {column} was expected",
+                self.count, self.width
+            ))),
+        }
     }
 
     /// Whether the cell is NULL.
@@ -227,7 +258,7 @@ impl Rows {
     /// # Errors
     /// When there is no such cell.
     pub fn is_null(&self, row: usize, column: usize) -> Result<bool, DriverError> {
-        Ok(matches!(self.cell(row, column)?, Cell::Null))
+        Ok(matches!(self.cell(row, column)?, Found::Null))
     }
 
     /// The cell as an integer; text of digits is taken too, since text protocols send nothing else.
@@ -245,16 +276,13 @@ impl Rows {
     /// When there is no such cell or it is no decimal number of at most `scale` digits behind the point.
     pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
         match self.cell(row, column)? {
-            Cell::Int(v) => Ok(*v),
-            Cell::Text(range) => {
-                let text = &self.bytes[range.clone()];
-                parse_decimal(text, scale).ok_or_else(|| {
-                    let text = String::from_utf8_lossy(text);
-                    wrong_shape(format!("`{text}` is no decimal number with {scale} digits behind the point"))
-                })
-            }
-            Cell::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
-            Cell::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
+            Found::Int(v) => Ok(v),
+            Found::Text(text) => parse_decimal(text, scale).ok_or_else(|| {
+                let text = String::from_utf8_lossy(text);
+                wrong_shape(format!("`{text}` is no decimal number with {scale} digits behind the point"))
+            }),
+            Found::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
+            Found::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
         }
     }
 
@@ -264,7 +292,7 @@ impl Rows {
     /// When there is no such cell or it is no text.
     pub fn text(&self, row: usize, column: usize) -> Result<&[u8], DriverError> {
         match self.cell(row, column)? {
-            Cell::Text(range) => Ok(&self.bytes[range.clone()]),
+            Found::Text(text) => Ok(text),
             other => Err(wrong_shape(format!("{other:?} came where text was expected (row {row}, column {column})"))),
         }
     }
@@ -275,10 +303,10 @@ impl Rows {
     /// When there is no such cell.
     pub fn display(&self, row: usize, column: usize) -> Result<String, DriverError> {
         Ok(match self.cell(row, column)? {
-            Cell::Null => "NULL".to_owned(),
-            Cell::Int(v) => v.to_string(),
-            Cell::Float(v) => v.to_string(),
-            Cell::Text(range) => String::from_utf8_lossy(&self.bytes[range.clone()]).into_owned(),
+            Found::Null => "NULL".to_owned(),
+            Found::Int(v) => v.to_string(),
+            Found::Float(v) => v.to_string(),
+            Found::Text(text) => String::from_utf8_lossy(text).into_owned(),
         })
     }
 }

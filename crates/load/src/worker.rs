@@ -24,7 +24,7 @@ use crate::shift::open;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::window::Window;
-use crate::workload::{Facts, Operation, Pauses, Terminal, TerminalId, Workload};
+use crate::workload::{Facts, Operation, Pauses, Terminal, Workload};
 
 /// First and longest pause between tries to reach a lost server.
 const RECONNECT_PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
@@ -73,10 +73,11 @@ impl<D: Driver, W> Common<D, W> {
 
 /// A terminal's task.
 pub(crate) struct Lane<D: Driver, W> {
-    pub(crate) id: TerminalId,
+    /// The terminal's number.
+    pub(crate) index: u32,
     pub(crate) streams: rng::Lane,
     /// Its place among those of the worker.
-    pub(crate) place: usize,
+    pub(crate) place: u32,
     pub(crate) common: Rc<Common<D, W>>,
     pub(crate) visit: Visit<D::Session>,
 }
@@ -100,7 +101,7 @@ impl<D: Driver, W> Tally<'_, D, W> {
 
 impl<D: Driver, W> Drop for Tally<'_, D, W> {
     fn drop(&mut self) {
-        if let Some(place) = self.lane.common.terminals.borrow_mut().get_mut(self.lane.place) {
+        if let Some(place) = self.lane.common.terminals.borrow_mut().get_mut(self.lane.place as usize) {
             *place = self.totals;
         }
     }
@@ -120,7 +121,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         // The start is given a moment ahead, so that all begin together.
         let mut now = lane.idle_until(-common.window.warmup_ns).await;
         while lane.may_go_on(now) || rarely(|| lane.look_home(&mut now, &mut connection)).await {
-            let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.id.index, now) {
+            let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, lane.index, now) {
                 Turn::Now => (now, now),
                 Turn::Due(at) => match lane.await_arrival(at, now).await {
                     Some(started) => (at, started),
@@ -195,7 +196,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     /// Waits until an arrival is due and starts it; `None` where the window closed first.
     #[inline]
     async fn await_arrival(&self, due_ns: i64, mut now_ns: i64) -> Option<i64> {
-        self.common.taken.borrow_mut()[self.place] = Some(due_ns);
+        self.common.taken.borrow_mut()[self.place as usize] = Some(due_ns);
         let free = due_ns > now_ns;
         if free {
             now_ns = self.idle_until(due_ns).await;
@@ -210,7 +211,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     /// The arrival has ended, if the load has any.
     #[inline]
     fn ended(&self) {
-        if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.place) {
+        if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.place as usize) {
             *taken = None;
         }
     }
@@ -223,7 +224,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
             self.common.recorder.borrow_mut().paused(kind, true, at - now_ns, at);
         }
         let begins = at < self.common.window.length_ns && !self.common.stop.requested();
-        self.common.taken.borrow_mut()[self.place] = begins.then_some(at);
+        self.common.taken.borrow_mut()[self.place as usize] = begins.then_some(at);
         begins.then_some(at)
     }
 
@@ -312,7 +313,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
         let Some(open) = connection.take() else { return Ok(()) };
         open.close().await;
-        match self::open::<D, W>(&self.common.driver, &self.common.workload, self.id, self.visit.away()).await {
+        match self::open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.visit.away()).await {
             Ok(open) => *connection = Some(self.common.opened_again(open)),
             Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),
@@ -338,12 +339,12 @@ impl<D: Driver, W: Workload> Lane<D, W> {
         let end = common.window.instant(length_ns);
         let mut pause = RECONNECT_PAUSE.0;
         loop {
-            for away in std::iter::once(0).chain(others(self.id.index, common.hosts)) {
+            for away in std::iter::once(0).chain(others(self.index, common.hosts)) {
                 let now_ns = common.window.now_ns();
                 if now_ns >= length_ns || common.stop.requested() {
                     return Ok(now_ns);
                 }
-                let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.id, away)).await else {
+                let Ok(opened) = timeout_at(end, open::<D, W>(&common.driver, &common.workload, self.index, away)).await else {
                     return Ok(common.window.now_ns());
                 };
                 match opened {

@@ -248,23 +248,34 @@ impl Session for MysqlSession {
         self.wire.set_read_timeout(PATIENCE);
     }
 
-    async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
-        if !matches!(self.slots.get(usize::from(id.0)), Some(Slot::Prepared(_) | Slot::Text(_))) {
-            rarely(|| self.first_use(id)).await?;
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn holds each parameter twice: as given, and as the variable it becomes"
+    )]
+    fn execute(
+        &mut self,
+        id: StatementId,
+        params: &Params,
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<Effect, DriverError>> {
+        async move {
+            if !matches!(self.slots.get(usize::from(id.0)), Some(Slot::Prepared(_) | Slot::Text(_))) {
+                rarely(|| self.first_use(id)).await?;
+            }
+            rows.start(self.catalogue.brief(id).keep_rows);
+            let Some(Slot::Prepared(prepared)) = self.slots.get_mut(usize::from(id.0)) else {
+                return rarely(|| self.execute_text(id, params, rows)).await;
+            };
+            if params.len() != prepared.params() {
+                return Err(wrong_count(prepared.params(), params.len()));
+            }
+            put_execute(self.wire.command()?, prepared, params);
+            let result = self.ask(Form::Binary, rows).await;
+            if let Err(error) = &result {
+                self.after_error(id, error);
+            }
+            result
         }
-        rows.start(self.catalogue.brief(id).keep_rows);
-        let Some(Slot::Prepared(prepared)) = self.slots.get_mut(usize::from(id.0)) else {
-            return rarely(|| self.execute_text(id, params, rows)).await;
-        };
-        if params.len() != prepared.params() {
-            return Err(wrong_count(prepared.params(), params.len()));
-        }
-        put_execute(self.wire.command()?, prepared, params);
-        let result = self.ask(Form::Binary, rows).await;
-        if let Err(error) = &result {
-            self.after_error(id, error);
-        }
-        result
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {

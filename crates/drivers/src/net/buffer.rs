@@ -136,7 +136,15 @@ impl Buffer {
                 let spare = if self.limit == LIMIT { SPARE.with_borrow_mut(Vec::pop) } else { None };
                 self.bytes = spare.unwrap_or_else(|| vec![0; INITIAL]);
             }
+        } else {
+            self.make_room()?;
         }
+        Ok(&mut self.bytes[self.end..])
+    }
+
+    /// Room behind a message that has come in part.
+    #[cold]
+    fn make_room(&mut self) -> Parsed<()> {
         // Moving the beginning of one message to the front is cheaper than a read cut short.
         if self.start > 0 && self.bytes.len() - self.end < self.bytes.len() / 2 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -148,7 +156,7 @@ impl Buffer {
             }
             self.bytes.resize((self.bytes.len() * 2).min(self.limit), 0);
         }
-        Ok(&mut self.bytes[self.end..])
+        Ok(())
     }
 
     /// `count` bytes were written to the room.

@@ -88,7 +88,9 @@ impl TlsStream {
         Poll::Ready(Ok(count))
     }
 
-    /// Ready when decrypted bytes, an end or an error are there for [`Self::poll_read`].
+    /// Ready when decrypted bytes, an end or an error are there for [`Self::poll_read`]. As all that is polled here, apart from the
+    /// code of connections that are not encrypted, which is then the shorter.
+    #[inline(never)]
     pub(crate) fn poll_readable(&mut self) -> Poll<()> {
         // An answer may have been decrypted together with the one before.
         match self.tls.process_new_packets() {
@@ -97,6 +99,7 @@ impl TlsStream {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             // Tickets and key updates want to be answered.
@@ -114,10 +117,12 @@ impl TlsStream {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Poll::Ready(self.tls.writer().write(bytes))
     }
 
+    #[inline(never)]
     pub(crate) fn poll_flush(&mut self) -> Poll<io::Result<()>> {
         while self.tls.wants_write() {
             if ready!(later(self.tls.write_tls(&mut Nonblocking(&mut self.tcp))))? == 0 {

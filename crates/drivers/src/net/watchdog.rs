@@ -8,7 +8,7 @@
 //! ([`Watchdog::rearm`]) and, when the answer is not there yet, one comparison with the time at
 //! which a timer last could have gone off.
 
-use std::task::Poll;
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use perbuck_event::{Sleep, sleep};
@@ -43,14 +43,20 @@ impl Watchdog {
     /// Ready once the answer is overdue; otherwise the task is woken at the next tick.
     #[inline]
     pub(crate) fn poll_overdue(&mut self) -> Poll<()> {
-        while self.sleep.poll_passed().is_ready() {
+        if self.sleep.poll_passed().is_pending() { Poll::Pending } else { self.tick() }
+    }
+
+    /// A quarter has passed, or several.
+    #[cold]
+    fn tick(&mut self) -> Poll<()> {
+        loop {
             self.ticks += 1;
             self.sleep = sleep(Duration::from_millis(self.quarter_ms.into()));
             if self.ticks > QUARTERS {
                 return Poll::Ready(());
             }
+            ready!(self.sleep.poll_passed());
         }
-        Poll::Pending
     }
 }
 

@@ -101,22 +101,28 @@ impl Oltp {
         }
     }
 
-    pub(super) async fn transaction<S: Session>(
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn holds each parameter twice: as given, and as the variable it becomes"
+    )]
+    pub(super) fn transaction<S: Session>(
         &self,
         connection: &mut Connection<S>,
         rng: &mut OpRng,
-    ) -> Result<(), DriverError> {
-        if let Some(access) = self.transaction {
-            connection.begin(access).await?;
+    ) -> impl Future<Output = Result<(), DriverError>> {
+        async move {
+            if let Some(access) = self.transaction {
+                connection.begin(access).await?;
+            }
+            let mut at = Place::default();
+            while let Some(statement) = self.next(&mut at, rng, connection.bind()) {
+                connection.execute(statement).await?;
+            }
+            if self.transaction.is_some() {
+                connection.commit().await?;
+            }
+            Ok(())
         }
-        let mut at = Place::default();
-        while let Some(statement) = self.next(&mut at, rng, connection.bind()) {
-            connection.execute(statement).await?;
-        }
-        if self.transaction.is_some() {
-            connection.commit().await?;
-        }
-        Ok(())
     }
 
     /// Binds the next statement of the transaction; `None` after the last one. Statements come in the order of
