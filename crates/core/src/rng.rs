@@ -32,7 +32,7 @@ impl OpRng {
     /// The stream of operation `sequence` on connection `lane`: a function of its arguments alone, so both contenders
     /// see the same work and a stored row can be verified later.
     pub fn at(seed: Seed, lane: u64, sequence: u64) -> Self {
-        Lane::new(seed, lane).at(sequence)
+        Streams::new(seed, lane).at(sequence)
     }
 
     /// 64 uniform bits.
@@ -82,9 +82,9 @@ impl OpRng {
 
 /// What the streams of all operations on one connection have in common: see [`OpRng::at`].
 #[derive(Debug, Clone, Copy)]
-pub struct Lane(u64);
+pub struct Streams(u64);
 
-impl Lane {
+impl Streams {
     /// Of the connection `lane` under a seed.
     pub fn new(seed: Seed, lane: u64) -> Self {
         Self(mix_apart(seed.0 ^ mix_apart(lane)))

@@ -6,7 +6,7 @@
 //!
 //! - [`block_on`] runs a future and everything that it spawns on this thread; [`block_on_simulated`] does so under a
 //!   clock that jumps to the next timer, so that a simulated hour takes no time.
-//! - [`now`], [`sleep_until`] and [`timeout_at`] use the clock of the loop they run in.
+//! - [`now`], [`sleep_until`] and [`timeout_at`] use the clock of the loop they run in; a time is a [`Moment`].
 //! - [`TaskSet`] spawns tasks and collects their results; [`tcp::TcpStream`] is a socket; [`dns::resolve`] looks up names.
 //!
 //! A task may be polled although nothing happened that it waits for; every future here bears that. Readiness wakes the

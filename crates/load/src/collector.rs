@@ -275,7 +275,7 @@ impl Edges {
     fn next(&self, window: &Window) -> Option<Moment> {
         match (self.opened, self.closed) {
             (false, _) => Some(window.opens),
-            (true, false) => Some(window.instant(window.length_ns)),
+            (true, false) => Some(window.moment(window.length_ns)),
             (true, true) => None,
         }
     }

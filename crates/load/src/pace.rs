@@ -102,7 +102,6 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-
     use perbuck_core::arrivals::Arrivals;
     use perbuck_core::units::Seed;
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::rng;
+use perbuck_core::rng::Streams;
 use perbuck_core::run_record::WorkerHealth;
 use perbuck_core::units::Seed;
 use perbuck_event::{TaskSet, cpu, now, sleep, sleep_until, timeout_at};
@@ -184,7 +184,7 @@ fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D
     for (place, (id, terminal, mut connection)) in (0..).zip(opened) {
         connection.time_statements(common.times.clone());
         let visit = Visit::home(common.window.length_ns);
-        let streams = rng::Lane::new(id.seed, u64::from(id.index));
+        let streams = Streams::new(id.seed, u64::from(id.index));
         tasks.spawn(drive(Lane { index: id.index, streams, place, common: common.clone(), visit }, terminal, Some(connection)));
     }
     tasks
@@ -250,14 +250,14 @@ async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>, phase_ends: Vec
         }
         let edge = if now_ns < 0 { 0 } else { window.length_ns };
         let next = ((now_ns.div_euclid(PROBE_NS) + 1) * PROBE_NS).min(edge.max(now_ns + 1));
-        sleep_until(window.instant(next)).await;
+        sleep_until(window.moment(next)).await;
         if now_ns >= 0 {
             probe.lag.borrow_mut().record((window.now_ns() - next).max(0) as u64);
         }
     }
     loop {
         let next = (window.now_ns().div_euclid(SECOND_NS) + 1) * SECOND_NS;
-        sleep_until(window.instant(next)).await;
+        sleep_until(window.moment(next)).await;
         common.recorder.borrow_mut().roll(window.now_ns());
     }
 }
@@ -310,7 +310,7 @@ async fn drain<D, W>(
     common: &Common<D, W>,
     patience: Duration,
 ) -> Result<u64, RunError> {
-    let mut limit = common.window.instant(common.window.length_ns) + patience;
+    let mut limit = common.window.moment(common.window.length_ns) + patience;
     let mut stopping = false;
     let mut look = now();
     loop {

@@ -178,6 +178,12 @@ impl Rows {
         self.kept.get_or_insert_default()
     }
 
+    fn push(&mut self, cell: Cell) {
+        if self.keep {
+            self.kept().cells.push(cell);
+        }
+    }
+
     /// For drivers: whether cells must be pushed; otherwise only [`Self::end_row`] is called.
     #[inline]
     pub fn keeps(&self) -> bool {
@@ -186,25 +192,27 @@ impl Rows {
 
     /// For drivers: the next cell is NULL.
     pub fn push_null(&mut self) {
-        self.kept().cells.push(Cell::Null);
+        self.push(Cell::Null);
     }
 
     /// For drivers: the next cell is an integer.
     pub fn push_int(&mut self, value: i64) {
-        self.kept().cells.push(Cell::Int(value));
+        self.push(Cell::Int(value));
     }
 
     /// For drivers: the next cell is a binary floating number.
     pub fn push_float(&mut self, value: f64) {
-        self.kept().cells.push(Cell::Float(value));
+        self.push(Cell::Float(value));
     }
 
     /// For drivers: the next cell is text (decimals and dates of text protocols included).
     pub fn push_text(&mut self, text: &[u8]) {
-        let kept = self.kept();
-        let start = kept.bytes.len();
-        kept.bytes.extend_from_slice(text);
-        kept.cells.push(Cell::Text(start..kept.bytes.len()));
+        if self.keep {
+            let kept = self.kept();
+            let start = kept.bytes.len();
+            kept.bytes.extend_from_slice(text);
+            kept.cells.push(Cell::Text(start..kept.bytes.len()));
+        }
     }
 
     /// For drivers: the row is complete.
@@ -347,5 +355,11 @@ mod tests {
         assert!(r.int(3, 0).is_err() && r.int(0, 2).is_err() && r.text(0, 0).is_err());
         r.start(false);
         assert!(r.is_empty() && r.int(0, 0).is_err());
+        // What the statement before has left is not taken for this one's.
+        r.push_int(7);
+        r.end_row();
+        assert_eq!((r.len(), r.width(), r.int(0, 0).is_err()), (1, 0, true));
+        r.start(true);
+        assert!(r.int(0, 0).is_err());
     }
 }

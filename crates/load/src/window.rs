@@ -31,7 +31,7 @@ impl Window {
     }
 
     /// The moment that lies `at_ns` after the opening.
-    pub fn instant(&self, at_ns: i64) -> Moment {
+    pub fn moment(&self, at_ns: i64) -> Moment {
         self.opens.plus_ns(at_ns)
     }
 

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use perbuck_core::rng::{self, OpRng};
+use perbuck_core::rng::{OpRng, Streams};
 use perbuck_event::{now, rarely, sleep_until, timeout_at};
 
 use crate::connection::Connection;
@@ -75,7 +75,8 @@ impl<D: Driver, W> Common<D, W> {
 pub(crate) struct Lane<D: Driver, W> {
     /// The terminal's number.
     pub(crate) index: u32,
-    pub(crate) streams: rng::Lane,
+    /// Those of its operations.
+    pub(crate) streams: Streams,
     /// Its place among those of the worker.
     pub(crate) place: u32,
     pub(crate) common: Rc<Common<D, W>>,
@@ -244,7 +245,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     async fn idle_until(&self, at_ns: i64) -> i64 {
         let idle = &self.common.idle;
         idle.set(idle.get() + 1);
-        sleep_until(self.common.window.instant(at_ns)).await;
+        sleep_until(self.common.window.moment(at_ns)).await;
         idle.set(idle.get() - 1);
         self.common.window.now_ns()
     }
@@ -336,7 +337,7 @@ impl<D: Driver, W: Workload> Lane<D, W> {
     async fn reconnect(&self, connection: &mut Option<Connection<D::Session>>) -> Result<i64, RunError> {
         let common = &self.common;
         let length_ns = common.window.length_ns;
-        let end = common.window.instant(length_ns);
+        let end = common.window.moment(length_ns);
         let mut pause = RECONNECT_PAUSE.0;
         loop {
             for away in std::iter::once(0).chain(others(self.index, common.hosts)) {

@@ -17,16 +17,15 @@ const QUARTERS: u32 = 4;
 
 pub(crate) struct Watchdog {
     sleep: Sleep,
-    quarter_ms: u32,
+    limit_ms: u32,
     ticks: u32,
 }
 
 impl Watchdog {
     pub(crate) fn new(limit: Duration) -> Self {
-        // Rounded up, so that four are not less than the limit; 49 days fit.
-        let quarter_ms = limit.as_nanos().div_ceil(u128::from(QUARTERS) * 1_000_000);
-        let quarter_ms = u32::try_from(quarter_ms).unwrap_or(u32::MAX).max(1);
-        Self { sleep: sleep(Duration::from_millis(quarter_ms.into())), quarter_ms, ticks: 0 }
+        // 49 days fit, and an option of a target cannot be longer.
+        let limit_ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        Self { sleep: sleep(quarter(limit_ms)), limit_ms, ticks: 0 }
     }
 
     /// From now on another limit.
@@ -51,13 +50,18 @@ impl Watchdog {
     fn tick(&mut self) -> Poll<()> {
         loop {
             self.ticks += 1;
-            self.sleep = sleep(Duration::from_millis(self.quarter_ms.into()));
+            self.sleep = sleep(quarter(self.limit_ms));
             if self.ticks > QUARTERS {
                 return Poll::Ready(());
             }
             ready!(self.sleep.poll_passed());
         }
     }
+}
+
+/// A quarter of the limit, a millisecond at least.
+fn quarter(limit_ms: u32) -> Duration {
+    (Duration::from_millis(limit_ms.into()) / QUARTERS).max(Duration::from_millis(1))
 }
 
 #[cfg(test)]
@@ -71,16 +75,18 @@ mod tests {
     #[test]
     fn an_answer_is_overdue_neither_early_nor_much_too_late() {
         block_on_simulated(async {
-            let limit = Duration::from_millis(200);
-            let mut dog = Watchdog::new(limit);
-            // The sleep went off long ago, while nothing was waited for.
-            sleep(Duration::from_millis(120)).await;
-            for _ in 0..2 {
-                dog.rearm();
-                let started = now();
-                poll_fn(|_| dog.poll_overdue()).await;
-                let took = now() - started;
-                assert!(took >= limit && took <= limit * 5 / 4, "{took:?}");
+            for limit_ms in [4, 5, 200, 401] {
+                let limit = Duration::from_millis(limit_ms);
+                let mut dog = Watchdog::new(limit);
+                // The sleep went off long ago, while nothing was waited for.
+                sleep(limit * 3 / 5).await;
+                for _ in 0..2 {
+                    dog.rearm();
+                    let started = now();
+                    poll_fn(|_| dog.poll_overdue()).await;
+                    let took = now() - started;
+                    assert!(took >= limit && took <= limit * 5 / 4, "{took:?} for {limit:?}");
+                }
             }
         });
     }
