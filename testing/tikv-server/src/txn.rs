@@ -12,7 +12,7 @@ use crate::mvcc::{Entry, Fate, Lock, Mvcc};
 
 /// KvGet, KvScan and KvBatchGet.
 pub(crate) fn read(shared: &Shared, state: &State, tag: u32, message: &[u8], out: &mut Vec<u8>) {
-    let context = all(message, 1).flat_map(|context| uints(context, 13)).collect::<Vec<_>>();
+    let passed = uints(bytes(message, 1), 13);
     let version = match tag {
         2 => uint(message, 4),
         _ => uint(message, 3),
@@ -25,7 +25,7 @@ pub(crate) fn read(shared: &Shared, state: &State, tag: u32, message: &[u8], out
             return Ok(frozen.clone());
         }
         match &entry.lock {
-            Some(lock) if !lock.pessimistic && lock.start_ts <= version && !context.contains(&lock.start_ts) => {
+            Some(lock) if !lock.pessimistic && lock.start_ts <= version && !passed.contains(&lock.start_ts) => {
                 Err(locked(key, lock))
             }
             _ => Ok(entry.read(version).cloned()),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use perbuck_grpc::proto::{Value, fields, put_element, put_message, put_uint};
+use perbuck_grpc::proto::{Value, fields};
 use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
@@ -115,6 +115,18 @@ impl Requests {
         &mut self,
         command: Command,
         key: &[u8],
+        write: impl FnMut(&mut Vec<u8>, &Region),
+    ) -> Result<Rc<Region>, DriverError> {
+        self.send_past(command, key, &[], write).await
+    }
+
+    /// As [`Self::send`], of a reader that may pass these locks: their transactions commit after its time.
+    #[inline]
+    pub(super) async fn send_past(
+        &mut self,
+        command: Command,
+        key: &[u8],
+        resolved_locks: &[u64],
         mut write: impl FnMut(&mut Vec<u8>, &Region),
     ) -> Result<Rc<Region>, DriverError> {
         self.tries.restart();
@@ -123,7 +135,7 @@ impl Requests {
                 Some(region) => region,
                 None => Box::pin(self.hub.ask_region(key)).await?,
             };
-            let miss = match self.try_once(command, &region, &mut write).await {
+            let miss = match self.try_once(command, &region, resolved_locks, &mut write).await {
                 Ok(()) => return Ok(region),
                 Err(miss) => miss,
             };
@@ -142,7 +154,7 @@ impl Requests {
         let Some(region) = self.hub.known_region(key) else { return };
         let Some(channel) = self.hub.known_channel(region.store(), self.number) else { return };
         self.message.clear();
-        region.with_context(|context| put_element(&mut self.message, 1, context));
+        region.put_context(&mut self.message, false, &[]);
         write(&mut self.message);
         self.hand_over(command, &channel, call);
     }
@@ -160,6 +172,7 @@ impl Requests {
         &mut self,
         command: Command,
         region: &Rc<Region>,
+        resolved_locks: &[u64],
         write: &mut impl FnMut(&mut Vec<u8>, &Region),
     ) -> Result<(), Miss> {
         let store = region.store();
@@ -174,11 +187,7 @@ impl Requests {
             },
         };
         self.message.clear();
-        region.with_context(|context| put_element(&mut self.message, 1, context));
-        if self.tries.begun() {
-            // A second `Context` is merged into the first: this one says that the request came before.
-            put_message(&mut self.message, 1, |context| put_uint(context, 20, 1));
-        }
+        region.put_context(&mut self.message, self.tries.begun(), resolved_locks);
         write(&mut self.message, region);
         self.fresh_call();
         self.hand_over(command, &channel, &self.call);
@@ -335,7 +344,7 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use perbuck_grpc::proto::put_bytes;
+    use perbuck_grpc::proto::{put_bytes, put_message, put_uint};
 
     use super::*;
 

@@ -67,8 +67,7 @@ pub(super) async fn begin(requests: &mut Requests) -> Result<Txn, DriverError> {
 pub(super) async fn get(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
     let mut passed = Vec::new();
     loop {
-        let sent = requests.send(Command::GET, key, |out, _| {
-            pass(out, &passed);
+        let sent = requests.send_past(Command::GET, key, &passed, |out, _| {
             put_bytes(out, 2, key);
             put_uint(out, 3, txn.start_ts);
         });
@@ -82,13 +81,6 @@ pub(super) async fn get(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result
             Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
             Some(error) => return Err(verdict(error)),
         }
-    }
-}
-
-/// Locks that a reader may pass by: their transactions commit behind its time. A second `Context` is merged into the first.
-fn pass(out: &mut Vec<u8>, locks: &[u64]) {
-    if !locks.is_empty() {
-        put_message(out, 1, |context| locks.iter().for_each(|lock| put_uint(context, 13, *lock)));
     }
 }
 
@@ -106,8 +98,7 @@ pub(super) async fn scan(
 ) -> Result<Vec<u8>, DriverError> {
     let mut passed = Vec::new();
     loop {
-        let sent = requests.send(Command::SCAN, start, |out, region| {
-            pass(out, &passed);
+        let sent = requests.send_past(Command::SCAN, start, &passed, |out, region| {
             put_element(out, 2, start);
             put_uint(out, 3, limit.into());
             put_uint(out, 4, txn.start_ts);
