@@ -85,7 +85,10 @@ fn plan(kind: &str, words: &str) -> Plan {
 fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
     let mut all = Vec::new();
     for table in dataset.tables() {
-        all.push(format!("{} {:?} {:?} {} {}", table.bulk.name, table.bulk.columns, table.rows, table.rows_by_seed, table.numbered));
+        all.push(format!(
+            "{} {:?} {:?} {} {}",
+            table.bulk.name, table.bulk.columns, table.rows, table.rows_by_seed, table.numbered
+        ));
         all.extend([table.create, table.after_load].concat());
     }
     let catalogue = workload.catalogue();
@@ -109,12 +112,8 @@ fn statements(plan: &Plan, dialect: Dialect) -> Vec<String> {
             let (warmed, dropped) = (sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect));
             [made, warmed, dropped, sysbench::compat_notes(o, dialect)].concat()
         }
-        Plan::Tpcc(o) => {
-            of(&tpcc::TpccData::new(o.clone(), dialect, Seed(1)), &tpcc::Tpcc::new(o.clone(), dialect, Seed(1)))
-        }
-        Plan::Ycsb(o) => {
-            of(&ycsb::YcsbData::new(o.clone(), dialect, Seed(1)), &ycsb::Ycsb::new(o.clone(), dialect, Seed(1)))
-        }
+        Plan::Tpcc(o) => of(&tpcc::TpccData::new(o.clone(), dialect, Seed(1)), &tpcc::Tpcc::new(o.clone(), dialect, Seed(1))),
+        Plan::Ycsb(o) => of(&ycsb::YcsbData::new(o.clone(), dialect, Seed(1)), &ycsb::Ycsb::new(o.clone(), dialect, Seed(1))),
     }
 }
 
@@ -128,7 +127,8 @@ fn plans() -> Vec<(String, Plan)> {
     let mut all = Vec::new();
     for (script, _) in sysbench::SCRIPTS {
         // What only some scripts have is tried with one of each sort.
-        let sets = if ["oltp_read_write", "oltp_insert"].contains(&script) { &SYSBENCH[..] } else { &["", "compat=sysbench-1.0"] };
+        let sets =
+            if ["oltp_read_write", "oltp_insert"].contains(&script) { &SYSBENCH[..] } else { &["", "compat=sysbench-1.0"] };
         let sets = if script == "bulk_insert" { &["threads=3", "compat=sysbench-1.1"] } else { sets };
         all.extend(sets.iter().map(|words| ("sysbench", format!("script={script} {words}"))));
     }
