@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     /// The study of this command line with the database as its only contender.
     pub(super) inputs: &'a Inputs,
     /// The database with the workload.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The address as typed, without the limits of this run.
     pub(super) address: String,
 }
