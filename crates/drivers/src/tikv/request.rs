@@ -233,7 +233,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), words)),
+                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),
@@ -267,7 +267,7 @@ impl Requests {
             Some(_) => {}
             None => {
                 let message = format!("{} refused: {}", channel.place(), error.words);
-                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("region"), message));
+                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
         Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)

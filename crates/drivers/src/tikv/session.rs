@@ -234,7 +234,7 @@ impl TikvSession {
                 Ok(_) => Ok(Effect::Affected(0)),
                 Err(why) => {
                     let message = format!("the row of {} cannot be changed: {}", String::from_utf8_lossy(&self.key), why.0);
-                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("row"), message))
+                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "row"), message))
                 }
             };
         }

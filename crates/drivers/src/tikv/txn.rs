@@ -31,12 +31,12 @@ pub(super) struct Txn {
 }
 
 fn conflict(word: &'static str, message: &str) -> DriverError {
-    DriverError::new(ErrorClass::Retry, ErrorCode::Tikv(word), message)
+    DriverError::new(ErrorClass::Retry, ErrorCode::Word("tikv", word), message)
 }
 
 fn refused(words: &str) -> DriverError {
     let message = format!("the store refused: {words}");
-    DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("refused"), message)
+    DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// What an error of a key means where nothing more can be done about it.

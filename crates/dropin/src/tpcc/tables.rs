@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use perbuck_core::units::{Seed, thousands};
 use perbuck_drivers::target::Target;
-use perbuck_load::error::{DriverError, ErrorCode};
+use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::Ledger as _;
 use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::statement::Dialect;
@@ -30,7 +30,7 @@ const FRESH_ONLY: &str = "3.3.2.11";
 
 /// Whether a server says that it has no database of that name.
 pub(super) fn no_such_database(answer: &DriverError) -> bool {
-    matches!(answer.code, ErrorCode::Mysql(1049)) || answer.code == ErrorCode::SqlState(*b"3D000")
+    answer.cause == Some(Cause::NoDatabase)
 }
 
 /// How a database is created: a target with a database that is always there, and the statement. `None` where there is

@@ -1,16 +1,10 @@
 //! One variable of one server: read, set, put back, and what its refusals mean.
 
-use perbuck_load::error::{DriverError, ErrorCode};
+use perbuck_load::error::{Cause, DriverError};
 
 use super::journal::Change;
 use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
-
-const UNKNOWN: ErrorCode = ErrorCode::Mysql(1193);
-const DENIED: ErrorCode = ErrorCode::Mysql(1227);
-const WRONG_VALUE: ErrorCode = ErrorCode::Mysql(1231);
-const WRONG_TYPE: ErrorCode = ErrorCode::Mysql(1232);
-const FIXED: ErrorCode = ErrorCode::Mysql(1238);
 
 /// Who set the value that a variable has.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,7 +26,7 @@ pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> 
     for literal in literals(value) {
         result = stage.server.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
         match &result {
-            Err(error) if error.code == WRONG_TYPE => {}
+            Err(error) if error.cause == Some(Cause::SettingType) => {}
             _ => break,
         }
     }
@@ -94,14 +88,18 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
 
 /// Why a setting cannot be set, and the way out.
 pub(super) fn refused(contender: &str, place: &str, name: &str, error: &DriverError) -> LabError {
-    let (exit, help) = match error.code {
-        UNKNOWN => (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has"),
-        FIXED => (
+    let (exit, help) = match error.cause {
+        Some(Cause::NoSetting) => {
+            (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has")
+        }
+        Some(Cause::SettingFixed) => (
             ErrorKind::Usage,
             "set it in the configuration of the server; a variable of sessions is set by `set.NAME=VALUE` in the target",
         ),
-        WRONG_VALUE | WRONG_TYPE => (ErrorKind::Usage, "give a value that the server takes for this variable"),
-        DENIED => (
+        Some(Cause::SettingValue | Cause::SettingType) => {
+            (ErrorKind::Usage, "give a value that the server takes for this variable")
+        }
+        Some(Cause::NoRight) => (
             ErrorKind::Target,
             "grant the user the right to set it (SYSTEM_VARIABLES_ADMIN on MySQL and TiDB, SUPER or its admin privilege on MariaDB), or leave it out and set it on the server yourself",
         ),
