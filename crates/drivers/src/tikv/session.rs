@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_grpc::Parsed;
+use perbuck_grpc::kvproto::kvrpcpb::scan_response;
 use perbuck_grpc::proto::{Value as Field, fields};
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -64,12 +65,12 @@ pub(super) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError
 pub(super) fn scan_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
     for field in fields(answer) {
         match field? {
-            (2, Field::Bytes(pair)) => {
+            (scan_response::PAIRS, Field::Bytes(pair)) => {
                 if let (Some(error), ..) = answers::pair(pair)? {
                     return Ok(Some(error));
                 }
             }
-            (3, Field::Bytes(error)) => return KeyError::parse(error).map(Some),
+            (scan_response::ERROR, Field::Bytes(error)) => return KeyError::parse(error).map(Some),
             _ => {}
         }
     }
@@ -264,7 +265,7 @@ impl TikvSession {
             let (mut count, last) = (0, &mut self.row);
             let read = self.requests.call.with(|answer| {
                 for field in fields(answer) {
-                    let (2, Field::Bytes(pair)) = field? else { continue };
+                    let (scan_response::PAIRS, Field::Bytes(pair)) = field? else { continue };
                     let (_, key, value) = answers::pair(pair)?;
                     each(key.get(table.len()..).unwrap_or_default(), value);
                     count += 1;
