@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use perbuck_core::compare::Refusal;
 use perbuck_core::problem::Problem;
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::executor::RunError;
 use perbuck_load::loader::LoadError;
+use perbuck_load::trial::RunError;
 
 use crate::progress::say;
 
