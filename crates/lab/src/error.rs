@@ -6,7 +6,7 @@ use std::path::Path;
 use perbuck_core::compare::Refusal;
 use perbuck_core::problem::Problem;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
-use perbuck_load::executor::RunError;
+use perbuck_load::trial::RunError;
 use perbuck_load::loader::LoadError;
 
 /// Kinds of failures.
