@@ -19,11 +19,8 @@ mod target;
 use perbuck_drivers::secret::Secret;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
-<<<<<<< HEAD:crates/dropin/src/tpcc/mod.rs
-use std::ffi::OsString;
-=======
 use perbuck_load::trial::RunError;
->>>>>>> ground:crates/cli/src/commands/tpcc/mod.rs
+use std::ffi::OsString;
 
 use options::{TABLE, help};
 use plan::Checked;
