@@ -13,6 +13,9 @@
 //! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
 //! sockets or sleeps of this crate.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("perbuck runs on Linux: its event loop is made of epoll and timerfd");
+
 pub mod cpu;
 pub mod dns;
 mod fetch;
