@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use slab::Slab;
 
-use crate::local;
+use crate::clock;
 use crate::moment::Moment;
 use crate::queue::{Alarm, BATCH, Queue};
 
@@ -107,7 +107,7 @@ impl Reactor {
 
     #[cold]
     fn arm(&self, at: Moment) -> io::Result<(Option<Duration>, bool)> {
-        if local::until(at).is_zero() {
+        if clock::until(at).is_zero() {
             return Ok((Some(Duration::ZERO), true));
         }
         self.timer.arm(at).map(|()| (None, false))
@@ -175,7 +175,7 @@ mod timer {
 
         pub(super) fn arm(&self, at: Moment) -> io::Result<()> {
             // A time of zero would disarm it.
-            let wait = crate::local::until(at).max(std::time::Duration::from_nanos(1));
+            let wait = crate::clock::until(at).max(std::time::Duration::from_nanos(1));
             let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
             let value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };

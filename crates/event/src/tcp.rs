@@ -11,7 +11,7 @@ use std::task::Poll;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use crate::local::{self, Loop};
+use crate::current::{self, Loop};
 use crate::reactor::Readiness;
 
 /// A connection. It belongs to the task that used it last.
@@ -53,7 +53,7 @@ impl TcpStream {
             Err(error) => return Err(error.into()),
         }
         let io = std::net::TcpStream::from(io);
-        let home = local::with(Rc::clone);
+        let home = current::with(Rc::clone);
         let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
         let token = reactor.register(&io, true)?;
         let mut stream = Self { io, token, home, waits_for_room: true };
@@ -81,7 +81,7 @@ impl TcpStream {
 
     #[inline]
     fn pending<T>(&self) -> Poll<T> {
-        self.readiness(|r| r.belongs_to(local::current()));
+        self.readiness(|r| r.belongs_to(current::task()));
         Poll::Pending
     }
 
