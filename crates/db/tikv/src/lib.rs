@@ -21,6 +21,7 @@ use perbuck_net::certificates::config_for_grpc;
 mod house;
 mod hub;
 mod keys;
+mod later;
 mod pairs;
 mod raw;
 mod regions;

@@ -16,15 +16,15 @@ pub(super) enum Whose {
 }
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
-pub(super) fn read(stage: &dyn Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
-    stage.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
+pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
+    stage.server.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
 }
 
 /// Sets a global variable.
-pub(super) fn set(stage: &dyn Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
+pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
     let mut result = Ok(());
     for literal in literals(value) {
-        result = stage.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
+        result = stage.server.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
         match &result {
             Err(error) if error.cause == Some(Cause::SettingType) => {}
             _ => break,
@@ -34,14 +34,14 @@ pub(super) fn set(stage: &dyn Stage, host: u32, name: &str, value: Option<&str>)
 }
 
 /// Whose value a variable has.
-pub(super) fn whose(stage: &dyn Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
+pub(super) fn whose(stage: &Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
     let now = read(stage, host, &change.name)?;
     let theirs = now != change.was && change.became.is_some() && now != change.became;
     Ok(if theirs { Whose::Theirs(shown(now.as_deref()).to_owned()) } else { Whose::Ours })
 }
 
 /// Gives a variable its old value, if it has another one; whether it had.
-pub(super) fn put_back(stage: &dyn Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
+pub(super) fn put_back(stage: &Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
     let moved = read(stage, host, &change.name)? != change.was;
     if moved {
         set(stage, host, &change.name, change.was.as_deref())?;

@@ -6,7 +6,7 @@ use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::workload::{Dataset, Workload};
 
-use super::{Joined, Stage};
+use super::{Joined, Server};
 use crate::data::{self, LoadLedger};
 use crate::error::LabError;
 
