@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 use super::Malformed;
 use super::buffer::{self, Buffer};
 use super::stream::{Socket, SocketFault};
-use crate::server::host_text;
+use perbuck_database::server::host_text;
 
 /// One connection at the level of bytes.
 pub struct Link {

@@ -1,6 +1,9 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
-mod family;
+#[cfg(test)]
+mod databases;
+#[cfg(test)]
+mod family_tests;
 pub mod params;
 pub mod sysbench;
 pub mod tpcc;
@@ -9,7 +12,7 @@ pub mod ycsb;
 use std::collections::BTreeMap;
 
 use perbuck_core::study::{Located, Metric, Scalar};
-use perbuck_load::statement::Dialect;
+use perbuck_database::dialect::{Dialect, Feature};
 
 use params::{ParamProblem, Reader};
 
@@ -72,14 +75,10 @@ impl Plan {
         Some(format!("{} changes how many rows they have", changing.script.name()))
     }
 
-    /// What a database of that dialect does not have: what is wrong, and the way out.
-    pub fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
-        if dialect == Dialect::Tikv && !matches!(self, Self::Ycsb(_)) {
-            let message = "TiKV holds keys and values, and this workload speaks SQL";
-            return Some((
-                message.to_owned(),
-                "drive TiDB in front of it by a tidb:// target, or use kind = \"ycsb\"".to_owned(),
-            ));
+    /// What a database does not have: what is wrong, and the way out.
+    pub fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        if let Some(lack) = dialect.lacks(Feature::Sql).filter(|_| !matches!(self, Self::Ycsb(_))) {
+            return Some((lack.why.to_owned(), lack.help.to_owned()));
         }
         match self {
             Self::Sysbench(_) | Self::Ycsb(_) => None,
