@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::values::Rows;
 
 use crate::settings::{ReplicaWords, SettingWords};
@@ -85,13 +86,13 @@ pub struct PartitionWords {
     pub statements: Vec<String>,
 }
 
-/// How a database reads a CSV file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CsvForm {
-    /// LOAD DATA: NULL is `\N`, and a backslash escapes.
-    Backslash,
-    /// COPY: NULL is an empty field, and quotes are doubled.
-    Quotes,
+/// How a database reads CSV files.
+#[derive(Debug, Clone, Copy)]
+pub struct CsvWords {
+    /// Their form.
+    pub format: CsvFormat,
+    /// The line that takes a file (its name) into a table (its name and its columns), run from within the folder.
+    pub take_in: fn(&str, &str, &str) -> String,
 }
 
 /// What tells the isolation level that transactions really have.
@@ -225,8 +226,9 @@ pub trait Dialect: Debug + Send + Sync {
     /// A query of one number, above 0 where there is a table of that name.
     fn table_exists(&self, table: &str) -> String;
 
-    /// A query that returns no row where the database of the session does not exist, if it says so only then.
-    fn database_exists(&self) -> Option<&'static str> {
+    /// A query that returns no row where the database of the session does not exist, if it says so only then, and the code by
+    /// which others say it at the login.
+    fn database_exists(&self) -> Option<(&'static str, ErrorCode)> {
         None
     }
 
@@ -243,8 +245,8 @@ pub trait Dialect: Debug + Send + Sync {
         None
     }
 
-    /// How it reads a CSV file, where it does.
-    fn csv(&self) -> Option<CsvForm> {
+    /// How it reads CSV files, where it does.
+    fn csv(&self) -> Option<CsvWords> {
         None
     }
 

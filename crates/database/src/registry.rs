@@ -94,6 +94,9 @@ pub trait Database: 'static {
     /// Reads an address: its scheme, and the rest behind the colon. `None` for a scheme of another database.
     fn parse(scheme: &str, rest: &str) -> Option<Result<Self::Target, TargetProblem>>;
 
+    /// The dialect of most of its databases.
+    fn dialect() -> &'static dyn Dialect;
+
     /// Makes a driver; nothing is connected yet.
     ///
     /// # Errors
@@ -112,6 +115,9 @@ pub trait Visit {
 
 /// A list of databases: `(Mysql, (Sqlite, ()))`.
 pub trait Databases: 'static {
+    /// The dialect of each.
+    fn dialects() -> Vec<&'static dyn Dialect>;
+
     /// Adds what messages list: schemes, and forms of addresses.
     fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>);
 
@@ -153,6 +159,10 @@ fn in_words(words: &[&str], last: &str) -> String {
 }
 
 impl Databases for () {
+    fn dialects() -> Vec<&'static dyn Dialect> {
+        Vec::new()
+    }
+
     fn list(_schemes: &mut Vec<&'static str>, _forms: &mut Vec<&'static str>) {}
 
     fn read(_scheme: &str, _rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {
@@ -165,6 +175,10 @@ impl Databases for () {
 }
 
 impl<D: Database, Rest: Databases> Databases for (D, Rest) {
+    fn dialects() -> Vec<&'static dyn Dialect> {
+        [vec![D::dialect()], Rest::dialects()].concat()
+    }
+
     fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>) {
         schemes.extend(D::SCHEMES);
         forms.push(D::FORM);

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::units::{Seed, thousands};
-use perbuck_load::driver::Driver;
+use perbuck_database::Databases;
+use perbuck_database::dialect::Feature;
 use perbuck_load::executor::run_trial;
 use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
@@ -13,6 +14,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
 use perbuck_workloads::{Plan, sysbench, ycsb};
 
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
@@ -45,14 +47,18 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
 
 /// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
 fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Result<TrialOutcome, LabError> {
+    // The simulated driver takes the words of any.
+    let Some(dialect) = AllDatabases::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
+        return Err(LabError::new(ErrorKind::Usage, "no database with SQL is registered", ""));
+    };
     let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
     match plan {
         Plan::Sysbench(options) => {
-            let workload = Arc::new(sysbench::Sysbench::new(options, driver.dialect()));
+            let workload = Arc::new(sysbench::Sysbench::new(options, dialect));
             run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
         }
         Plan::Ycsb(options) if !options.dataintegrity && !options.grows() => {
-            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), driver.dialect(), Seed(0)));
+            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), dialect, Seed(0)));
             run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
         }
         Plan::Tpcc(_) | Plan::Ycsb(_) => {

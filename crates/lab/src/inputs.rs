@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
 use perbuck_core::study::{Contender, CsvRow, Located, Metric, Study, WorkloadSpec};
+use perbuck_database::Databases;
+use perbuck_database::address::TargetProblem;
+use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::KINDS;
-use perbuck_drivers::target::Target;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 
 mod changes;
@@ -30,7 +33,7 @@ pub struct Inputs {
     /// The price lists behind the bills.
     pub lists: perbuck_prices::Lists,
     /// Parsed target of each contender; `None` for one that is only priced.
-    pub targets: Vec<Option<Target>>,
+    pub targets: Vec<Option<AnyTarget>>,
     /// Checked parameters of each workload.
     pub plans: Vec<Plan>,
 }
@@ -265,15 +268,15 @@ fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<
     Ok((priced, Some((wanted.value.clone(), text))))
 }
 
-fn target(file: &str, contender: &Contender) -> Result<Option<Target>, Problem> {
+fn target(file: &str, contender: &Contender) -> Result<Option<AnyTarget>, Problem> {
     let Some(written) = &contender.target else { return Ok(None) };
-    let problem = |p: perbuck_drivers::target::TargetProblem| Problem {
+    let problem = |p: TargetProblem| Problem {
         file: file.to_owned(),
         line: written.line,
         message: format!("contender `{}`: {}", contender.name, p.message),
         help: p.help,
     };
-    Target::parse(&written.value).map(Some).map_err(problem)
+    AllDatabases::parse(&written.value).map(Some).map_err(problem)
 }
 
 /// What is wrong with the private server that a contender asks for, as far as the study alone tells.

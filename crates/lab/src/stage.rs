@@ -6,18 +6,15 @@ use std::sync::Arc;
 use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
-use perbuck_drivers::mysql::MysqlDriver;
-use perbuck_drivers::postgres::PostgresDriver;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::sqlite::SqliteDriver;
-use perbuck_drivers::target::Target;
-use perbuck_drivers::tikv::TikvDriver;
+use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_database::registry::Visit;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{Driver, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::observer::Observer;
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
@@ -25,6 +22,7 @@ use perbuck_load::workload::{Dataset, Workload};
 use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
 
 use crate::data::{self, DataState, LoadLedger};
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 
 mod build;
@@ -45,6 +43,7 @@ pub struct Stage {
     title: String,
     address: String,
     driver: &'static str,
+    dialect: &'static dyn Dialect,
     fingerprint: String,
     reset: Reset,
     tables: Vec<String>,
@@ -71,6 +70,11 @@ impl Stage {
     /// mysql, sqlite, …
     pub fn driver(&self) -> &'static str {
         self.driver
+    }
+
+    /// The words of its database.
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
     }
 
     /// Fingerprint of the data that this stage needs.
@@ -160,32 +164,41 @@ pub fn stage(
     contender: &Contender,
     spec: &WorkloadSpec,
     plan: &Plan,
-    target: &Target,
+    target: &dyn Target,
     password: &Secret,
 ) -> Result<Stage, LabError> {
     let who = |e: DriverError| LabError::target(&contender.name, &e);
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
     }
-    match target {
-        Target::Sqlite(t) => {
-            let driver = SqliteDriver::new(t.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, ("sqlite", target.address()), driver))
-        }
-        Target::Mysql(t) => {
-            let driver = MysqlDriver::new(t.clone(), password.clone()).map_err(who)?;
-            let driver = driver.counting_found_rows(matches!(plan, Plan::Ycsb(_)));
-            let driver = driver.noting(contender.server_settings.keys().cloned().collect());
-            Ok(with_workload(study, contender, spec, plan, ("mysql", target.address()), driver))
-        }
-        Target::Postgres(t) => {
-            let driver = PostgresDriver::new(t.clone(), password.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, (target.scheme(), target.address()), driver))
-        }
-        Target::Tikv(t) => {
-            let driver = TikvDriver::new(t.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, ("tikv", target.address()), driver))
-        }
+    let wishes = Wishes {
+        counts_found_rows: matches!(plan, Plan::Ycsb(_)),
+        noted_settings: contender.server_settings.keys().cloned().collect(),
+    };
+    let joined = AllDatabases::drive(target, password, &wishes, Join { study, contender, spec, plan, target });
+    joined.ok_or_else(|| unknown(target))?.map_err(who)
+}
+
+/// A target of a database that is not registered.
+pub(crate) fn unknown(target: &dyn Target) -> LabError {
+    let message = format!("the database of {} is not registered", target.address());
+    LabError::new(ErrorKind::Usage, message, "read the target by the registry that runs it")
+}
+
+/// What a driver is joined with.
+struct Join<'a> {
+    study: &'a Study,
+    contender: &'a Contender,
+    spec: &'a WorkloadSpec,
+    plan: &'a Plan,
+    target: &'a dyn Target,
+}
+
+impl Visit for Join<'_> {
+    type Output = Stage;
+
+    fn visit<D: Driver>(self, driver: D) -> Stage {
+        with_workload(self.study, self.contender, self.spec, self.plan, self.target, driver)
     }
 }
 
@@ -194,24 +207,24 @@ fn with_workload<D: Driver>(
     contender: &Contender,
     spec: &WorkloadSpec,
     plan: &Plan,
-    named: (&'static str, String),
+    target: &dyn Target,
     driver: D,
 ) -> Stage {
-    let dialect = driver.dialect();
+    let dialect = target.dialect();
     let seed = data_seed(study, spec);
     let driver = Arc::new(driver);
     match plan {
         Plan::Sysbench(options) => {
             let dataset = sysbench::SysbenchData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, sysbench::Sysbench::new(options, dialect), dataset)
+            joined((contender, spec, seed), target, driver, sysbench::Sysbench::new(options, dialect), dataset)
         }
         Plan::Tpcc(options) => {
             let dataset = tpcc::TpccData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, tpcc::Tpcc::new(options.clone(), dialect, seed), dataset)
+            joined((contender, spec, seed), target, driver, tpcc::Tpcc::new(options.clone(), dialect, seed), dataset)
         }
         Plan::Ycsb(options) => {
             let dataset = ycsb::YcsbData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, ycsb::Ycsb::new(options.clone(), dialect, seed), dataset)
+            joined((contender, spec, seed), target, driver, ycsb::Ycsb::new(options.clone(), dialect, seed), dataset)
         }
     }
 }
@@ -221,6 +234,7 @@ struct Joined<D, W, T> {
     title: String,
     kind: String,
     fingerprint: String,
+    dialect: &'static dyn Dialect,
     driver: Arc<D>,
     workload: Arc<W>,
     dataset: Arc<T>,
@@ -229,7 +243,7 @@ struct Joined<D, W, T> {
 /// Hides the types of a driver and a workload behind the parts of a stage.
 fn joined<D: Driver, W: Workload, T: Dataset>(
     (contender, spec, seed): (&Contender, &WorkloadSpec, Seed),
-    (driver_name, address): (&'static str, String),
+    target: &dyn Target,
     driver: Arc<D>,
     workload: W,
     dataset: T,
@@ -241,11 +255,14 @@ fn joined<D: Driver, W: Workload, T: Dataset>(
     let fingerprint = data::fingerprint(&kind, &dataset.parameters(), seed);
     let tables = dataset.tables().into_iter().map(|t| t.bulk.name).collect();
     let (workload, dataset) = (Arc::new(workload), Arc::new(dataset));
-    let joined = Arc::new(Joined { title: title.clone(), kind, fingerprint: fingerprint.clone(), driver, workload, dataset });
+    let (fingerprint_kept, dialect) = (fingerprint.clone(), target.dialect());
+    let joined = Joined { title: title.clone(), kind, fingerprint: fingerprint_kept, dialect, driver, workload, dataset };
+    let joined = Arc::new(joined);
     Stage {
         title,
-        address,
-        driver: driver_name,
+        address: target.address(),
+        driver: target.scheme(),
+        dialect,
         fingerprint,
         reset: spec.reset.unwrap_or(default),
         tables,
@@ -258,8 +275,7 @@ fn joined<D: Driver, W: Workload, T: Dataset>(
 
 impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     fn reach(&self) -> Result<(), DriverError> {
-        let dialect = self.driver.dialect();
-        self.with_host(0, async |session| sessions::in_a_database(session, dialect).await)
+        self.with_host(0, async |session| sessions::in_a_database(session, self.dialect).await)
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -311,30 +327,28 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn has_table(&self, name: &str) -> Result<bool, LabError> {
-        self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
+        self.with_session("looking for tables", async |s| data::exists(s, self.dialect, name).await)
     }
 }
 
 impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn noted(&self) -> Result<DataState, LabError> {
-        let note = self.with_session("looking at its data", async |s| data::noted(s, self.driver.dialect(), &self.kind).await)?;
+        let note = self.with_session("looking at its data", async |s| data::noted(s, self.dialect, &self.kind).await)?;
         note.map_or_else(|| self.state(), Ok)
     }
 
     fn state(&self) -> Result<DataState, LabError> {
         let tables = self.dataset.tables();
         self.with_session("looking at its data", async |s| {
-            data::state(s, self.driver.dialect(), &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
+            data::state(s, self.dialect, &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
         })
     }
 
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let ledger = LoadLedger::new(&self.kind);
-        self.with_session("preparing to load", async |s| {
-            data::begin(s, self.driver.dialect(), &self.kind, &self.fingerprint).await
-        })?;
+        self.with_session("preparing to load", async |s| data::begin(s, self.dialect, &self.kind, &self.fingerprint).await)?;
         let sessions = sessions.unwrap_or(LOAD_SESSIONS);
-        if self.driver.dialect() == Dialect::Tikv {
+        if self.dialect.lacks(Feature::Sql).is_some() {
             // No transaction could hold both rows and what a ledger says of them.
             loader::load(&self.driver, &self.dataset, sessions, stop, progress).map_err(|e| LabError::load(&self.title, &e))?;
             return self.mark(data::FRESH);
@@ -361,7 +375,7 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {
         self.with_session("noting the use of its data", async |s| {
-            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, used_by).await
+            data::note(s, self.dialect, &self.kind, &self.fingerprint, used_by).await
         })
     }
 

@@ -1,7 +1,8 @@
 //! The SQL of MySQL, MariaDB and TiDB.
 
-use perbuck_database::dialect::{CsvForm, Dialect, Feature, Lack, PartitionWords, Partitions, Type};
+use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, Type};
 use perbuck_database::settings::{ReplicaWords, SettingWords};
+use perbuck_load::loader::csv::CsvFormat;
 
 use crate::settings::{Globals, TiFlash};
 
@@ -164,8 +165,16 @@ impl Dialect for MysqlDialect {
         Some(("information_schema", format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
     }
 
-    fn csv(&self) -> Option<CsvForm> {
-        Some(CsvForm::Backslash)
+    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
+    fn csv(&self) -> Option<CsvWords> {
+        // In hexadecimal a backslash is the same in every sql_mode; `binary` looks for no characters across a separator.
+        let take_in = |file: &str, table: &str, columns: &str| {
+            format!(
+                "LOAD DATA LOCAL INFILE '{file}' INTO TABLE {table} CHARACTER SET binary FIELDS TERMINATED BY ',' \
+                 OPTIONALLY ENCLOSED BY '\"' ESCAPED BY 0x5C LINES TERMINATED BY '\\n' ({columns});\n"
+            )
+        };
+        Some(CsvWords { format: CsvFormat::Backslash, take_in })
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {

@@ -18,7 +18,7 @@ use rustls::ClientConfig;
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::ServerTarget;
-use perbuck_database::{Database, Wishes};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::certificates::config;
 use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
 
@@ -57,12 +57,16 @@ impl Database for Mysql {
         MysqlTarget::parse(scheme, rest)
     }
 
+    fn dialect() -> &'static dyn Dialect {
+        &MysqlDialect
+    }
+
     fn driver(target: &MysqlTarget, password: &Secret, wishes: &Wishes) -> Result<MysqlDriver, DriverError> {
         let driver = MysqlDriver::new(target.0.clone(), password.clone())?;
         Ok(driver.counting_found_rows(wishes.counts_found_rows).noting(wishes.noted_settings.clone()))
     }
 }
-#[cfg(feature = "canned")]
+#[cfg(any(test, feature = "canned"))]
 pub use wire::canned;
 
 /// A way to reach one or more servers of the MySQL protocol.

@@ -1,7 +1,9 @@
 //! The SQL of PostgreSQL, and what CockroachDB and YugabyteDB, which follow it, have otherwise.
 
-use perbuck_database::dialect::{CsvForm, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, Type};
+use perbuck_database::dialect::{CsvWords, Dialect, Feature, IsolationQuestion, Lack, PartitionWords, Partitions, Type};
 use perbuck_database::settings::SettingWords;
+use perbuck_load::error::ErrorCode;
+use perbuck_load::loader::csv::CsvFormat;
 
 use crate::family::Family::{self, Cockroach, Postgres, Yugabyte};
 
@@ -195,9 +197,9 @@ impl Dialect for Family {
 
     /// CockroachDB lets in who names a database that it does not have, and speaks of it only when tables are asked for (its issue
     /// 109992).
-    fn database_exists(&self) -> Option<&'static str> {
+    fn database_exists(&self) -> Option<(&'static str, ErrorCode)> {
         let ask = "SELECT current_database() FROM pg_catalog.pg_database WHERE datname = current_database()";
-        (*self == Cockroach).then_some(ask)
+        (*self == Cockroach).then_some((ask, ErrorCode::State("sqlstate", *b"3D000")))
     }
 
     fn upsert(&self, table: &str, [key, b, c]: [&str; 3], [value, d, e]: [&str; 3]) -> String {
@@ -211,8 +213,11 @@ impl Dialect for Family {
         Some(("postgres", format!("CREATE DATABASE \"{name}\"")))
     }
 
-    fn csv(&self) -> Option<CsvForm> {
-        Some(CsvForm::Quotes)
+    fn csv(&self) -> Option<CsvWords> {
+        let take_in = |file: &str, table: &str, columns: &str| {
+            format!("\\copy {table} ({columns}) from '{file}' with (format csv, encoding 'UTF8')\n")
+        };
+        Some(CsvWords { format: CsvFormat::Quotes, take_in })
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {

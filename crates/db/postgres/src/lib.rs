@@ -18,7 +18,7 @@ use rustls::ClientConfig;
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::ServerTarget;
-use perbuck_database::{Database, Wishes};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::certificates::config;
 use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
 
@@ -53,6 +53,10 @@ impl Database for Postgres {
 
     fn parse(scheme: &str, rest: &str) -> Option<Result<PostgresTarget, TargetProblem>> {
         PostgresTarget::parse(scheme, rest)
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &Family::Postgres
     }
 
     fn driver(target: &PostgresTarget, password: &Secret, _wishes: &Wishes) -> Result<PostgresDriver, DriverError> {

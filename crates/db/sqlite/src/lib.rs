@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Wishes};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use rusqlite::Connection;
@@ -45,6 +45,10 @@ impl Database for Sqlite {
 
     fn parse(scheme: &str, rest: &str) -> Option<Result<SqliteTarget, TargetProblem>> {
         (scheme == "sqlite").then(|| SqliteTarget::parse(rest))
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &SqliteDialect
     }
 
     fn driver(target: &SqliteTarget, _password: &Secret, _wishes: &Wishes) -> Result<SqliteDriver, DriverError> {

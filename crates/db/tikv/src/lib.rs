@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::{Database, Wishes};
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -54,6 +54,10 @@ impl Database for Tikv {
 
     fn parse(scheme: &str, rest: &str) -> Option<Result<TikvTarget, TargetProblem>> {
         (scheme == "tikv").then(|| TikvTarget::parse(rest))
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &TikvDialect
     }
 
     fn driver(target: &TikvTarget, _password: &Secret, _wishes: &Wishes) -> Result<TikvDriver, DriverError> {

@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use perbuck_core::units::Seed;
-use perbuck_drivers::target::Target;
+use perbuck_database::Target;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
 use perbuck_load::workload::Dataset;
@@ -137,7 +137,7 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let target = target::target(given, engine, settings.as_text)?;
     let password = secret::password(given, engine)?;
     let frame = study::frame(&checked, settings);
-    let made = contender_name(&target);
+    let made = contender_name(&*target);
     let name = settings.contender.clone().unwrap_or_else(|| made.clone());
     // A name made of an address never collides.
     if let (Order::Run, Some(results), Some(asked)) = (order, &settings.results, &settings.contender) {
@@ -145,15 +145,15 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     }
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let patient = with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
-    let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
+    let patient = with_patience(&*target, (order == Order::Run).then(|| longest_s(settings)).flatten());
+    let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &*patient, &password)?;
     let stop = match order {
         Order::Run => stop_on_signal("stopping; this run is thrown away")?,
         Order::Prepare => stop_on_signal("stopping the load")?,
         // Single statements: the signal ends the process, as it does without a handler.
         Order::Prewarm | Order::Cleanup | Order::Help => StopToken::default(),
     };
-    let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: &stage, log };
+    let work = Work { settings, checked: &checked, engine, target: &*target, inputs: &inputs, stage: &stage, log };
     if order == Order::Run {
         return work.run(&frame, &made, &stop);
     }
@@ -177,7 +177,7 @@ struct Work<'a> {
     settings: &'a Settings,
     checked: &'a Checked,
     engine: Engine,
-    target: &'a Target,
+    target: &'a dyn Target,
     inputs: &'a Inputs,
     stage: &'a Stage,
     log: Log,
@@ -185,7 +185,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn tables(&self) -> Tables<'_> {
-        let dialect = self.engine.dialect();
+        let dialect = self.target.dialect();
         // The seed of the rows plays no part in what tables there are.
         let specs = SysbenchData::new(self.checked.options.clone(), dialect, Seed(0)).tables();
         Tables { stage: self.stage, options: &self.checked.options, dialect, specs, log: self.log }
@@ -234,14 +234,12 @@ impl Work<'_> {
 
     /// The server as sysbench names it.
     fn place(&self) -> String {
-        match self.target {
-            Target::Mysql(server) => match server.hosts.as_slice() {
+        match (self.target.dialect().family(), self.target.server()) {
+            ("mysql", Some(server)) => match server.hosts.as_slice() {
                 [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
                 _ => "one of the MySQL servers".to_owned(),
             },
-            Target::Postgres(server) => format!("the {} server", server.dialect.name()),
-            Target::Tikv(_) => "the TiKV cluster".to_owned(),
-            Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
+            _ => self.target.described(),
         }
     }
 }

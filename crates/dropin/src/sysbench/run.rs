@@ -154,7 +154,7 @@ impl Run<'_> {
     pub(super) fn show(&self, ended: Ended, record: Option<String>) -> Result<(), LabError> {
         let (s, log) = (self.settings, self.log);
         let Ended { whole, summary, extras, checkpoints, intervals, record: run } = ended;
-        let notes = sysbench::compat_notes(&self.script.options, self.engine.dialect());
+        let notes = sysbench::compat_notes(&self.script.options, self.stage.dialect());
         match s.output {
             Output::Text => {
                 if s.histogram {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use perbuck_drivers::secret::Secret;
+use perbuck_database::secret::Secret;
 
 use super::parse::{Given, without_passwords};
 use super::settings::text;

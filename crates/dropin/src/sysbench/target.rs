@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_postgres::Family;
 
 use super::parse::Given;
 use super::settings::{list, text};
@@ -28,17 +29,6 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// Its SQL.
-    pub(super) fn dialect(self) -> Dialect {
-        match self {
-            Self::Mysql | Self::Tidb => Dialect::Mysql,
-            Self::Pgsql => Dialect::Postgres,
-            Self::Cockroach => Dialect::Cockroach,
-            Self::Yugabyte => Dialect::Yugabyte,
-            Self::Sqlite => Dialect::Sqlite,
-        }
-    }
-
     /// The one that the command line names.
     ///
     /// # Errors
@@ -50,7 +40,7 @@ impl Engine {
             "pgsql" | "postgres" | "postgresql" => Ok(Self::Pgsql),
             "sqlite" | "sqlite3" => Ok(Self::Sqlite),
             other => match kin_of_postgres(other) {
-                Some(Dialect::Cockroach) => Ok(Self::Cockroach),
+                Some(Family::Cockroach) => Ok(Self::Cockroach),
                 Some(_) => Ok(Self::Yugabyte),
                 None => {
                     let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte or sqlite";
@@ -65,19 +55,21 @@ impl Engine {
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(given: &Given, engine: Engine, as_text: bool) -> Result<Target, Refused> {
-    let target = match engine {
-        Engine::Mysql | Engine::Tidb => Target::Mysql(mysql(given, engine, as_text)?),
-        Engine::Pgsql | Engine::Cockroach | Engine::Yugabyte => Target::Postgres(pgsql(given, engine.dialect(), as_text)?),
+pub(super) fn target(given: &Given, engine: Engine, as_text: bool) -> Result<AnyTarget, Refused> {
+    let server = match engine {
+        Engine::Mysql | Engine::Tidb => mysql(given, engine, as_text)?,
+        Engine::Pgsql => pgsql(given, Family::Postgres, as_text)?,
+        Engine::Cockroach => pgsql(given, Family::Cockroach, as_text)?,
+        Engine::Yugabyte => pgsql(given, Family::Yugabyte, as_text)?,
         Engine::Sqlite => return parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
     };
     // What is recorded must be readable again, so that names which cannot be written in an address are found here.
-    parsed(&target.address())
+    parsed(&server.address())
 }
 
 fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, Refused> {
     let port = if engine == Engine::Tidb && !given.has("mysql-port") { vec!["4000"] } else { list(given, "mysql-port") };
-    let mut server = server(given, (Dialect::Mysql, "mysql"), &port, as_text)?;
+    let mut server = server(given, ("mysql", "mysql"), &port, as_text)?;
     let mode = text(given, "mysql-ssl");
     server.tls = match mode.to_ascii_lowercase().replace('-', "_").as_str() {
         "off" | "0" | "false" | "disabled" => TlsMode::Disabled,
@@ -94,15 +86,14 @@ fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, R
     Ok(server)
 }
 
-fn pgsql(given: &Given, dialect: Dialect, as_text: bool) -> Result<ServerTarget, Refused> {
+fn pgsql(given: &Given, family: Family, as_text: bool) -> Result<ServerTarget, Refused> {
     if as_text {
         let message = "--db-ps-mode=disable: with pgsql statements are always prepared";
         return Err(Refused::usage(message, "leave --db-ps-mode out"));
     }
-    let own_port = postgres_port(dialect).to_string();
-    let ports =
-        if dialect == Dialect::Postgres || given.has("pgsql-port") { list(given, "pgsql-port") } else { vec![&*own_port] };
-    let mut server = server(given, (dialect, "pgsql"), &ports, as_text)?;
+    let own_port = family.port().to_string();
+    let ports = if family == Family::Postgres || given.has("pgsql-port") { list(given, "pgsql-port") } else { vec![&*own_port] };
+    let mut server = server(given, (family.scheme(), "pgsql"), &ports, as_text)?;
     let mode = text(given, "pgsql-sslmode");
     server.tls = match mode {
         "disable" => TlsMode::Disabled,
@@ -130,7 +121,7 @@ fn with_authorities(server: &mut ServerTarget, file: &str) {
 }
 
 /// Every host at every port, as sysbench deals its connections.
-fn server(given: &Given, (dialect, driver): (Dialect, &str), ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
+fn server(given: &Given, (scheme, driver): (&'static str, &str), ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
     let option = |name: &str| text(given, &format!("{driver}-{name}")).to_owned();
     let hosts = option("host");
     let hosts: Vec<&str> = hosts.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
@@ -149,7 +140,7 @@ fn server(given: &Given, (dialect, driver): (Dialect, &str), ports: &[&str], as_
     if numbers.is_empty() {
         return Err(none("port"));
     }
-    let server = target::server(dialect, target::every(&hosts, &numbers), option("user"), option("db"));
+    let server = ServerTarget::new(scheme, target::every(&hosts, &numbers), option("user"), option("db"));
     Ok(ServerTarget { as_text, ..server })
 }
 
@@ -161,7 +152,7 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Target, Refused> {
+    fn read(words: &[&str]) -> Result<AnyTarget, Refused> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let given = parse(&words, &[])?;
         target(&given, Engine::of(&given)?, false)

@@ -16,7 +16,7 @@ mod settings;
 mod tables;
 mod target;
 
-use perbuck_drivers::secret::Secret;
+use perbuck_database::secret::Secret;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
@@ -92,7 +92,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     let files = order == Order::Prepare && files::asked(given)?;
     let password = if files { Secret::default() } else { password(given, &place)? };
     let frame = frame(&checked, &settings);
-    let made = contender_name(&place.target);
+    let made = contender_name(&*place.target);
     let name = settings.contender.clone().unwrap_or_else(|| made.clone());
     // A name made of an address never collides.
     if let (Order::Run, Some(results), Some(asked)) = (order, &settings.results, &settings.contender) {
@@ -100,7 +100,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     }
     let inputs = frame.inputs(&[Member { name, address: place.target.address() }], 1)?;
     if files {
-        return files::write(given, &settings, &checked, &place.target, &inputs);
+        return files::write(given, &settings, &checked, &*place.target, &inputs);
     }
     let work = Work { settings: &settings, checked: &checked, place: &place, password: &password, inputs: &inputs };
     match order {
@@ -178,8 +178,8 @@ impl Work<'_> {
     /// The database with the workload; an answer may take so many seconds, `None` is the longest possible.
     fn stage(&self, patience_s: Option<u64>) -> Result<Stage, End> {
         let study = &self.inputs.study;
-        let target = with_patience(&self.place.target, patience_s);
-        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &target, self.password);
+        let target = with_patience(&*self.place.target, patience_s);
+        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &*target, self.password);
         // The parameters of the workload in the words of the command line.
         stage.map_err(|error| {
             let words = |text: &str| {
@@ -215,9 +215,9 @@ impl Work<'_> {
 
     /// Creates the database that the command line names, as go-tpc does.
     fn create_database(&self) -> Result<(), End> {
-        let Some((elsewhere, sql)) = tables::create_database(&self.place.target) else { return Ok(()) };
+        let Some((elsewhere, sql)) = tables::create_database(&*self.place.target) else { return Ok(()) };
         let study = &self.inputs.study;
-        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &elsewhere, self.password)?;
+        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &*elsewhere, self.password)?;
         stage.server.execute("creating the database", &sql)?;
         Ok(())
     }

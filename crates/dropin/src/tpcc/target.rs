@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_postgres::Family;
 
 use crate::flags::Given;
 use crate::refused::Refused;
@@ -13,7 +14,7 @@ use crate::target::{self, kin_of_postgres, parsed};
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     /// Where it is.
-    pub(super) target: Target,
+    pub(super) target: AnyTarget,
     /// Variables for every session: NAME=VALUE with & between them.
     pub(super) session: String,
     /// What of `--conn-params` plays no part, for a remark.
@@ -69,15 +70,15 @@ impl Place {
             return Self::addressed(given, address);
         }
         let driver = given.text("driver");
-        let target = match driver {
-            "mysql" => Target::Mysql(server(given, Dialect::Mysql)?),
-            "postgres" => Target::Postgres(server(given, Dialect::Postgres)?),
+        let server = match driver {
+            "mysql" => server(given, None)?,
+            "postgres" => server(given, Some(Family::Postgres))?,
             _ => {
                 let help = "use mysql, postgres, cockroach or yugabyte; --target reaches every database that perbuck drives";
-                let dialect = kin_of_postgres(driver).ok_or_else(|| given.invalid("driver", help))?;
-                Target::Postgres(server(given, dialect)?)
+                server(given, Some(kin_of_postgres(driver).ok_or_else(|| given.invalid("driver", help))?))?
             }
         };
+        let target = parsed(&server.address())?;
         let mut place = Self { target, session: String::new(), unused: Vec::new() };
         place.connect_by(given)?;
         // What is recorded must be readable again, so that names which cannot be written in an address are found here.
@@ -100,43 +101,43 @@ impl Place {
 
     /// The kind of database takes no password.
     pub(super) fn embedded(&self) -> bool {
-        matches!(self.target, Target::Sqlite(_) | Target::Tikv(_))
+        self.target.server().is_none()
     }
 
     /// The variable of the database's own client that holds a password.
     pub(super) fn client_variable(&self) -> &'static str {
-        if matches!(self.target, Target::Postgres(_)) { "PGPASSWORD" } else { "MYSQL_PWD" }
+        if self.target.dialect().family() == "postgres" { "PGPASSWORD" } else { "MYSQL_PWD" }
     }
 
     /// `--conn-params` and `--ssl-ca`.
     fn connect_by(&mut self, given: &Given) -> Result<(), Refused> {
-        let mut variables = Vec::new();
+        let (mut variables, family) = (Vec::new(), self.target.dialect().family());
         for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(given.invalid("conn-params", "give NAME=VALUE, several with & between them"));
             };
             let word = value.trim_matches('\'');
-            match &mut self.target {
-                Target::Mysql(server) if name == "tls" => server.tls = mysql_tls(given, word)?,
-                Target::Postgres(server) if name == "sslmode" => server.tls = postgres_tls(given, word)?,
-                Target::Postgres(server) if name == "sslrootcert" => server.ca_file = Some(PathBuf::from(word)),
-                Target::Postgres(server) if name == "connect_timeout" => {
+            match (family, self.target.server_mut()) {
+                ("mysql", Some(server)) if name == "tls" => server.tls = mysql_tls(given, word)?,
+                ("postgres", Some(server)) if name == "sslmode" => server.tls = postgres_tls(given, word)?,
+                ("postgres", Some(server)) if name == "sslrootcert" => server.ca_file = Some(PathBuf::from(word)),
+                ("postgres", Some(server)) if name == "connect_timeout" => {
                     let seconds = word.parse::<u32>().ok().and_then(|s| s.checked_mul(1000)).filter(|ms| *ms > 0);
                     server.connect_timeout_ms =
                         seconds.ok_or_else(|| given.invalid("conn-params", "connect_timeout is whole seconds"))?;
                 }
-                Target::Postgres(_) if matches!(name, "sslcert" | "sslkey") => {
+                ("postgres", _) if matches!(name, "sslcert" | "sslkey") => {
                     return Err(given.invalid("conn-params", "client certificates are not supported: log in by password"));
                 }
-                Target::Mysql(_) if MYSQL_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
-                Target::Postgres(_) if POSTGRES_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
-                Target::Postgres(_) => variables.push(format!("{name}='{word}'")),
-                Target::Mysql(_) | Target::Sqlite(_) | Target::Tikv(_) => variables.push(part.to_owned()),
+                ("mysql", _) if MYSQL_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
+                ("postgres", _) if POSTGRES_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
+                ("postgres", _) => variables.push(format!("{name}='{word}'")),
+                _ => variables.push(part.to_owned()),
             }
         }
         self.session = variables.join("&");
         let authorities = given.text("ssl-ca");
-        if let (Target::Mysql(server) | Target::Postgres(server), false) = (&mut self.target, authorities.is_empty()) {
+        if let (Some(server), false) = (self.target.server_mut(), authorities.is_empty()) {
             // As in go-tpc, a certificate that can be checked is checked, with its name.
             (server.ca_file, server.tls) = (Some(PathBuf::from(authorities)), TlsMode::VerifyIdentity);
         }
@@ -169,7 +170,7 @@ fn postgres_tls(given: &Given, word: &str) -> Result<TlsMode, Refused> {
 
 /// Every host at every port, or what `--targets` names; TLS where the server has it, and for postgres always, which is what
 /// the drivers of go-tpc do unless told otherwise.
-fn server(given: &Given, dialect: Dialect) -> Result<ServerTarget, Refused> {
+fn server(given: &Given, postgres: Option<Family>) -> Result<ServerTarget, Refused> {
     let port = |text: &str, of: &str| {
         let bad = || Refused::usage(format!("invalid argument for \"{of}\" flag: not a port"), "give ports from 1 to 65535");
         target::port(text).ok_or_else(bad)
@@ -182,16 +183,17 @@ fn server(given: &Given, dialect: Dialect) -> Result<ServerTarget, Refused> {
     if hosts.is_empty() {
         let mut ports = given.list("port").into_iter().map(|p| port(p, "-P, --port")).collect::<Result<Vec<_>, _>>()?;
         // go-tpc has one port for all; these two it does not know.
-        if matches!(dialect, Dialect::Cockroach | Dialect::Yugabyte) && !given.has("port") {
-            ports = vec![postgres_port(dialect)];
+        if let (Some(family @ (Family::Cockroach | Family::Yugabyte)), false) = (postgres, given.has("port")) {
+            ports = vec![family.port()];
         }
         hosts = target::every(&given.list("host"), &ports);
     }
     if hosts.is_empty() {
         return Err(given.invalid("host", "give a host and a port"));
     }
-    let server = target::server(dialect, hosts, given.text("user").to_owned(), given.text("db").to_owned());
-    let tls = if dialect.follows_postgres() { TlsMode::Required } else { TlsMode::Preferred };
+    let scheme = postgres.map_or("mysql", Family::scheme);
+    let server = ServerTarget::new(scheme, hosts, given.text("user").to_owned(), given.text("db").to_owned());
+    let tls = if postgres.is_some() { TlsMode::Required } else { TlsMode::Preferred };
     Ok(ServerTarget { tls, ..server })
 }
 

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use perbuck_core::units::Seed;
-use perbuck_drivers::target::Target;
+use perbuck_database::Target;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
 use perbuck_load::workload::{Dataset, TableSpec};
@@ -108,7 +108,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     let password = engine.password(given, &properties)?;
     properties.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     let frame = frame(&settings);
-    let made = contender_name(&target);
+    let made = contender_name(&*target);
     let name = settings.contender.clone().unwrap_or_else(|| made.clone());
     // A name made of an address never collides.
     if let (Some(results), Some(asked)) = (&settings.results, &settings.contender) {
@@ -117,10 +117,10 @@ fn ordered(given: &Given) -> Result<(), End> {
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
     let plan = Plan::Ycsb(settings.options.clone());
-    let patient = with_patience(&target, settings.time_s.map(|s| u64::from(s) + u64::from(settings.warmup_s) + 70));
-    let stage = stage::stage(&inputs.study, contender, workload, &plan, &patient, &password)?;
+    let patient = with_patience(&*target, settings.time_s.map(|s| u64::from(s) + u64::from(settings.warmup_s) + 70));
+    let stage = stage::stage(&inputs.study, contender, workload, &plan, &*patient, &password)?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
-    let work = Work { settings: &settings, target: &target, stage: &stage };
+    let work = Work { settings: &settings, target: &*target, stage: &stage };
     header(&settings, &properties)?;
     stage.server.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
     let run = Run { settings: &settings, inputs: &inputs, stage: &stage, address: target.address() };
@@ -181,7 +181,7 @@ fn frame(settings: &Settings) -> Frame {
 /// A command with what it needs.
 struct Work<'a> {
     settings: &'a Settings,
-    target: &'a Target,
+    target: &'a dyn Target,
     stage: &'a Stage,
 }
 
@@ -190,7 +190,7 @@ impl Work<'_> {
     fn make(&self, tables: &[TableSpec]) -> Result<(), LabError> {
         let name = &self.settings.options.table;
         // PostgreSQL folds names that stand without quotes.
-        let folded = if self.target.dialect().follows_postgres() { name.to_ascii_lowercase() } else { name.clone() };
+        let folded = if self.target.dialect().family() == "postgres" { name.to_ascii_lowercase() } else { name.clone() };
         let there = self.stage.server.has_table(&folded)?;
         if self.settings.bulk && there && !self.settings.drop_data {
             let message = format!("table {name} is there already; nothing was changed");

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use perbuck_core::problem::nearest;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
+use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_postgres::Family;
 
 use super::properties::Properties;
 use super::words::Given;
 use crate::refused::Refused;
 use crate::secret::{Door, Places};
-use crate::target::{kin_of_postgres, parsed, port, server};
+use crate::target::{kin_of_postgres, parsed, port};
 
 /// Where the password comes from.
 pub(super) const DOOR: Door = Door { command: "ycsb", variable: "PERBUCK_YCSB_PASSWORD" };
@@ -44,7 +45,7 @@ pub(super) enum Engine {
     /// TiDB: MySQL's protocol at another port.
     Tidb,
     /// PostgreSQL, or one of its kin at a port of its own.
-    Postgres(Dialect),
+    Postgres(Family),
     /// SQLite, inside perbuck.
     Sqlite,
     /// TiKV, without SQL.
@@ -60,7 +61,7 @@ impl Engine {
         match name {
             "mysql" | "mariadb" => Ok(Self::Mysql),
             "tidb" => Ok(Self::Tidb),
-            "postgres" | "postgresql" | "pg" => Ok(Self::Postgres(Dialect::Postgres)),
+            "postgres" | "postgresql" | "pg" => Ok(Self::Postgres(Family::Postgres)),
             "sqlite" | "sqlite3" => Ok(Self::Sqlite),
             "tikv" => Ok(Self::Tikv),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
@@ -111,11 +112,11 @@ impl Engine {
     ///
     /// # Errors
     /// What no target can be.
-    pub(super) fn target(self, properties: &Properties) -> Result<Target, Refused> {
-        let target = match self {
-            Self::Mysql | Self::Tidb => Target::Mysql(self.mysql(properties)?),
-            Self::Postgres(dialect) => Target::Postgres(postgres(properties, dialect)?),
-            Self::Tikv => Target::Tikv(super::tikv::target(properties)?),
+    pub(super) fn target(self, properties: &Properties) -> Result<AnyTarget, Refused> {
+        let server = match self {
+            Self::Mysql | Self::Tidb => self.mysql(properties)?,
+            Self::Postgres(family) => postgres(properties, family)?,
+            Self::Tikv => return super::tikv::target(properties),
             Self::Sqlite => {
                 let (file, mode) = (properties.text("sqlite.db"), properties.text("sqlite.journalmode"));
                 let options =
@@ -124,7 +125,7 @@ impl Engine {
             }
         };
         // What is recorded must be readable again, so that names which cannot be written in an address are found here.
-        parsed(&target.address())
+        parsed(&server.address())
     }
 
     fn mysql(self, properties: &Properties) -> Result<ServerTarget, Refused> {
@@ -137,7 +138,7 @@ impl Engine {
             some => some.iter().map(|instance| of_instance(instance, default)).collect::<Result<_, _>>()?,
         };
         let (user, database) = (properties.text("mysql.user").to_owned(), properties.text("mysql.db").to_owned());
-        let mut server = server(Dialect::Mysql, hosts, user, database);
+        let mut server = ServerTarget::new("mysql", hosts, user, database);
         server.tls = match properties.text("mysql.tls").to_ascii_lowercase().as_str() {
             "disabled" | "false" => TlsMode::Disabled,
             "preferred" => TlsMode::Preferred,
@@ -154,13 +155,14 @@ impl Engine {
     }
 }
 
-fn postgres(properties: &Properties, dialect: Dialect) -> Result<ServerTarget, Refused> {
+fn postgres(properties: &Properties, family: Family) -> Result<ServerTarget, Refused> {
     let port = match properties.get("pg.port") {
-        None if dialect != Dialect::Postgres => postgres_port(dialect),
+        None if family != Family::Postgres => family.port(),
         _ => of_port("pg.port", properties.text("pg.port"))?,
     };
     let hosts = vec![(properties.text("pg.host").to_owned(), port)];
-    let mut server = server(dialect, hosts, properties.text("pg.user").to_owned(), properties.text("pg.db").to_owned());
+    let mut server =
+        ServerTarget::new(family.scheme(), hosts, properties.text("pg.user").to_owned(), properties.text("pg.db").to_owned());
     server.tls = match properties.text("pg.sslmode") {
         "disable" => TlsMode::Disabled,
         "allow" | "prefer" => TlsMode::Preferred,

@@ -1,6 +1,6 @@
 //! The properties of TiKV as a target.
 
-use perbuck_drivers::target::{Target, TikvTarget};
+use perbuck_database::registry::AnyTarget;
 
 use super::properties::Properties;
 use crate::refused::Refused;
@@ -23,7 +23,7 @@ const SAME: [(&str, &str); 9] = [
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(properties: &Properties) -> Result<TikvTarget, Refused> {
+pub(super) fn target(properties: &Properties) -> Result<AnyTarget, Refused> {
     let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
     let mut options: Vec<String> = Vec::new();
     for (property, option) in SAME {
@@ -47,10 +47,7 @@ pub(super) fn target(properties: &Properties) -> Result<TikvTarget, Refused> {
         other => return Err(Refused::usage(format!("tikv.apiversion is \"{other}\""), "use V1 or V2")),
     }
     let refused = |r: Refused| Refused { message: format!("the properties of TiKV: {}", r.message), ..r };
-    match parsed(&format!("tikv://{}/?{}", pds.join(","), options.join("&"))).map_err(refused)? {
-        Target::Tikv(target) => Ok(target),
-        _ => Err(Refused::usage("the properties of TiKV name no TiKV", "give -p tikv.pd=HOST:PORT")),
-    }
+    parsed(&format!("tikv://{}/?{}", pds.join(","), options.join("&"))).map_err(refused)
 }
 
 #[cfg(test)]
@@ -63,7 +60,7 @@ mod tests {
     fn address(words: &[&str]) -> Result<String, Refused> {
         let words: Vec<OsString> = ["run", "tikv"].iter().chain(words).map(OsString::from).collect();
         let given = super::super::words::read(&words)?;
-        Ok(Target::Tikv(target(&Properties::read(&given)?)?).address())
+        Ok(target(&Properties::read(&given)?)?.address())
     }
 
     #[test]

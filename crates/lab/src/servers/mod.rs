@@ -13,11 +13,13 @@ mod stale;
 use std::path::PathBuf;
 
 use perbuck_core::study::{Contender, ServerSpec, Study};
+use perbuck_database::Databases;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{KINDS, Kind, NAME};
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
 use perbuck_load::stop::StopToken;
 
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
 
@@ -33,7 +35,7 @@ pub struct Servers(Vec<Option<Running>>);
 
 /// One server that takes connections.
 struct Running {
-    target: Target,
+    target: AnyTarget,
     password: Secret,
     /// Held for its end.
     _instance: Instance,
@@ -62,7 +64,7 @@ impl Servers {
     }
 
     /// The address and the password of a contender's private server.
-    pub fn of(&self, contender: usize) -> Option<(&Target, &Secret)> {
+    pub fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
         self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
     }
 }
@@ -105,8 +107,8 @@ fn start(
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));
     let (instance, target, password) = Instance::start(&order, stop)?;
-    let target = Target::parse(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
-    let said = ready::wait(&who, &instance, &target, &password, stop)?;
+    let target = AllDatabases::parse(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
+    let said = ready::wait(&who, &instance, &*target, &password, stop)?;
     let version = number(&said);
     if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
         let message = format!(

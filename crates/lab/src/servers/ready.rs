@@ -3,16 +3,16 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use perbuck_drivers::mysql::MysqlDriver;
-use perbuck_drivers::postgres::PostgresDriver;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::Visit;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::Driver;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::loader::{LoadError, on_loop};
 use perbuck_load::stop::StopToken;
 
 use super::instance::Instance;
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 
 /// Recovery and first starts are slow on slow disks; nothing of it is measured.
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn wait(
     who: &str,
     instance: &Instance,
-    target: &Target,
+    target: &dyn Target,
     password: &Secret,
     stop: &StopToken,
 ) -> Result<String, LabError> {
@@ -47,14 +47,17 @@ pub(super) fn wait(
     }
 }
 
-fn version(target: &Target, password: &Secret) -> Result<String, DriverError> {
-    match target {
-        Target::Mysql(t) => ask(&MysqlDriver::new(t.clone(), password.clone())?),
-        Target::Postgres(t) => ask(&PostgresDriver::new(t.clone(), password.clone())?),
-        Target::Sqlite(_) | Target::Tikv(_) => {
-            Err(DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind".to_owned()))
+fn version(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
+    struct Ask;
+    impl Visit for Ask {
+        type Output = Result<String, DriverError>;
+
+        fn visit<D: Driver>(self, driver: D) -> Self::Output {
+            ask(&driver)
         }
     }
+    let unknown = || DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind");
+    AllDatabases::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
 }
 
 fn ask<D: Driver>(driver: &D) -> Result<String, DriverError> {

@@ -4,7 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod auth;
 pub(crate) mod bytes;
 #[cfg(any(test, feature = "canned"))]
-pub(crate) mod canned;
+pub mod canned;
 pub(crate) mod cells;
 pub(crate) mod cutter;
 pub(crate) mod execute;
