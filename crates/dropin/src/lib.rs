@@ -7,6 +7,9 @@
 mod advice;
 mod duration;
 mod flags;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod keep;
 mod notes;
 mod refused;

@@ -4,6 +4,9 @@
 //! A command line goes one way: [`parse`] (words), [`secret`] (takes a password off it), [`settings`], [`script`] and
 //! [`target`] (what they mean), then [`tables`] or [`run`] with [`tally`], [`text`] and [`machine`], then `dropin::keep`.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod help;
 mod live;
 mod log;

@@ -122,7 +122,15 @@ impl Run<'_> {
             // What was asked for was a number of transactions; this is how long they took.
             record.load.duration_ns = record.measured.window_ns;
         }
-        let shown = live.end()?;
+        Ok(self.ended(record, details, live.end()?)?)
+    }
+
+    /// What is to be printed of a run.
+    ///
+    /// # Errors
+    /// When standard output cannot be written, or a histogram of the record not be read.
+    pub(super) fn ended(&self, record: RunRecord, details: Details, shown: Shown) -> Result<Ended, LabError> {
+        let s = self.settings;
         let asked_ns = s.time_s.map_or(NO_LIMIT_NS, |seconds| u64::from(seconds) * SECOND_NS);
         let limit = if record.measured.window_ns < asked_ns { "Event" } else { "Time" };
         self.log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"))?;

@@ -5,6 +5,9 @@
 //! they mean), then [`tables`] or [`run`] with [`live`], [`lines`], [`report`] and [`machine`], then `dropin::keep`.
 
 mod files;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod lines;
 mod live;
 mod machine;

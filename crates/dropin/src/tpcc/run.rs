@@ -117,7 +117,21 @@ impl Run<'_> {
         let intervals = live.end()?;
         let limited = s.time_ns.is_some() || s.count.is_some();
         let ending = if stop.requested() && limited { Ending::Early } else { Ending::Whole };
-        let rows = rows(&record, &details).map_err(defect)?;
+        Ok(self.ended(record, &details, intervals, ending)?)
+    }
+
+    /// What is to be printed of a run.
+    ///
+    /// # Errors
+    /// When a histogram of the record cannot be read.
+    pub(super) fn ended(
+        &self,
+        record: RunRecord,
+        details: &Details,
+        intervals: Vec<Shown>,
+        ending: Ending,
+    ) -> Result<Ended, LabError> {
+        let rows = rows(&record, details).map_err(defect)?;
         let waits = lines::waits(details.pauses.iter().map(|(name, pauses)| (name.as_str(), *pauses)));
         let extras = self.extras(&record).map_err(defect)?;
         Ok(Ended { record, ending, rows, waits, intervals, extras })

@@ -3,6 +3,9 @@
 //! A command line goes one way: [`words`], [`properties`] (files and what stands over them), [`settings`] and [`target`] (what
 //! they mean), then [`run`] with [`live`] and [`report`], then `dropin::keep`.
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod help;
 mod live;
 mod properties;
