@@ -6,8 +6,8 @@ use std::path::Path;
 use perbuck_core::compare::Refusal;
 use perbuck_core::problem::Problem;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
-use perbuck_load::executor::RunError;
 use perbuck_load::loader::LoadError;
+use perbuck_load::trial::RunError;
 
 /// Kinds of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,12 @@ use perbuck_core::run_record::{
 };
 use perbuck_core::study::{Metric, Study};
 use perbuck_load::driver::TargetFacts;
-use perbuck_load::executor::{Observer, RunError, SecondSeen, TerminalTotals, TrialSpec};
 use perbuck_load::limit::Tolerance;
+use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::PausesSeen;
+use perbuck_load::totals::TerminalTotals;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_observe::{CpuTime, HostFacts, Withheld};
 
 use crate::cpu_sampler::CpuSampler;

@@ -28,8 +28,8 @@ use std::process::ExitCode;
 
 use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat as Version, SysbenchData};
 

@@ -6,9 +6,9 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::{Metric, NO_LIMIT_NS};
 use perbuck_core::units::Seed;
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::sysbench;
 
 use super::live::{Live, Shown};

@@ -21,8 +21,8 @@ mod target;
 
 use perbuck_drivers::secret::Secret;
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use std::ffi::OsString;
 
 use options::{TABLE, help};

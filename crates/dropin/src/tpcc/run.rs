@@ -5,9 +5,9 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
 use perbuck_core::study::{Metric, NO_LIMIT_NS};
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::tpcc::audit::{Ran, audit};
 use perbuck_workloads::tpcc::compat_notes;
 

@@ -22,8 +22,8 @@ use std::time::Instant;
 
 use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::Plan;
 use perbuck_workloads::ycsb::YcsbData;

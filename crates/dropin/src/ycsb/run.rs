@@ -8,9 +8,9 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::{Metric, NO_LIMIT_NS};
 use perbuck_core::units::Seed;
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::Plan;
 
 use super::live::Live;

@@ -4,12 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::time::Instant;
 
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::units::Seed;
 use perbuck_event::TaskSet;
 
 use super::*;
 use crate::connection::Connection;
 use crate::driver::Session;
 use crate::error::{DriverError, ErrorClass};
+use crate::limit::Tolerance;
+use crate::observer::{SecondSeen, Unobserved};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
@@ -130,10 +134,10 @@ fn simulate_with(
         let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
         for plan in plans {
-            let shift = shift::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
+            let worker = lifecycle::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
             let reports = reports.clone();
             workers.spawn(async move {
-                let outcome = shift.await;
+                let outcome = worker.await;
                 if outcome.is_err() {
                     let _ = reports.send(Report::GaveUp);
                 }
