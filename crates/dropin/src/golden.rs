@@ -2,15 +2,19 @@
 //! `PERBUCK_REWRITE=1` writes those files again, for a change that is meant.
 
 use std::collections::BTreeMap;
-use std::process::Command;
+use std::time::Duration;
 
-use perbuck_console::{print, say};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, Flag, HistogramRecord, Interval, RunRecord};
+use perbuck_lab::error::LabError;
 use perbuck_lab::trial::{Details, Watch};
-use perbuck_load::executor::{SecondSeen, TerminalTotals};
+use perbuck_load::observer::SecondSeen;
 use perbuck_load::recorder::KindSecond;
-use perbuck_load::totals::PausesSeen;
+use perbuck_load::stop::StopToken;
+use perbuck_load::totals::{PausesSeen, TerminalTotals};
+
+use crate::output::Streams;
+use crate::run::{Ended, Live, Printer};
 
 fn path(name: &str) -> String {
     format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -55,7 +59,7 @@ pub(crate) fn details(labels: [&str; 2]) -> Details {
 }
 
 /// Shows a second of warm-up and four of the window.
-pub(crate) fn pass(watch: &mut dyn Watch) {
+fn pass(watch: &mut dyn Watch) {
     watch.opens();
     for second in -1..4_i64 {
         let n = (second + 3).unsigned_abs();
@@ -74,34 +78,47 @@ pub(crate) fn pass(watch: &mut dyn Watch) {
     }
 }
 
-/// Prints what each command line prints of a run, in a process of its own, and holds it against the file.
-pub(crate) fn hold(test: &str, cases: &[&str], show: impl Fn(&[&str])) {
-    const CHILD: &str = "PERBUCK_PRINTS";
-    if std::env::var_os(CHILD).is_some() {
-        for case in cases {
-            print(&format!("\u{1}{case}\n")).unwrap();
-            say(&format!("\u{1}{case}"));
-            show(&case.split(' ').collect::<Vec<_>>());
-        }
-        print("\u{1}").unwrap();
-        std::process::exit(0);
-    }
-    let this = std::env::current_exe().unwrap();
-    let child = Command::new(this).args([test, "--exact", "--nocapture"]).env(CHILD, "1").output().unwrap();
-    let [out, err] = [child.stdout, child.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    let mut text = String::new();
-    for (case, (out, err)) in cases.iter().zip(out.split('\u{1}').skip(1).zip(err.split('\u{1}').skip(1))) {
-        let said = |text: &str| text.strip_prefix(&format!("{case}\n")).unwrap().replace(env!("CARGO_PKG_VERSION"), "VERSION");
-        text += &format!("$ {case}\n{}", said(out));
-        text += &said(err).lines().map(|line| format!("! {line}\n")).collect::<String>();
-    }
-    compare(test, &text);
+/// Both streams, kept.
+#[derive(Default)]
+pub(crate) struct Kept {
+    out: String,
+    err: String,
 }
 
-fn compare(test: &str, text: &str) {
-    let path = path(&format!("{}.txt", test.split("::").next().unwrap()));
+impl Streams for Kept {
+    fn print(&mut self, text: &str) -> Result<(), LabError> {
+        self.out += text;
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) {
+        self.err += text;
+        self.err += "\n";
+    }
+}
+
+/// Shows a run to a printer: its seconds, and its end.
+pub(crate) fn show(printer: &mut dyn Printer, kept: &mut Kept, record: RunRecord, details: Details, early: bool) -> Ended {
+    let mut live = Live { printer, out: kept, shown: Ok(()), stop: StopToken::default() };
+    pass(&mut live);
+    live.shown.unwrap();
+    let ended = Ended { record, details, took: Duration::from_millis(61_234), early };
+    printer.end(&ended, Some("results/x/001.json"), kept).unwrap();
+    ended
+}
+
+/// Holds what each command line prints of a run against the file of that name.
+pub(crate) fn hold(name: &str, cases: &[&str], show: impl Fn(&[&str], &mut Kept)) {
+    let mut text = String::new();
+    for case in cases {
+        let mut kept = Kept::default();
+        show(&case.split(' ').collect::<Vec<_>>(), &mut kept);
+        let said: String = kept.err.lines().map(|line| format!("! {line}\n")).collect();
+        text += &format!("$ {case}\n{}{said}", kept.out).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    }
+    let path = path(&format!("{name}.txt"));
     if std::env::var_os("PERBUCK_REWRITE").is_some() {
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, &text).unwrap();
     }
     let known = std::fs::read_to_string(&path).unwrap();
     assert_eq!(known.lines().zip(text.lines()).find(|(a, b)| a != b), None);
