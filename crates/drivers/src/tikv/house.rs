@@ -98,7 +98,7 @@ impl TikvSession {
                 self.requests.call.with(|a| answers::error(a).map(|e| e.map(<[u8]>::to_vec))).map_err(super::malformed)?
             {
                 let message = format!("the rows cannot be deleted: {}", crate::net::printable(&words));
-                return Err(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), message));
+                return Err(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message));
             }
             if region.end.is_empty() || region.end >= end {
                 return Ok(());

@@ -9,7 +9,7 @@ use super::request::{Command, Requests};
 
 fn refused(words: &[u8]) -> DriverError {
     let message = format!("the store refused: {}", crate::net::printable(words));
-    DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), message)
+    DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).

@@ -14,6 +14,7 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use super::call::{Call, Stage};
 use super::channel::Channel;
 use super::hub::Hub;
+use super::later::Later;
 use super::regions::{Peer, Region};
 use super::retry::{Tries, Why};
 use crate::net::watchdog::Watchdog;
@@ -47,6 +48,7 @@ pub(super) struct Requests {
     pub(super) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(super) lock_tries: Tries,
+    pub(super) later: Later,
     dog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
@@ -67,7 +69,8 @@ impl Requests {
         let (limit, number) = (Duration::from_millis(target.read_timeout_ms.into()), session % target.connections.max(1));
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
-        Self { hub, call: Call::new(), tries, lock_tries, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
+        let later = Later::new();
+        Self { hub, call: Call::new(), tries, lock_tries, later, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
     }
 
     /// Another limit for all further answers.
@@ -151,14 +154,30 @@ impl Requests {
         }
     }
 
-    /// Sends a command once, and waits for nothing. It goes nowhere where the region is not known now.
-    pub(super) fn send_unanswered(&mut self, command: Command, key: &[u8], call: &Rc<Call>, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(region) = self.hub.known_region(key) else { return };
-        let Some(channel) = self.hub.known_channel(region.store(), self.number) else { return };
+    /// The end of a call that is not the session's own.
+    pub(super) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
+        self.dog.rearm();
+        poll_fn(|cx| match call.poll_ended(cx.waker()) {
+            Poll::Ready(stage) => Poll::Ready(Some(stage)),
+            Poll::Pending => self.dog.poll_overdue().map(|()| None),
+        })
+    }
+
+    /// Sends a command once, and waits for nothing. False where it went nowhere, because its region is not known now.
+    pub(super) fn send_unanswered(
+        &mut self,
+        command: Command,
+        key: &[u8],
+        call: &Rc<Call>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> bool {
+        let Some(region) = self.hub.known_region(key) else { return false };
+        let Some(channel) = self.hub.known_channel(region.store(), self.number) else { return false };
         self.message.clear();
         region.put_context(&mut self.message, false, &[]);
         write(&mut self.message);
         self.hand_over(command, &channel, call);
+        true
     }
 
     #[inline]
@@ -235,7 +254,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), words)),
+                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),
@@ -269,7 +288,7 @@ impl Requests {
             Some(_) => {}
             None => {
                 let message = format!("{} refused: {}", channel.place(), error.words);
-                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("region"), message));
+                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
         Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)
@@ -283,7 +302,7 @@ fn malformed(channel: &Channel, why: Malformed) -> DriverError {
 
 /// What a region answers instead (errorpb.proto).
 #[derive(Debug, Default, PartialEq, Eq)]
-struct RegionError {
+pub(super) struct RegionError {
     /// `None` is one that will not get better.
     why: Option<Why>,
     leader: Option<Peer>,
@@ -293,7 +312,7 @@ struct RegionError {
 
 /// The region error of an answer, which begins with it.
 #[inline]
-fn region_error(answer: &[u8]) -> Parsed<Option<RegionError>> {
+pub(super) fn region_error(answer: &[u8]) -> Parsed<Option<RegionError>> {
     if answer.first() != Some(&(bytes_tag(kvrpcpb::response::REGION_ERROR) as u8)) {
         return Ok(None);
     }

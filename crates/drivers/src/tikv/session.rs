@@ -14,6 +14,7 @@ use perbuck_load::values::{Params, Rows, Value};
 
 use super::answers::{self, KeyError};
 use super::hub::Hub;
+use super::later;
 use super::pairs::Pairs;
 use super::request::Requests;
 use super::row::{self, Row};
@@ -235,7 +236,7 @@ impl TikvSession {
                 Ok(_) => Ok(Effect::Affected(0)),
                 Err(why) => {
                     let message = format!("the row of {} cannot be changed: {}", String::from_utf8_lossy(&self.key), why.0);
-                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("row"), message))
+                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "row"), message))
                 }
             };
         }
@@ -361,9 +362,7 @@ impl Session for TikvSession {
         Ok(done as u64)
     }
 
-    async fn close(self) {
-        // The second step of a transaction that counts as committed may still wait to be sent.
-        perbuck_event::yield_now().await;
-        perbuck_event::yield_now().await;
+    async fn close(mut self) {
+        later::finish(&mut self.requests, true).await;
     }
 }

@@ -11,7 +11,7 @@ use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use super::answers::{self, KeyError, Lock, TxnStatus};
-use super::call::Call;
+use super::later;
 use super::pairs::Pairs;
 use super::regions::Region;
 use super::request::{Command, Requests};
@@ -33,12 +33,12 @@ pub(super) struct Txn {
 }
 
 fn conflict(word: &'static str, message: &str) -> DriverError {
-    DriverError::new(ErrorClass::Retry, ErrorCode::Tikv(word), message)
+    DriverError::new(ErrorClass::Retry, ErrorCode::Word("tikv", word), message)
 }
 
 fn refused(words: &str) -> DriverError {
     let message = format!("the store refused: {words}");
-    DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("refused"), message)
+    DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// What an error of a key means where nothing more can be done about it.
@@ -58,6 +58,9 @@ fn verdict(error: KeyError) -> DriverError {
 /// # Errors
 /// That PD gives no timestamp.
 pub(super) async fn begin(requests: &mut Requests) -> Result<Txn, DriverError> {
+    if requests.later.is_open() {
+        Box::pin(later::finish(requests, false)).await;
+    }
     requests.lock_tries.restart();
     Ok(Txn { start_ts: requests.timestamp().await?, for_update_ts: 0 })
 }
@@ -171,9 +174,7 @@ pub(super) async fn commit(requests: &mut Requests, txn: Txn, pairs: &Pairs, fro
     let committed = match written {
         Ok(Prewritten::Committed) => Ok(()),
         Ok(Prewritten::Later(commit_ts)) => {
-            // Nobody waits for it: where this fails readers replace the locks.
-            let write = |out: &mut Vec<u8>| put_commit(out, txn, pairs.from(from).take(count.get()), commit_ts);
-            requests.send_unanswered(Command::COMMIT, pairs.key(from), &Call::new(), write);
+            later::send(requests, txn, commit_ts, pairs.from(from).take(count.get()).map(|(key, _)| key)).await;
             Ok(())
         }
         Ok(Prewritten::Locked) => Box::pin(second_step(requests, txn, pairs, from, count.get())).await,

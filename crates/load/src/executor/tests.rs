@@ -208,7 +208,7 @@ fn k_injected_errors_are_exactly_k_in_the_record() {
     let failing = vec![(100, SimDriver::error(ErrorClass::Retry, 1213))];
     let outcome = simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }).unwrap();
     let statements = outcome.statements_whole_run.select;
-    let injected = outcome.errors["mysql 1213"].count;
+    let injected = outcome.errors["sim 1213"].count;
     // Each session fails its own every hundredth statement.
     assert!(injected <= statements / 100 && injected + 4 > statements / 100, "{injected} of {statements}");
     assert_eq!(outcome.statements_whole_run.rollback, injected);
@@ -242,7 +242,7 @@ fn a_lost_connection_is_opened_again_and_counted() {
     let outcome = simulate(&spec(2), SimDriver { failing, ..SimDriver::default() }).unwrap();
     let health = &outcome.health;
     assert!(health.connections_lost >= 20, "{health:?}");
-    assert_eq!(health.connections_lost, outcome.errors["mysql 2013"].count);
+    assert_eq!(health.connections_lost, outcome.errors["sim 2013"].count);
     assert!(health.connections_lost - health.reconnects <= 2, "{health:?}");
 }
 
