@@ -1,11 +1,17 @@
 //! The command line, as clap types; the doc comments are the help.
 
+#![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::parse_duration_ns;
+use perbuck_lab::LabError;
+use perbuck_lab::inputs::{self, PublishedTexts};
+use perbuck_lab::results::Basis;
+use perbuck_lab::stage::AskPassword;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -36,9 +42,6 @@ pub(crate) enum Command {
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
     Sysbench(SysbenchArguments),
-    /// Hold a private server of a study; perbuck starts this itself
-    #[command(hide = true)]
-    HoldServer(HoldServerArguments),
     /// Take the place of `go-tpc tpcc` and `tiup bench tpcc`: put `perbuck tpcc` in their place
     ///
     /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
@@ -59,12 +62,6 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Recompute every figure that a published study prints, and say which rule gives its digits
     Audit(AuditArguments),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct HoldServerArguments {
-    /// Its folder
-    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -109,6 +106,13 @@ pub(crate) struct PasswordArguments {
     /// Ask for the password of every contender that has none in PERBUCK_<CONTENDER>_PASSWORD or `password_file`
     #[arg(long)]
     pub(crate) ask_password: bool,
+}
+
+impl PasswordArguments {
+    /// How a password is asked for; `None` where it is not.
+    pub(crate) fn asked(self) -> Option<AskPassword> {
+        self.ask_password.then_some(perbuck_console::ask_password as AskPassword)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -290,6 +294,13 @@ pub(crate) struct BasisArguments {
     pub(crate) insist: Vec<String>,
 }
 
+impl BasisArguments {
+    /// What the library takes.
+    pub(crate) fn basis(&self) -> Basis {
+        Basis { study: self.study.clone(), prices: self.prices.clone(), insist: self.insist.clone() }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
     /// The results folder of a study, such as results/my-study
@@ -345,6 +356,13 @@ pub(crate) struct PublishedArguments {
     /// Take the results from this CSV file: workload, contender, connections, and a column for each figure
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
+}
+
+impl PublishedArguments {
+    /// Reads its files.
+    pub(crate) fn texts(&self) -> Result<PublishedTexts, LabError> {
+        inputs::published_texts(&self.study.path, self.study.prices.as_deref(), self.results.as_deref())
+    }
 }
 
 #[derive(Debug, Args)]

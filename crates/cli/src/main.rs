@@ -1,25 +1,10 @@
 //! perbuck: which database system gives the most work per buck?
 //!
-//! A study goes one way: file → [`inputs`] → [`commands::run`] (plan, [`stage`], [`trial`]) → [`store`] → compare → report.
+//! Each command reads its arguments, calls the library ([`perbuck_lab`]), prints, and ends with an exit code. Place on the
+//! floor plan: the main door, with `dropin` and `serve` beside it.
 
 mod args;
 mod commands;
-mod csv;
-mod data;
-mod error;
-mod flags;
-mod globals;
-mod inputs;
-mod live;
-mod looks;
-mod progress;
-mod results;
-mod servers;
-mod stage;
-mod store;
-mod stored;
-mod tiflash;
-mod trial;
 
 use std::process::ExitCode;
 
@@ -28,8 +13,12 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
+    // A private server is held by this same program, started again.
+    if let Some(held) = perbuck_lab::servers::guard_if_asked() {
+        return ended(held);
+    }
     let arguments = Arguments::parse();
-    let done = match &arguments.command {
+    ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),
         Command::Check(a) => commands::check::run(a),
         Command::Price(a) => commands::price::run(a),
@@ -37,20 +26,22 @@ fn main() -> ExitCode {
         Command::Prepare(a) => commands::prepare::run(a),
         Command::Run(a) => commands::run::run(a),
         Command::Capacity(a) => commands::capacity::run(a),
-        // Its exit codes are those of sysbench.
-        Command::Sysbench(a) => return commands::sysbench::run(a),
-        Command::HoldServer(a) => servers::guard::run(&a.folder),
-        Command::Tpcc(a) => commands::tpcc::run(a),
-        Command::Ycsb(a) => return commands::ycsb::run(a),
+        // The exit codes of these are those of the programs whose place they take.
+        Command::Sysbench(a) => return perbuck_dropin::sysbench::run(&a.words),
+        Command::Ycsb(a) => return perbuck_dropin::ycsb::run(&a.words),
+        Command::Tpcc(a) => perbuck_dropin::tpcc::run(&a.words),
         Command::Compare(a) => commands::compare::run(a),
         Command::Report(a) => commands::report::run(a),
         Command::Serve(a) => commands::serve::run(a),
         Command::Verify(a) => commands::verify::run(a),
         Command::Replay(a) => commands::replay::run(a),
         Command::Audit(a) => commands::audit::run(a),
-    };
+    })
+}
+
+fn ended(done: Result<(), perbuck_lab::LabError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.print(),
+        Err(error) => perbuck_console::fail(&error),
     }
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 14] = [
+const MAY_USE: [(&str, &[&str]); 18] = [
     ("perbuck-core", &[]),
     // What perbuck is measured against shares nothing with it.
     // Benchmarks may use what they measure; nothing uses them.
@@ -28,10 +28,9 @@ const MAY_USE: [(&str, &[&str]); 14] = [
     ("perbuck-drivers", &["perbuck-core", "perbuck-event", "perbuck-grpc", "perbuck-load", "perbuck-tikv-server"]),
     ("perbuck-workloads", &["perbuck-core", "perbuck-load"]),
     (
-        "perbuck",
+        "perbuck-lab",
         &[
             "perbuck-core",
-            "perbuck-event",
             "perbuck-load",
             "perbuck-prices",
             "perbuck-observe",
@@ -39,7 +38,39 @@ const MAY_USE: [(&str, &[&str]); 14] = [
             "perbuck-deploy",
             "perbuck-drivers",
             "perbuck-workloads",
+        ],
+    ),
+    // The doors. What they share of a terminal is in `console`; none of them decides what a user of the library would miss.
+    ("perbuck-console", &["perbuck-lab", "perbuck-load"]),
+    (
+        "perbuck-dropin",
+        &[
+            "perbuck-console",
+            "perbuck-core",
+            "perbuck-drivers",
+            "perbuck-lab",
+            "perbuck-load",
+            "perbuck-observe",
+            "perbuck-workloads",
+        ],
+    ),
+    ("perbuck-serve", &["perbuck-core", "perbuck-lab", "perbuck-report"]),
+    (
+        "perbuck",
+        &[
+            "perbuck-console",
+            "perbuck-core",
+            "perbuck-dropin",
+            "perbuck-lab",
+            "perbuck-load",
+            "perbuck-prices",
+            "perbuck-report",
+            "perbuck-serve",
+            // Of its tests.
+            "perbuck-drivers",
+            "perbuck-event",
             "perbuck-tikv-server",
+            "perbuck-workloads",
         ],
     ),
 ];
@@ -49,7 +80,9 @@ const CLIENTS: [&str; 10] =
     ["rusqlite", "libsqlite3", "mysql", "postgres", "tokio-postgres", "sqlx", "diesel", "tikv", "mariadb", "pgwire"];
 
 /// What a crate must not pull in, directly or through others; tests are free.
-const NEVER: [(&str, &[&str]); 6] = [
+const NEVER: [(&str, &[&str]); 7] = [
+    // A library neither reads a command line nor listens for signals nor asks a terminal.
+    ("perbuck-lab", &["clap", "ctrlc", "rpassword"]),
     ("perbuck-core", &["tokio", "clap", "anyhow", "rand"]),
     ("perbuck-report", &["tokio"]),
     ("perbuck-prices", &["tokio"]),

@@ -1,234 +1,39 @@
-//! `perbuck capacity STUDY`: the highest rate of an open loop at which each contender keeps a latency objective.
-//!
-//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found; here they are
-//! driven against the targets. What is on disk is read, not run: the same command goes on where it was.
+//! `perbuck capacity STUDY`
 
-mod hunt;
-mod show;
-mod terms;
+use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
+use perbuck_core::arrivals::Arrivals;
+use perbuck_lab::capacity::{CapacityRequest, search_capacity};
+use perbuck_lab::{LabError, inputs};
 
-use perbuck_core::capacity::{CapacityRecord, Probe};
-use perbuck_core::problem::nearest;
-use perbuck_core::units::{duration_text, thousands};
-use perbuck_load::stop::StopToken;
-
-use self::hunt::Hunt;
-use self::terms::Terms;
 use crate::args::CapacityArguments;
-use crate::commands::{TRIAL_STOPS, prepare, print, print_json, run, stop_on_signal};
-use crate::error::{CliError, Exit};
-use crate::globals::{self, Globals};
-use crate::inputs::{self, Inputs};
-use crate::progress::{Progress, second_text};
-use crate::servers::Servers;
-use crate::stage::{self, Stage};
-use crate::store::{CAPACITY_FOLDER, Store};
-use crate::trial::{self, Context, Task};
 
 /// Searches for every chosen contender and workload, and says what was found.
-pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), LabError> {
     let inputs = inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref())?;
-    let terms = Terms::new(arguments, &inputs.study)?;
-    let fingerprint = inputs.study.fingerprint();
-    let inputs = chosen(inputs, arguments)?;
+    let arrivals = arguments.arrivals.as_deref().map(|a| if a == "uniform" { Arrivals::Uniform } else { Arrivals::Poisson });
+    let request = CapacityRequest {
+        file: arguments.study.path.display().to_string(),
+        contenders: arguments.contender.clone(),
+        workloads: arguments.workload.clone(),
+        percentile: arguments.percentile,
+        at_most_ns: arguments.at_most,
+        from_per_s: arguments.from,
+        to_per_s: arguments.to,
+        resolution: arguments.resolution,
+        repeats: arguments.repeats,
+        connections: arguments.connections,
+        warmup_ns: arguments.warmup,
+        duration_ns: arguments.duration,
+        arrivals,
+        results: arguments.results.clone(),
+        ask_password: arguments.password.asked(),
+    };
     let stop = stop_on_signal(TRIAL_STOPS)?;
-    let store = Store::join(&arguments.results, &inputs, &fingerprint)?;
-    let mut hunts = Vec::new();
-    for w in 0..inputs.study.workloads.len() {
-        for c in 0..inputs.study.contenders.len() {
-            hunts.push(Hunt::new(&terms, &inputs.study, &fingerprint, store.root(), (c, w))?);
-        }
-    }
-    search(&inputs, &fingerprint, &terms, &store, &mut hunts, (arguments.password.ask_password, &stop))?;
-    let found: Vec<CapacityRecord> =
-        hunts.iter().filter_map(|hunt| show::found(&inputs.study, &fingerprint, &terms, hunt)).collect();
+    let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
     if arguments.json {
-        print_json(&found)?;
+        print_json(&capacity.found)?;
     } else {
-        print(&show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER)))?;
+        print(&capacity.text)?;
     }
-    let nothing: Vec<String> = found.iter().filter_map(show::nothing_kept).collect();
-    if nothing.is_empty() {
-        return Ok(());
-    }
-    let message = format!("even the lowest rate breaks the objective {}: {}", terms.objective(), nothing.join("; "));
-    let help = "ask for less with --at-most or --percentile, allow more --connections, or begin lower with --from (and a longer --duration)";
-    Err(CliError::new(Exit::Failed, message, help))
-}
-
-/// The study with the chosen contenders that have a target, and the chosen workloads.
-fn chosen(mut inputs: Inputs, arguments: &CapacityArguments) -> Result<Inputs, CliError> {
-    let file = arguments.study.path.display().to_string();
-    let contenders: Vec<&str> = inputs.study.contenders.iter().map(|c| c.name.as_str()).collect();
-    let workloads: Vec<&str> = inputs.study.workloads.iter().map(|w| w.name.as_str()).collect();
-    known(&file, "contender", &arguments.contender, &contenders)?;
-    known(&file, "workload", &arguments.workload, &workloads)?;
-    let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
-    let help = "add `target = \"…\"` to it; without one it can only be priced";
-    let (mut kept, mut targets) = (Vec::new(), Vec::new());
-    for (contender, target) in inputs.study.contenders.into_iter().zip(inputs.targets) {
-        // A control repeats a contender to see the noise of trials; a search has none to compare.
-        if !wanted(&arguments.contender, &contender.name) || contender.control_of.is_some() {
-            continue;
-        }
-        if target.is_some() {
-            kept.push(contender);
-            targets.push(target);
-        } else if !arguments.contender.is_empty() {
-            let message = format!("{file}:{}: contender `{}` has no target to drive", contender.line, contender.name);
-            return Err(CliError::new(Exit::Usage, message, help));
-        }
-    }
-    if kept.is_empty() {
-        return Err(CliError::new(Exit::Usage, format!("{file}: no contender has a target to drive"), help));
-    }
-    let both = inputs.study.workloads.into_iter().zip(inputs.plans).filter(|(w, _)| wanted(&arguments.workload, &w.name));
-    (inputs.study.workloads, inputs.plans) = both.unzip();
-    (inputs.study.contenders, inputs.targets) = (kept, targets);
-    // An index into the contenders that were there; a search has no baseline.
-    inputs.study.baseline = 0;
-    Ok(inputs)
-}
-
-/// Refuses a name that the study does not have.
-fn known(file: &str, what: &str, asked: &[String], names: &[&str]) -> Result<(), CliError> {
-    let Some(name) = asked.iter().find(|n| !names.contains(&n.as_str())) else { return Ok(()) };
-    let meant = nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-    let help = format!("{meant}its {what}s are: {}", names.join(", "));
-    Err(CliError::new(Exit::Usage, format!("--{what}: {file} has no {what} `{name}`"), help))
-}
-
-/// Runs what is not on disk. The trials of the contenders take turns, so that drift of the machine falls on all alike.
-fn search(
-    inputs: &Inputs,
-    fingerprint: &str,
-    terms: &Terms,
-    store: &Store,
-    hunts: &mut [Hunt<'_>],
-    (ask_password, stop): (bool, &StopToken),
-) -> Result<(), CliError> {
-    let mut progress = Progress::new();
-    let mut missing = false;
-    for hunt in hunts.iter_mut() {
-        let over = hunt.wanted()?.is_none();
-        missing |= !over || !hunt.written();
-        if hunt.trials > 0 {
-            let rest = if over { "the search is over" } else { "going on" };
-            let trials = if hunt.trials == 1 { "1 trial is".to_owned() } else { format!("{} trials are", hunt.trials) };
-            progress.line(&format!("{}: {trials} on disk; {rest}", hunt.title()));
-        }
-    }
-    if !missing && !globals::left_behind(store.root()) {
-        return Ok(());
-    }
-    let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
-    progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
-    // Before the stages, so that it goes after them.
-    let servers = Servers::start(&inputs.study, stop, &mut progress)?;
-    let stages = stage::build(inputs, &servers, ask_password)?;
-    let host = perbuck_observe::host();
-    let context = Context { study: &inputs.study, fingerprint, host: &host };
-    let globals = Globals::begin(&inputs.study, &stages, store.root(), &mut progress)?;
-    let mut session = Session { inputs, context, terms, stages: &stages, globals, stop, progress, run: store.id()? };
-    let searched = session.search(hunts);
-    let back = session.globals.end(&mut session.progress);
-    if let (Err(_), Err(second)) = (&searched, &back) {
-        session.progress.line(&format!("perbuck: {second}"));
-    }
-    searched.and(back)
-}
-
-/// A command in progress.
-struct Session<'a> {
-    inputs: &'a Inputs,
-    context: Context<'a>,
-    terms: &'a Terms,
-    stages: &'a [Box<dyn Stage>],
-    globals: Globals<'a>,
-    stop: &'a StopToken,
-    progress: Progress,
-    /// Tells this results folder from every other one.
-    run: String,
-}
-
-impl Session<'_> {
-    /// Runs what the searches ask for, the contenders of one workload in turn.
-    fn search(&mut self, hunts: &mut [Hunt<'_>]) -> Result<(), CliError> {
-        for contenders in hunts.chunks_mut(self.inputs.study.contenders.len()) {
-            let mut over = false;
-            while !over {
-                over = true;
-                for hunt in contenders.iter_mut() {
-                    match hunt.wanted()? {
-                        Some(probe) => {
-                            self.probe(hunt, probe)?;
-                            over = false;
-                        }
-                        None => self.end(hunt)?,
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs one trial of a search.
-    fn probe(&mut self, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), CliError> {
-        let stage = self.stages[hunt.stage].as_ref();
-        if let (Some(broken), 0) = (hunt.came_down_from(), hunt.trials) {
-            let from = hunt.rule.lowest_per_s;
-            self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
-        }
-        if !std::mem::replace(&mut hunt.prepared, true) {
-            self.globals.release(&hunt.contender)?;
-            prepare::ensure(stage, None, self.stop, &mut self.progress)?;
-        }
-        // The data of a block are those of one search; contenders that share tables share it.
-        let block = format!("{}/capacity {}", self.run, self.terms.folder(&hunt.rule, self.context.fingerprint));
-        let own_settings = &mut || self.globals.release(&hunt.contender);
-        let data = run::reset(stage, &block, own_settings, self.stop, &mut self.progress)?;
-        let rows_before = match hunt.rows.take().filter(|_| data != run::RELOADED) {
-            Some(rows) => rows,
-            None => stage.rows()?,
-        };
-        let study = &self.inputs.study;
-        let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
-        let metric = study.workload(&hunt.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
-        let (key, spec, parameters) = (hunt.key(probe), hunt.spec(probe), plan.parameters());
-        let task =
-            Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before: Some(rows_before) };
-        let rate = thousands(u64::from(probe.rate_per_s));
-        let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
-        let progress = &mut self.progress;
-        if let Some(line) = self.globals.hold(&hunt.contender)? {
-            progress.line(&line);
-        }
-        progress.passing(&head);
-        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
-            progress.passing(&format!("{head} · {}", second_text(interval)));
-        })?;
-        self.globals.held(&hunt.contender)?;
-        let seen = hunt.take(&record, probe)?;
-        run::settled(stage, &block)?;
-        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
-        hunt.rows = Some(record.workload.rows_after).filter(|rows| !rows.is_empty());
-        Ok(())
-    }
-
-    /// Checks the data after a search and writes what was found, once.
-    fn end(&mut self, hunt: &mut Hunt<'_>) -> Result<(), CliError> {
-        if hunt.written() {
-            return Ok(());
-        }
-        self.globals.release(&hunt.contender)?;
-        prepare::check(self.stages[hunt.stage].as_ref(), &mut self.progress)?;
-        // Somebody may have asked to stop while the checks ran.
-        if self.stop.requested() {
-            return Err(CliError::interrupted());
-        }
-        let Some(found) = show::found(&self.inputs.study, self.context.fingerprint, self.terms, hunt) else { return Ok(()) };
-        let text = serde_json::to_string_pretty(&found)
-            .map_err(|e| CliError::new(Exit::Failed, format!("the capacity of {} cannot be written: {e}", hunt.title()), ""))?;
-        hunt.write(&(text + "\n"))
-    }
+    capacity.kept()
 }

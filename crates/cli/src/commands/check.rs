@@ -1,22 +1,21 @@
 //! `perbuck check STUDY`
 
+use perbuck_console::{print, print_json};
 use perbuck_core::units::duration_text;
+use perbuck_lab::{LabError, inputs};
 
 use crate::args::CheckArguments;
-use crate::commands::{print, print_json};
-use crate::error::CliError;
-use crate::inputs;
 
 /// Reports every problem at once; says what a good study would do.
-pub(crate) fn run(arguments: &CheckArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     let path = &arguments.study.path;
     let inputs = match inputs::read_or_list(path, arguments.study.prices.as_deref())? {
         Ok(inputs) => inputs,
         Err(problems) if arguments.json => {
             print_json(&problems)?;
-            return Err(CliError::problems(&problems));
+            return Err(LabError::problems(&problems));
         }
-        Err(problems) => return Err(CliError::problems(&problems)),
+        Err(problems) => return Err(LabError::problems(&problems)),
     };
     if arguments.json {
         return print_json(&Vec::<()>::new());

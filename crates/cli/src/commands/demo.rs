@@ -4,37 +4,38 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use perbuck_console::{Display, TRIAL_STOPS, print, say, stop_on_signal};
+use perbuck_lab::results::Basis;
+use perbuck_lab::run::RunOptions;
+use perbuck_lab::{ErrorKind, LabError, inputs, report, results, run};
+
 use crate::args::DemoArguments;
-use crate::commands::{TRIAL_STOPS, print, report, run, stop_on_signal};
-use crate::error::{CliError, Exit};
-use crate::progress::say;
-use crate::{inputs, results};
 
 /// The demo is a study like any other; `{folder}` stands for the folder of this demo.
 const STUDY: &str = include_str!("../../../../studies/demo.toml");
 
 /// Runs the demo.
-pub(crate) fn run(arguments: &DemoArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let folder = folder(arguments)?;
     let databases = folder.join("databases");
-    fs::create_dir_all(&databases).map_err(|e| CliError::file("make the folder", &databases, &e))?;
+    fs::create_dir_all(&databases).map_err(|e| LabError::file("make the folder", &databases, &e))?;
     let text = STUDY.replace("sqlite:perbuck-demo/", &format!("sqlite:{}/", databases.display()));
-    let inputs = inputs::check("the demo's study", text, None).map_err(|p| CliError::problems(&p))?;
+    let inputs = inputs::check("the demo's study", text, None).map_err(|p| LabError::problems(&p))?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     say("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
-    let done = run::study(&inputs, &folder, None, false, &stop);
+    let options = RunOptions { results: folder.clone(), ..RunOptions::default() };
+    let done = run::study(&inputs, &options, &mut Display::default(), &stop);
     // The databases are a few hundred megabytes and of no use after the demo; the records stay.
-    fs::remove_dir_all(&databases).map_err(|e| CliError::file("remove", &databases, &e))?;
+    fs::remove_dir_all(&databases).map_err(|e| LabError::file("remove", &databases, &e))?;
     let root = done?;
-    let basis = crate::args::BasisArguments { study: None, prices: None, insist: Vec::new() };
-    let results = results::read(&root, &basis)?;
+    let results = results::read(&root, &Basis::default())?;
     print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
     let html = report::write_for(&root)?;
     print(&format!("\nReport: {}\n", absolute(&html).display()))
 }
 
 /// The folder of this demo: as asked, or a new one named by the time in the current folder.
-fn folder(arguments: &DemoArguments) -> Result<PathBuf, CliError> {
+fn folder(arguments: &DemoArguments) -> Result<PathBuf, LabError> {
     let wanted = match &arguments.out {
         Some(out) => out.clone(),
         None => {
@@ -44,7 +45,7 @@ fn folder(arguments: &DemoArguments) -> Result<PathBuf, CliError> {
     };
     if wanted.exists() {
         let message = format!("{} exists already", wanted.display());
-        return Err(CliError::new(Exit::Refused, message, "name a folder that does not exist, or remove that one"));
+        return Err(LabError::new(ErrorKind::Refused, message, "name a folder that does not exist, or remove that one"));
     }
     Ok(wanted)
 }

@@ -13,12 +13,12 @@ use std::path::Path;
 use perbuck_core::problem::nearest;
 use perbuck_prices::{Snapshot, catalogue};
 
-use crate::error::{CliError, Exit};
-use crate::inputs::read_text;
 use args::{PricesArguments, PricesCommand};
+use perbuck_lab::inputs::read_text;
+use perbuck_lab::{ErrorKind, LabError};
 
 /// Runs one of its commands.
-pub(crate) fn run(arguments: &PricesArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &PricesArguments) -> Result<(), LabError> {
     match &arguments.command {
         PricesCommand::List(a) => list::run(a),
         PricesCommand::Show(a) => show::run(a),
@@ -29,10 +29,10 @@ pub(crate) fn run(arguments: &PricesArguments) -> Result<(), CliError> {
 }
 
 /// A snapshot by its bundled name or by its file, with the name by which messages call the file.
-fn snapshot(wanted: &str) -> Result<(String, Snapshot), CliError> {
+fn snapshot(wanted: &str) -> Result<(String, Snapshot), LabError> {
     if let Some(bundled) = catalogue().iter().find(|b| b.name == wanted) {
         let file = format!("prices/{}.toml", bundled.name);
-        let read = Snapshot::read(&file, bundled.text).map_err(|p| CliError::problems(&p))?;
+        let read = Snapshot::read(&file, bundled.text).map_err(|p| LabError::problems(&p))?;
         return Ok((file, read));
     }
     let path = Path::new(wanted);
@@ -42,15 +42,15 @@ fn snapshot(wanted: &str) -> Result<(String, Snapshot), CliError> {
         let near = nearest(wanted, names()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
         let all = names().collect::<Vec<_>>().join(", ");
         let help = format!("{near}the snapshots that come with perbuck are: {all}; for one of your own give its file");
-        return Err(CliError::new(Exit::Usage, format!("there is no price snapshot `{wanted}`"), help));
+        return Err(LabError::new(ErrorKind::Usage, format!("there is no price snapshot `{wanted}`"), help));
     }
     let text = read_text("the price snapshot", path)?;
-    let read = Snapshot::read(wanted, &text).map_err(|p| CliError::problems(&p))?;
+    let read = Snapshot::read(wanted, &text).map_err(|p| LabError::problems(&p))?;
     Ok((wanted.to_owned(), read))
 }
 
 /// Refuses a filter that names what none of the snapshots has; a table that is empty by a typing error looks like an answer.
-fn known<'a>(what: &str, wanted: &[String], there: impl Iterator<Item = &'a str>) -> Result<(), CliError> {
+fn known<'a>(what: &str, wanted: &[String], there: impl Iterator<Item = &'a str>) -> Result<(), LabError> {
     let mut all: Vec<&str> = there.collect();
     all.sort_unstable();
     all.dedup();
@@ -58,7 +58,7 @@ fn known<'a>(what: &str, wanted: &[String], there: impl Iterator<Item = &'a str>
     let near = nearest(w, all.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let shown = all.iter().take(20).copied().collect::<Vec<_>>().join(", ");
     let more = if all.len() > 20 { format!(" and {} more", all.len() - 20) } else { String::new() };
-    Err(CliError::new(Exit::Usage, format!("no {what} `{w}` here"), format!("{near}there are: {shown}{more}")))
+    Err(LabError::new(ErrorKind::Usage, format!("no {what} `{w}` here"), format!("{near}there are: {shown}{more}")))
 }
 
 /// Whether a filter lets this through.

@@ -1,86 +1,17 @@
 //! `perbuck report RESULTS`
 
-use std::fs::{self, File};
-use std::io::{self, Seek, Write};
-use std::path::{Path, PathBuf};
-use std::thread;
+use perbuck_console::{print, print_json};
+use perbuck_lab::{LabError, report, results};
 
-use perbuck_report::{ReportModel, drawings, html, markdown};
-
-use crate::args::{BasisArguments, ReportArguments};
-use crate::commands::{print, print_json};
-use crate::error::CliError;
-use crate::results::{self, Results};
-use crate::store;
-
-/// The name of the page.
-pub(crate) const PAGE: &str = "report.html";
+use crate::args::ReportArguments;
 
 /// Writes the report of a results folder.
-pub(crate) fn run(arguments: &ReportArguments) -> Result<(), CliError> {
-    let results = results::read(&arguments.results, &arguments.basis)?;
+pub(crate) fn run(arguments: &ReportArguments) -> Result<(), LabError> {
+    let results = results::read(&arguments.results, &arguments.basis.basis())?;
     if arguments.json {
         return print_json(&results.report()?);
     }
     let folder = arguments.output.as_deref().unwrap_or(&arguments.results);
-    let [html, markdown] = write(&results, folder)?;
+    let [html, markdown] = report::write(&results, folder)?;
     print(&format!("{}\n{}\n", html.display(), markdown.display()))
-}
-
-/// Reads a results folder and writes its report into it; returns the path of the page.
-///
-/// # Errors
-/// As [`results::read`], or a folder that cannot be written.
-pub(crate) fn write_for(root: &Path) -> Result<PathBuf, CliError> {
-    let basis = BasisArguments { study: None, prices: None, insist: Vec::new() };
-    let [html, _] = write(&results::read(root, &basis)?, root)?;
-    Ok(html)
-}
-
-/// Writes the report of results with what it was made from, as [`write_model`] does.
-fn write(results: &Results, folder: &Path) -> Result<[PathBuf; 2], CliError> {
-    fs::create_dir_all(folder).map_err(|e| CliError::file("make the folder", folder, &e))?;
-    let (model, mut evidence) = results.report_and_evidence(folder)?;
-    write_around(&model, folder, true, &mut |page| {
-        evidence.rewind()?;
-        io::copy(&mut evidence, page).map(drop)
-    })
-}
-
-/// Writes a report as `report.html` and `report.md` with its drawings; returns the paths of the first two.
-///
-/// # Errors
-/// A folder that cannot be written.
-pub(crate) fn write_model(model: &ReportModel, folder: &Path) -> Result<[PathBuf; 2], CliError> {
-    let embedded = !model.evidence.is_empty();
-    write_around(model, folder, embedded, &mut |page| page.write_all(model.evidence.as_bytes()))
-}
-
-fn write_around(
-    model: &ReportModel,
-    folder: &Path,
-    embedded: bool,
-    evidence: &mut (dyn FnMut(&mut File) -> io::Result<()> + Send),
-) -> Result<[PathBuf; 2], CliError> {
-    let figures = folder.join(markdown::FIGURES);
-    fs::create_dir_all(&figures).map_err(|e| CliError::file("make the folder", &figures, &e))?;
-    let (page, text) = (folder.join(PAGE), folder.join("report.md"));
-    thread::scope(|scope| {
-        let written = scope.spawn(|| {
-            let [before, after] = html::around_evidence(model, embedded);
-            store::replace_with(&page, &mut |page| {
-                page.write_all(before.as_bytes())?;
-                evidence(page)?;
-                page.write_all(after.as_bytes())
-            })
-        });
-        store::replace(&text, &markdown::render(model))?;
-        for (name, drawing) in drawings(model) {
-            // Not synced one by one: a drawing that a power cut takes is made again from the records.
-            let path = figures.join(name);
-            fs::write(&path, drawing).map_err(|e| CliError::file("write", &path, &e))?;
-        }
-        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
-    Ok([page, text])
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::args::{DiffArguments, Output};
 use super::{known, passes, snapshot, table};
-use crate::commands::{print, print_json};
-use crate::error::CliError;
+use perbuck_console::{print, print_json};
+use perbuck_lab::LabError;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -21,7 +21,7 @@ struct Row<'a> {
 }
 
 /// Prints what two snapshots have otherwise.
-pub(crate) fn run(arguments: &DiffArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &DiffArguments) -> Result<(), LabError> {
     let ((_, old), (_, new)) = (snapshot(&arguments.old)?, snapshot(&arguments.new)?);
     let regions = old.regions.iter().chain(&new.regions).map(|r| r.name.as_str());
     known("region", &arguments.region, regions.chain(old.listed.iter().chain(&new.listed).map(|l| l.region.as_str())))?;

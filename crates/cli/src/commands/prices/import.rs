@@ -11,17 +11,21 @@ use sha2::{Digest, Sha256};
 
 use super::args::ImportArguments;
 use super::lint::told;
-use crate::commands::print;
-use crate::error::{CliError, Exit};
+use perbuck_console::print;
+use perbuck_lab::{ErrorKind, LabError};
 
 /// Reads a public list and writes it as a snapshot.
-pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
     let output = &arguments.output;
     let Some(name) =
         output.file_stem().and_then(|stem| stem.to_str()).filter(|_| output.extension().is_some_and(|e| e == "toml"))
     else {
         let message = format!("{} does not end in .toml", output.display());
-        return Err(CliError::new(Exit::Usage, message, "name the snapshot file to write, such as `-o prices/aws-2026-11.toml`"));
+        return Err(LabError::new(
+            ErrorKind::Usage,
+            message,
+            "name the snapshot file to write, such as `-o prices/aws-2026-11.toml`",
+        ));
     };
     // Before hundreds of megabytes are read, not after.
     refuse_to_overwrite(arguments)?;
@@ -38,8 +42,8 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
         machines: sizes(arguments)?,
     };
     let Some(format) = arguments.list_format() else {
-        return Err(CliError::new(
-            Exit::Usage,
+        return Err(LabError::new(
+            ErrorKind::Usage,
             format!("`{}` is no format", arguments.format),
             "see `perbuck prices import --help`",
         ));
@@ -47,16 +51,16 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), CliError> {
     let mut list = BufReader::with_capacity(1 << 18, Hashed { inner: open(&arguments.file)?, hash: Sha256::new() });
     let imported = import(format, &mut list, &options).map_err(|e| failed(&file, e))?;
     // Blanks behind the end of the list belong to its hash, too.
-    std::io::copy(&mut list, &mut std::io::sink()).map_err(|e| CliError::file("read the list", &arguments.file, &e))?;
+    std::io::copy(&mut list, &mut std::io::sink()).map_err(|e| LabError::file("read the list", &arguments.file, &e))?;
     let hash: String = list.into_inner().hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     write(arguments, &file, imported, &hash)
 }
 
-fn write(arguments: &ImportArguments, list: &str, imported: Imported, hash: &str) -> Result<(), CliError> {
+fn write(arguments: &ImportArguments, list: &str, imported: Imported, hash: &str) -> Result<(), LabError> {
     let output = &arguments.output;
     let (machines, regions, volumes) = imported.counts();
     let (notes, skipped) = (imported.notes.clone(), imported.skipped.clone());
-    let (text, snapshot) = imported.into_file(hash).map_err(|p| CliError::problems(&p))?;
+    let (text, snapshot) = imported.into_file(hash).map_err(|p| LabError::problems(&p))?;
     save(arguments, &text)?;
     let mut said = format!(
         "{}: {} machine prices in {regions} region{}, {volumes} volume prices, from {list}\n",
@@ -84,18 +88,18 @@ fn write(arguments: &ImportArguments, list: &str, imported: Imported, hash: &str
     print(&said)
 }
 
-fn refuse_to_overwrite(arguments: &ImportArguments) -> Result<(), CliError> {
+fn refuse_to_overwrite(arguments: &ImportArguments) -> Result<(), LabError> {
     if arguments.output.exists() && !arguments.force {
         let message = format!("{} is there already; a price list is never edited after use", arguments.output.display());
-        return Err(CliError::new(Exit::Refused, message, "give another name with `-o`, or `--force` to replace it"));
+        return Err(LabError::new(ErrorKind::Refused, message, "give another name with `-o`, or `--force` to replace it"));
     }
     Ok(())
 }
 
 /// Writes the whole file or none of it.
-fn save(arguments: &ImportArguments, text: &str) -> Result<(), CliError> {
+fn save(arguments: &ImportArguments, text: &str) -> Result<(), LabError> {
     let output = &arguments.output;
-    let wrong = |e: std::io::Error| CliError::file("write", output, &e);
+    let wrong = |e: std::io::Error| LabError::file("write", output, &e);
     let temporary = output.with_extension(format!("toml.{}", std::process::id()));
     let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {
         file.write_all(text.as_bytes())?;
@@ -113,22 +117,22 @@ fn save(arguments: &ImportArguments, text: &str) -> Result<(), CliError> {
     placed.map_err(wrong)
 }
 
-fn sizes(arguments: &ImportArguments) -> Result<Vec<perbuck_prices::snapshot::Machine>, CliError> {
+fn sizes(arguments: &ImportArguments) -> Result<Vec<perbuck_prices::snapshot::Machine>, LabError> {
     let Some(path) = &arguments.machines else { return Ok(Vec::new()) };
     machines(&mut BufReader::new(open(path)?)).map_err(|e| failed(&path.display().to_string(), e))
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
+fn open(path: &Path) -> Result<Box<dyn Read>, LabError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(stdin()));
     }
-    let file = File::open(path).map_err(|e| CliError::file("read the list", path, &e))?;
+    let file = File::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
     Ok(Box::new(file))
 }
 
-fn failed(file: &str, error: ImportError) -> CliError {
+fn failed(file: &str, error: ImportError) -> LabError {
     let problem = Problem { file: file.to_owned(), line: error.line as usize, message: error.message, help: error.help };
-    CliError::problems(&[problem])
+    LabError::problems(&[problem])
 }
 
 /// A reader that hashes what goes by.

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::args::{LintArguments, Output};
 use super::{snapshot, table};
-use crate::commands::{print, print_json};
-use crate::error::{CliError, Exit};
+use perbuck_console::{print, print_json};
+use perbuck_lab::{ErrorKind, LabError};
 
 #[derive(Serialize)]
 struct Row {
@@ -18,7 +18,7 @@ struct Row {
 }
 
 /// Prints what looks wrong; fails where something does.
-pub(crate) fn run(arguments: &LintArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &LintArguments) -> Result<(), LabError> {
     let mut wanted = arguments.snapshots.clone();
     if wanted.is_empty() {
         wanted.extend(catalogue().iter().map(|b| b.name.to_owned()));
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &LintArguments) -> Result<(), CliError> {
     }
     let message = if faults == 1 { "1 price looks wrong".to_owned() } else { format!("{faults} prices look wrong") };
     let help = "compare with another list; where both are right and differ, write the other price as `disputed_usd`";
-    Err(CliError::new(Exit::Failed, message, help))
+    Err(LabError::new(ErrorKind::Failed, message, help))
 }
 
 /// What is wrong with a snapshot, alone and beside another.

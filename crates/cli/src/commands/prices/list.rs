@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::args::{ListArguments, Output};
 use super::{known, passes, table};
-use crate::commands::{print, print_json};
-use crate::error::CliError;
+use perbuck_console::{print, print_json};
+use perbuck_lab::LabError;
 
 #[derive(Serialize)]
 struct Row {
@@ -20,10 +20,10 @@ struct Row {
 }
 
 /// Prints the bundled snapshots.
-pub(crate) fn run(arguments: &ListArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ListArguments) -> Result<(), LabError> {
     let mut rows = Vec::new();
     for bundled in catalogue() {
-        let snapshot = Snapshot::read(bundled.name, bundled.text).map_err(|p| CliError::problems(&p))?;
+        let snapshot = Snapshot::read(bundled.name, bundled.text).map_err(|p| LabError::problems(&p))?;
         rows.push(Row {
             name: bundled.name,
             provider: snapshot.provider,

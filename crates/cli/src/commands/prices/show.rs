@@ -9,11 +9,11 @@ use serde::Serialize;
 
 use super::args::{Kind, Output, ShowArguments};
 use super::{known, passes, snapshot, table};
-use crate::commands::{print, print_json};
-use crate::error::CliError;
+use perbuck_console::{print, print_json};
+use perbuck_lab::LabError;
 
 /// Prints the prices of a snapshot.
-pub(crate) fn run(arguments: &ShowArguments) -> Result<(), CliError> {
+pub(crate) fn run(arguments: &ShowArguments) -> Result<(), LabError> {
     let (_, mut s) = snapshot(&arguments.snapshot)?;
     filter(&mut s, arguments)?;
     match arguments.format {
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), CliError> {
 }
 
 /// Keeps what was asked for; names that nothing has are refused.
-fn filter(s: &mut Snapshot, a: &ShowArguments) -> Result<(), CliError> {
+fn filter(s: &mut Snapshot, a: &ShowArguments) -> Result<(), LabError> {
     known("region", &a.region, s.regions.iter().map(|r| r.name.as_str()).chain(s.listed.iter().map(|l| l.region.as_str())))?;
     s.regions.retain(|r| passes(&a.region, &r.name));
     s.listed.retain(|l| passes(&a.region, &l.region) || l.region == "*");

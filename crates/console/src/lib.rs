@@ -1,0 +1,96 @@
+//! The voice of perbuck's commands: standard output, a display of progress on standard error, Ctrl-C, passwords.
+//!
+//! Place on the floor plan: a part of the doors (`cli`, `dropin`, `serve`), which share it. It decides nothing.
+
+mod progress;
+
+use std::io::{self, Write, stdout};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use perbuck_lab::{ErrorKind, LabError};
+use perbuck_load::stop::StopToken;
+use serde::Serialize;
+
+pub use progress::{Display, say};
+
+/// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
+pub fn print(text: &str) -> Result<(), LabError> {
+    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
+            READER_GONE.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+        Err(e) => Err(LabError::new(ErrorKind::Files, format!("cannot write the output: {e}"), "")),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Whether standard output was found closed by its reader.
+static READER_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever read standard output has closed it, as far as [`print()`] has seen.
+pub fn reader_gone() -> bool {
+    READER_GONE.load(Ordering::Relaxed)
+}
+
+/// Prints a value as JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), LabError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))?;
+    print(&(text + "\n"))
+}
+
+/// What the first Ctrl-C does to a study.
+pub const TRIAL_STOPS: &str = "stopping; this trial is thrown away";
+
+/// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort. `doing` says what the first one does.
+pub fn stop_on_signal(doing: &'static str) -> Result<StopToken, LabError> {
+    stop_by_signal(StopToken::default(), doing)
+}
+
+/// The same by a token that says what becomes of what was measured.
+pub fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken, LabError> {
+    let raised = stop.clone();
+    let handler = move || {
+        say(&format!("\nperbuck: {doing}. Once more aborts."));
+        raised.request();
+    };
+    ctrlc::set_handler(handler).map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;
+    Ok(stop)
+}
+
+/// Asks for the password of a contender.
+///
+/// # Errors
+/// As [`prompt_password`].
+pub fn ask_password(contender: &str) -> io::Result<String> {
+    prompt_password(&format!("Password of contender {contender}: "))
+}
+
+/// Asks for a password at the terminal, without showing it.
+///
+/// # Errors
+/// There is no terminal.
+pub fn prompt_password(prompt: &str) -> io::Result<String> {
+    rpassword::prompt_password(prompt)
+}
+
+/// The exit code of a failure (docs/exit-codes.md).
+pub fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::Failed => 1,
+        ErrorKind::Usage => 2,
+        ErrorKind::Target => 3,
+        ErrorKind::Refused => 4,
+        ErrorKind::Files => 5,
+        ErrorKind::Worse => 6,
+        ErrorKind::Interrupted => 130,
+    }
+}
+
+/// Prints a failure on standard error and gives its exit code.
+pub fn fail(error: &LabError) -> ExitCode {
+    say(&format!("perbuck: {error}"));
+    ExitCode::from(exit_code(error.kind()))
+}

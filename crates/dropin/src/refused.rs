@@ -1,0 +1,36 @@
+//! Why a command line is refused, and a password as it was typed.
+
+use std::ffi::OsString;
+
+/// Why a command line is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused {
+    /// What is wrong, as the other program words it where it has words for it.
+    pub(crate) message: String,
+    /// Whether it ends a run and is no usage error: sysbench has a log line for the former (`FATAL: …` on standard output).
+    pub(crate) fatal: bool,
+    /// The way out.
+    pub(crate) help: String,
+}
+
+impl Refused {
+    /// An error in the words of the command line.
+    pub(crate) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), fatal: false, help: help.into() }
+    }
+
+    /// An error that ends the run.
+    pub(crate) fn fatal(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), fatal: true, help: help.into() }
+    }
+}
+
+/// A password as it was typed; never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Typed(pub(crate) OsString);
+
+impl std::fmt::Debug for Typed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Typed(…)")
+    }
+}

@@ -1,0 +1,92 @@
+//! Where the password comes from, and how one on the command line is taken off it.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use perbuck_drivers::secret::Secret;
+
+use super::refused::{Refused, Typed};
+use perbuck_console::say;
+use perbuck_lab::inputs::read_text;
+
+/// A command that takes passwords.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Door {
+    /// Its word behind `perbuck`.
+    pub(crate) command: &'static str,
+    /// The variable that holds its password.
+    pub(crate) variable: &'static str,
+}
+
+/// Where a password may stand, in the order in which they are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    /// On the command line, where it could not be taken off it.
+    pub(crate) typed: Option<&'a Typed>,
+    /// The value of `--password-file`; empty is none.
+    pub(crate) file: &'a str,
+    /// In a file of options.
+    pub(crate) filed: Option<&'a Typed>,
+    /// The variable of the database's own client.
+    pub(crate) client: &'static str,
+}
+
+impl Door {
+    /// Takes a password off the command line, which every user of the machine can read: starts the same program anew with
+    /// the password in its environment, which only the same user can read. `words` are those behind the command, without
+    /// any password. Returns where that fails.
+    pub(crate) fn hide(self, words: &[OsString], password: Option<&Typed>) {
+        let error = self.start_anew(words, password);
+        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
+    }
+
+    fn start_anew(self, words: &[OsString], password: Option<&Typed>) -> io::Error {
+        // Said before, since the program that is started anew does not know of it.
+        say(&format!(
+            "perbuck: the password stood on the command line, where every user of this machine can read it;\n    \
+             put it into {}, MYSQL_PWD or PGPASSWORD, or name a file with --password-file",
+            self.variable
+        ));
+        let program = match std::env::current_exe() {
+            Ok(program) => program,
+            Err(error) => return error,
+        };
+        let mut anew = Command::new(program);
+        if let Some(name) = std::env::args_os().next() {
+            anew.arg0(name);
+        }
+        anew.arg(self.command).args(words);
+        if let Some(password) = password {
+            anew.env(self.variable, &password.0);
+        }
+        anew.exec()
+    }
+
+    /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable
+    /// of the database's own client; `None` where there is none.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(crate) fn password(self, places: &Places<'_>) -> Result<Option<Secret>, Refused> {
+        let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
+        if let Some(typed) = places.typed {
+            return Ok(of(&typed.0));
+        }
+        if let Some(value) = std::env::var_os(self.variable) {
+            return Ok(of(&value));
+        }
+        if !places.file.is_empty() {
+            let mut text = read_text("the password in", Path::new(places.file)).map_err(|e| {
+                Refused::usage(e.to_string(), "name a file that holds the password, or leave --password-file out")
+            })?;
+            text.truncate(text.trim_end_matches(['\r', '\n']).len());
+            return Ok(Some(Secret::new(text)));
+        }
+        let filed = places.filed.map(|t| t.0.clone());
+        Ok(filed.or_else(|| std::env::var_os(places.client)).and_then(|value| of(&value)))
+    }
+}

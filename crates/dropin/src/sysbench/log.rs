@@ -1,0 +1,93 @@
+//! What the command prints: sysbench's log lines on standard output, as much of them as `--verbosity` allows, and what is
+//! meant for a person on standard error.
+
+use std::process::ExitCode;
+
+use crate::refused::Refused;
+use perbuck_console::say;
+use perbuck_console::{print, reader_gone};
+use perbuck_lab::error::LabError;
+
+/// The verbosity that sysbench has for lines of a report.
+const NOTICE: u8 = 3;
+/// For remarks on the way.
+const INFO: u8 = 4;
+/// For warnings.
+const WARNING: u8 = 2;
+
+/// Where lines go and which of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Log {
+    /// 0 to 5.
+    verbosity: u8,
+    /// Whether standard output is the log; it is not where it holds JSON or CSV.
+    on_stdout: bool,
+}
+
+impl Log {
+    /// A log of that verbosity.
+    pub(super) fn new(verbosity: u8, on_stdout: bool) -> Self {
+        Self { verbosity, on_stdout }
+    }
+
+    /// Lines of a report, with their ends.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub(super) fn notice(self, text: &str) -> Result<(), LabError> {
+        self.line(NOTICE, text)
+    }
+
+    /// A remark on the way.
+    ///
+    /// # Errors
+    /// As [`Self::notice`].
+    pub(super) fn info(self, text: &str) -> Result<(), LabError> {
+        self.line(INFO, text)
+    }
+
+    /// Something that the reader of the figures should know.
+    ///
+    /// # Errors
+    /// As [`Self::notice`].
+    pub(super) fn warning(self, text: &str) -> Result<(), LabError> {
+        if self.on_stdout {
+            return self.line(WARNING, &format!("WARNING: {text}\n"));
+        }
+        if self.verbosity >= WARNING {
+            say(&format!("perbuck: {text}"));
+        }
+        Ok(())
+    }
+
+    /// A line that nobody can turn off.
+    ///
+    /// # Errors
+    /// As [`Self::notice`].
+    pub(super) fn fatal(self, text: &str) -> Result<(), LabError> {
+        self.line(0, &format!("FATAL: {text}\n"))
+    }
+
+    fn line(self, priority: u8, text: &str) -> Result<(), LabError> {
+        if self.on_stdout && self.verbosity >= priority { print(text) } else { Ok(()) }
+    }
+
+    /// What ends the run: sysbench's line on standard output, the way out on standard error. The exit code is sysbench's,
+    /// which knows no other than 1. Nobody can read the line of a pipe that is closed.
+    pub(super) fn refused(self, refused: &Refused) -> ExitCode {
+        if refused.fatal && self.on_stdout {
+            if print(&format!("FATAL: {}\n", refused.message)).is_err() {
+                return ExitCode::FAILURE;
+            }
+            if reader_gone() {
+                say(&refused.message);
+            }
+        } else {
+            say(&refused.message);
+        }
+        if !refused.help.is_empty() {
+            say(&format!("    help: {}", refused.help));
+        }
+        ExitCode::FAILURE
+    }
+}

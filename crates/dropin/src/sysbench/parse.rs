@@ -1,0 +1,273 @@
+//! The words of a sysbench command line and the lines of its option file, as sysbench 1.0.20 reads them: `--name=value`
+//! or `--name`, dashes and underscores alike, later ones over earlier ones, and two plain words: the script and the
+//! command.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use super::options::{CONFIG_FILE, Kind, PASSWORDS, Use, canonical, find, meant};
+use crate::refused::{Refused, Typed};
+use perbuck_lab::inputs::read_text;
+
+/// An option of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ScriptOption {
+    /// Its name with underscores.
+    pub(super) name: String,
+    /// What it takes.
+    pub(super) kind: Kind,
+    /// Its value where none is given.
+    pub(super) default: String,
+    /// One line for the help.
+    pub(super) help: String,
+}
+
+/// A command line, read.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// The script, as typed.
+    pub(super) script: Option<String>,
+    /// The command.
+    pub(super) command: Option<String>,
+    /// Values of the general options by name (with dashes), checked for their type.
+    pub(super) general: BTreeMap<&'static str, String>,
+    /// Values of the script's options by name (with underscores).
+    pub(super) own: BTreeMap<String, String>,
+    /// Passwords of the command line by option.
+    pub(super) typed: BTreeMap<&'static str, Typed>,
+    /// Passwords of an option file by option.
+    pub(super) filed: BTreeMap<&'static str, Typed>,
+    /// Lines that the log begins with.
+    pub(super) warnings: Vec<String>,
+    /// Remarks for standard error.
+    pub(super) remarks: Vec<String>,
+    /// Whether the last word was a password option without its value: the next one may be the password.
+    bare_password: bool,
+}
+
+/// Reads the words behind `perbuck sysbench`; `script` are the options of all scripts.
+///
+/// # Errors
+/// The first word that is wrong. No message quotes a value that may be a password.
+pub(super) fn parse(words: &[OsString], script: &[ScriptOption]) -> Result<Given, Refused> {
+    let mut given = Given::default();
+    for word in words {
+        match word.as_bytes().strip_prefix(b"--") {
+            Some(option) => given.option(option, script)?,
+            None => given.plain(word)?,
+        }
+    }
+    Ok(given)
+}
+
+/// Name and value of a word behind its dashes.
+fn split(option: &[u8]) -> (String, Option<&OsStr>) {
+    let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
+    let value = option.get(end + 1..).map(OsStr::from_bytes);
+    (String::from_utf8_lossy(&option[..end]).into_owned(), value)
+}
+
+/// The words without those that hold a password, and without what would name another one.
+pub(super) fn without_passwords(words: &[OsString]) -> Vec<OsString> {
+    let secret = |word: &&OsString| {
+        word.as_bytes().strip_prefix(b"--").is_some_and(|option| {
+            let name = canonical(&split(option).0);
+            PASSWORDS.contains(&name.as_str()) || name == "password-file"
+        })
+    };
+    words.iter().filter(|w| !secret(w)).cloned().collect()
+}
+
+impl Given {
+    /// Whether an option is given.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.general.contains_key(name)
+    }
+
+    fn plain(&mut self, word: &OsStr) -> Result<(), Refused> {
+        if std::mem::take(&mut self.bare_password) {
+            let help = "options take their value behind `=`, as in --mysql-password=…; the word is not shown, since it may be the password";
+            return Err(Refused::usage("Unrecognized command line argument behind a password option", help));
+        }
+        let word = word.to_string_lossy().into_owned();
+        if self.script.is_none() {
+            self.script = Some(word);
+        } else if self.command.is_none() {
+            self.command = Some(word);
+        } else {
+            let help = "options take their value behind `=`, as in --threads=16; besides options there are two words: perbuck sysbench [options] SCRIPT COMMAND";
+            return Err(Refused::usage(format!("Unrecognized command line argument: {word}"), help));
+        }
+        Ok(())
+    }
+
+    fn option(&mut self, option: &[u8], script: &[ScriptOption]) -> Result<(), Refused> {
+        self.bare_password = false;
+        let (name, value) = split(option);
+        if name == "test" {
+            self.warnings.push("--test is deprecated, name the script without it".to_owned());
+            self.script = value.map(|v| v.to_string_lossy().into_owned());
+            return Ok(());
+        }
+        let text = value.map(|v| v.to_string_lossy().into_owned());
+        if canonical(&name) == CONFIG_FILE {
+            return self.config_file(Path::new(value.unwrap_or_default()), script);
+        }
+        if let Some(password) = PASSWORDS.iter().find(|p| **p == canonical(&name)) {
+            match value {
+                // As in sysbench, an empty one is none.
+                Some(value) if value.is_empty() => drop(self.typed.remove(password)),
+                Some(value) => drop(self.typed.insert(password, Typed(OsString::from_vec(value.as_bytes().to_vec())))),
+                None => self.bare_password = true,
+            }
+            return Ok(());
+        }
+        if self.set(&name, text.as_deref(), script)? {
+            return Ok(());
+        }
+        let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
+        let help = meant(&name, &names).map_or_else(
+            || "perbuck sysbench --help lists the options, perbuck sysbench SCRIPT help those of a script".to_owned(),
+            |near| format!("did you mean --{near}?"),
+        );
+        // The value is not shown: the slip may be in the name of a password.
+        Err(Refused::usage(format!("invalid option: --{name}"), help))
+    }
+
+    /// Sets an option, if there is one of that name.
+    fn set(&mut self, name: &str, value: Option<&str>, script: &[ScriptOption]) -> Result<bool, Refused> {
+        if let Some(spec) = find(name) {
+            match spec.usage {
+                Use::Alias(of) => {
+                    self.warnings.push(format!("--{} is deprecated, use --{of} instead", spec.name));
+                    return self.set(of, value, script);
+                }
+                Use::Refused(why) if checked(spec.name, spec.kind, value)? != "off" => {
+                    return Err(Refused::usage(format!("--{}: {}", spec.name, head(why)), tail(why)));
+                }
+                Use::Ignored(why) => self.remarks.push(format!("--{}: {why}", spec.name)),
+                Use::Done | Use::Refused(_) => {}
+            }
+            // Alone it is a share of --time.
+            let alone = spec.name == "forced-shutdown" && value.is_none();
+            let value = if alone { "5%".to_owned() } else { checked(spec.name, spec.kind, value)? };
+            self.general.insert(spec.name, value);
+            return Ok(true);
+        }
+        let underscored = name.replace('-', "_");
+        let Some(own) = script.iter().find(|o| o.name == underscored) else { return Ok(false) };
+        let value = checked(&own.name, own.kind, value)?;
+        self.own.insert(underscored, value);
+        Ok(true)
+    }
+
+    /// Reads a file of options. Later words of the command line win over it, earlier ones do not, as in sysbench.
+    fn config_file(&mut self, path: &Path, script: &[ScriptOption]) -> Result<(), Refused> {
+        // sysbench goes on with its defaults where the file is missing, and measures something else.
+        let text = read_text("the option file", path)
+            .map_err(|e| Refused::usage(e.to_string(), "name a file that exists, or leave --config-file out"))?;
+        for (number, line) in text.lines().enumerate() {
+            let place = format!("{}:{}", path.display(), number + 1);
+            let line = line.trim();
+            if line.is_empty() || line.starts_with(['#', ';', '[']) {
+                continue;
+            }
+            let Some((name, value)) = line.split_once('=') else {
+                self.remarks.push(format!("{place}: no NAME=VALUE, so the line is ignored"));
+                continue;
+            };
+            let name = name.trim().trim_start_matches("--");
+            let values = file_values(value).map_err(|e| Refused::usage(format!("{place}: {e}"), "close the quote"))?;
+            if let Some(password) = PASSWORDS.iter().find(|p| **p == canonical(name)) {
+                self.filed.insert(password, Typed(values.into()));
+                continue;
+            }
+            let set = self.set(name, Some(&values), script);
+            if !set.map_err(|e| Refused { message: format!("{place}: {}", e.message), ..e })? {
+                let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
+                let near = meant(name, &names).map_or(String::new(), |near| format!("; did you mean {near}?"));
+                self.remarks.push(format!("{place}: no option is called {name}, so the line is ignored{near}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn head(why: &str) -> &str {
+    why.split_once(": ").map_or(why, |(head, _)| head)
+}
+
+fn tail(why: &str) -> &str {
+    why.split_once(": ").map_or("", |(_, tail)| tail)
+}
+
+/// The values of a line of an option file, joined by commas: words, in quotes or not, up to a comment.
+fn file_values(text: &str) -> Result<String, String> {
+    let mut values: Vec<&str> = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(first) = rest.chars().next() {
+        match first {
+            '#' => break,
+            '\'' | '"' => {
+                let inner = &rest[1..];
+                let end = inner.find(first).ok_or("a quote is not closed")?;
+                values.push(&inner[..end]);
+                rest = inner[end + 1..].trim_start().trim_start_matches(',');
+            }
+            _ => {
+                let end = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+                values.push(&rest[..end]);
+                rest = rest[end..].trim_start_matches(',');
+            }
+        }
+        rest = rest.trim_start();
+    }
+    Ok(values.join(","))
+}
+
+/// A value of the right type, in one spelling.
+fn checked(name: &str, kind: Kind, value: Option<&str>) -> Result<String, Refused> {
+    let Some(text) = value else {
+        if kind == Kind::Switch {
+            return Ok("on".to_owned());
+        }
+        let dashed = canonical(name);
+        return Err(Refused::usage(format!("--{dashed} has no value"), format!("write --{dashed}{}", kind.form())));
+    };
+    let wrong = |help: &str| Refused::usage(format!("Invalid value for the '{name}' option: '{text}'"), help);
+    match kind {
+        Kind::Switch => match text {
+            "on" | "true" | "1" => Ok("on".to_owned()),
+            "off" | "false" | "0" => Ok("off".to_owned()),
+            _ => Err(Refused::usage(format!("invalid option: --{name}={text}"), "write =on or =off")),
+        },
+        Kind::Int => match text.parse::<i32>() {
+            Ok(number) => Ok(number.to_string()),
+            Err(_) => Err(wrong("give a whole number, without a unit")),
+        },
+        Kind::Number => number(text).ok_or_else(|| wrong("give a number, without a unit")),
+        Kind::Size => {
+            let digits = text.strip_suffix(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't']).unwrap_or(text);
+            let good = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+            if good { Ok(text.to_owned()) } else { Err(wrong("give a whole number with K, M or G behind it, such as 64K")) }
+        }
+        Kind::Text | Kind::List => Ok(text.to_owned()),
+    }
+}
+
+/// A number in one spelling: `1e6` is 1000000. sysbench takes the digits that it understands and drops the rest, so that
+/// `10K` is 10 to it; here that is an error.
+fn number(text: &str) -> Option<String> {
+    if let Ok(whole) = text.parse::<i64>() {
+        return Some(whole.to_string());
+    }
+    let number: f64 = text.parse().ok().filter(|n: &f64| n.is_finite())?;
+    // Beyond 2⁵³ not every whole number is a float.
+    let whole = number.fract() == 0.0 && number.abs() < 9e15;
+    Some(if whole { (number as i64).to_string() } else { number.to_string() })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! Which script a command line names, its options, and what they make the workload do.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use perbuck_core::problem::nearest;
+use perbuck_core::study::{Located, Scalar};
+use perbuck_workloads::Plan;
+use perbuck_workloads::sysbench::{self, Compat, OptionKind, SCRIPTS, Script};
+
+use super::options::{Kind, find};
+use super::parse::{Given, ScriptOption};
+use super::settings::{Compat as SettingsCompat, Settings};
+use crate::refused::Refused;
+
+/// What a script is asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Makes and fills its tables.
+    Prepare,
+    /// Reads them into the server's memory.
+    Prewarm,
+    /// Drives load.
+    Run,
+    /// Drops them.
+    Cleanup,
+    /// Prints its options.
+    Help,
+}
+
+const ORDERS: [(&str, Order); 6] = [
+    ("prepare", Order::Prepare),
+    ("prewarm", Order::Prewarm),
+    ("warmup", Order::Prewarm),
+    ("run", Order::Run),
+    ("cleanup", Order::Cleanup),
+    ("help", Order::Help),
+];
+
+/// Benchmarks that sysbench has besides its scripts.
+const BUILT_IN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
+
+/// The command that a command line names.
+///
+/// # Errors
+/// None, or one that is none.
+pub(super) fn order(given: &Given) -> Result<Order, Refused> {
+    let words = ORDERS.map(|(word, _)| word);
+    let Some(typed) = &given.command else {
+        let list = "Supported commands: prepare, prewarm, run, cleanup, help";
+        return Err(Refused::fatal(format!("Command is required. {list}"), "perbuck sysbench [options] SCRIPT COMMAND"));
+    };
+    if let Some((_, order)) = ORDERS.iter().find(|(word, _)| word == typed) {
+        return Ok(*order);
+    }
+    let near = nearest(typed, words).map_or_else(|| format!("use one of {}", words.join(", ")), |n| format!("did you mean {n}?"));
+    Err(Refused::usage(format!("Unknown command: {typed}"), near))
+}
+
+/// The script that a command line names, and a remark where its file is not read.
+///
+/// # Errors
+/// None, or one that perbuck does not have.
+pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused> {
+    let names = || SCRIPTS.map(|(name, _)| name);
+    let all = || format!("perbuck runs these scripts, which it has built in: {}", names().join(", "));
+    let Some(typed) = given.script.as_deref().filter(|s| *s != "-") else {
+        let message = "no script is named, and no Lua is read from standard input";
+        return Err(Refused::fatal(message, all()));
+    };
+    let path = Path::new(typed);
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem.strip_suffix(".lua").unwrap_or(&stem);
+    if let Some((_, script)) = SCRIPTS.iter().find(|(name, _)| *name == stem) {
+        let read = typed != stem;
+        return Ok((*script, read.then(|| format!("{typed} is not read: perbuck runs its own {stem}"))));
+    }
+    let message = format!("Cannot find benchmark '{typed}'");
+    if BUILT_IN.contains(&typed) {
+        return Err(Refused::fatal(message, format!("{typed} measures no database, and perbuck does not have it; {}", all())));
+    }
+    let near = nearest(stem, names()).map_or_else(all, |near| format!("did you mean {near}?"));
+    let lua = "perbuck runs no Lua of your own";
+    let help = if path.extension().is_some_and(|e| e == "lua") { format!("{lua}; {}", all()) } else { near };
+    Err(Refused::fatal(message, help))
+}
+
+/// The options of one script, or of all, that are not options of every script.
+pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<ScriptOption> {
+    let own = sysbench::option_help(script, compat).into_iter();
+    let own = own.filter(|o| find(o.name).is_none() && o.name != "script");
+    let kind = |kind| match kind {
+        OptionKind::Whole | OptionKind::Number => Kind::Number,
+        OptionKind::Switch => Kind::Switch,
+        OptionKind::Text => Kind::Text,
+    };
+    own.map(|o| ScriptOption {
+        name: o.name.to_owned(),
+        kind: kind(o.kind),
+        default: o.default.to_owned(),
+        help: o.what.to_owned(),
+    })
+    .collect()
+}
+
+/// Options of every script that are the workload's.
+const SHARED: [&str; 6] = ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand-spec-res", "rand-pareto-h", "rand-zipfian-exp"];
+
+/// What the script does, checked, with the parameters that say so in a study. What a script without options of its own does
+/// not know is left out with a remark, as sysbench leaves it out.
+///
+/// # Errors
+/// The first problem of an option.
+pub(super) fn plan(given: &Given, script: Script, settings: &Settings, remarks: &mut Vec<String>) -> Result<Checked, Refused> {
+    let mut parameters = BTreeMap::new();
+    let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), Located { value, line: 0 });
+    put("script", Scalar::Text(script.name().to_owned()));
+    if settings.compat != SettingsCompat::Own {
+        put("compat", Scalar::Text(settings.compat.word().to_owned()));
+    }
+    let of_script: Vec<&str> = sysbench::option_help(Some(script), None).iter().map(|o| o.name).collect();
+    for (name, text) in &given.own {
+        if of_script.contains(&name.as_str()) {
+            put(name, sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+        } else if script == Script::BulkInsert {
+            remarks.push(format!("--{name}: {} has no such option, so it is ignored", script.name()));
+        } else {
+            let help = format!("{} has no such option; perbuck sysbench {0} help lists them", script.name());
+            return Err(Refused::usage(format!("invalid option: --{name}={text}"), help));
+        }
+    }
+    for shared in SHARED {
+        if let Some(text) = given.general.get(shared) {
+            let name = shared.replace('-', "_");
+            put(&name, sysbench::option_value(&name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+        }
+    }
+    if script == Script::BulkInsert {
+        put("threads", Scalar::Int(i64::from(settings.threads)));
+    }
+    let plan = Plan::read("sysbench", &parameters).map_err(|problems| refused(&problems, given))?;
+    let Plan::Sysbench(options) = &plan else { return Err(Refused::fatal("the workload is no script of sysbench", "")) };
+    let options = options.clone();
+    Ok(Checked { parameters: parameters.into_iter().map(|(name, located)| (name, located.value)).collect(), plan, options })
+}
+
+/// A script with checked options.
+#[derive(Debug, Clone)]
+pub(super) struct Checked {
+    /// As a study writes them: those that were given.
+    pub(super) parameters: BTreeMap<String, Scalar>,
+    /// As perbuck runs it.
+    pub(super) plan: Plan,
+    /// Its options.
+    pub(super) options: sysbench::Options,
+}
+
+fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {
+    let Some(first) = problems.first() else { return Refused::usage("the options of the script are wrong", "") };
+    if let ("rand_type", Some(typed)) = (first.key.as_str(), given.general.get("rand-type")) {
+        let help = match typed.as_str() {
+            "zipfian" => "use --compat=sysbench-1.1, which has it, or --compat=perbuck",
+            "special" => "use --compat=sysbench-1.0, which has it, or --compat=perbuck",
+            _ => &first.help,
+        };
+        return Refused::fatal(format!("Invalid random numbers distribution: {typed}."), format!("{}; {help}", first.message));
+    }
+    Refused::usage(format!("Invalid value for the '{}' option: {}", first.key, first.message), first.help.clone())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    fn given(words: &[&str]) -> Given {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        parse(&words, &options(None, None)).unwrap()
+    }
+
+    fn read(words: &[&str]) -> Result<Checked, Refused> {
+        let given = given(words);
+        let settings = Settings::read(&given)?;
+        plan(&given, script(&given)?.0, &settings, &mut Vec::new())
+    }
+
+    #[test]
+    fn scripts_are_named_with_or_without_path_and_suffix() {
+        for typed in ["oltp_read_write", "oltp_read_write.lua", "/usr/share/sysbench/oltp_read_write.lua"] {
+            let (script, remark) = script(&given(&[typed, "run"])).unwrap();
+            assert_eq!((script, remark.is_some()), (Script::ReadWrite, typed.contains('.')), "{typed}");
+        }
+        for (typed, said) in [
+            ("oltp_read_wrte", "did you mean oltp_read_write?"),
+            ("cpu", "measures no database"),
+            ("./mine.lua", "no Lua of your own"),
+            ("-", "built in: oltp_point_select"),
+        ] {
+            let refused = script(&given(&[typed, "run"])).unwrap_err();
+            assert!(refused.fatal && refused.help.contains(said), "{typed}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn commands_are_those_of_sysbench() {
+        assert_eq!(order(&given(&["x", "warmup"])), Ok(Order::Prewarm));
+        assert_eq!(order(&given(&["x"])).unwrap_err().message.split('.').next(), Some("Command is required"));
+        let unknown = order(&given(&["x", "prepar"])).unwrap_err();
+        assert_eq!((unknown.message.as_str(), unknown.help.as_str()), ("Unknown command: prepar", "did you mean prepare?"));
+    }
+
+    #[test]
+    fn options_reach_the_workload() {
+        let checked = read(&["oltp_read_only", "--tables=4", "--table-size=1e3", "--rand-type=pareto", "--skip-trx"]).unwrap();
+        let o = &checked.options;
+        assert_eq!((o.tables, o.table_size, o.skip_trx, o.rand_type.name()), (4, 1000, true, "pareto"));
+        assert_eq!(checked.parameters["tables"], Scalar::Int(4));
+        assert_eq!(read(&["oltp_read_only"]).unwrap().options.rand_type.name(), "special");
+        assert_eq!(read(&["oltp_read_only", "--compat=sysbench-1.1"]).unwrap().options.rand_type.name(), "uniform");
+        assert_eq!(read(&["bulk_insert", "--threads=7", "--tables=3"]).unwrap().options.table_count(), 7);
+    }
+
+    #[test]
+    fn what_a_script_cannot_do_is_refused() {
+        for (words, said) in [
+            (&["oltp_read_only", "--rand-type=zipf"][..], "Invalid random numbers distribution: zipf."),
+            (&["oltp_read_only", "--rand-type=zipfian"], "Invalid random numbers distribution: zipfian."),
+            (&["oltp_read_only", "--tables=0"], "Invalid value for the 'tables' option: `tables` is 0"),
+            (&["oltp_read_only", "--random-points=3"], "invalid option: --random_points=3"),
+            (&["oltp_read_only", "--table-size=3000000000"], "Invalid value for the 'table_size' option"),
+        ] {
+            let refused = read(words).unwrap_err();
+            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! The values of a command line with their types and limits.
+
+use std::path::PathBuf;
+
+use perbuck_core::load_model::HIGHEST_PER_S;
+
+use super::options::find;
+use super::parse::Given;
+use crate::refused::Refused;
+
+/// Whose defaults and summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compat {
+    /// sysbench 1.0.20.
+    V10,
+    /// sysbench 1.1, the development version.
+    V11,
+    /// None: draws and defaults as in a study without `compat`.
+    Own,
+}
+
+impl Compat {
+    /// The word of `--compat`, and of the workload's parameter of that name.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::V10 => "sysbench-1.0",
+            Self::V11 => "sysbench-1.1",
+            Self::Own => "perbuck",
+        }
+    }
+}
+
+/// What standard output holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// sysbench's lines.
+    Text,
+    /// One JSON document at the end.
+    Json,
+    /// A line of comma-separated values per interval.
+    Csv,
+}
+
+/// After which errors a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Ignored {
+    /// Those after which a transaction can be tried again, as the driver knows them; nobody said anything else.
+    Default,
+    /// All of them.
+    All,
+    /// These numbers.
+    Listed(Vec<u16>),
+}
+
+/// A command line with everything about it checked, but for the database and the script.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// Whose defaults and summary.
+    pub(super) compat: Compat,
+    /// Connections.
+    pub(super) threads: u32,
+    /// The most transactions; `None` is no limit.
+    pub(super) events: Option<u64>,
+    /// Seconds of the measured window; `None` is no limit.
+    pub(super) time_s: Option<u32>,
+    /// Seconds before it.
+    pub(super) warmup_s: u32,
+    /// Transactions per second offered; `None` is closed loop.
+    pub(super) rate: Option<u32>,
+    /// Seconds between interval lines.
+    pub(super) report_interval_s: Option<u32>,
+    /// Seconds at which a full report is due, ascending.
+    pub(super) checkpoints_s: Vec<u32>,
+    /// Seconds to wait for the last transactions; `None` is perbuck's own limit.
+    pub(super) forced_shutdown_s: Option<u32>,
+    /// Percentiles of the latency to show, as typed and as number; empty shows none.
+    pub(super) percentiles: Vec<(String, f64)>,
+    /// Whether the distribution is printed.
+    pub(super) histogram: bool,
+    /// 0 to 5.
+    pub(super) verbosity: u8,
+    /// The seed of the operations; never 0.
+    pub(super) seed: i32,
+    /// Whether it was drawn from the time, as nobody gave one.
+    pub(super) seed_drawn: bool,
+    /// Whether `--debug` is given, which the banner says.
+    pub(super) debug: bool,
+    /// Whether `--validate` is given, which the banner says.
+    pub(super) validate: bool,
+    /// Whether the latency of each kind of statement is printed.
+    pub(super) statement_latency: bool,
+    /// What standard output holds.
+    pub(super) output: Output,
+    /// After which errors the run goes on.
+    pub(super) ignored: Ignored,
+    /// Whether statements are sent as text.
+    pub(super) as_text: bool,
+    /// Folder of all records; `None` writes none.
+    pub(super) results: Option<PathBuf>,
+    /// Whether somebody named it.
+    pub(super) results_asked: bool,
+    /// The name of the database in the records.
+    pub(super) contender: Option<String>,
+    /// Load threads.
+    pub(super) workers: Option<u32>,
+}
+
+impl Settings {
+    /// Checks the values of a command line.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub(super) fn read(given: &Given) -> Result<Self, Refused> {
+        let compat = compat(given)?;
+        let time_s = count(given, "time")?;
+        let events = count(given, "events")?;
+        let percentiles = percentiles(given)?;
+        let histogram = switch(given, "histogram");
+        if histogram && percentiles.is_empty() {
+            let help = "leave one of the two out";
+            return Err(Refused::fatal("--histogram cannot be used with --percentile=0", help));
+        }
+        let typed_seed = text(given, "rand-seed").parse().ok().filter(|s| *s != 0);
+        let threads = count(given, "threads")?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
+        Ok(Self {
+            compat,
+            threads,
+            events: events.map(u64::from),
+            time_s,
+            warmup_s: count(given, "warmup-time")?.unwrap_or(0),
+            rate: rate(given)?,
+            report_interval_s: count(given, "report-interval")?,
+            checkpoints_s: checkpoints(given, time_s)?,
+            forced_shutdown_s: forced_shutdown(given, time_s)?,
+            percentiles,
+            histogram,
+            verbosity: verbosity(given)?,
+            seed: typed_seed.unwrap_or_else(drawn_seed),
+            seed_drawn: typed_seed.is_none(),
+            debug: switch(given, "debug"),
+            validate: switch(given, "validate"),
+            statement_latency: switch(given, "statement-latency"),
+            output: output(given)?,
+            ignored: ignored(given)?,
+            as_text: ps_mode(given)?,
+            results: results(given),
+            results_asked: given.has("results"),
+            contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
+            workers: count(given, "workers")?,
+        })
+    }
+
+    /// The percentile of the interval lines: the 95th where it is asked for, as sysbench's default, else the first.
+    pub(super) fn headline(&self) -> Option<&(String, f64)> {
+        #[expect(clippy::float_cmp, reason = "95 is a float, and typed")]
+        let usual = self.percentiles.iter().find(|(_, p)| *p == 95.0);
+        usual.or_else(|| self.percentiles.first())
+    }
+}
+
+/// The value of an option, or its default.
+pub(super) fn text<'a>(given: &'a Given, name: &str) -> &'a str {
+    given.general.get(name).map_or_else(|| find(name).map_or("", |o| o.default), String::as_str)
+}
+
+/// The parts of a list, without empty ones.
+pub(super) fn list<'a>(given: &'a Given, name: &str) -> Vec<&'a str> {
+    text(given, name).split(',').map(str::trim).filter(|p| !p.is_empty()).collect()
+}
+
+/// Whether a switch is on.
+pub(super) fn switch(given: &Given, name: &str) -> bool {
+    text(given, name) == "on"
+}
+
+fn invalid(given: &Given, name: &str, help: &str) -> Refused {
+    Refused::fatal(format!("Invalid value for --{name}: {}", text(given, name)), help)
+}
+
+/// A count; 0 is none.
+fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
+    let number: i64 = text(given, name).parse().unwrap_or(0);
+    match u32::try_from(number) {
+        Ok(0) => Ok(None),
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(invalid(given, name, "give 0 or more")),
+    }
+}
+
+fn compat(given: &Given) -> Result<Compat, Refused> {
+    match text(given, "compat") {
+        "sysbench-1.0" => Ok(Compat::V10),
+        "sysbench-1.1" => Ok(Compat::V11),
+        "perbuck" => Ok(Compat::Own),
+        _ => Err(invalid(given, "compat", "use sysbench-1.0, sysbench-1.1 or perbuck")),
+    }
+}
+
+/// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
+fn drawn_seed() -> i32 {
+    ((crate::drawn_seed() & 0x7fff_ffff) as i32).max(1)
+}
+
+fn rate(given: &Given) -> Result<Option<u32>, Refused> {
+    match count(given, "rate")? {
+        Some(rate) if rate > HIGHEST_PER_S => Err(invalid(given, "rate", &format!("give at most {HIGHEST_PER_S}"))),
+        rate => Ok(rate),
+    }
+}
+
+fn percentiles(given: &Given) -> Result<Vec<(String, f64)>, Refused> {
+    let mut all = Vec::new();
+    for part in list(given, "percentile") {
+        let number: f64 = part.parse().map_err(|_| {
+            let message = format!("Invalid value for the 'percentile' option: '{part}'");
+            Refused::usage(message, "give numbers from 1 to 100, several with commas between them, or 0 for none")
+        })?;
+        if !(0.0..=100.0).contains(&number) {
+            let message = format!("Invalid value for --percentile: {part}");
+            return Err(Refused::fatal(message, "give numbers from 1 to 100, or 0 for none"));
+        }
+        if number > 0.0 {
+            all.push((part.to_owned(), number));
+        }
+    }
+    Ok(all)
+}
+
+/// The seconds of `--report-checkpoints` that come before the end: at the end itself stands the report of the end.
+fn checkpoints(given: &Given, time_s: Option<u32>) -> Result<Vec<u32>, Refused> {
+    let mut all: Vec<u32> = Vec::new();
+    for part in list(given, "report-checkpoints") {
+        let second = part.parse().map_err(|_| {
+            let message = format!("Invalid value for --report-checkpoints: '{part}'");
+            Refused::fatal(message, "give whole seconds, several with commas between them, such as 60,120")
+        })?;
+        all.push(second);
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|second| *second > 0 && time_s.is_none_or(|time_s| *second < time_s));
+    Ok(all)
+}
+
+/// Seconds, a share of `--time`, or off.
+fn forced_shutdown(given: &Given, time_s: Option<u32>) -> Result<Option<u32>, Refused> {
+    let typed = text(given, "forced-shutdown");
+    let Some(time_s) = time_s.filter(|_| !typed.eq_ignore_ascii_case("off")) else { return Ok(None) };
+    let seconds = match typed.strip_suffix('%') {
+        Some(share) => share.parse::<u32>().ok().map(|share| u64::from(time_s) * u64::from(share) / 100),
+        None => typed.parse::<u32>().ok().map(u64::from),
+    };
+    let help = "give seconds, a share of --time such as 5%, or off";
+    let seconds = seconds.and_then(|s| u32::try_from(s).ok());
+    seconds.map(Some).ok_or_else(|| Refused::fatal(format!("Invalid value for --forced-shutdown: '{typed}'"), help))
+}
+
+fn verbosity(given: &Given) -> Result<u8, Refused> {
+    if switch(given, "debug") {
+        return Ok(5);
+    }
+    let number: i64 = text(given, "verbosity").parse().unwrap_or(3);
+    match u8::try_from(number) {
+        Ok(number) if number <= 5 => Ok(number),
+        _ => Err(Refused::usage(format!("Invalid value for verbosity: {number}"), "give 0 to 5")),
+    }
+}
+
+fn output(given: &Given) -> Result<Output, Refused> {
+    match text(given, "output") {
+        "text" => Ok(Output::Text),
+        "json" => Ok(Output::Json),
+        "csv" => Ok(Output::Csv),
+        _ => Err(invalid(given, "output", "use text, json or csv")),
+    }
+}
+
+fn ignored(given: &Given) -> Result<Ignored, Refused> {
+    if !given.has("mysql-ignore-errors") {
+        return Ok(Ignored::Default);
+    }
+    let mut listed = Vec::new();
+    for part in list(given, "mysql-ignore-errors") {
+        if part.eq_ignore_ascii_case("all") {
+            return Ok(Ignored::All);
+        }
+        let message = || format!("Invalid value for --mysql-ignore-errors: {part}");
+        let number = part.parse().map_err(|_| Refused::fatal(message(), "give error numbers such as 1213,1062, or all"))?;
+        listed.push(number);
+    }
+    Ok(Ignored::Listed(listed))
+}
+
+fn ps_mode(given: &Given) -> Result<bool, Refused> {
+    match text(given, "db-ps-mode") {
+        "auto" => Ok(false),
+        "disable" => Ok(true),
+        other => Err(Refused::fatal(format!("Invalid value for db-ps-mode: {other}"), "use auto or disable")),
+    }
+}
+
+fn results(given: &Given) -> Option<PathBuf> {
+    let wanted = switch(given, "record") && !switch(given, "no-record");
+    wanted.then(|| PathBuf::from(text(given, "results")))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Settings, Refused> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        Settings::read(&parse(&words, &[])?)
+    }
+
+    #[test]
+    fn defaults_are_those_of_sysbench() {
+        let s = read(&[]).unwrap();
+        assert_eq!((s.threads, s.events, s.time_s, s.rate), (1, None, Some(10), None));
+        assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
+        assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
+        assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
+        assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
+        assert_eq!(s.results, Some(PathBuf::from("results/sysbench")));
+        assert_eq!(read(&["--no-record"]).unwrap().results, None);
+        assert_eq!(read(&["--record=off"]).unwrap().results, None);
+    }
+
+    #[test]
+    fn lists_and_shares_are_read() {
+        let s = read(&["--percentile=50,95,99.9", "--report-checkpoints=9,3,9", "--time=200", "--forced-shutdown"]).unwrap();
+        assert_eq!(s.percentiles.iter().map(|p| p.1).collect::<Vec<_>>(), [50.0, 95.0, 99.9]);
+        assert_eq!(s.headline().unwrap().0, "95");
+        assert_eq!((s.checkpoints_s, s.forced_shutdown_s), (vec![3, 9], Some(10)));
+        assert_eq!(read(&["--report-checkpoints=0,2,4,5", "--time=4"]).unwrap().checkpoints_s, [2]);
+        assert_eq!(read(&["--percentile=99.9,50"]).unwrap().headline().unwrap().0, "99.9");
+        assert!(read(&["--percentile=0"]).unwrap().percentiles.is_empty());
+        assert_eq!(read(&["--forced-shutdown=7"]).unwrap().forced_shutdown_s, Some(7));
+        assert_eq!(read(&["--mysql-ignore-errors=1062,1213"]).unwrap().ignored, Ignored::Listed(vec![1062, 1213]));
+        assert_eq!(read(&["--mysql-ignore-errors=all"]).unwrap().ignored, Ignored::All);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_as_sysbench_does() {
+        for (word, said) in [
+            ("--threads=0", "Invalid value for --threads: 0"),
+            ("--threads=-1", "Invalid value for --threads: -1"),
+            ("--time=-1", "Invalid value for --time: -1"),
+            ("--percentile=101", "Invalid value for --percentile: 101"),
+            ("--percentile=x", "Invalid value for the 'percentile' option: 'x'"),
+            ("--verbosity=7", "Invalid value for verbosity: 7"),
+            ("--db-ps-mode=foo", "Invalid value for db-ps-mode: foo"),
+            ("--forced-shutdown=x", "Invalid value for --forced-shutdown: 'x'"),
+            ("--report-checkpoints=1,x", "Invalid value for --report-checkpoints: 'x'"),
+            ("--output=xml", "Invalid value for --output: xml"),
+            ("--compat=sysbench", "Invalid value for --compat: sysbench"),
+            ("--mysql-ignore-errors=dup", "Invalid value for --mysql-ignore-errors: dup"),
+        ] {
+            let refused = read(&[word]).unwrap_err();
+            assert_eq!(refused.message, said);
+            assert!(!refused.help.is_empty(), "{word}");
+        }
+        let both = read(&["--histogram", "--percentile=0"]).unwrap_err();
+        assert_eq!(both.message, "--histogram cannot be used with --percentile=0");
+    }
+}

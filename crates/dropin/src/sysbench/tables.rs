@@ -1,0 +1,166 @@
+//! `prepare`, `prewarm` and `cleanup`, with the lines of sysbench.
+
+use std::time::Instant;
+
+use perbuck_load::loader::LoadProgress;
+use perbuck_load::statement::Dialect;
+use perbuck_load::stop::StopToken;
+use perbuck_load::workload::TableSpec;
+use perbuck_workloads::sysbench::{self, Options};
+
+use super::log::Log;
+use super::settings::Settings;
+use crate::notes;
+use perbuck_console::Display;
+use perbuck_console::print;
+use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::prepare::load_text;
+use perbuck_lab::progress::Progress;
+use perbuck_lab::stage::Stage;
+
+/// The kind of workload, in perbuck's notes on the data.
+pub(super) const KIND: &str = "sysbench";
+
+/// A database and what is done to its tables.
+pub(super) struct Tables<'a> {
+    /// The database with the script.
+    pub(super) stage: &'a Stage,
+    /// The options of the script.
+    pub(super) options: &'a Options,
+    /// Its SQL.
+    pub(super) dialect: Dialect,
+    /// The tables.
+    pub(super) specs: Vec<TableSpec>,
+    /// Where lines go.
+    pub(super) log: Log,
+}
+
+impl Tables<'_> {
+    fn names(&self) -> impl Iterator<Item = String> {
+        (1..=self.options.table_count()).map(|n| format!("sbtest{n}"))
+    }
+
+    /// sysbench starts threads for these commands when there are several.
+    fn threads(&self, settings: &Settings) -> Result<(), LabError> {
+        if settings.threads > 1 { self.log.notice("Initializing worker threads...\n\n") } else { Ok(()) }
+    }
+
+    /// Makes and fills the tables.
+    ///
+    /// # Errors
+    /// A table that is there already: it may hold somebody's data, and nothing is touched. The server's answer.
+    pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
+        for name in self.names() {
+            if self.stage.server.has_table(&name)? {
+                let message = format!("Table '{name}' already exists; nothing was changed");
+                let help = "perbuck sysbench SCRIPT cleanup drops the tables, or name another database";
+                return Err(LabError::new(ErrorKind::Refused, message, help));
+            }
+        }
+        self.threads(settings)?;
+        for name in self.names() {
+            print(&format!("Creating table '{name}'...\n"))?;
+        }
+        let (mut progress, began, mut stages) = (Display::default(), Instant::now(), Stages::default());
+        let mut shown = Ok(());
+        // One thread is what somebody gets who asked for none in particular.
+        let sessions = Some(settings.threads).filter(|n| *n > 1);
+        self.stage
+            .data
+            .fill(sessions, stop, &mut |p| {
+                if shown.is_ok() {
+                    shown = stages.show(self, &p);
+                }
+                progress.passing(&load_text(&p, began.elapsed()));
+            })
+            .map_err(|e| notes::half_loaded(e, "perbuck sysbench SCRIPT cleanup"))?;
+        shown?;
+        drop(progress);
+        // Every line is there even where the load was too quick to be seen on its way.
+        stages.inserting(self)?;
+        stages.indexing(self)?;
+        notes::forget(self.stage, KIND)
+    }
+
+    /// Reads the tables into the server's memory.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub(super) fn prewarm(&self, settings: &Settings) -> Result<(), LabError> {
+        self.threads(settings)?;
+        let mut last = String::new();
+        for sql in sysbench::prewarm(self.options, self.dialect) {
+            let table = self.names().find(|name| mentions(&sql, name)).unwrap_or_default();
+            if table != last {
+                print(&format!("Prewarming table {table}\n"))?;
+            }
+            self.stage.server.execute(&format!("prewarming table {table}"), &sql)?;
+            last = table;
+        }
+        Ok(())
+    }
+
+    /// Drops the tables, whoever made them.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub(super) fn cleanup(&self) -> Result<(), LabError> {
+        for (name, sql) in self.names().zip(sysbench::cleanup(self.options, self.dialect)) {
+            print(&format!("Dropping table '{name}'...\n"))?;
+            self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
+        }
+        notes::forget(self.stage, KIND)
+    }
+}
+
+/// Whether a statement names a table, and not merely one whose name begins like it.
+fn mentions(sql: &str, table: &str) -> bool {
+    sql.match_indices(table).any(|(at, _)| !sql[at + table.len()..].starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Which lines of a load were printed.
+#[derive(Default)]
+struct Stages {
+    inserting: bool,
+    indexing: bool,
+}
+
+impl Stages {
+    fn show(&mut self, tables: &Tables<'_>, progress: &LoadProgress) -> Result<(), LabError> {
+        self.inserting(tables)?;
+        if progress.parts == progress.of { self.indexing(tables) } else { Ok(()) }
+    }
+
+    fn inserting(&mut self, tables: &Tables<'_>) -> Result<(), LabError> {
+        if std::mem::replace(&mut self.inserting, true) {
+            return Ok(());
+        }
+        for table in &tables.specs {
+            if let Some(rows) = table.rows.filter(|r| *r > 0) {
+                print(&format!("Inserting {rows} records into '{}'\n", table.bulk.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn indexing(&mut self, tables: &Tables<'_>) -> Result<(), LabError> {
+        if std::mem::replace(&mut self.indexing, true) {
+            return Ok(());
+        }
+        for table in tables.specs.iter().filter(|t| t.after_load.iter().any(|sql| sql.starts_with("CREATE INDEX"))) {
+            print(&format!("Creating a secondary index on '{}'...\n", table.bulk.name))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_not_the_one_whose_name_goes_on() {
+        assert!(mentions("ANALYZE TABLE sbtest1", "sbtest1") && mentions("x sbtest12, sbtest1 y", "sbtest1"));
+        assert!(!mentions("ANALYZE TABLE sbtest12", "sbtest1"));
+    }
+}

@@ -1,0 +1,67 @@
+//! `prepare --output-type csv`: the rows as files for bulk importers, with no database in sight.
+
+use std::path::Path;
+use std::time::Instant;
+
+use perbuck_drivers::target::Target;
+use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::workload::Dataset;
+use perbuck_workloads::tpcc::TpccData;
+
+use super::plan::Checked;
+use super::settings::Settings;
+use crate::End;
+use crate::flags::Given;
+use crate::refused::Refused;
+use perbuck_console::Display;
+use perbuck_console::{print, stop_on_signal};
+use perbuck_lab::csv::study::{end_text, passing_text, table_text};
+use perbuck_lab::csv::{self, CsvRequest};
+use perbuck_lab::inputs::Inputs;
+use perbuck_lab::progress::Progress;
+use perbuck_lab::stage;
+
+/// Whether files are asked for.
+///
+/// # Errors
+/// Another type than csv, or an option that belongs to files where none are asked for.
+pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
+    match given.text("output-type") {
+        "" => match ["output-dir", "tables"].into_iter().find(|name| given.has(name)) {
+            Some(name) => Err(Refused::usage(format!("--{name} is given without --output-type"), "add --output-type csv")),
+            None => Ok(false),
+        },
+        "csv" | "CSV" if given.text("output-dir").is_empty() => {
+            Err(Refused::usage("--output-type csv is given without --output-dir", "name a folder with --output-dir"))
+        }
+        "csv" | "CSV" => Ok(true),
+        _ => Err(given.invalid("output-type", "use csv, or leave it out to load the tables directly")),
+    }
+}
+
+/// Writes them: as many files for each table as there are threads, as go-tpc does.
+pub(super) fn write(given: &Given, settings: &Settings, checked: &Checked, target: &Target, inputs: &Inputs) -> Result<(), End> {
+    let (database, format) = match target {
+        Target::Mysql(server) => (server.database.as_str(), CsvFormat::Mysql),
+        Target::Postgres(server) => (server.database.as_str(), CsvFormat::Postgres),
+        Target::Sqlite(_) | Target::Tikv(_) => {
+            let help = "name the database that they are for with -d mysql or -d postgres, and --db";
+            return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
+        }
+    };
+    let seed = stage::data_seed(&inputs.study, &inputs.study.workloads[0]);
+    let data = TpccData::new(checked.options.clone(), target.dialect(), seed);
+    let tables: Vec<String> = given.list("tables").into_iter().map(str::to_owned).collect();
+    let (folder, files) = (Path::new(given.text("output-dir")), settings.threads.min(data.parts()));
+    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.threads, format };
+    let stop = stop_on_signal("stopping; no file is kept")?;
+    let (mut progress, began) = (Display::default(), Instant::now());
+    let written = csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;
+    drop(progress);
+    for table in &written {
+        print(&format!("{}\n", table_text(table)))?;
+    }
+    print(&format!("{}\n", end_text(&request, &written, began.elapsed())))?;
+    print("The data are not checked: load the files and use perbuck tpcc check\nFinished\n")?;
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! What the options make the workload do.
+
+use std::collections::BTreeMap;
+
+use perbuck_core::study::{Located, Scalar};
+use perbuck_workloads::params::ParamProblem;
+use perbuck_workloads::{Plan, tpcc};
+
+use super::settings::{Order, Settings};
+use crate::flags::Given;
+use crate::refused::Refused;
+
+/// The workload with checked parameters.
+#[derive(Debug, Clone)]
+pub(super) struct Checked {
+    /// As a study writes them: those that were given.
+    pub(super) parameters: BTreeMap<String, Scalar>,
+    /// As perbuck runs it.
+    pub(super) plan: Plan,
+    /// Its options.
+    pub(super) options: tpcc::Options,
+}
+
+/// Options with the parameter that each becomes.
+const PARAMETERS: [(&str, &str); 6] = [
+    ("warehouses", "warehouses"),
+    ("parts", "partitions"),
+    ("partition-type", "partition_type"),
+    ("isolation", "isolation"),
+    ("weight", "weights"),
+    ("conn-params", "session"),
+];
+
+/// The workload of a command line; `session` are the variables of every session of a run.
+///
+/// # Errors
+/// The first option that is wrong, by its name.
+pub(super) fn plan(given: &Given, order: Order, settings: &Settings, session: &str) -> Result<Checked, Refused> {
+    let mut parameters = BTreeMap::new();
+    let mut put = |name: &str, value: Scalar| drop(parameters.insert(name.to_owned(), value));
+    put("warehouses", Scalar::Int(i64::from(given.count("warehouses", 1, 100_000)?)));
+    let (parts, dealt) = (given.count("parts", 1, 1_024)?, partition_type(given)?);
+    if parts > 1 {
+        put("partitions", Scalar::Int(i64::from(parts)));
+        put("partition_type", Scalar::Text(dealt.to_owned()));
+    }
+    if given.switch("use-fk") {
+        put("foreign_keys", Scalar::Bool(true));
+    }
+    if !given.switch("use-clustered-index") {
+        let help = "leave --use-clustered-index out: TiDB then keeps the rows in the primary key, as InnoDB does";
+        return Err(Refused::usage("--use-clustered-index=false: tables without a clustered index are not made", help));
+    }
+    if order == Order::Run {
+        of_run(given, settings, session, &mut put)?;
+    }
+    let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
+    let plan = Plan::read("tpcc", &parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
+    let Plan::Tpcc(options) = &plan else { return Err(Refused::fatal("the workload is not TPC-C", "")) };
+    let options = options.clone();
+    Ok(Checked { parameters, plan, options })
+}
+
+/// What decides a run and not the data.
+fn of_run(given: &Given, settings: &Settings, session: &str, put: &mut dyn FnMut(&str, Scalar)) -> Result<(), Refused> {
+    if settings.go_tpc {
+        put("compat", Scalar::Text("go-tpc".to_owned()));
+    }
+    for switch in ["wait", "batch"] {
+        if given.switch(switch) {
+            put(switch, Scalar::Bool(true));
+        }
+    }
+    if let Some(level) = isolation(given)? {
+        put("isolation", Scalar::Text(level.to_owned()));
+    }
+    if given.has("weight") {
+        put("weights", Scalar::Text(given.list("weight").join(",")));
+    }
+    if !session.is_empty() {
+        put("session", Scalar::Text(session.to_owned()));
+    }
+    Ok(())
+}
+
+fn partition_type(given: &Given) -> Result<&'static str, Refused> {
+    match given.text("partition-type") {
+        "1" => Ok("hash"),
+        "2" => Ok("range"),
+        "3" => Ok("list"),
+        "4" => {
+            Err(given
+                .invalid("partition-type", "lists of neighbouring warehouses are not made: 2 (range) keeps neighbours together"))
+        }
+        _ => Err(given.invalid("partition-type", "use 1 (hash), 2 (range) or 3 (list, like hash)")),
+    }
+}
+
+/// The levels of Go's database/sql by number.
+fn isolation(given: &Given) -> Result<Option<&'static str>, Refused> {
+    let none = "no driver of go-tpc has it either: use 0 (the server's), 1 (read uncommitted), 2 (read committed), 4 (repeatable read) or 6 (serializable)";
+    match given.text("isolation") {
+        "0" => Ok(None),
+        "1" => Ok(Some("read-uncommitted")),
+        "2" => Ok(Some("read-committed")),
+        "4" => Ok(Some("repeatable-read")),
+        "6" => Ok(Some("serializable")),
+        "3" | "5" | "7" => Err(given.invalid("isolation", none)),
+        _ => Err(given.invalid("isolation", "use 0, 1, 2, 4 or 6; perbuck tpcc --help says what they are")),
+    }
+}
+
+/// A problem of a parameter, in the words of the command line.
+fn refused(problems: &[ParamProblem]) -> Refused {
+    let Some(first) = problems.first() else { return Refused::usage("the options of the workload are wrong", "") };
+    let named = PARAMETERS.iter().find(|(_, parameter)| *parameter == first.key);
+    let (option, key) = named.map_or((first.key.as_str(), first.key.as_str()), |(option, key)| (*option, *key));
+    let words = |text: &str| text.replace(&format!("`{key}`"), &format!("--{option}"));
+    Refused::usage(format!("--{option}: {}", words(&first.message)), words(&first.help))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use perbuck_workloads::tpcc::{Compat, Isolation, PartitionType};
+
+    use super::super::options::TABLE;
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<tpcc::Options, Refused> {
+        let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?;
+        let order = Order::of(&given)?;
+        plan(&given, order, &Settings::read(&given)?, "").map(|c| c.options)
+    }
+
+    #[test]
+    fn options_reach_the_workload() {
+        let plain = read(&["run"]).unwrap();
+        assert_eq!((plain.warehouses, plain.compat, plain.isolation, plain.partitions, plain.wait), (10, None, None, 1, false));
+        let all = ["run", "--wait", "--weight", "45,43,4,4,4", "--isolation=6", "--compat=go-tpc", "--warehouses=7"];
+        let o = read(&all).unwrap();
+        assert_eq!((o.wait, o.weights, o.warehouses), (true, Some([45, 43, 4, 4, 4]), 7));
+        assert_eq!((o.isolation, o.compat), (Some(Isolation::Serializable), Some(Compat::GoTpc)));
+        let o = read(&["prepare", "--parts=4", "--partition-type=2", "--use-fk", "--isolation=3"]).unwrap();
+        assert_eq!((o.partitions, o.partition_type, o.foreign_keys), (4, PartitionType::Range, true));
+        assert_eq!(read(&["prepare", "--partition-type=3"]).unwrap().partitions, 1);
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_by_its_option() {
+        for (words, said) in [
+            (&["run", "--warehouses=0"][..], "invalid argument \"0\" for \"--warehouses\" flag"),
+            (&["prepare", "--parts=11", "--partition-type=2"], "--parts: --parts is 11, and there are 10 warehouses"),
+            (&["prepare", "--partition-type=4"], "invalid argument \"4\" for \"--partition-type\" flag"),
+            (&["prepare", "--partition-type=x"], "invalid argument \"x\""),
+            (&["run", "--isolation=3"], "invalid argument \"3\" for \"--isolation\" flag"),
+            (&["run", "--isolation=8"], "invalid argument \"8\" for \"--isolation\" flag"),
+            (&["run", "--weight=50,50"], "--weight: --weight is \"50,50\", not five shares"),
+            (&["run", "--compat=go-tpc", "--batch"], "--batch: --batch is given beside `compat`"),
+            (&["prepare", "--use-clustered-index=false"], "--use-clustered-index=false: "),
+        ] {
+            let refused = read(words).unwrap_err();
+            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
+        }
+    }
+}

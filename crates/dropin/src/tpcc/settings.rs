@@ -1,0 +1,258 @@
+//! The values of a command line with their types and limits.
+
+use std::path::PathBuf;
+
+use perbuck_core::study::NO_LIMIT_NS;
+use perbuck_core::units::Seed;
+
+use crate::flags::Given;
+use crate::refused::Refused;
+use crate::{SECOND_NS, drawn_seed};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Makes, fills and checks the tables.
+    Prepare,
+    /// Drives load.
+    Run,
+    /// Checks the conditions.
+    Check,
+    /// Drops the tables.
+    Cleanup,
+}
+
+const ORDERS: [(&str, Order); 4] =
+    [("prepare", Order::Prepare), ("run", Order::Run), ("check", Order::Check), ("cleanup", Order::Cleanup)];
+
+impl Order {
+    /// The one that the command line names; its beginning is enough, as in go-tpc.
+    ///
+    /// # Errors
+    /// None, or one that is none.
+    pub(super) fn of(given: &Given) -> Result<Self, Refused> {
+        let list = "use prepare, run, check or cleanup: perbuck tpcc prepare --warehouses 10";
+        let Some(typed) = given.words.first() else {
+            return Err(Refused::usage("no command is given", list));
+        };
+        let found: Vec<Self> = ORDERS.iter().filter(|(word, _)| word.starts_with(typed.as_str())).map(|(_, o)| *o).collect();
+        let [order] = found.as_slice() else {
+            let near = perbuck_core::problem::nearest(typed, ORDERS.map(|(word, _)| word));
+            let help = near.map_or_else(|| list.to_owned(), |n| format!("did you mean {n}?"));
+            return Err(Refused::usage(format!("unknown command {typed:?} for \"perbuck tpcc\""), help));
+        };
+        if given.words.len() > 1 {
+            let help = "options begin with dashes, as in --warehouses 10; the word may be the value of an option that takes none";
+            return Err(Refused::usage("there is a word behind the command that is no option", help));
+        }
+        given.only_of(order.word())?;
+        Ok(*order)
+    }
+
+    /// Its word.
+    pub(super) fn word(self) -> &'static str {
+        ORDERS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| *word)
+    }
+}
+
+/// What standard output holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Output {
+    /// go-tpc's lines.
+    Plain,
+    /// Its tables.
+    Table,
+    /// One JSON document at the end.
+    Json,
+}
+
+/// A command line with everything about it checked, but for the database and the workload.
+#[derive(Debug, Clone)]
+pub(super) struct Settings {
+    /// Connections.
+    pub(super) threads: u32,
+    /// Connections that load; `None` where nobody said how many.
+    pub(super) sessions: Option<u32>,
+    /// Nanoseconds of the measured window; `None` is no limit.
+    pub(super) time_ns: Option<u64>,
+    /// The most transactions; `None` is no limit.
+    pub(super) count: Option<u64>,
+    /// Nanoseconds before the window.
+    pub(super) warmup_ns: u64,
+    /// Seconds between lines.
+    pub(super) interval_s: u32,
+    /// Whether the run goes on after an error.
+    pub(super) ignore_error: bool,
+    /// Whether the run does as go-tpc does.
+    pub(super) go_tpc: bool,
+    /// What standard output holds.
+    pub(super) output: Output,
+    /// The seed of the operations, as `--seed` takes it.
+    pub(super) seed: u64,
+    /// Folder of all records; `None` writes none.
+    pub(super) results: Option<PathBuf>,
+    /// Whether somebody named it.
+    pub(super) results_asked: bool,
+    /// The name of the database in the records.
+    pub(super) contender: Option<String>,
+    /// Load threads.
+    pub(super) workers: Option<u32>,
+    /// Whether tables that are there are dropped before a load.
+    pub(super) drop_data: bool,
+    /// Whether the data are checked after a load.
+    pub(super) check: bool,
+    /// Whether the condition that is stated for fresh data is checked, too.
+    pub(super) check_all: bool,
+}
+
+/// How often a transaction is tried, at most, where the specification is run; beyond it, it counts as failed.
+const ATTEMPTS: u32 = 1000;
+
+impl Settings {
+    /// Checks the values of a command line.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub(super) fn read(given: &Given) -> Result<Self, Refused> {
+        let threads = given.count("threads", 1, 1_000_000)?;
+        let some = |number: u32| Some(number).filter(|n| *n > 0);
+        // go-tpc's own default is the longest duration that Go has.
+        let time_ns = given.duration_ns("time").filter(|ns| given.has("time") && *ns < NO_LIMIT_NS);
+        if time_ns.is_some_and(|ns| ns < SECOND_NS) {
+            return Err(given.invalid("time", "give a second at least, or leave --time out for a run until Ctrl-C"));
+        }
+        let typed_seed: i64 = given.text("seed").parse().unwrap_or(0);
+        let seed = match u64::try_from(typed_seed) {
+            // 53 bits, so that every reader of JSON reads the number that was drawn.
+            Ok(0) => (drawn_seed() >> 11).max(1),
+            Ok(seed) => seed,
+            Err(_) => return Err(given.invalid("seed", "give 0 or more")),
+        };
+        Ok(Self {
+            threads,
+            sessions: given.has("threads").then_some(threads).filter(|n| *n > 1),
+            time_ns,
+            count: some(given.count("count", 0, u32::MAX)?).map(u64::from),
+            warmup_ns: warmup_ns(given)?,
+            interval_s: interval_s(given)?,
+            ignore_error: given.switch("ignore-error"),
+            go_tpc: go_tpc(given)?,
+            output: output(given)?,
+            seed,
+            results: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
+            results_asked: given.has("results"),
+            contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
+            workers: some(given.count("max-procs", 0, 1024)?),
+            drop_data: given.switch("dropdata"),
+            check: !given.switch("no-check"),
+            check_all: given.switch("check-all"),
+        })
+    }
+
+    /// How often a transaction is tried: go-tpc never tries again.
+    pub(super) fn attempts(&self) -> u32 {
+        if self.go_tpc { 1 } else { ATTEMPTS }
+    }
+
+    /// The seed of the trial.
+    pub(super) fn trial_seed(&self) -> Seed {
+        Seed(self.seed).derive("perbuck tpcc")
+    }
+}
+
+/// Lines come when a second is over, so that they show whole seconds.
+fn interval_s(given: &Given) -> Result<u32, Refused> {
+    let ns = given.duration_ns("interval").unwrap_or(0);
+    let seconds = u32::try_from(ns / SECOND_NS).ok().filter(|s| *s > 0 && ns.is_multiple_of(SECOND_NS));
+    seconds.ok_or_else(|| given.invalid("interval", "give whole seconds, such as 10s or 1m"))
+}
+
+fn warmup_ns(given: &Given) -> Result<u64, Refused> {
+    let within = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
+    within.ok_or_else(|| given.invalid("warmup", "give less than a century"))
+}
+
+fn go_tpc(given: &Given) -> Result<bool, Refused> {
+    match given.text("compat") {
+        "" => Ok(false),
+        "go-tpc" => Ok(true),
+        _ => Err(given.invalid("compat", "use go-tpc, or leave it out for the specification")),
+    }
+}
+
+fn output(given: &Given) -> Result<Output, Refused> {
+    match given.text("output") {
+        "plain" => Ok(Output::Plain),
+        "table" => Ok(Output::Table),
+        "json" => Ok(Output::Json),
+        _ => Err(given.invalid("output", "use plain, table or json")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::super::options::TABLE;
+    use super::*;
+
+    fn given(words: &[&str]) -> Result<Given, Refused> {
+        TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    fn read(words: &[&str]) -> Result<Settings, Refused> {
+        Settings::read(&given(words)?)
+    }
+
+    #[test]
+    fn defaults_are_those_of_go_tpc() {
+        let s = read(&["run"]).unwrap();
+        assert_eq!((s.threads, s.sessions, s.time_ns, s.count, s.interval_s, s.warmup_ns), (1, None, None, None, 10, 0));
+        assert_eq!((s.ignore_error, s.go_tpc, s.output, s.check, s.check_all), (false, false, Output::Plain, true, false));
+        assert_eq!((s.attempts(), s.results), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
+        assert!(s.seed > 0 && s.seed < 1 << 53);
+    }
+
+    #[test]
+    fn values_are_read_as_go_reads_them() {
+        let s = read(&["run", "-T", "64", "--time=1h30m", "--interval", "1m", "--count=5", "--max-procs=2", "--seed=9"]).unwrap();
+        assert_eq!((s.threads, s.time_ns, s.interval_s, s.count), (64, Some(5_400 * SECOND_NS), 60, Some(5)));
+        assert_eq!((s.workers, s.seed), (Some(2), 9));
+        let s = read(&["run", "--compat=go-tpc", "--ignore-error", "--no-record", "--output=table"]).unwrap();
+        assert_eq!((s.attempts(), s.ignore_error, s.output, s.results), (1, true, Output::Table, None));
+        assert_eq!(Order::of(&given(&["prep", "--no-check"]).unwrap()), Ok(Order::Prepare));
+        assert_eq!(Order::of(&given(&["-T4", "r"]).unwrap()), Ok(Order::Run));
+    }
+
+    #[test]
+    fn wrong_values_are_named_with_the_way_out() {
+        for (words, said) in [
+            (&["run", "--threads=0"][..], "invalid argument \"0\" for \"-T, --threads\" flag"),
+            (&["run", "--threads=x"], "invalid argument \"x\" for \"-T, --threads\" flag"),
+            (&["run", "--time=60"], "invalid argument \"60\" for \"--time\" flag"),
+            (&["run", "--time=0"], "invalid argument \"0\" for \"--time\" flag"),
+            (&["run", "--interval=500ms"], "invalid argument \"500ms\" for \"--interval\" flag"),
+            (&["run", "--interval=1500ms"], "invalid argument \"1500ms\" for \"--interval\" flag"),
+            (&["run", "--warmup=2562047h"], "invalid argument \"2562047h\" for \"--warmup\" flag"),
+            (&["run", "--output=xml"], "invalid argument \"xml\" for \"--output\" flag"),
+            (&["run", "--compat=tpcc"], "invalid argument \"tpcc\" for \"--compat\" flag"),
+            (&["run", "--seed=-1"], "invalid argument \"-1\" for \"--seed\" flag"),
+            (&["run", "--warehouse=4"], "unknown flag: --warehouse"),
+            (&["run", "--no-check"], "unknown flag: --no-check"),
+            (&["prepare", "--wait"], "unknown flag: --wait"),
+            (&["run", "--conn-refresh-interval=10s"], "--conn-refresh-interval: connections are kept"),
+            (&["run", "--threads"], "flag needs an argument: --threads"),
+            (&["run", "-x"], "unknown shorthand flag: 'x'"),
+            (&["ru", "n"], "there is a word behind the command"),
+            (&["load"], "unknown command \"load\""),
+            (&["c"], "unknown command \"c\""),
+            (&[], "no command is given"),
+        ] {
+            let refused = given(words).and_then(|g| Order::of(&g).and_then(|_| Settings::read(&g))).unwrap_err();
+            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
+        }
+        assert!(read(&["run", "--conn-refresh-interval=0s"]).is_ok());
+        assert_eq!(read(&["run", "--time=2562047h47m16.854775807s"]).unwrap().time_ns, None);
+    }
+}

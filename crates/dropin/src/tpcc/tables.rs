@@ -1,0 +1,199 @@
+//! `prepare`, `check` and `cleanup`, with the lines of go-tpc.
+
+use std::time::Instant;
+
+use perbuck_core::units::{Seed, thousands};
+use perbuck_drivers::target::Target;
+use perbuck_load::error::{Cause, DriverError};
+use perbuck_load::loader::ledger::Ledger as _;
+use perbuck_load::loader::{CheckResult, LoadProgress};
+use perbuck_load::statement::Dialect;
+use perbuck_load::stop::StopToken;
+use perbuck_load::workload::Dataset;
+use perbuck_workloads::tpcc::{Options, TpccData};
+
+use super::settings::Settings;
+use crate::notes;
+use perbuck_console::print;
+use perbuck_console::{Display, say};
+use perbuck_lab::data::LoadLedger;
+use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::prepare::{condition_text, load_text};
+use perbuck_lab::progress::Progress;
+use perbuck_lab::stage::Stage;
+use perbuck_lab::stage::cut_off::GOES_ON;
+
+/// The kind of workload, in perbuck's notes on the data.
+pub(super) const KIND: &str = "tpcc";
+/// The condition that is stated for fresh data only.
+const FRESH_ONLY: &str = "3.3.2.11";
+
+/// Whether a server says that it has no database of that name.
+pub(super) fn no_such_database(answer: &DriverError) -> bool {
+    answer.cause == Some(Cause::NoDatabase)
+}
+
+/// How a database is created: a target with a database that is always there, and the statement. `None` where there is
+/// nothing to create.
+pub(super) fn create_database(target: &Target) -> Option<(Target, String)> {
+    match target {
+        Target::Mysql(server) => {
+            let name = server.database.replace('`', "``");
+            Some((target.with_database("information_schema"), format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
+        }
+        Target::Postgres(server) => {
+            let name = server.database.replace('"', "\"\"");
+            Some((target.with_database("postgres"), format!("CREATE DATABASE \"{name}\"")))
+        }
+        // A file is made when it is opened.
+        Target::Sqlite(_) | Target::Tikv(_) => None,
+    }
+}
+
+/// A database and what is done to its tables.
+pub(super) struct Tables<'a> {
+    /// The database with the workload.
+    pub(super) stage: &'a Stage,
+    /// The options of the workload.
+    pub(super) options: &'a Options,
+    /// Its SQL.
+    pub(super) dialect: Dialect,
+}
+
+impl Tables<'_> {
+    /// In the order in which they are made.
+    fn names(&self) -> Vec<String> {
+        // The seed of the rows plays no part in what tables there are.
+        let specs = TpccData::new(self.options.clone(), self.dialect, Seed(0)).tables();
+        specs.into_iter().map(|table| table.bulk.name).collect()
+    }
+
+    /// Makes and fills the tables, or goes on where the same command was cut off, and checks them.
+    ///
+    /// # Errors
+    /// A table that is there already, unless `--dropdata` is given: it may hold somebody's data, and nothing is touched. The
+    /// server's answer. A condition that does not hold.
+    pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
+        if settings.drop_data {
+            self.drop_all()?;
+        }
+        let cut_off = self.stage.data.unfinished()?;
+        match cut_off {
+            Some(rows) => print(&format!("going on with a load that was cut off after {} rows\n", thousands(rows)))?,
+            None => self.announce()?,
+        }
+        let (mut progress, began, mut last) = (Display::default(), Instant::now(), LoadProgress::default());
+        let mut show = |p: LoadProgress| {
+            last = p;
+            progress.passing(&load_text(&p, began.elapsed()));
+        };
+        let loaded = match cut_off {
+            Some(_) => self.stage.data.resume(settings.sessions, stop, &mut show),
+            None => self.stage.data.load(settings.sessions, stop, &mut show),
+        };
+        loaded.map_err(|e| way_on(e, settings.drop_data))?;
+        drop(progress);
+        notes::forget(self.stage, KIND)?;
+        print(&format!("loaded {} rows of {} warehouses\n", thousands(last.rows), self.options.warehouses))?;
+        if settings.check {
+            self.conditions(true)?;
+        }
+        print("Finished\n")
+    }
+
+    /// Says which tables are made, where none of them is there.
+    fn announce(&self) -> Result<(), LabError> {
+        for name in self.names() {
+            if self.stage.server.has_table(&name)? {
+                let message = format!("table {name} is there already; nothing was changed");
+                let help =
+                    "--dropdata drops the tables before, and so does perbuck tpcc cleanup; or name another database with --db";
+                return Err(LabError::new(ErrorKind::Refused, message, help));
+            }
+        }
+        self.names().iter().try_for_each(|name| print(&format!("creating table {name}\n")))
+    }
+
+    /// Checks the data.
+    ///
+    /// # Errors
+    /// A condition that does not hold, or the server's answer.
+    pub(super) fn check(&self, all: bool) -> Result<(), LabError> {
+        self.has_warehouses()?;
+        self.conditions(all)?;
+        print("Finished\n")
+    }
+
+    fn conditions(&self, all: bool) -> Result<(), LabError> {
+        let mut shown = Ok(());
+        let wanted = |name: &str| all || name != FRESH_ONLY;
+        let results = self.stage.data.checks(&wanted, &mut |result| {
+            if shown.is_ok() {
+                shown = print(&format!("check condition {}\n", condition_text(result)));
+            }
+        })?;
+        shown?;
+        let broken: Vec<&str> = results.iter().filter(|r| !r.holds()).map(|r: &CheckResult| r.name.as_str()).collect();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let message = format!("check failed: the data are inconsistent (condition {})", broken.join(", "));
+        let help = "no figure measured on such data means anything; perbuck tpcc prepare --dropdata loads them anew";
+        Err(LabError::new(ErrorKind::Failed, message, help))
+    }
+
+    /// Drops the tables, whoever made them.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub(super) fn cleanup(&self) -> Result<(), LabError> {
+        self.drop_all()?;
+        print("Finished\n")
+    }
+
+    /// Those that refer to others first.
+    fn drop_all(&self) -> Result<(), LabError> {
+        for name in self.names().iter().rev() {
+            let sql = format!("DROP TABLE IF EXISTS {name}");
+            print(&format!("{sql}\n"))?;
+            self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
+        }
+        self.stage.server.execute("removing the ledger of a load", &LoadLedger::new(KIND).drop())?;
+        notes::forget(self.stage, KIND)
+    }
+
+    /// Finds out whether the database has the warehouses that the command line names.
+    ///
+    /// # Errors
+    /// It has fewer, or no such table.
+    pub(super) fn has_warehouses(&self) -> Result<(), LabError> {
+        let found = self.stage.server.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
+        let asked = i64::from(self.options.warehouses);
+        if found < asked {
+            let message = format!("the database holds {found} warehouses, and --warehouses is {asked}");
+            return Err(LabError::new(
+                ErrorKind::Refused,
+                message,
+                format!("give --warehouses {found}, or load {asked} of them"),
+            ));
+        }
+        if found > asked {
+            say(&format!("perbuck: the database holds {found} warehouses, more than the {asked} of --warehouses"));
+        }
+        Ok(())
+    }
+}
+
+/// A load that did not end, and how it goes on: with `--dropdata` the same command would begin anew.
+fn way_on(error: LabError, drop_data: bool) -> LabError {
+    let without = if drop_data { " without --dropdata" } else { "" };
+    let again = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");
+    let (message, help) = error.words();
+    if error.kind() == ErrorKind::Interrupted {
+        return LabError::new(ErrorKind::Interrupted, "interrupted; what was committed is kept", again);
+    }
+    if help == GOES_ON {
+        return LabError::new(error.kind(), message, format!("what was committed is kept: {again}"));
+    }
+    error
+}

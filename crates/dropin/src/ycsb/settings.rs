@@ -1,0 +1,316 @@
+//! What the properties mean, checked.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use perbuck_core::load_model::HIGHEST_PER_S;
+use perbuck_core::study::{Located, Scalar};
+use perbuck_workloads::Plan;
+use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
+
+use super::properties::Properties;
+use super::words::{Given, Order};
+use crate::drawn_seed;
+use crate::refused::Refused;
+use perbuck_lab::inputs::read_text;
+
+/// The most connections that one client can well have.
+const MOST_THREADS: u32 = 100_000;
+
+/// How figures are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// `READ   - Takes(s): …`.
+    GoYcsb,
+    /// `[READ], Operations, …`.
+    Ycsb,
+}
+
+/// How go-ycsb's figures are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A line for each operation.
+    Plain,
+    /// A table.
+    Table,
+    /// A JSON array.
+    Json,
+}
+
+/// A command line with everything about it checked, but for the database.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// What is done.
+    pub(super) order: Order,
+    /// The name of the workload in its study.
+    pub(super) name: String,
+    /// The workload.
+    pub(super) options: Options,
+    /// Its properties as a study writes them.
+    pub(super) parameters: BTreeMap<String, Scalar>,
+    /// Connections.
+    pub(super) threads: u32,
+    /// Operations per second that are due; `None` is closed loop.
+    pub(super) target: Option<u32>,
+    /// Seconds of the measured window; `None` is no limit.
+    pub(super) time_s: Option<u32>,
+    /// Seconds before it.
+    pub(super) warmup_s: u32,
+    /// The most operations; `None` is no limit.
+    pub(super) events: Option<u64>,
+    /// Whether the load takes the fastest way, and measures no single INSERT.
+    pub(super) bulk: bool,
+    /// Whether the load drops the table before.
+    pub(super) drop_data: bool,
+    /// Seconds between two reports.
+    pub(super) interval_s: u32,
+    /// How figures are printed.
+    pub(super) shape: Shape,
+    /// How go-ycsb's are laid out.
+    pub(super) style: Style,
+    /// Percentiles of YCSB's shape, as typed and as number.
+    pub(super) percentiles: Vec<(String, f64)>,
+    /// Seconds between two status lines; `None` prints none.
+    pub(super) status_s: Option<u32>,
+    /// The file for the figures at the end.
+    pub(super) output_file: Option<PathBuf>,
+    /// The seed of the operations.
+    pub(super) seed: u64,
+    /// Load threads.
+    pub(super) workers: Option<u32>,
+    /// Folder of all records; `None` writes none.
+    pub(super) results: Option<PathBuf>,
+    /// Whether somebody named it.
+    pub(super) results_asked: bool,
+    /// The name of the database in the records.
+    pub(super) contender: Option<String>,
+}
+
+impl Settings {
+    /// Checks the values of a command line.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub(super) fn read(given: &Given, properties: &Properties, order: Order) -> Result<Self, Refused> {
+        let loads = order == Order::Load;
+        let batch = count(properties, "batch.size", 1, 1_000_000)?;
+        if batch > 1 && !loads {
+            let help = "leave batch.size out; each operation is one statement, as in YCSB";
+            return Err(Refused::usage(format!("batch.size {batch}: batches of operations are not supported in a run"), help));
+        }
+        let bulk = batch > 1;
+        let parameters = parameters(properties, loads && !bulk)?;
+        let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
+        let options = match Plan::read("ycsb", &located) {
+            Ok(Plan::Ycsb(options)) => options,
+            Ok(_) => return Err(Refused::usage("the properties are those of no YCSB workload", "")),
+            Err(problems) => {
+                let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
+                let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
+                return Err(Refused::usage(lines.join("\n"), help));
+            }
+        };
+        let time_s = Some(count(properties, "maxexecutiontime", 0, u32::MAX)?).filter(|s| *s > 0);
+        let events = if loads { Some(options.insertcount) } else { options.operationcount };
+        if events.is_none() && time_s.is_none() {
+            let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
+            return Err(Refused::usage("neither operationcount nor maxexecutiontime limits the run", help));
+        }
+        let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
+        Ok(Self {
+            order,
+            name,
+            options,
+            parameters,
+            threads: count(properties, "threadcount", 1, MOST_THREADS)?,
+            target: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
+            time_s,
+            warmup_s: if loads { 0 } else { count(properties, "warmuptime", 0, u32::MAX)? },
+            events,
+            bulk,
+            drop_data: switch(properties, "dropdata")?,
+            interval_s: match properties.text("measurement.interval") {
+                "op" | "intended" | "both" => 10,
+                _ => count(properties, "measurement.interval", 1, u32::MAX)?,
+            },
+            shape: word(
+                given.option("--shape").unwrap_or("go-ycsb"),
+                "--shape",
+                &[("go-ycsb", Shape::GoYcsb), ("ycsb", Shape::Ycsb)],
+            )?,
+            style: style(properties)?,
+            percentiles: percentiles(properties)?,
+            status_s: given.option("-s").map(|_| count(properties, "status.interval", 1, u32::MAX)).transpose()?,
+            output_file: Some(properties.text("measurement.output_file")).filter(|f| !f.is_empty()).map(PathBuf::from),
+            seed: seed(given, properties)?,
+            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, 10_000)).transpose()?,
+            results: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
+            results_asked: given.option("--results").is_some(),
+            contender: given.option("--contender").map(str::to_owned),
+        })
+    }
+}
+
+/// The properties of the workload, as a study writes them.
+fn parameters(properties: &Properties, inserts: bool) -> Result<BTreeMap<String, Scalar>, Refused> {
+    let mut all: BTreeMap<String, Scalar> = BTreeMap::new();
+    for property in &PROPERTIES {
+        let given = properties.get(property.name).and_then(|text| property_value(property.name, text));
+        all.extend(given.map(|value| (property.name.to_owned(), value)));
+    }
+    // Neither is for the user to say here.
+    all.insert("dotransactions".to_owned(), Scalar::Bool(!inserts));
+    all.entry("compat".to_owned()).or_insert_with(|| Scalar::Text("go-ycsb".to_owned()));
+    if properties.get("fieldlengthdistribution") == Some("histogram") {
+        let file = properties.get("fieldlengthhistogram").unwrap_or("hist.txt");
+        all.insert("fieldlengthhistogram".to_owned(), Scalar::Text(histogram(file)?));
+    } else {
+        all.remove("fieldlengthhistogram");
+    }
+    Ok(all)
+}
+
+/// A histogram of field lengths, from the file that both programs read: a line `BlockSize` and a number, then a line with the
+/// number of a block and its weight for each.
+fn histogram(file: &str) -> Result<String, Refused> {
+    let text = read_text("the histogram of field lengths in", Path::new(file))
+        .map_err(|e| Refused::usage(e.to_string(), "name a file with -p fieldlengthhistogram=FILE"))?;
+    let pairs = text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim().split_once(char::is_whitespace));
+    let pairs: Option<Vec<(&str, &str)>> = pairs.collect();
+    let read = pairs.as_deref().and_then(|pairs| {
+        let [("BlockSize", block), rest @ ..] = pairs else { return None };
+        let mut weights: Vec<u64> = Vec::new();
+        for (place, weight) in rest {
+            let place = place.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
+            weights.resize(weights.len().max(place + 1), 0);
+            weights[place] = weight.trim().parse().ok()?;
+        }
+        let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
+        Some(format!("{}: {}", block.trim(), weights.join(" ")))
+    });
+    read.ok_or_else(|| {
+        let help =
+            "its first line is `BlockSize` and a number of bytes, each other one the number of a block, from 0, and its weight";
+        Refused::usage(format!("{file} is no histogram of field lengths"), help)
+    })
+}
+
+fn number(typed: &str, name: &str, least: u32, most: u32) -> Result<u32, Refused> {
+    let within = typed.parse().ok().filter(|n| (least..=most).contains(n));
+    within.ok_or_else(|| Refused::usage(format!("{name} is \"{typed}\""), format!("give a whole number from {least} to {most}")))
+}
+
+fn count(properties: &Properties, name: &str, least: u32, most: u32) -> Result<u32, Refused> {
+    number(properties.text(name), name, least, most)
+}
+
+fn switch(properties: &Properties, name: &str) -> Result<bool, Refused> {
+    match properties.text(name).to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        other => Err(Refused::usage(format!("{name} is \"{other}\""), "give true or false")),
+    }
+}
+
+fn word<T: Copy>(typed: &str, name: &str, words: &[(&str, T)]) -> Result<T, Refused> {
+    let found = words.iter().find(|(w, _)| *w == typed).map(|(_, value)| *value);
+    found.ok_or_else(|| {
+        let all: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
+        Refused::usage(format!("{name} is \"{typed}\""), format!("use one of {}", all.join(", ")))
+    })
+}
+
+fn style(properties: &Properties) -> Result<Style, Refused> {
+    let kinds = [("histogram", ()), ("hdrhistogram", ())];
+    word(properties.text("measurementtype"), "measurementtype", &kinds).map_err(|refused| {
+        let help = "leave it out; the record of the run holds the whole histograms of every operation";
+        Refused { help: help.to_owned(), ..refused }
+    })?;
+    let styles = [("plain", Style::Plain), ("table", Style::Table), ("json", Style::Json)];
+    word(properties.text("outputstyle"), "outputstyle", &styles)
+}
+
+fn percentiles(properties: &Properties) -> Result<Vec<(String, f64)>, Refused> {
+    let typed = properties.text("hdrhistogram.percentiles");
+    let one = |part: &str| {
+        let number = part.parse().ok().filter(|p| (0.0..=100.0).contains(p));
+        number.map(|p: f64| (part.to_owned(), p)).ok_or_else(|| {
+            let message = format!("hdrhistogram.percentiles is \"{typed}\"");
+            Refused::usage(message, "give numbers from 0 to 100 with commas between them")
+        })
+    };
+    typed.split(',').map(str::trim).filter(|p| !p.is_empty()).map(one).collect()
+}
+
+fn seed(given: &Given, properties: &Properties) -> Result<u64, Refused> {
+    let typed = given.option("--seed").or_else(|| properties.get("seed"));
+    let Some(typed) = typed else { return Ok(drawn_seed() >> 1) };
+    typed.parse().map_err(|_| Refused::usage(format!("--seed is \"{typed}\""), "give a whole number from 0"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use perbuck_workloads::ycsb::Compat;
+
+    use super::super::words;
+    use super::*;
+
+    fn settings(words: &[&str]) -> Result<Settings, Refused> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let given = words::read(&words)?;
+        let properties = Properties::read(&given)?;
+        let (order, _) = given.order()?;
+        Settings::read(&given, &properties, order)
+    }
+
+    #[test]
+    fn a_plain_command_line_has_the_defaults_of_go_ycsb() {
+        let s = settings(&["run", "mysql", "-P", "workloads/workloada"]).unwrap();
+        assert_eq!((s.threads, s.target, s.time_s, s.events, s.warmup_s), (1, None, None, Some(1000), 0));
+        assert_eq!((s.shape, s.style, s.interval_s, s.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
+        assert_eq!((s.options.compat, s.options.dotransactions, s.options.recordcount), (Compat::GoYcsb, true, 1000));
+        let load = settings(&["load", "mysql", "-Pworkloadc", "--threads=4", "-precordcount=50", "-p", "compat=ycsb"]).unwrap();
+        assert_eq!((load.threads, load.events, load.bulk, load.name.as_str()), (4, Some(50), false, "workloadc-load"));
+        assert_eq!((load.options.dotransactions, load.options.compat), (false, Compat::Ycsb));
+        assert!(settings(&["load", "mysql", "-P", "workloadc", "-p", "batch.size=100"]).unwrap().bulk);
+        let java =
+            settings(&["run", "mysql", "-P", "workloadc", "-threads", "8", "-target", "9", "-s", "--shape", "ycsb"]).unwrap();
+        assert_eq!((java.threads, java.target, java.status_s, java.shape), (8, Some(9), Some(10), Shape::Ycsb));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_the_way_out() {
+        for (words, said) in [
+            (&["run", "mysql"][..], "`recordcount` is missing"),
+            (&["run", "mysql", "-p", "recordcount=5"], "neither operationcount nor maxexecutiontime"),
+            (&["run", "mysql", "-P", "workloada", "-p", "batch.size=5"], "not supported in a run"),
+            (&["run", "mysql", "-P", "workloada", "--threads", "0"], "threadcount is \"0\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "measurementtype=raw"], "measurementtype is \"raw\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "requestdistribution=zipf"], "`requestdistribution` is \"zipf\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "fieldlengthdistribution=histogram"], "hist.txt"),
+            (&["run", "mysql", "-P", "workloada", "-p", "noequals"], "bad property"),
+            (&["run", "mysql", "-P", "workloada", "--shape=csv"], "--shape is \"csv\""),
+            (&["run", "mysql", "-P"], "flag needs an argument: -P"),
+            (&["run", "mysql", "--thread", "4"], "unknown flag: --thread"),
+            (&["run"], "no database is given"),
+            (&["runn", "mysql"], "unknown command \"runn\""),
+            (&["run", "mysql", "extra", "-P", "workloada"], "unknown word \"extra\""),
+        ] {
+            let refused = settings(words).unwrap_err();
+            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
+        }
+    }
+
+    #[test]
+    fn a_histogram_file_becomes_weights() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("h.txt");
+        std::fs::write(&file, "BlockSize\t10\n0\t5\n2\t7\n").unwrap();
+        assert_eq!(histogram(file.to_str().unwrap()).unwrap(), "10: 5 0 7");
+        std::fs::write(&file, "0\t5\n").unwrap();
+        assert!(histogram(file.to_str().unwrap()).unwrap_err().message.contains("is no histogram"));
+    }
+}

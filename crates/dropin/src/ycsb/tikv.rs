@@ -1,0 +1,86 @@
+//! The properties of TiKV as a target.
+
+use perbuck_drivers::target::{Target, TikvTarget};
+
+use super::properties::Properties;
+use crate::refused::Refused;
+use crate::target::parsed;
+
+/// Properties with the options of an address that say the same, in its words.
+const SAME: [(&str, &str); 9] = [
+    ("tikv.type", "type"),
+    ("tikv.mode", "mode"),
+    ("tikv.keyspace", "keyspace"),
+    ("tikv.conncount", "connections"),
+    ("tikv.batchsize", "batch_size"),
+    ("tikv.tls", "tls"),
+    ("tikv.ca", "ca"),
+    ("tikv.cert", "cert"),
+    ("tikv.key", "key"),
+];
+
+/// The cluster that the properties name.
+///
+/// # Errors
+/// What no target can be.
+pub(super) fn target(properties: &Properties) -> Result<TikvTarget, Refused> {
+    let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
+    let mut options: Vec<String> = Vec::new();
+    for (property, option) in SAME {
+        let value = properties.text(property);
+        if !value.is_empty() {
+            options.push(format!("{option}={}", value.replace('%', "%25").replace('&', "%26")));
+        }
+    }
+    for (property, option) in [("tikv.async_commit", "async_commit"), ("tikv.one_pc", "one_pc")] {
+        let word = match properties.text(property).to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => "on",
+            "0" | "false" | "no" | "off" => "off",
+            other => return Err(Refused::usage(format!("{property} is \"{other}\""), "give true or false")),
+        };
+        options.push(format!("{option}={word}"));
+    }
+    match properties.text("tikv.apiversion").to_ascii_uppercase().as_str() {
+        "V1" => {}
+        "V2" => options.push("api=v2".to_owned()),
+        "V1TTL" => return Err(Refused::usage("tikv.apiversion V1TTL is not supported", "use V1 or V2")),
+        other => return Err(Refused::usage(format!("tikv.apiversion is \"{other}\""), "use V1 or V2")),
+    }
+    let refused = |r: Refused| Refused { message: format!("the properties of TiKV: {}", r.message), ..r };
+    match parsed(&format!("tikv://{}/?{}", pds.join(","), options.join("&"))).map_err(refused)? {
+        Target::Tikv(target) => Ok(target),
+        _ => Err(Refused::usage("the properties of TiKV name no TiKV", "give -p tikv.pd=HOST:PORT")),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn address(words: &[&str]) -> Result<String, Refused> {
+        let words: Vec<OsString> = ["run", "tikv"].iter().chain(words).map(OsString::from).collect();
+        let given = super::super::words::read(&words)?;
+        Ok(Target::Tikv(target(&Properties::read(&given)?)?).address())
+    }
+
+    #[test]
+    fn properties_become_an_address() {
+        assert_eq!(address(&[]).unwrap(), "tikv://127.0.0.1:2379/?type=raw");
+        let txn = ["-p", "tikv.pd=a:1, b", "-p", "tikv.type=txn", "-p", "tikv.one_pc=false", "-p", "tikv.mode=pessimistic"];
+        assert_eq!(address(&txn).unwrap(), "tikv://a:1,b:2379/?type=txn&mode=pessimistic&one_pc=off");
+        let v2 = ["-p", "tikv.apiversion=v2", "-p", "tikv.keyspace=5", "-p", "tikv.batchsize=0", "-p", "tikv.conncount=4"];
+        assert_eq!(address(&v2).unwrap(), "tikv://127.0.0.1:2379/?type=raw&api=v2&keyspace=5&connections=4&batch_size=0");
+        for (words, said) in [
+            (["-p", "tikv.type=coprocessor"], "`coprocessor` is not a value of `type`"),
+            (["-p", "tikv.apiversion=v3"], "tikv.apiversion is \"V3\""),
+            (["-p", "tikv.keyspace=5"], "version 1 of the interface knows no keyspaces"),
+            (["-p", "tikv.one_pc=perhaps"], "tikv.one_pc is \"perhaps\""),
+        ] {
+            let refused = address(&words).unwrap_err();
+            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{refused:?}");
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! The highest rate of an open loop at which each contender keeps a latency objective.
+//!
+//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found; here they are
+//! driven against the targets. What is on disk is read, not run: the same command goes on where it was.
+
+mod hunt;
+mod show;
+mod terms;
+
+use std::path::PathBuf;
+
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::capacity::{CapacityRecord, Probe};
+use perbuck_core::problem::nearest;
+use perbuck_core::units::{duration_text, thousands};
+use perbuck_load::stop::StopToken;
+
+use self::hunt::Hunt;
+use self::terms::Terms;
+use crate::error::{ErrorKind, LabError};
+use crate::globals::{self, Globals};
+use crate::inputs::Inputs;
+use crate::progress::{Progress, second_text};
+use crate::servers::Servers;
+use crate::stage::{self, AskPassword, Stage};
+use crate::store::{CAPACITY_FOLDER, Store};
+use crate::trial::{self, Context, Task};
+use crate::{prepare, run};
+
+/// A search with everything that is asked of it.
+#[derive(Debug, Clone)]
+pub struct CapacityRequest {
+    /// What messages call the study file.
+    pub file: String,
+    /// These contenders alone; all if empty.
+    pub contenders: Vec<String>,
+    /// These workloads alone; all if empty.
+    pub workloads: Vec<String>,
+    /// The percentile of the response time; that of the study's `slo` if not given.
+    pub percentile: Option<f64>,
+    /// Its bound, nanoseconds; that of the study's `slo` if not given.
+    pub at_most_ns: Option<u64>,
+    /// The rate to begin with, transactions per second.
+    pub from_per_s: Option<u32>,
+    /// The highest rate to try, transactions per second.
+    pub to_per_s: Option<u32>,
+    /// How far the rate that broke may lie above the one that kept, as a share of it.
+    pub resolution: f64,
+    /// Trials of each of these two rates.
+    pub repeats: u32,
+    /// The most transactions in flight; the largest count of the sweep if not given.
+    pub connections: Option<u32>,
+    /// Time before the window, nanoseconds; that of the sweep if not given.
+    pub warmup_ns: Option<u64>,
+    /// The window, nanoseconds; that of the sweep if not given.
+    pub duration_ns: Option<u64>,
+    /// How the starts lie in time; that of the sweep if not given.
+    pub arrivals: Option<Arrivals>,
+    /// The folder that holds the results of all studies.
+    pub results: PathBuf,
+    /// How a password is asked for that no variable and no file holds.
+    pub ask_password: Option<AskPassword>,
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub struct Capacity {
+    /// One for each contender and workload.
+    pub found: Vec<CapacityRecord>,
+    /// The same for people.
+    pub text: String,
+    objective: String,
+}
+
+impl Capacity {
+    /// Whether every contender kept the objective at some rate.
+    ///
+    /// # Errors
+    /// Names those for which even the lowest rate broke it.
+    pub fn kept(&self) -> Result<(), LabError> {
+        let nothing: Vec<String> = self.found.iter().filter_map(show::nothing_kept).collect();
+        if nothing.is_empty() {
+            return Ok(());
+        }
+        let message = format!("even the lowest rate breaks the objective {}: {}", self.objective, nothing.join("; "));
+        let help = "ask for less with --at-most or --percentile, allow more --connections, or begin lower with --from (and a longer --duration)";
+        Err(LabError::new(ErrorKind::Failed, message, help))
+    }
+}
+
+/// Searches for every chosen contender and workload.
+///
+/// # Errors
+/// A request that is none, names that the study does not have, and the failures of trials.
+pub fn search_capacity(
+    inputs: Inputs,
+    request: &CapacityRequest,
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<Capacity, LabError> {
+    let terms = Terms::new(request, &inputs.study)?;
+    let fingerprint = inputs.study.fingerprint();
+    let inputs = chosen(inputs, request)?;
+    let store = Store::join(&request.results, &inputs, &fingerprint)?;
+    let mut hunts = Vec::new();
+    for w in 0..inputs.study.workloads.len() {
+        for c in 0..inputs.study.contenders.len() {
+            hunts.push(Hunt::new(&terms, &inputs.study, &fingerprint, store.root(), (c, w))?);
+        }
+    }
+    search(&inputs, &fingerprint, &terms, &store, &mut hunts, request.ask_password, (&mut *progress, stop))?;
+    let found: Vec<CapacityRecord> =
+        hunts.iter().filter_map(|hunt| show::found(&inputs.study, &fingerprint, &terms, hunt)).collect();
+    let text = show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
+    Ok(Capacity { found, text, objective: terms.objective() })
+}
+
+/// The study with the chosen contenders that have a target, and the chosen workloads.
+fn chosen(mut inputs: Inputs, request: &CapacityRequest) -> Result<Inputs, LabError> {
+    let file = request.file.as_str();
+    let contenders: Vec<&str> = inputs.study.contenders.iter().map(|c| c.name.as_str()).collect();
+    let workloads: Vec<&str> = inputs.study.workloads.iter().map(|w| w.name.as_str()).collect();
+    known(file, "contender", &request.contenders, &contenders)?;
+    known(file, "workload", &request.workloads, &workloads)?;
+    let wanted = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+    let help = "add `target = \"…\"` to it; without one it can only be priced";
+    let (mut kept, mut targets) = (Vec::new(), Vec::new());
+    for (contender, target) in inputs.study.contenders.into_iter().zip(inputs.targets) {
+        // A control repeats a contender to see the noise of trials; a search has none to compare.
+        if !wanted(&request.contenders, &contender.name) || contender.control_of.is_some() {
+            continue;
+        }
+        if target.is_some() {
+            kept.push(contender);
+            targets.push(target);
+        } else if !request.contenders.is_empty() {
+            let message = format!("{file}:{}: contender `{}` has no target to drive", contender.line, contender.name);
+            return Err(LabError::new(ErrorKind::Usage, message, help));
+        }
+    }
+    if kept.is_empty() {
+        return Err(LabError::new(ErrorKind::Usage, format!("{file}: no contender has a target to drive"), help));
+    }
+    let both = inputs.study.workloads.into_iter().zip(inputs.plans).filter(|(w, _)| wanted(&request.workloads, &w.name));
+    (inputs.study.workloads, inputs.plans) = both.unzip();
+    (inputs.study.contenders, inputs.targets) = (kept, targets);
+    // An index into the contenders that were there; a search has no baseline.
+    inputs.study.baseline = 0;
+    Ok(inputs)
+}
+
+/// Refuses a name that the study does not have.
+fn known(file: &str, what: &str, asked: &[String], names: &[&str]) -> Result<(), LabError> {
+    let Some(name) = asked.iter().find(|n| !names.contains(&n.as_str())) else { return Ok(()) };
+    let meant = nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
+    let help = format!("{meant}its {what}s are: {}", names.join(", "));
+    Err(LabError::new(ErrorKind::Usage, format!("--{what}: {file} has no {what} `{name}`"), help))
+}
+
+/// Runs what is not on disk. The trials of the contenders take turns, so that drift of the machine falls on all alike.
+fn search(
+    inputs: &Inputs,
+    fingerprint: &str,
+    terms: &Terms,
+    store: &Store,
+    hunts: &mut [Hunt<'_>],
+    ask_password: Option<AskPassword>,
+    (progress, stop): (&mut dyn Progress, &StopToken),
+) -> Result<(), LabError> {
+    let mut missing = false;
+    for hunt in hunts.iter_mut() {
+        let over = hunt.wanted()?.is_none();
+        missing |= !over || !hunt.written();
+        if hunt.trials > 0 {
+            let rest = if over { "the search is over" } else { "going on" };
+            let trials = if hunt.trials == 1 { "1 trial is".to_owned() } else { format!("{} trials are", hunt.trials) };
+            progress.line(&format!("{}: {trials} on disk; {rest}", hunt.title()));
+        }
+    }
+    if !missing && !globals::left_behind(store.root()) {
+        return Ok(());
+    }
+    let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
+    progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
+    // Before the stages, so that it goes after them.
+    let servers = Servers::start(&inputs.study, stop, progress)?;
+    let stages = stage::build(inputs, &servers, ask_password)?;
+    let host = perbuck_observe::host();
+    let context = Context { study: &inputs.study, fingerprint, host: &host };
+    let globals = Globals::begin(&inputs.study, &stages, store.root(), progress)?;
+    let mut session = Session { inputs, context, terms, stages: &stages, globals, stop, progress, run: store.id()? };
+    let searched = session.search(hunts);
+    let back = session.globals.end(session.progress);
+    if let (Err(_), Err(second)) = (&searched, &back) {
+        session.progress.line(&format!("perbuck: {second}"));
+    }
+    searched.and(back)
+}
+
+/// A command in progress.
+struct Session<'a> {
+    inputs: &'a Inputs,
+    context: Context<'a>,
+    terms: &'a Terms,
+    stages: &'a [Stage],
+    globals: Globals<'a>,
+    stop: &'a StopToken,
+    progress: &'a mut dyn Progress,
+    /// Tells this results folder from every other one.
+    run: String,
+}
+
+impl Session<'_> {
+    /// Runs what the searches ask for, the contenders of one workload in turn.
+    fn search(&mut self, hunts: &mut [Hunt<'_>]) -> Result<(), LabError> {
+        for contenders in hunts.chunks_mut(self.inputs.study.contenders.len()) {
+            let mut over = false;
+            while !over {
+                over = true;
+                for hunt in contenders.iter_mut() {
+                    match hunt.wanted()? {
+                        Some(probe) => {
+                            self.probe(hunt, probe)?;
+                            over = false;
+                        }
+                        None => self.end(hunt)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs one trial of a search.
+    fn probe(&mut self, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), LabError> {
+        let stage = &self.stages[hunt.stage];
+        if let (Some(broken), 0) = (hunt.came_down_from(), hunt.trials) {
+            let from = hunt.rule.lowest_per_s;
+            self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
+        }
+        if !std::mem::replace(&mut hunt.prepared, true) {
+            self.globals.release(&hunt.contender)?;
+            prepare::ensure(stage, None, self.stop, self.progress)?;
+        }
+        // The data of a block are those of one search; contenders that share tables share it.
+        let block = format!("{}/capacity {}", self.run, self.terms.folder(&hunt.rule, self.context.fingerprint));
+        let own_settings = &mut || self.globals.release(&hunt.contender);
+        let data = run::reset(stage, &block, own_settings, self.stop, self.progress)?;
+        let rows_before = match hunt.rows.take().filter(|_| data != run::RELOADED) {
+            Some(rows) => rows,
+            None => stage.data.rows()?,
+        };
+        let study = &self.inputs.study;
+        let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
+        let metric = study.workload(&hunt.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
+        let (key, spec, parameters) = (hunt.key(probe), hunt.spec(probe), plan.parameters());
+        let task =
+            Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before: Some(rows_before) };
+        let rate = thousands(u64::from(probe.rate_per_s));
+        let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
+        let progress = &mut *self.progress;
+        if let Some(line) = self.globals.hold(&hunt.contender)? {
+            progress.line(&line);
+        }
+        progress.passing(&head);
+        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
+            progress.passing(&format!("{head} · {}", second_text(interval)));
+        })?;
+        self.globals.held(&hunt.contender)?;
+        let seen = hunt.take(&record, probe)?;
+        run::settled(stage, &block)?;
+        self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
+        hunt.rows = Some(record.workload.rows_after).filter(|rows| !rows.is_empty());
+        Ok(())
+    }
+
+    /// Checks the data after a search and writes what was found, once.
+    fn end(&mut self, hunt: &mut Hunt<'_>) -> Result<(), LabError> {
+        if hunt.written() {
+            return Ok(());
+        }
+        self.globals.release(&hunt.contender)?;
+        prepare::check(&self.stages[hunt.stage], self.progress)?;
+        // Somebody may have asked to stop while the checks ran.
+        if self.stop.requested() {
+            return Err(LabError::interrupted());
+        }
+        let Some(found) = show::found(&self.inputs.study, self.context.fingerprint, self.terms, hunt) else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&found).map_err(|e| {
+            LabError::new(ErrorKind::Failed, format!("the capacity of {} cannot be written: {e}", hunt.title()), "")
+        })?;
+        hunt.write(&(text + "\n"))
+    }
+}

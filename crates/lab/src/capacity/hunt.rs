@@ -1,0 +1,247 @@
+//! One contender with one workload: its search, and the folder in which the trials of that search lie.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use perbuck_core::capacity::{CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::study::Study;
+use perbuck_load::trial::TrialSpec;
+
+use super::terms::Terms;
+use crate::error::{ErrorKind, LabError};
+use crate::store::{self, CAPACITY_FOLDER};
+use crate::stored;
+
+/// The name of the file with what was found.
+const RESULT_FILE: &str = "capacity.json";
+
+/// A share of the window: a transaction that was due later than this before its end need not be completed in it.
+const LAST_SHARE: u64 = 100;
+
+/// A search in progress.
+pub(super) struct Hunt<'a> {
+    terms: &'a Terms,
+    study: &'a Study,
+    fingerprint: &'a str,
+    /// The folder of all searches of this contender and workload.
+    home: PathBuf,
+    /// Name of the contender.
+    pub(super) contender: String,
+    /// Name of the workload.
+    pub(super) workload: String,
+    /// Position of its stage.
+    pub(super) stage: usize,
+    /// Which of the rates to begin with it is at.
+    start: usize,
+    /// The rule of the search.
+    pub(super) rule: CapacityRule,
+    search: Search,
+    /// Trials that it was told.
+    pub(super) trials: usize,
+    /// Whether this process ran any of them.
+    ran: bool,
+    /// What was found, once the search is over.
+    result: Option<CapacityResult>,
+    /// Whether the data were seen to be there.
+    pub(super) prepared: bool,
+    /// Rows per table as last seen.
+    pub(super) rows: Option<BTreeMap<String, u64>>,
+}
+
+impl<'a> Hunt<'a> {
+    /// A search that has not begun; `root` is the results folder of the study.
+    ///
+    /// # Errors
+    /// A rule that is no rule.
+    pub(super) fn new(
+        terms: &'a Terms,
+        study: &'a Study,
+        fingerprint: &'a str,
+        root: &Path,
+        (c, w): (usize, usize),
+    ) -> Result<Self, LabError> {
+        let (contender, workload) = (study.contenders[c].name.clone(), study.workloads[w].name.clone());
+        let rule = terms.rule(terms.starts[0]);
+        Ok(Self {
+            terms,
+            study,
+            fingerprint,
+            home: root.join(CAPACITY_FOLDER).join(&contender).join(&workload),
+            contender,
+            workload,
+            stage: c * study.workloads.len() + w,
+            start: 0,
+            search: begin(&rule)?,
+            rule,
+            trials: 0,
+            ran: false,
+            result: None,
+            prepared: false,
+            rows: None,
+        })
+    }
+
+    /// For messages: `arm, small`.
+    pub(super) fn title(&self) -> String {
+        format!("{}, {}", self.contender, self.workload)
+    }
+
+    /// The folder of this search.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.home.join(self.terms.folder(&self.rule, self.fingerprint))
+    }
+
+    /// What was found, once the search is over.
+    pub(super) fn result(&self) -> Option<&CapacityResult> {
+        self.result.as_ref()
+    }
+
+    /// The rate that broke the objective before this search began lower.
+    pub(super) fn came_down_from(&self) -> Option<u32> {
+        self.start.checked_sub(1).map(|before| self.terms.starts[before])
+    }
+
+    /// Whether what was found is on disk.
+    pub(super) fn written(&self) -> bool {
+        !self.ran && self.folder().join(RESULT_FILE).exists()
+    }
+
+    /// Writes what was found.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub(super) fn write(&mut self, text: &str) -> Result<(), LabError> {
+        store::replace(&self.folder().join(RESULT_FILE), text)?;
+        self.ran = false;
+        Ok(())
+    }
+
+    /// The trial that is wanted and not on disk; `None` when the search is over.
+    ///
+    /// # Errors
+    /// Records on disk that cannot be read or are of other trials.
+    pub(super) fn wanted(&mut self) -> Result<Option<Probe>, LabError> {
+        loop {
+            match self.search.next() {
+                Step::Done(result) if result.capacity_per_s.is_none() && self.start + 1 < self.terms.starts.len() => {
+                    self.start += 1;
+                    self.rule = self.terms.rule(self.terms.starts[self.start]);
+                    self.search = begin(&self.rule)?;
+                    self.trials = 0;
+                }
+                Step::Done(result) => {
+                    self.result = Some(result);
+                    return Ok(None);
+                }
+                Step::Probe(probe) => {
+                    let path = self.path(probe);
+                    if !path.exists() {
+                        return Ok(Some(probe));
+                    }
+                    let record = stored::read_record(&path)?;
+                    self.is_of(&record, probe, &path)?;
+                    self.tell(&record, probe)?;
+                }
+            }
+        }
+    }
+
+    /// The names of a trial.
+    pub(super) fn key(&self, probe: Probe) -> TrialKey {
+        TrialKey {
+            contender: self.contender.clone(),
+            workload: self.workload.clone(),
+            connections: self.terms.connections,
+            rate_per_s: Some(probe.rate_per_s),
+            deployment: None,
+            trial: probe.repeat,
+        }
+    }
+
+    /// How a trial is loaded. The contender is not part of the seed: all see the same work.
+    pub(super) fn spec(&self, probe: Probe) -> TrialSpec {
+        let label = format!("capacity {} {} {}", self.workload, probe.rate_per_s, probe.repeat);
+        self.terms.spec(self.study, probe.rate_per_s, self.study.seed.derive(&label))
+    }
+
+    fn path(&self, probe: Probe) -> PathBuf {
+        // Contender and workload are in the path of the folder.
+        let below: PathBuf = Path::new(&self.key(probe).path()).components().skip(2).collect();
+        self.folder().join(below)
+    }
+
+    /// Takes the record of a trial that was just run: writes it and tells the search.
+    ///
+    /// # Errors
+    /// When it cannot be written, or tells nothing.
+    pub(super) fn take(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
+        store::write_once(&self.path(probe), record)?;
+        self.ran = true;
+        self.tell(record, probe)
+    }
+
+    fn tell(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
+        let path = self.path(probe);
+        let seen = judged(record, probe, &self.rule).map_err(|e| {
+            LabError::new(ErrorKind::Files, format!("{}: {e}", path.display()), "remove it to measure that trial anew")
+        })?;
+        self.search.tell(seen).map_err(|e| {
+            LabError::new(ErrorKind::Failed, format!("{}: {e}", path.display()), "give a longer --duration or a higher --from")
+        })?;
+        self.trials += 1;
+        Ok(seen)
+    }
+
+    /// Refuses a record that somebody put in the place of another one.
+    fn is_of(&self, record: &RunRecord, probe: Probe, path: &Path) -> Result<(), LabError> {
+        let spec = self.spec(probe);
+        let load = &record.load;
+        let asked = (spec.warmup_ns, spec.duration_ns, Some(self.terms.arrivals));
+        let same = record.key == self.key(probe)
+            && record.study_fingerprint == self.fingerprint
+            && record.trial_seed == spec.seed
+            && (load.warmup_ns, load.duration_ns, load.arrivals) == asked;
+        if same {
+            return Ok(());
+        }
+        let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
+        Err(LabError::new(
+            ErrorKind::Files,
+            message,
+            "remove it to measure that trial anew, or put each record back to its own name",
+        ))
+    }
+}
+
+fn begin(rule: &CapacityRule) -> Result<Search, LabError> {
+    Search::new(rule.clone()).map_err(|message| LabError::new(ErrorKind::Usage, message, ""))
+}
+
+/// What a record says to a search.
+///
+/// Some transactions are always in flight when a window closes, and where few are offered one of them is more than the
+/// share that may be missing. Those that had been due for less than the objective and less than a hundredth of the
+/// window are therefore not held against the database; of a queue that grows they are a small part.
+fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<ProbeResult, String> {
+    let open = record.measured.open_loop.as_ref().ok_or("the trial was no open loop")?;
+    let latency = record.latency()?;
+    let (mut ended, mut failed) = (0, 0);
+    for transactions in record.measured.transactions.values() {
+        ended += transactions.completed();
+        failed += transactions.failed;
+    }
+    let young_ns = rule.at_most_ns.min(record.measured.window_ns / LAST_SHARE);
+    let young: u64 = open.unfinished.to_histogram()?.buckets().take_while(|(ns, _)| *ns <= young_ns).map(|(_, n)| n).sum();
+    Ok(ProbeResult {
+        rate_per_s: probe.rate_per_s,
+        repeat: probe.repeat,
+        offered: open.offered,
+        completed: ended,
+        young,
+        response_ns: if ended == 0 { None } else { latency.percentile_ns(rule.percentile) },
+        failed,
+        client_limited: record.flags.iter().any(|f| matches!(f, Flag::ClientLimited { .. })),
+    })
+}

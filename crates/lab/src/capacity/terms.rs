@@ -1,0 +1,142 @@
+//! On which terms a capacity is searched: the objective, the rates to begin with, and how each trial is loaded.
+
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::capacity::{CapacityRule, Search};
+use perbuck_core::load_model::HIGHEST_PER_S;
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::plan;
+use perbuck_core::study::Study;
+use perbuck_core::units::{Seed, duration_text};
+use perbuck_load::limit::Tolerance;
+use perbuck_load::trial::TrialSpec;
+
+use super::CapacityRequest;
+use crate::error::{ErrorKind, LabError};
+use crate::trial::DRAIN_NS;
+
+/// Where a search begins unless it is told: where the first breaks the objective, the next one is tried.
+const STARTS: [u32; 3] = [100, 10, 1];
+/// Fewer transactions than this, expected in one window, tell nothing; none at all may come.
+const LEAST_OFFERED: f64 = 10.0;
+/// The share of the offered transactions that must be completed.
+const KEEPS_UP: f64 = 0.99;
+/// The shortest window of a trial, as in a study.
+const SHORTEST_NS: u64 = 100_000_000;
+
+/// What the searches of one command have in common.
+#[derive(Debug)]
+pub(super) struct Terms {
+    rule: CapacityRule,
+    /// Rates to begin with, highest first.
+    pub(super) starts: Vec<u32>,
+    /// The most transactions in flight.
+    pub(super) connections: u32,
+    /// Time before the window, nanoseconds.
+    pub(super) warmup_ns: u64,
+    /// The window, nanoseconds.
+    pub(super) duration_ns: u64,
+    /// How the starts lie in time.
+    pub(super) arrivals: Arrivals,
+}
+
+impl Terms {
+    /// The terms of a command, with what the study says where the command line does not.
+    ///
+    /// # Errors
+    /// An objective that nobody gave, and values out of their range.
+    pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
+        let usage = |message: String, help: &str| Err(LabError::new(ErrorKind::Usage, message, help));
+        let (percentile, at_most_ns) = objective(request, study)?;
+        let duration_ns = request.duration_ns.unwrap_or(study.sweep.duration_ns);
+        if duration_ns < SHORTEST_NS {
+            let message = format!("--duration {} is too short to measure anything", duration_text(duration_ns));
+            return usage(message, "give at least 100ms; ten seconds or more for a result to publish");
+        }
+        let highest = request.to_per_s.unwrap_or(HIGHEST_PER_S);
+        let enough = |rate: u32| f64::from(rate) * (duration_ns as f64 / 1e9) >= LEAST_OFFERED;
+        let starts: Vec<u32> = match request.from_per_s {
+            Some(rate) => vec![rate],
+            None => STARTS.into_iter().filter(|rate| *rate <= highest && enough(*rate)).collect(),
+        };
+        let Some(lowest_per_s) = starts.first().copied().filter(|rate| enough(*rate)) else {
+            let (rate, option) = request.from_per_s.map_or((highest.min(STARTS[0]), "--to"), |rate| (rate, "--from"));
+            let window = duration_text(duration_ns);
+            let message =
+                format!("{option}: at {rate}/s fewer than {LEAST_OFFERED} transactions are due in a window of {window}");
+            return usage(message, "give a longer --duration or a higher rate");
+        };
+        let rule = CapacityRule {
+            percentile,
+            at_most_ns,
+            lowest_per_s,
+            highest_per_s: request.to_per_s,
+            resolution: request.resolution,
+            repeats: request.repeats,
+            keeps_up: KEEPS_UP,
+        };
+        if let Err(message) = Search::new(rule.clone()) {
+            return usage(message, "mend --percentile, --at-most, --from, --to or --resolution; see `perbuck capacity --help`");
+        }
+        let arrivals = request.arrivals.unwrap_or(study.sweep.arrivals);
+        let most = study.sweep.connections.iter().max().copied().unwrap_or(1);
+        let connections = request.connections.unwrap_or(most);
+        let warmup_ns = request.warmup_ns.unwrap_or(study.sweep.warmup_ns);
+        Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
+    }
+
+    /// The rule of a search that begins at a rate.
+    pub(super) fn rule(&self, lowest_per_s: u32) -> CapacityRule {
+        CapacityRule { lowest_per_s, ..self.rule.clone() }
+    }
+
+    /// `p99 at most 20.0 ms`.
+    pub(super) fn objective(&self) -> String {
+        format!("p{} at most {}", self.rule.percentile, duration_text(self.rule.at_most_ns))
+    }
+
+    /// The name of the folder of a search: another rule, load or version of the study has another one.
+    pub(super) fn folder(&self, rule: &CapacityRule, study_fingerprint: &str) -> String {
+        let Self { connections, warmup_ns, duration_ns, arrivals, .. } = self;
+        let whole = format!("{rule:?} {connections} {warmup_ns} {duration_ns} {arrivals:?} {study_fingerprint}");
+        let mark = &plan::fingerprint(&whole)[..12];
+        let at_most = duration_text(rule.at_most_ns).replace(' ', "").replace('µ', "u");
+        format!("p{}-{at_most}-c{connections}-{mark}", rule.percentile)
+    }
+
+    /// How a trial at a rate is loaded.
+    pub(super) fn spec(&self, study: &Study, rate_per_s: u32, seed: Seed) -> TrialSpec {
+        TrialSpec {
+            load: LoadModel::rate(rate_per_s, self.arrivals, self.warmup_ns + self.duration_ns),
+            phases: Vec::new(),
+            connections: self.connections,
+            workers: study.sweep.workers,
+            warmup_ns: self.warmup_ns,
+            duration_ns: self.duration_ns,
+            max_attempts: study.sweep.max_attempts,
+            seed,
+            drain_ns: DRAIN_NS,
+            max_events: None,
+            time_statements: false,
+            tolerance: Tolerance::All,
+        }
+    }
+}
+
+/// Percentile and bound, each from the command line or from the study.
+fn objective(request: &CapacityRequest, study: &Study) -> Result<(f64, u64), LabError> {
+    let slo = study.decision.slo.as_ref();
+    let percentile = request.percentile.or(slo.map(|s| s.percentile));
+    let at_most = request.at_most_ns.or(slo.map(|s| s.at_most_ns));
+    percentile.zip(at_most).ok_or_else(|| {
+        let missing = match (percentile, at_most) {
+            (Some(_), None) => "--percentile is given, but not --at-most",
+            (None, Some(_)) => "--at-most is given, but not --percentile",
+            _ => "neither the command line nor the study has a latency objective",
+        };
+        let help = format!(
+            "give --percentile 99 --at-most 20ms, or add `slo = {{ percentile = 99, at_most = \"20ms\" }}` to `[decision]` in {}",
+            request.file
+        );
+        LabError::new(ErrorKind::Usage, missing, help)
+    })
+}

@@ -1,0 +1,81 @@
+//! What this machine's client could do if the database took no time: each point against the simulated driver.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use perbuck_core::plan::TrialKey;
+use perbuck_core::units::{Seed, thousands};
+use perbuck_load::driver::Driver;
+use perbuck_load::executor::run_trial;
+use perbuck_load::observer::Unobserved;
+use perbuck_load::sim::SimDriver;
+use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{TrialOutcome, TrialSpec};
+use perbuck_workloads::{Plan, sysbench, ycsb};
+
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::Inputs;
+use crate::progress::Progress;
+use crate::trial;
+
+/// Runs every point of the study once against the simulated driver; returns a table as text. Nothing is written.
+///
+/// # Errors
+/// A workload that reads values, which the simulated driver does not have; a failed trial.
+pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Result<String, LabError> {
+    let mut out =
+        "workload             offered/s  connections  load threads  operations/s  operations/s and core  ns of CPU each\n"
+            .to_owned();
+    for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
+        for (connections, rate_per_s) in inputs.study.sweep.points() {
+            let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
+            let key = TrialKey { contender, workload: workload_name, connections, rate_per_s, deployment: None, trial: 1 };
+            progress.passing(&format!("{}: {connections} connections", workload.name));
+            let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
+            let offered = if inputs.study.sweep.is_open() {
+                rate_per_s.map_or("phases".to_owned(), |r| thousands(r.into()))
+            } else {
+                "all".to_owned()
+            };
+            out += &row(&workload.name, &offered, connections, &outcome);
+        }
+    }
+    Ok(out)
+}
+
+/// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
+fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Result<TrialOutcome, LabError> {
+    let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
+    match plan {
+        Plan::Sysbench(options) => {
+            let workload = Arc::new(sysbench::Sysbench::new(options, driver.dialect()));
+            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
+        }
+        Plan::Ycsb(options) if !options.dataintegrity && !options.grows() => {
+            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), driver.dialect(), Seed(0)));
+            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
+        }
+        Plan::Tpcc(_) | Plan::Ycsb(_) => {
+            let message = format!("workload `{name}` reads values, and the simulated driver returns none");
+            Err(LabError::new(
+                ErrorKind::Usage,
+                message,
+                "measure the ceiling with a workload of kind \"sysbench\", or \"ycsb\" without inserts and `dataintegrity`",
+            ))
+        }
+    }
+}
+
+/// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.
+fn row(name: &str, offered: &str, connections: u32, outcome: &TrialOutcome) -> String {
+    let seconds = outcome.measured.window_ns as f64 / 1e9;
+    let operations = outcome.measured.statements.total() as f64;
+    let cpu_ns: u64 = outcome.health.workers.iter().map(|w| w.cpu_ns).sum();
+    let each = cpu_ns as f64 / operations.max(1.0);
+    format!(
+        "{name:<19} {offered:>10} {connections:>12} {:>13} {:>13} {:>22} {each:>15.0}\n",
+        outcome.workers,
+        thousands((operations / seconds) as u64),
+        if operations > 0.0 && each > 0.0 { thousands((1e9 / each) as u64) } else { "unknown".to_owned() }
+    )
+}

@@ -1,0 +1,219 @@
+//! The rows of a data set as CSV files for bulk importers: the very rows that a load sends, the same whatever the number of
+//! threads, in one or many files per table, and SQL scripts that take them in.
+//!
+//! Files are written under temporary names. Only when all of them are whole, counted and on disk do they get their own names,
+//! and never one that is taken.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use perbuck_load::loader::csv::{CsvFormat, put_rows};
+use perbuck_load::stop::StopToken;
+use perbuck_load::values::Params;
+use perbuck_load::workload::{Dataset, Part, TableSpec};
+
+use crate::error::{ErrorKind, LabError};
+
+mod files;
+mod scripts;
+pub mod study;
+
+use files::Files;
+
+/// How often it is looked whether the threads have ended, and after how many looks progress is shown.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOKS_PER_SHOW: u32 = 20;
+
+/// What is to be written, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct CsvRequest<'a> {
+    /// The folder, which is made where it is missing.
+    pub folder: &'a Path,
+    /// The name of the database, with which the names of the files begin.
+    pub database: &'a str,
+    /// The tables to write; all of them if empty.
+    pub tables: &'a [String],
+    /// Files per table.
+    pub files: u32,
+    /// Threads that make rows.
+    pub threads: u32,
+    /// Whose CSV it is.
+    pub format: CsvFormat,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CsvProgress {
+    /// Bytes written.
+    pub bytes: u64,
+    /// Parts of the data that are written, each about as large as the others.
+    pub parts: u32,
+    /// Parts in all.
+    pub of: u32,
+}
+
+/// One table that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvTable {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub rows: u64,
+    /// Bytes of all its files.
+    pub bytes: u64,
+    /// Its files, in the order of their rows.
+    pub files: Vec<PathBuf>,
+}
+
+/// Writes the files; what was written, table by table.
+///
+/// # Errors
+/// An unknown table, more files than the data have parts, a file that is there already or cannot be written, an interruption,
+/// or rows that are not as many as the workload says. Nothing is left behind then.
+pub fn write<T: Dataset>(
+    dataset: &T,
+    request: &CsvRequest<'_>,
+    stop: &StopToken,
+    progress: &mut dyn FnMut(CsvProgress),
+) -> Result<Vec<CsvTable>, LabError> {
+    let (tables, parts) = (dataset.tables(), dataset.parts());
+    let wanted = wanted(&tables, request.tables)?;
+    if request.files > parts {
+        let message = format!("{} files for each table are too many: the data have {parts} parts", request.files);
+        return Err(LabError::new(ErrorKind::Usage, message, format!("ask for at most {parts} files")));
+    }
+    let mut files = Files::new(request, &tables, &wanted, parts)?;
+    let script = |name: &str| format!("{}-{name}.sql", request.database);
+    scripts::NAMES.iter().try_for_each(|name| files.free(&script(name)))?;
+    let writer = Writer {
+        dataset,
+        tables: &tables,
+        wanted: &wanted,
+        format: request.format,
+        parts,
+        files: &files,
+        stop,
+        failed: StopToken::default(),
+        next: AtomicU32::new(0),
+        done: AtomicU32::new(0),
+        bytes: AtomicU64::new(0),
+        rows: tables.iter().map(|_| AtomicU64::new(0)).collect(),
+    };
+    writer.run(request.threads, progress)?;
+    let rows: Vec<u64> = writer.rows.into_iter().map(AtomicU64::into_inner).collect();
+    let written = files.written(&tables, &wanted, &rows)?;
+    for (name, text) in scripts::NAMES.iter().zip(scripts::texts(request.format, &tables, &written)) {
+        files.add(&script(name), &text)?;
+    }
+    files.finish()?;
+    Ok(written)
+}
+
+/// Which tables are asked for, by position.
+fn wanted(tables: &[TableSpec], names: &[String]) -> Result<Vec<bool>, LabError> {
+    if let Some(unknown) = names.iter().find(|n| tables.iter().all(|t| t.bulk.name != **n)) {
+        let known: Vec<&str> = tables.iter().map(|t| t.bulk.name.as_str()).collect();
+        return Err(LabError::new(
+            ErrorKind::Usage,
+            format!("there is no table `{unknown}`"),
+            format!("use {}", known.join(", ")),
+        ));
+    }
+    Ok(tables.iter().map(|t| names.is_empty() || names.contains(&t.bulk.name)).collect())
+}
+
+/// What the threads share; touched once for each part, which is megabytes.
+struct Writer<'a, T> {
+    dataset: &'a T,
+    tables: &'a [TableSpec],
+    wanted: &'a [bool],
+    format: CsvFormat,
+    parts: u32,
+    files: &'a Files,
+    stop: &'a StopToken,
+    failed: StopToken,
+    next: AtomicU32,
+    done: AtomicU32,
+    bytes: AtomicU64,
+    rows: Vec<AtomicU64>,
+}
+
+impl<T: Dataset> Writer<'_, T> {
+    fn run(&self, threads: u32, progress: &mut dyn FnMut(CsvProgress)) -> Result<(), LabError> {
+        let mut show = || {
+            let (bytes, parts) = (self.bytes.load(Ordering::Relaxed), self.done.load(Ordering::Relaxed));
+            progress(CsvProgress { bytes, parts, of: self.parts });
+        };
+        thread::scope(|scope| {
+            let work = || self.work().inspect_err(|_| self.failed.request());
+            let threads: Vec<_> = (0..threads.clamp(1, self.parts.max(1))).map(|_| scope.spawn(work)).collect();
+            let mut looks = 0u32;
+            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+                thread::sleep(LOOK);
+                looks += 1;
+                if looks.is_multiple_of(LOOKS_PER_SHOW) {
+                    show();
+                }
+            }
+            show();
+            let died = || LabError::new(ErrorKind::Failed, "a thread that writes files died, which is a defect of perbuck", "");
+            let results = threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(died())));
+            // An interruption is what the others report when one has failed; the failure comes first.
+            let worst = results.filter_map(Result::err).min_by_key(|e| e.kind() == ErrorKind::Interrupted);
+            worst.map_or(Ok(()), Err)
+        })
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.requested() || self.failed.requested()
+    }
+
+    /// Writes parts until none is left.
+    fn work(&self) -> Result<(), LabError> {
+        let mut cells = Params::default();
+        let mut buffers = vec![Vec::new(); self.tables.len()];
+        loop {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            if index >= self.parts {
+                return Ok(());
+            }
+            self.make(index, &mut cells, &mut buffers)?;
+            let sizes: Vec<u64> = buffers.iter().map(|b| b.len() as u64).collect();
+            let places = self.files.places(index, &sizes, &|| self.stopped())?;
+            for (place, buffer) in places.iter().zip(&buffers) {
+                if let Some(place) = place {
+                    place.write(buffer)?;
+                }
+            }
+            self.bytes.fetch_add(sizes.iter().sum(), Ordering::Relaxed);
+            self.done.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes the rows of a part, a buffer for each table.
+    fn make(&self, index: u32, cells: &mut Params, buffers: &mut [Vec<u8>]) -> Result<(), LabError> {
+        buffers.iter_mut().for_each(Vec::clear);
+        let mut part = self.dataset.part(index);
+        part.only(self.wanted);
+        while let Some(table) = part.next_batch(cells.clear()) {
+            if self.stopped() {
+                return Err(interrupted());
+            }
+            if self.wanted[table] {
+                let width = self.tables[table].bulk.columns.len();
+                self.rows[table].fetch_add((cells.len() / width) as u64, Ordering::Relaxed);
+                put_rows(&mut buffers[table], self.format, cells, width);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn interrupted() -> LabError {
+    LabError::new(ErrorKind::Interrupted, "interrupted; no file was kept", "run the same command again to write them")
+}
+
+#[cfg(test)]
+mod tests;

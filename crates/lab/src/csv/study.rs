@@ -1,0 +1,179 @@
+//! The rows of a study as files for bulk importers; no database is needed.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use perbuck_core::study::WorkloadSpec;
+use perbuck_core::units::thousands;
+use perbuck_drivers::target::Target;
+use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::statement::Dialect;
+use perbuck_load::stop::StopToken;
+use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+
+use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::Inputs;
+use crate::progress::{Progress, clock_text};
+use crate::stage;
+
+/// What is written, and where.
+#[derive(Debug, Clone, Default)]
+pub struct FileOptions {
+    /// Folder for the files; the current one if not given.
+    pub folder: Option<PathBuf>,
+    /// These tables alone; all if empty.
+    pub tables: Vec<String>,
+    /// Files for each table; 1 if not given.
+    pub files: Option<u32>,
+    /// The format; that of the targets if not given.
+    pub format: Option<CsvFormat>,
+    /// Threads that make the rows; as many as processors if not given.
+    pub threads: Option<u32>,
+}
+
+/// Writes the rows of every workload of the study, once each.
+///
+/// # Errors
+/// Targets that do not agree on a format, a folder that cannot be written, a file that is there.
+pub fn write_study(
+    inputs: &Inputs,
+    options: &FileOptions,
+    progress: &mut dyn Progress,
+    stop: &StopToken,
+) -> Result<(), LabError> {
+    let format = format(inputs, options.format)?;
+    let folder = options.folder.as_deref().unwrap_or(Path::new("."));
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get) as u32;
+    let threads = options.threads.unwrap_or(processors);
+    let (files, tables) = (options.files.unwrap_or(1), options.tables.as_slice());
+    let mut done = Vec::new();
+    for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
+        let database = database(inputs, spec)?;
+        // Workloads of one kind that share a database share their rows.
+        if done.contains(&(database.clone(), spec.kind.value.clone())) {
+            continue;
+        }
+        let request = CsvRequest { folder, database: &database, tables, files, threads, format };
+        one(inputs, spec, plan, &request, stop, progress)?;
+        done.push((database, spec.kind.value.clone()));
+    }
+    Ok(())
+}
+
+/// The format that is asked for, or else that of the targets.
+fn format(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<CsvFormat, LabError> {
+    let of = |target: &Target| match target {
+        Target::Mysql(_) => Some(CsvFormat::Mysql),
+        Target::Postgres(_) => Some(CsvFormat::Postgres),
+        Target::Sqlite(_) | Target::Tikv(_) => None,
+    };
+    if let Some(format) = asked {
+        return Ok(format);
+    }
+    let mut formats: Vec<Option<CsvFormat>> = inputs.targets.iter().flatten().map(of).collect();
+    formats.dedup();
+    match formats.as_slice() {
+        [Some(format)] => Ok(*format),
+        _ => {
+            let message = "the targets of this study do not say whose CSV is wanted";
+            Err(LabError::new(ErrorKind::Usage, message, "add --csv-format mysql or --csv-format postgres"))
+        }
+    }
+}
+
+/// The name of the database for which the files are: that of the workload, or else that of the targets; the kind of the
+/// workload where they have none.
+fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
+    if let Some(name) = &spec.database {
+        return Ok(name.clone());
+    }
+    let of = |target: &Target| match target {
+        Target::Mysql(t) | Target::Postgres(t) => Some(t.database.clone()),
+        Target::Sqlite(_) | Target::Tikv(_) => None,
+    };
+    let mut names: Vec<String> = inputs.targets.iter().flatten().filter_map(of).collect();
+    names.dedup();
+    match names.as_slice() {
+        [] => Ok(spec.kind.value.clone()),
+        [name] => Ok(name.clone()),
+        [one, two, ..] => {
+            let message = format!("the targets name several databases ({one}, {two}), and files carry the name of one");
+            Err(LabError::new(ErrorKind::Usage, message, format!("give workload `{}` its own `database`", spec.name)))
+        }
+    }
+}
+
+/// Whose tables the scripts make, of PostgreSQL and those that follow it: the targets'.
+///
+/// # Errors
+/// Targets of several of them, whose tables are not the same.
+fn kin(inputs: &Inputs) -> Result<Dialect, LabError> {
+    let mut dialects = inputs.targets.iter().flatten().map(Target::dialect).filter(|d| d.follows_postgres());
+    let first = dialects.next().unwrap_or(Dialect::Postgres);
+    dialects.find(|d| *d != first).map_or(Ok(first), |other| {
+        let message = format!("the targets are {} and {}, and each wants other words for its tables", first.name(), other.name());
+        Err(LabError::new(ErrorKind::Usage, message, "write the files from a study whose contenders are of one kind"))
+    })
+}
+
+fn one(
+    inputs: &Inputs,
+    spec: &WorkloadSpec,
+    plan: &Plan,
+    request: &CsvRequest<'_>,
+    stop: &StopToken,
+    progress: &mut dyn Progress,
+) -> Result<(), LabError> {
+    let dialect = match request.format {
+        CsvFormat::Mysql => Dialect::Mysql,
+        CsvFormat::Postgres => kin(inputs)?,
+    };
+    if let Some((message, help)) = plan.refusal(dialect) {
+        return Err(LabError::new(ErrorKind::Usage, format!("{}: {message}", spec.name), help));
+    }
+    let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
+    let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
+    let written = match plan {
+        Plan::Sysbench(o) => csv::write(&sysbench::SysbenchData::new(o.clone(), dialect, seed), request, stop, &mut show),
+        Plan::Tpcc(o) => csv::write(&tpcc::TpccData::new(o.clone(), dialect, seed), request, stop, &mut show),
+        Plan::Ycsb(o) => csv::write(&ycsb::YcsbData::new(o.clone(), dialect, seed), request, stop, &mut show),
+    }?;
+    for table in &written {
+        progress.line(&format!("{}: {}", spec.name, table_text(table)));
+    }
+    progress.line(&format!("{}: {}", spec.name, end_text(request, &written, began.elapsed())));
+    Ok(())
+}
+
+/// How far it is after that time.
+pub fn passing_text(p: &CsvProgress, elapsed: Duration) -> String {
+    let (megabytes, seconds) = (p.bytes / 1_000_000, elapsed.as_secs_f64().max(0.001));
+    let share = f64::from(p.parts) / f64::from(p.of.max(1));
+    // Too early for a guess as long as no part is done.
+    let left = if p.parts == 0 { String::new() } else { format!(", {} left", clock_text(elapsed.mul_f64(1.0 / share - 1.0))) };
+    format!("{} MB, {:.0} %, {:.0} MB/s{left}", thousands(megabytes), share * 100.0, p.bytes as f64 / 1e6 / seconds)
+}
+
+/// The files of a table with what they hold.
+pub fn table_text(table: &CsvTable) -> String {
+    let names: Vec<String> = table.files.iter().filter_map(|f| Some(f.file_name()?.to_string_lossy().into_owned())).collect();
+    let files = match names.as_slice() {
+        [] => "no file".to_owned(),
+        [one] => one.clone(),
+        [first, .., last] => format!("{first} to {last}"),
+    };
+    format!("{files} with {} rows, {} bytes", thousands(table.rows), thousands(table.bytes))
+}
+
+/// What was written, and what takes it in.
+pub fn end_text(request: &CsvRequest<'_>, written: &[CsvTable], elapsed: Duration) -> String {
+    let bytes: u64 = written.iter().map(|t| t.bytes).sum();
+    let name = request.database;
+    format!(
+        "{} MB in {:.1} s; {name}-tables.sql, {name}-load.sql and {name}-indexes.sql take them in",
+        thousands(bytes / 1_000_000),
+        elapsed.as_secs_f64()
+    )
+}

@@ -1,0 +1,183 @@
+//! How the library fails: what kind of failure it is, what is wrong, and the way out. Who prints it decides how.
+
+use std::fmt;
+use std::path::Path;
+
+use perbuck_core::compare::Refusal;
+use perbuck_core::problem::Problem;
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
+use perbuck_load::loader::LoadError;
+use perbuck_load::trial::RunError;
+
+/// Kinds of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The work was done and found a failure: a trial that ended, a condition that does not hold.
+    Failed,
+    /// An input file, or a value that the caller gave, is wrong.
+    Usage,
+    /// A target cannot be reached or refuses the login.
+    Target,
+    /// The work would mix what must not be mixed, or destroy tables that perbuck did not make.
+    Refused,
+    /// A file or folder cannot be read or written.
+    Files,
+    /// What was measured has become worse than what was measured before.
+    Worse,
+    /// The stop token was raised.
+    Interrupted,
+}
+
+/// The way out where this machine gives no more.
+const MACHINE: &str =
+    "raise the limits of this shell (`ulimit -n` for file descriptors, `ulimit -u` for threads), or lower the connections";
+
+/// A failure.
+#[derive(Debug)]
+pub struct LabError {
+    kind: ErrorKind,
+    message: String,
+    help: String,
+}
+
+impl LabError {
+    /// An error with its way out; `help` may be empty where the message says it all.
+    pub fn new(kind: ErrorKind, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into() }
+    }
+
+    /// A file that cannot be read or written.
+    pub fn file(doing: &str, path: &Path, error: &std::io::Error) -> Self {
+        let help = match error.kind() {
+            std::io::ErrorKind::NotFound => "check the path",
+            std::io::ErrorKind::PermissionDenied => "check the permissions of the path and of its folders",
+            std::io::ErrorKind::StorageFull => "free some space on that disk and run the command again; finished trials are kept",
+            std::io::ErrorKind::FileTooLarge => {
+                "raise the limit on the size of files (ulimit -f) and run the command again; finished trials are kept"
+            }
+            std::io::ErrorKind::NotADirectory => "a file stands where a folder is needed; move it away, or name another path",
+            std::io::ErrorKind::IsADirectory => "name a file, not a folder",
+            _ => "",
+        };
+        Self::new(ErrorKind::Files, format!("cannot {doing} {}: {error}", path.display()), help)
+    }
+
+    /// All problems of an input file.
+    pub fn problems(problems: &[Problem]) -> Self {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let count = if problems.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", problems.len()) };
+        Self::new(ErrorKind::Usage, format!("{count} found\n{}", lines.join("\n")), "")
+    }
+
+    /// A target's answer; `who` names the contender.
+    pub fn target(who: &str, error: &DriverError) -> Self {
+        let kind = match error.class {
+            ErrorClass::Refused | ErrorClass::Lost => ErrorKind::Target,
+            _ if error.cause == Some(Cause::File) => ErrorKind::Target,
+            _ => ErrorKind::Failed,
+        };
+        let contender: String = who.split(',').next().unwrap_or(who).chars().map(upper).collect();
+        Self::new(kind, format!("{who}: {error}"), hint(error).replace("<CONTENDER>", &contender))
+    }
+
+    /// A failed load.
+    pub fn load(who: &str, error: &LoadError) -> Self {
+        match error {
+            LoadError::Interrupted => Self::interrupted(),
+            LoadError::Server { doing, error: answer } => {
+                let inner = Self::target(who, answer);
+                Self { message: format!("{who}: {doing}: {answer}"), ..inner }
+            }
+            LoadError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
+            LoadError::Ledger(_) => {
+                Self::new(ErrorKind::Failed, format!("{who}: {error}"), "`perbuck prepare --force STUDY` loads the data anew")
+            }
+            LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => {
+                Self::new(ErrorKind::Failed, format!("{who}: {error}"), "")
+            }
+        }
+    }
+
+    /// The same with this way out, where it has none of its own.
+    pub fn or_help(self, help: &str) -> Self {
+        if self.help.is_empty() { Self { help: help.to_owned(), ..self } } else { self }
+    }
+
+    /// A failed trial.
+    pub fn trial(who: &str, error: &RunError) -> Self {
+        match error {
+            RunError::Interrupted => Self::interrupted(),
+            RunError::Connect(answer) | RunError::Fatal(answer) => {
+                let inner = Self::target(who, answer);
+                Self { message: format!("{who}: {error}"), ..inner }
+            }
+            RunError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
+            RunError::WorkerDied(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), ""),
+        }
+    }
+
+    /// The stop token was raised.
+    pub fn interrupted() -> Self {
+        Self::new(ErrorKind::Interrupted, "interrupted; finished trials are kept", "run the same command again to go on")
+    }
+
+    /// Records that cannot be compared as they are.
+    pub fn refusals(refusals: &[Refusal]) -> Self {
+        let reasons: Vec<&str> = refusals.iter().map(|r| r.reason.as_str()).collect();
+        let words: Vec<String> = refusals.iter().filter_map(|r| r.insist).map(|w| format!("--insist {w}")).collect();
+        let help = if words.len() == refusals.len() {
+            format!("the records are kept; to compare them all the same: `perbuck compare RESULTS {}`", words.join(" "))
+        } else {
+            "this cannot be insisted on; measure those trials again".to_owned()
+        };
+        Self::new(ErrorKind::Refused, format!("these trials cannot be compared: {}", reasons.join("; ")), help)
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// What is wrong, and the way out, which may be empty.
+    pub fn words(&self) -> (&str, &str) {
+        (&self.message, &self.help)
+    }
+}
+
+impl std::error::Error for LabError {}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if !self.help.is_empty() {
+            write!(f, "\n    help: {}", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+/// A character of a contender's name as it stands in the name of its environment variable.
+pub fn upper(c: char) -> char {
+    if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
+}
+
+/// What a user can do about an answer of a server.
+fn hint(error: &DriverError) -> String {
+    let text = match (error.cause, error.code) {
+        (Some(Cause::Password), _) | (_, ErrorCode::Word("client", "auth")) => {
+            "check user and password; the password comes from PERBUCK_<CONTENDER>_PASSWORD, from `password_file` or from --ask-password"
+        }
+        (Some(Cause::NoDatabase), _) => "create it first (CREATE DATABASE …), or name another database in the target",
+        (Some(Cause::NoRight), _) => "grant the user the rights it needs on that database",
+        (Some(Cause::NoTable), _) => "its tables are missing; `perbuck prepare STUDY` makes them",
+        (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `sweep.connections`",
+        (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
+        (_, ErrorCode::Word("client", "unreachable")) => {
+            "check that the server runs and that host and port in the target are right"
+        }
+        (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",
+        (_, ErrorCode::Word("client", "tls")) => "check the certificate, `ca=` and `tls=` of the target",
+        _ => "",
+    };
+    text.to_owned()
+}

@@ -1,0 +1,285 @@
+//! What a reader of a trial must know besides its figures: pure functions of what was recorded.
+
+use std::time::Duration;
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
+use perbuck_core::steady::{self, Settled, Steadiness};
+use perbuck_core::units::duration_text;
+use perbuck_load::trial::TrialSpec;
+
+use crate::error::{ErrorKind, LabError};
+
+/// Share of one processor beyond which a load thread counts as full.
+const FULL: f64 = 0.9;
+/// A client that is late by less than this does not matter whatever the latency; one millisecond.
+const LATE_NS: u64 = 1_000_000;
+/// A client whose own delay is more than this share of the 99th percentile is part of the figure.
+const LATE_SHARE: f64 = 0.1;
+/// How many times older a transaction in flight must be than all that were completed.
+const MUCH_OLDER: u64 = 2;
+/// A target that completes less than this share of what is offered does not keep the rate.
+const KEEPS_UP: f64 = 0.99;
+
+/// Processor time that a client may lose to other guests of its host, or to a limit of its container, as a share of the machine's or
+/// of the window. Less than that is within what trials differ by.
+const WITHHELD: f64 = 0.05;
+/// A jump of the clock by less than this is what a time server corrects.
+const JUMP: Duration = Duration::from_millis(200);
+
+/// The flags of a trial.
+///
+/// # Errors
+/// When a histogram of its record cannot be read, which is a defect of perbuck.
+pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Result<Vec<Flag>, LabError> {
+    let mut flags = Vec::new();
+    let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();
+    let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
+    if failed * 100 > completed || completed == 0 {
+        flags.push(Flag::ManyErrors { failed, completed });
+    }
+    let gap_ms: u64 = health.gaps.iter().map(|g| g.length_ms).sum();
+    if gap_ms > 0 {
+        flags.push(Flag::Gap { total_ms: gap_ms });
+    }
+    let fact = |name: &str| measured.transactions.values().filter_map(|t| t.facts.get(name)).sum::<u64>();
+    let (missing, wrong) = (fact("missing"), fact("wrong"));
+    if missing + wrong > 0 {
+        flags.push(Flag::WrongRows { missing, wrong });
+    }
+    if health.aborted > 0 {
+        flags.push(Flag::Aborted { count: health.aborted });
+    }
+    flags.extend(full_worker(health, measured.window_ns).map(|why| Flag::ClientLimited { why }));
+    if let Some(open) = &measured.open_loop {
+        let unfinished = open.unfinished.count;
+        let ended = completed + failed + young(open, measured.window_ns)?;
+        if (ended as f64) < KEEPS_UP * open.offered as f64 && unfinished > 0 {
+            flags.push(Flag::Overloaded { offered: open.offered, completed, unfinished });
+        }
+        flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
+    }
+    flags.extend(unsettled(health.steadiness.as_ref()).map(|why| Flag::Unsettled { why }));
+    flags.extend(still_running(measured, health));
+    flags.extend(law(spec, health));
+    Ok(flags)
+}
+
+/// What was wrong with the machine of the client in a window of this length; `civil_s` is its length by the clock that people set.
+pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled: Duration) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let stopped = throttled.as_secs_f64() / length.as_secs_f64().max(1e-9);
+    if stolen > WITHHELD {
+        let why = format!("other guests of its host had {:.0} % of it", stolen * 100.0);
+        flags.push(Flag::Throttled { why });
+    }
+    if stopped > WITHHELD {
+        let why = format!("a limit of its container stopped it for {:.0} % of the window", stopped * 100.0);
+        flags.push(Flag::Throttled { why });
+    }
+    let jump_s = civil_s - length.as_secs_f64();
+    if jump_s.abs() > JUMP.as_secs_f64() {
+        flags.push(Flag::ClockTrouble { jump_ms: (jump_s * 1000.0).round() as i64 });
+    }
+    flags
+}
+
+/// Those that were in flight when the window closed and had been due for no more than a hundredth of it: they would have
+/// been completed in a longer one.
+fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, LabError> {
+    let ages = histogram(&open.unfinished)?;
+    Ok(ages.buckets().filter(|(age_ns, _)| *age_ns <= window_ns / 100).map(|(_, count)| count).sum())
+}
+
+fn histogram(record: &HistogramRecord) -> Result<Histogram, LabError> {
+    let help = "this is a defect of perbuck; please report it";
+    record
+        .to_histogram()
+        .map_err(|e| LabError::new(ErrorKind::Failed, format!("a histogram just made cannot be read: {e}"), help))
+}
+
+/// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
+fn full_worker(health: &Health, window_ns: u64) -> Option<String> {
+    let share = |w: &WorkerHealth| w.busiest_phase.max(w.cpu_ns as f64 / window_ns.max(1) as f64);
+    let (number, worker) = health.workers.iter().enumerate().max_by(|(_, a), (_, b)| share(a).total_cmp(&share(b)))?;
+    let full = health.workers.iter().filter(|w| share(w) > FULL).count();
+    (full > 0).then(|| {
+        let of = health.workers.len();
+        let percent = share(worker) * 100.0;
+        format!("{full} of its {of} load threads were full; number {number} used {percent:.0} % of a processor (see `workers`)")
+    })
+}
+
+/// In open loop, starts that were late although a connection was free, by an amount that is seen in the response time.
+fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, LabError> {
+    let p99 = |h: &HistogramRecord| Ok::<_, LabError>(histogram(h)?.percentile_ns(99.0).unwrap_or(0));
+    let late_ns = p99(&health.send_lag)?;
+    let mut response_ns = 0;
+    for transactions in measured.transactions.values() {
+        response_ns = response_ns.max(p99(&transactions.response)?);
+    }
+    let matters = late_ns > LATE_NS && late_ns as f64 > LATE_SHARE * response_ns as f64;
+    let text = || {
+        format!(
+            "it started transactions late though a connection was free: p99 {} of a response time of {}",
+            duration_text(late_ns),
+            duration_text(response_ns)
+        )
+    };
+    Ok(matters.then(text))
+}
+
+/// Judges the whole seconds of warm-up and window; a load in phases is not meant to be steady.
+pub(crate) fn steadiness(spec: &TrialSpec, intervals: &[Interval]) -> Option<Steadiness> {
+    if !spec.phases.is_empty() {
+        return None;
+    }
+    let whole: Vec<&Interval> = intervals.iter().filter(|i| i.length_ms == 1000).collect();
+    let warmup = whole.iter().filter(|i| i.start_ms < 0).count();
+    let series: Vec<f64> = whole.iter().map(|i| i.transactions as f64).collect();
+    Some(steady::judge(&series, warmup))
+}
+
+fn unsettled(steadiness: Option<&Steadiness>) -> Option<String> {
+    let steadiness = steadiness?;
+    match steadiness.verdict {
+        Settled::Settled | Settled::TooShortToTell => None,
+        Settled::WarmupTooShort => Some(match steadiness.mser5_truncation_s {
+            Some(seconds) => format!("it settled only {seconds} s after the start of the warm-up, so give a longer `warmup`"),
+            None => "the warm-up was too short".to_owned(),
+        }),
+        Settled::Drifting => Some(match steadiness.slope_percent {
+            Some(percent) => format!("throughput changed by {percent:+.0} % over the window"),
+            None => "throughput changed over the window".to_owned(),
+        }),
+    }
+}
+
+/// In closed loop, one that is in flight at the end and is much older than any that was completed. It may be a little older by chance.
+fn still_running(measured: &Measured, health: &Health) -> Option<Flag> {
+    let oldest_ns = health.edges?.oldest_ns;
+    let longest_ns = measured.transactions.values().map(|t| t.service.max_ns).max().filter(|ns| *ns > 0)?;
+    let (oldest_ms, longest_completed_ms) = (oldest_ns / 1_000_000, longest_ns / 1_000_000);
+    (oldest_ns > MUCH_OLDER * longest_ns).then_some(Flag::StillRunning { oldest_ms, longest_completed_ms })
+}
+
+/// Little's law. While a connection is opened again it is in no transaction.
+fn law(spec: &TrialSpec, health: &Health) -> Option<Flag> {
+    let law = health.littles_law.filter(|_| spec.load == LoadModel::closed() && health.connections_lost == 0)?;
+    (!law.holds()).then_some(Flag::LittlesLaw { busy: law.busy_connections, connections: law.connections })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use perbuck_core::units::Seed;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_that_is_held_back_or_whose_clock_jumps_is_flagged() {
+        let of = |civil_s, stolen, throttled_ms| {
+            of_machine(Duration::from_secs(10), civil_s, stolen, Duration::from_millis(throttled_ms))
+        };
+        assert!(of(10.1, 0.04, 400).is_empty());
+        assert_eq!(of(6.0, 0.0, 0), [Flag::ClockTrouble { jump_ms: -4000 }]);
+        let both = of(10.0, 0.2, 700);
+        let texts: Vec<String> = both.iter().map(Flag::text).collect();
+        assert!(texts.len() == 2 && texts[0].contains("20 %") && texts[1].contains("7 %"), "{texts:?}");
+    }
+
+    fn waiting(ns: u64, count: u64) -> HistogramRecord {
+        let mut h = Histogram::new();
+        (0..count).for_each(|_| h.record(ns));
+        HistogramRecord::from_histogram(&h)
+    }
+
+    fn spec() -> TrialSpec {
+        TrialSpec {
+            load: LoadModel::closed(),
+            phases: Vec::new(),
+            connections: 8,
+            workers: None,
+            warmup_ns: 0,
+            duration_ns: 10_000_000_000,
+            max_attempts: 1,
+            seed: Seed(1),
+            drain_ns: 0,
+            max_events: None,
+            time_statements: false,
+            tolerance: perbuck_load::limit::Tolerance::All,
+        }
+    }
+
+    fn measured(completed: u64, each_ns: u64) -> Measured {
+        let service = waiting(each_ns, completed);
+        let one = TransactionRecord { committed: completed, response: service.clone(), service, ..TransactionRecord::default() };
+        Measured { window_ns: 10_000_000_000, transactions: BTreeMap::from([("t".to_owned(), one)]), ..Measured::default() }
+    }
+
+    fn texts(measured: &Measured, health: &Health) -> String {
+        of(&spec(), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect()
+    }
+
+    #[test]
+    fn a_full_load_thread_limits_the_client_and_a_busy_one_does_not() {
+        let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns, busiest_phase: 0.0 };
+        let health = |a, b| Health { workers: vec![worker(a), worker(b)], ..Health::default() };
+        assert_eq!(texts(&measured(1000, 1000), &health(8_900_000_000, 0)), "");
+        let full = texts(&measured(1000, 1000), &health(1, 9_500_000_000));
+        assert!(full.contains("limited by the client: 1 of its 2 load threads were full; number 1 used 95 %"), "{full}");
+        // One phase was too much for the client, though over the window it had time to spare.
+        let phase = WorkerHealth { busiest_phase: 0.99, ..worker(2_000_000_000) };
+        let phased = texts(&measured(1000, 1000), &Health { workers: vec![worker(1), phase], ..Health::default() });
+        assert!(phased.contains("number 1 used 99 %"), "{phased}");
+    }
+
+    #[test]
+    fn an_open_loop_says_who_was_late() {
+        let open =
+            |unfinished, offered| OpenLoop { offered, unfinished: waiting(5_000_000_000, unfinished), ..OpenLoop::default() };
+        let with = |open| Measured { open_loop: Some(open), ..measured(1000, 20_000_000) };
+        assert_eq!(texts(&with(open(0, 1000)), &Health::default()), "");
+        let slow = texts(&with(open(1000, 2000)), &Health::default());
+        assert!(slow.contains("could not keep the rate: 2000 offered, 1000 completed, 1000 unfinished"), "{slow}");
+        let late = |ns| Health { send_lag: waiting(ns, 100), ..Health::default() };
+        assert_eq!(texts(&with(open(0, 1000)), &late(1_500_000)), "");
+        assert!(texts(&with(open(0, 1000)), &late(3_000_000)).contains("late though a connection was free"));
+    }
+
+    #[test]
+    fn figures_that_do_not_account_for_all_connections_are_named() {
+        let law = |n: u128| perbuck_core::littles_law::check(8, n * 2_000_000, 10_000_000_000);
+        let health = |n| Health { littles_law: Some(law(n)), ..Health::default() };
+        assert_eq!(texts(&measured(40_000, 2_000_000), &health(40_000)), "");
+        assert!(texts(&measured(36_000, 2_000_000), &health(36_000)).contains("7.2 busy connections of 8"));
+    }
+
+    #[test]
+    fn a_transaction_that_never_ended_in_the_window_is_named_if_it_is_much_older_than_the_others() {
+        let health = |oldest_ns| Health {
+            edges: Some(perbuck_core::run_record::WindowEdges { in_flight: 1, oldest_ns, in_flight_ns: oldest_ns, before_ns: 0 }),
+            ..Health::default()
+        };
+        assert_eq!(texts(&measured(1000, 100_000_000), &health(190_000_000)), "");
+        let starved = texts(&measured(1000, 100_000_000), &health(9_500_000_000));
+        assert!(starved.contains("had run for 9500 ms") && starved.contains("that was completed took 1"), "{starved}");
+    }
+
+    #[test]
+    fn only_whole_seconds_are_judged_and_phases_are_not() {
+        let second = |i: i64| Interval { start_ms: i * 1000, length_ms: 1000, transactions: 100, ..Interval::default() };
+        let mut intervals: Vec<Interval> = (-10..40).map(second).collect();
+        intervals.push(Interval { length_ms: 200, ..second(40) });
+        let judged = steadiness(&spec(), &intervals).unwrap();
+        assert_eq!(judged.verdict, Settled::Settled);
+        intervals.iter_mut().filter(|i| i.start_ms >= 20_000).for_each(|i| i.transactions = 60);
+        let judged = steadiness(&spec(), &intervals).unwrap();
+        assert!(unsettled(Some(&judged)).unwrap().contains("over the window"), "{judged:?}");
+        let phase = perbuck_core::load_model::Phase { length_ns: 1, load: perbuck_core::load_model::PhaseLoad::Connections(1) };
+        assert_eq!(steadiness(&TrialSpec { phases: vec![phase], ..spec() }, &intervals), None);
+    }
+}

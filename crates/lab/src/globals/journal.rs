@@ -1,0 +1,99 @@
+//! What was changed on servers and is to be put back: a file in the folder of results, written before each change.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ErrorKind, LabError};
+use crate::store::replace;
+
+/// The name of the file.
+const NAME: &str = "server-settings.json";
+
+/// One variable of one server that is not as the server had it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    /// The contender for whom it was changed.
+    pub(super) contender: String,
+    /// The server, as `host:port`.
+    pub(super) place: String,
+    /// Name of the variable.
+    pub(super) name: String,
+    /// What the server had; nothing is NULL.
+    pub(super) was: Option<String>,
+    /// What the study asks for.
+    pub(super) wanted: String,
+    /// What the server made of it; nothing as long as nobody has seen it.
+    pub(super) became: Option<String>,
+}
+
+/// The file of a results folder.
+#[derive(Debug)]
+pub(super) struct Journal(PathBuf);
+
+impl Journal {
+    pub(super) fn of(root: &Path) -> Self {
+        Self(root.join(NAME))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// What a run left behind that did not come to its end.
+    pub(super) fn read(&self) -> Result<Vec<Change>, LabError> {
+        let text = match fs::read_to_string(&self.0) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) => return Err(LabError::file("read what was changed on servers in", &self.0, &e)),
+        };
+        serde_json::from_str(&text).map_err(|e| {
+            let message = format!("{} does not say what a run has changed on servers: {e}", self.0.display());
+            LabError::new(ErrorKind::Files, message, "put the settings of the servers back yourself, then delete that file")
+        })
+    }
+
+    /// Notes what is changed now; where nothing is, there is no file.
+    pub(super) fn write(&self, changes: &[Change]) -> Result<(), LabError> {
+        if changes.is_empty() {
+            return match fs::remove_file(&self.0) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(LabError::file("remove", &self.0, &e)),
+                _ => Ok(()),
+            };
+        }
+        let text = serde_json::to_string_pretty(changes)
+            .map_err(|e| LabError::new(ErrorKind::Failed, format!("what is changed on servers cannot be noted: {e}"), ""))?;
+        replace(&self.0, &(text + "\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::of(folder.path());
+        assert_eq!(journal.read().unwrap(), []);
+        let text = |t: &str| Some(t.to_owned());
+        let change = Change {
+            contender: "a".into(),
+            place: "h:1".into(),
+            name: "x".into(),
+            was: text("1"),
+            wanted: "OFF".into(),
+            became: None,
+        };
+        journal.write(std::slice::from_ref(&change)).unwrap();
+        assert_eq!(journal.read().unwrap(), [change]);
+        journal.write(&[]).unwrap();
+        journal.write(&[]).unwrap();
+        assert!(!journal.path().exists());
+        fs::write(journal.path(), "[{}]").unwrap();
+        assert!(journal.read().unwrap_err().to_string().contains("delete that file"));
+    }
+}

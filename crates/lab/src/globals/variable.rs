@@ -1,0 +1,129 @@
+//! One variable of one server: read, set, put back, and what its refusals mean.
+
+use perbuck_load::error::{Cause, DriverError};
+
+use super::journal::Change;
+use crate::error::{ErrorKind, LabError};
+use crate::stage::Stage;
+
+/// Who set the value that a variable has.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// We did, or it is the old one.
+    Ours,
+    /// Somebody else has set it to this since.
+    Theirs(String),
+}
+
+/// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
+pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
+    stage.server.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
+}
+
+/// Sets a global variable.
+pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
+    let mut result = Ok(());
+    for literal in literals(value) {
+        result = stage.server.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
+        match &result {
+            Err(error) if error.cause == Some(Cause::SettingType) => {}
+            _ => break,
+        }
+    }
+    result
+}
+
+/// Whose value a variable has.
+pub(super) fn whose(stage: &Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
+    let now = read(stage, host, &change.name)?;
+    let theirs = now != change.was && change.became.is_some() && now != change.became;
+    Ok(if theirs { Whose::Theirs(shown(now.as_deref()).to_owned()) } else { Whose::Ours })
+}
+
+/// Gives a variable its old value, if it has another one; whether it had.
+pub(super) fn put_back(stage: &Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
+    let moved = read(stage, host, &change.name)? != change.was;
+    if moved {
+        set(stage, host, &change.name, change.was.as_deref())?;
+    }
+    Ok(moved)
+}
+
+/// A value as somebody would write it into SQL.
+pub(super) fn literal(value: Option<&str>) -> String {
+    literals(value).swap_remove(0)
+}
+
+/// A value in SQL. Servers want numbers bare, but for the few texts that look like numbers; nothing is escaped, because no
+/// value holds a quote or a backslash.
+fn literals(value: Option<&str>) -> Vec<String> {
+    let Some(value) = value else { return vec!["NULL".to_owned()] };
+    let quoted = format!("'{value}'");
+    if is_number(value) { vec![value.to_owned(), quoted] } else { vec![quoted] }
+}
+
+fn is_number(value: &str) -> bool {
+    value.starts_with(|c: char| c.is_ascii_digit() || c == '-') && value.parse::<f64>().is_ok()
+}
+
+/// Whether a value can be written into SQL as it is.
+pub(super) fn is_plain(value: Option<&str>) -> bool {
+    value.is_none_or(|v| !v.contains(['\'', '\\']))
+}
+
+/// A value for people.
+pub(super) fn shown(value: Option<&str>) -> &str {
+    value.unwrap_or("NULL")
+}
+
+/// Whether a server took a value as it was asked for: servers say 1 for ON, and write numbers in their own way.
+pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
+    let plain = |value: &str| match value.to_ascii_uppercase().as_str() {
+        "ON" | "TRUE" => "1".to_owned(),
+        "OFF" | "FALSE" => "0".to_owned(),
+        other => other.parse::<f64>().map_or_else(|_| other.to_owned(), |number| number.to_string()),
+    };
+    became.is_some_and(|became| plain(wanted) == plain(became))
+}
+
+/// Why a setting cannot be set, and the way out.
+pub(super) fn refused(contender: &str, place: &str, name: &str, error: &DriverError) -> LabError {
+    let (exit, help) = match error.cause {
+        Some(Cause::NoSetting) => {
+            (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has")
+        }
+        Some(Cause::SettingFixed) => (
+            ErrorKind::Usage,
+            "set it in the configuration of the server; a variable of sessions is set by `set.NAME=VALUE` in the target",
+        ),
+        Some(Cause::SettingValue | Cause::SettingType) => {
+            (ErrorKind::Usage, "give a value that the server takes for this variable")
+        }
+        Some(Cause::NoRight) => (
+            ErrorKind::Target,
+            "grant the user the right to set it (SYSTEM_VARIABLES_ADMIN on MySQL and TiDB, SUPER or its admin privilege on MariaDB), or leave it out and set it on the server yourself",
+        ),
+        _ => return LabError::target(contender, error).or_help("see `server_settings` of the contender"),
+    };
+    LabError::new(exit, format!("{contender}: `server_settings.{name}` at {place}: {error}"), help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_bare_and_texts_quoted() {
+        assert_eq!(literals(Some("OFF")), ["'OFF'"]);
+        assert_eq!(literals(Some("-1.5")), ["-1.5", "'-1.5'"]);
+        assert_eq!(literals(Some("00:00 +0000")), ["'00:00 +0000'"]);
+        assert_eq!(literals(Some("inf")), ["'inf'"]);
+        assert_eq!((literals(Some("")), literals(None)), (vec!["''".to_owned()], vec!["NULL".to_owned()]));
+    }
+
+    #[test]
+    fn a_value_is_taken_in_the_words_of_the_server() {
+        assert!(taken("OFF", Some("0")) && taken("on", Some("1")) && taken("0.50", Some("0.5")) && taken("ROW", Some("row")));
+        assert!(!taken("5", Some("100")) && !taken("x", None));
+    }
+}

@@ -1,0 +1,42 @@
+//! perbuck's pipeline as a library: a study file becomes a plan, the plan trials, the trials records, the records a comparison.
+//!
+//! ```no_run
+//! use perbuck_lab::{Lab, LabOptions, progress::Quiet};
+//! use perbuck_load::stop::StopToken;
+//!
+//! let lab = Lab::open("study.toml".as_ref(), LabOptions::default())?;
+//! let results = lab.run(&mut Quiet, &StopToken::default())?;
+//! print!("{}", perbuck_report::text::verdicts(&results.study, &results.comparison));
+//! # Ok::<(), perbuck_lab::LabError>(())
+//! ```
+//!
+//! Place on the floor plan: floor 3. The doors (`cli`, `dropin`, `serve`) stand on it; it stands on the rooms of databases and
+//! workloads and on the tools. It prints nothing, asks nothing, and does not end the process.
+
+pub mod capacity;
+pub mod ceiling;
+mod cpu_sampler;
+pub mod csv;
+pub mod data;
+pub mod error;
+mod flags;
+mod globals;
+pub mod inputs;
+mod lab;
+pub mod live;
+pub mod prepare;
+pub mod progress;
+pub mod replay;
+pub mod report;
+pub mod results;
+pub mod run;
+pub mod servers;
+pub mod stage;
+pub mod store;
+pub mod stored;
+mod tiflash;
+pub mod trial;
+pub mod verify;
+
+pub use error::{ErrorKind, LabError};
+pub use lab::{Lab, LabOptions};

@@ -1,0 +1,228 @@
+//! From a results folder to a comparison.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use perbuck_core::compare::{self, Comparison, Regression, Remark};
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Study;
+use perbuck_report::ReportModel;
+use perbuck_report::evidence::{self, Head, Kind, Source};
+
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::{self, read_text};
+use crate::stored;
+
+/// What a comparison is based on besides the records.
+#[derive(Debug, Clone, Default)]
+pub struct Basis {
+    /// A study file for prices, summary and decision, in place of the stored one.
+    pub study: Option<PathBuf>,
+    /// A price snapshot file in place of the stored one.
+    pub prices: Option<PathBuf>,
+    /// Refusals that are overruled, by their words: `emulated`, `client-limited`, `errors`, `workloads`, `environment`.
+    pub insist: Vec<String>,
+}
+
+/// Everything that a comparison is made from, as texts and records: from files, or from the page that embeds them.
+pub struct Material {
+    /// What messages call the study.
+    pub study_path: String,
+    /// What messages call the price snapshot.
+    pub prices_path: PathBuf,
+    /// Everything but the trials.
+    pub head: Head,
+    /// All records.
+    pub records: Vec<RunRecord>,
+    /// Their checksums.
+    pub sums: Vec<String>,
+}
+
+/// A results folder, read and compared.
+pub struct Results {
+    /// The study whose prices and rule were applied.
+    pub study: Study,
+    /// The records that the comparison is made of, then those that lie outside of the study's sweep.
+    records: Vec<RunRecord>,
+    /// How many of them the comparison is made of.
+    used: usize,
+    /// What they say.
+    pub comparison: Comparison,
+    head: Head,
+    sums: Vec<String>,
+}
+
+impl Results {
+    /// The records that the comparison is made of.
+    pub fn used(&self) -> &[RunRecord] {
+        &self.records[..self.used]
+    }
+
+    /// The report with what it was made from.
+    ///
+    /// # Errors
+    /// When a number of a record is not finite.
+    pub fn report(&self) -> Result<ReportModel, LabError> {
+        let (mut model, evidence) = self.report_beside(|| embedded(&self.head, &self.records, &self.sums))?;
+        model.evidence = evidence;
+        Ok(model)
+    }
+
+    /// The report, and what it was made from in a file without a name in that folder: of thousands of trials it is larger than
+    /// everything else that is in memory.
+    ///
+    /// # Errors
+    /// As [`Self::report`], or a folder that cannot be written.
+    pub fn report_and_evidence(&self, folder: &Path) -> Result<(ReportModel, File), LabError> {
+        let failed = |e: &io::Error| LabError::file("write into", folder, e);
+        self.report_beside(|| {
+            let mut file = BufWriter::new(tempfile::tempfile_in(folder).map_err(|e| failed(&e))?);
+            let mut trouble = None;
+            let packed = evidence::pack_into(&self.head, &self.records, &self.sums, &mut |part| {
+                file.write_all(part.as_bytes()).map_err(|e| {
+                    let said = e.to_string();
+                    trouble = Some(e);
+                    said
+                })
+            });
+            match (trouble, packed) {
+                (Some(e), _) => Err(failed(&e)),
+                (None, Err(said)) => Err(not_embedded(&said)),
+                (None, Ok(())) => file.into_inner().map_err(|e| failed(e.error())),
+            }
+        })
+    }
+
+    /// The report, and what is done meanwhile: of thousands of trials each takes about a second, and neither needs the other.
+    fn report_beside<T: Send>(&self, pack: impl FnOnce() -> Result<T, LabError> + Send) -> Result<(ReportModel, T), LabError> {
+        thread::scope(|scope| {
+            let packed = scope.spawn(pack);
+            let model = perbuck_report::model(&self.study, &self.comparison, self.used());
+            let packed = packed.join().unwrap_or_else(|e| std::panic::resume_unwind(e))?;
+            Ok((model, packed))
+        })
+    }
+}
+
+/// The data that a page embeds.
+///
+/// # Errors
+/// When a number of a record is not finite.
+pub fn embedded(head: &Head, records: &[RunRecord], sums: &[String]) -> Result<String, LabError> {
+    evidence::pack(head, records, sums).map_err(|e| not_embedded(&e))
+}
+
+fn not_embedded(why: &str) -> LabError {
+    LabError::new(ErrorKind::Failed, format!("the report cannot embed its data: {why}"), "")
+}
+
+/// Reads and compares a results folder.
+///
+/// # Errors
+/// Unreadable files, a study with problems, or trials that cannot be compared.
+pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
+    compare(material(root, basis)?)
+}
+
+/// Reads a results folder.
+///
+/// # Errors
+/// Unreadable files, or a folder without any trial.
+pub fn material(root: &Path, basis: &Basis) -> Result<Material, LabError> {
+    let stored = stored::read(root)?;
+    if stored.records.is_empty() {
+        let message = format!("{} holds no trial yet", root.display());
+        return Err(LabError::new(ErrorKind::Failed, message, "run the study first: perbuck run STUDY"));
+    }
+    let study = basis.study.as_ref().unwrap_or(&stored.study);
+    // Another study names its prices itself.
+    let prices = basis.prices.as_ref().or(stored.prices.as_ref().filter(|_| basis.study.is_none()));
+    let prices_path = prices.cloned();
+    let prices = prices.map(|p| Ok::<_, LabError>(source(p, basis.prices.is_some(), &read_text("the prices", p)?)));
+    let head = Head {
+        form: evidence::FORM,
+        perbuck: env!("CARGO_PKG_VERSION").to_owned(),
+        kind: Kind::Measured,
+        study: source(study, basis.study.is_some(), &read_text("the study", study)?),
+        prices: prices.transpose()?,
+        results: None,
+        insist: basis.insist.clone(),
+        checked: stored.checked,
+    };
+    let prices_path = prices_path.unwrap_or_default();
+    Ok(Material { study_path: study.display().to_string(), prices_path, head, records: stored.records, sums: stored.sums })
+}
+
+/// A file by its name alone: the same files give the same report wherever they lie.
+pub fn source(path: &Path, given: bool, text: &str) -> Source {
+    Source::new(&path.file_name().unwrap_or_default().to_string_lossy(), given, text)
+}
+
+/// Compares.
+///
+/// # Errors
+/// A study with problems, or trials that cannot be compared.
+pub fn compare(material: Material) -> Result<Results, LabError> {
+    let Material { study_path, prices_path, head, mut records, mut sums } = material;
+    let prices = head.prices.as_ref().map(|p| (prices_path, p.text.clone()));
+    let inputs = inputs::check(&study_path, head.study.text.clone(), prices).map_err(|p| LabError::problems(&p))?;
+    let fingerprint = inputs.study.fingerprint();
+    let of_this_study = |r: &&RunRecord| {
+        r.study_fingerprint == fingerprint
+            || inputs.study.fingerprint_alone(&r.key.contender).as_ref() == Some(&r.study_fingerprint)
+    };
+    if let Some(stranger) = records.iter().find(|r| !of_this_study(r)) {
+        let message = format!("{} was measured by another version of the study {study_path}", stranger.key.path());
+        return Err(LabError::new(
+            ErrorKind::Refused,
+            message,
+            "only prices, labels, summary and decision may differ from the study that ran",
+        ));
+    }
+    let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
+    let used = outside_last(&plan, &mut records, &mut sums);
+    let mut comparison =
+        compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist).map_err(|r| LabError::refusals(&r))?;
+    if let Some(first) = records.get(used) {
+        // Left out, but never silently: choosing trials after seeing them is how results are bent.
+        let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
+        comparison.remarks.push(Remark { text, trials: records.len() - used, example: first.key.path() });
+    }
+    if !head.checked {
+        let text = if inputs.study.sweep.collected {
+            "the data were not checked after the last trial; `perbuck sysbench` checks none"
+        } else {
+            "the data were not checked after the last trial, or a condition did not hold; `perbuck run STUDY` checks them"
+        };
+        let (trials, first) = (comparison.found, records.first().map(|r| r.key.path()).unwrap_or_default());
+        comparison.remarks.push(Remark { text: text.to_owned(), trials, example: first });
+    }
+    Ok(Results { study: inputs.study, records, used, comparison, head, sums })
+}
+
+/// Puts the trials that the plan does not name behind those that it names, and returns the number of these.
+fn outside_last(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &mut Vec<String>) -> usize {
+    if records.iter().all(|r| plan.contains(&r.key)) {
+        return records.len();
+    }
+    let paired: Vec<(RunRecord, String)> = std::mem::take(records).into_iter().zip(std::mem::take(sums)).collect();
+    let (inside, outside): (Vec<_>, Vec<_>) = paired.into_iter().partition(|(r, _)| plan.contains(&r.key));
+    let used = inside.len();
+    (*records, *sums) = inside.into_iter().chain(outside).unzip();
+    used
+}
+
+/// A results folder beside an older one.
+///
+/// # Errors
+/// A folder that cannot be read, or trials that cannot be compared.
+pub fn against(old: &Path, new: &Path, margin: Option<f64>, insist: &[String]) -> Result<Regression, LabError> {
+    let basis = Basis { study: None, prices: None, insist: insist.to_vec() };
+    let (old, new) = (read(old, &basis)?, read(new, &basis)?);
+    let sides = ((&old.study, old.used()), (&new.study, new.used()));
+    compare::regression(sides.0, sides.1, margin, insist).map_err(|r| LabError::refusals(&r))
+}

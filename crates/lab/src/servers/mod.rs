@@ -1,0 +1,138 @@
+//! Private servers of a study: found, started, waited for, and gone with the command that needed them, however it ends.
+//!
+//! Each server has a folder of its own and a [`guard`], a second process of perbuck that holds the server as long as the
+//! first one lives: the end of their pipe tells it, so that a kill or a crash leaves nothing behind either. Where the
+//! guard was killed, too, the next command cleans up ([`stale`]).
+
+mod find;
+mod guard;
+mod instance;
+mod ready;
+mod stale;
+
+use std::path::PathBuf;
+
+use perbuck_core::study::{Contender, ServerSpec, Study};
+use perbuck_deploy::local::{KINDS, Kind, NAME};
+use perbuck_drivers::secret::Secret;
+use perbuck_drivers::target::Target;
+use perbuck_load::stop::StopToken;
+
+use crate::error::{ErrorKind, LabError};
+use crate::progress::Progress;
+
+use instance::Instance;
+
+pub use guard::guard_if_asked;
+
+/// Connections beyond those of the sweep: for loading, checking and looking.
+const SPARE_CONNECTIONS: u32 = 100;
+
+/// The private servers of a study, by contender. Dropped, they end.
+pub struct Servers(Vec<Option<Running>>);
+
+/// One server that takes connections.
+struct Running {
+    target: Target,
+    password: Secret,
+    /// Held for its end.
+    _instance: Instance,
+}
+
+impl Servers {
+    /// Starts what the contenders of a study ask for, one after the other, and waits until each is ready.
+    ///
+    /// # Errors
+    /// A program that is not there, a server that does not start, another version than the study wants.
+    pub fn start(study: &Study, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
+        if study.contenders.iter().any(|c| c.server.is_some()) {
+            guard::possible()?;
+        }
+        let mut running = Vec::new();
+        for contender in &study.contenders {
+            let spec = contender.server.as_ref();
+            running.push(spec.map(|spec| start(study, contender, spec, stop, progress)).transpose()?);
+        }
+        Ok(Self(running))
+    }
+
+    /// No server, for studies that ask for none.
+    pub fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// The address and the password of a contender's private server.
+    pub fn of(&self, contender: usize) -> Option<(&Target, &Secret)> {
+        self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
+    }
+}
+
+/// The kind that a study names; it was checked with the study.
+fn kind(spec: &ServerSpec) -> Option<Kind> {
+    KINDS.iter().find(|(name, _)| *name == spec.kind.value).map(|(_, kind)| *kind)
+}
+
+/// All databases that the workloads of a study use.
+fn databases(study: &Study) -> Vec<String> {
+    let mut names = vec![NAME.to_owned()];
+    for name in study.workloads.iter().filter_map(|w| w.database.clone()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The number in what a server calls its version: `15.18` of `PostgreSQL 15.18 (Debian …)`.
+fn number(version: &str) -> &str {
+    version.split(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
+}
+
+fn start(
+    study: &Study,
+    contender: &Contender,
+    spec: &ServerSpec,
+    stop: &StopToken,
+    progress: &mut dyn Progress,
+) -> Result<Running, LabError> {
+    let who = format!("contender `{}`", contender.name);
+    let kind = kind(spec).ok_or_else(|| LabError::new(ErrorKind::Usage, format!("{who}: no such server"), ""))?;
+    let programs = find::all(kind, spec.program.as_ref().map(|p| p.value.as_str())).map_err(|e| e.of(&who))?;
+    let parent = spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value));
+    stale::clean(&parent, progress);
+    let connections = study.sweep.connections.iter().copied().max().unwrap_or(0) + SPARE_CONNECTIONS;
+    let order =
+        instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
+    progress.passing(&format!("{who}: starting {kind}"));
+    let (instance, target, password) = Instance::start(&order, stop)?;
+    let target = Target::parse(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
+    let said = ready::wait(&who, &instance, &target, &password, stop)?;
+    let version = number(&said);
+    if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
+        let message = format!(
+            "{who}: line {}: the study wants version {}, and {} is {version}",
+            wanted.line,
+            wanted.value,
+            programs[0].display()
+        );
+        return Err(LabError::new(
+            ErrorKind::Refused,
+            message,
+            "install that version, or name its program with `program` in `server`",
+        ));
+    }
+    let place = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
+    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{place}", instance.folder().display()));
+    Ok(Running { target, password, _instance: instance })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_number_of_a_version_is_found() {
+        let number = super::number;
+        assert_eq!(number("10.11.19-MariaDB-0+deb12u1"), "10.11.19-MariaDB-0+deb12u1");
+        assert_eq!(number("PostgreSQL 15.18 (Debian 15.18-0) on x86_64"), "15.18");
+        assert_eq!(number("of no number"), "of no number");
+    }
+}

@@ -1,0 +1,67 @@
+//! Waiting until a private server takes connections.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use perbuck_drivers::mysql::MysqlDriver;
+use perbuck_drivers::postgres::PostgresDriver;
+use perbuck_drivers::secret::Secret;
+use perbuck_drivers::target::Target;
+use perbuck_load::driver::Driver;
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::loader::{LoadError, on_loop};
+use perbuck_load::stop::StopToken;
+
+use super::instance::Instance;
+use crate::error::{ErrorKind, LabError};
+
+/// Recovery and first starts are slow on slow disks; nothing of it is measured.
+const PATIENCE: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Waits until the server lets us in; its version.
+pub(super) fn wait(
+    who: &str,
+    instance: &Instance,
+    target: &Target,
+    password: &Secret,
+    stop: &StopToken,
+) -> Result<String, LabError> {
+    let began = Instant::now();
+    loop {
+        if stop.requested() {
+            return Err(LabError::interrupted());
+        }
+        if let Some(how) = instance.ended() {
+            let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
+            return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
+        }
+        match version(target, password) {
+            Ok(version) => return Ok(version),
+            Err(error) if began.elapsed() < PATIENCE && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
+            Err(error) => {
+                let message = format!("{who}: the server does not let perbuck in: {error}; it said:\n{}", instance.last_words());
+                return Err(LabError::new(ErrorKind::Target, message, ""));
+            }
+        }
+    }
+}
+
+fn version(target: &Target, password: &Secret) -> Result<String, DriverError> {
+    match target {
+        Target::Mysql(t) => ask(&MysqlDriver::new(t.clone(), password.clone())?),
+        Target::Postgres(t) => ask(&PostgresDriver::new(t.clone(), password.clone())?),
+        Target::Sqlite(_) | Target::Tikv(_) => {
+            Err(DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind".to_owned()))
+        }
+    }
+}
+
+fn ask<D: Driver>(driver: &D) -> Result<String, DriverError> {
+    let facts = async { driver.facts().await.map_err(|error| LoadError::Server { doing: String::new(), error }) };
+    match on_loop(facts) {
+        Ok(facts) => Ok(facts.version),
+        Err(LoadError::Server { error, .. }) => Err(error),
+        Err(other) => Err(DriverError::client(ErrorClass::Fatal, "machine", other.to_string())),
+    }
+}

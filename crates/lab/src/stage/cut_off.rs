@@ -1,0 +1,43 @@
+//! Loads that were cut off: how far they are, how they end, and what to say of one that fails.
+
+use perbuck_load::driver::Driver;
+use perbuck_load::error::Cause;
+use perbuck_load::loader;
+use perbuck_load::loader::ledger::{Ledger, PartState};
+use perbuck_load::workload::{Dataset, Workload};
+
+use super::{Joined, Server};
+use crate::data::{self, LoadLedger};
+use crate::error::LabError;
+
+/// The way out of a load that was cut off.
+pub const GOES_ON: &str = "what was committed is kept: run the same command again, and the load goes on from there";
+
+impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
+    /// How far the parts of a load are that was cut off, if it can go on.
+    pub(super) fn part_states(&self) -> Result<Option<Vec<PartState>>, LabError> {
+        let (dialect, tables, parts) = (self.driver.dialect(), self.dataset.tables(), self.dataset.parts());
+        self.with_session("looking at an unfinished load", async |s| {
+            data::unfinished(s, dialect, &self.kind, &self.fingerprint, &tables, parts).await
+        })
+    }
+
+    /// Notes that the data are there, and then removes the ledger: in the other order, whoever is cut off in between would
+    /// have to load anew.
+    pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
+        self.with_session("noting the load", async |s| {
+            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, data::FRESH).await
+        })?;
+        self.execute("removing the ledger of the load", &ledger.drop())
+    }
+
+    /// The failure of a load, and how to go on.
+    pub(super) fn cut_off(&self, error: &loader::LoadError) -> LabError {
+        let help = match error {
+            // What perbuck itself asks the server to raise, of data that going on does not mend.
+            loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => GOES_ON,
+            _ => "`perbuck prepare --force STUDY` loads the data anew",
+        };
+        LabError::load(&self.title, error).or_help(help)
+    }
+}

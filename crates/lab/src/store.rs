@@ -1,0 +1,268 @@
+//! The results folder of one study: write-once records, the study and the prices they were made with.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use perbuck_core::plan::{self, TrialKey};
+use perbuck_core::run_record::RunRecord;
+
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::{Inputs, read_text};
+
+/// The name of the stored study.
+pub const STUDY_FILE: &str = "study.toml";
+/// The name of the stored price snapshot.
+pub const PRICES_FILE: &str = "prices.toml";
+/// The name of the file that holds the fingerprint of what is measured.
+pub const FINGERPRINT_FILE: &str = "fingerprint";
+
+/// The name of the file that says that the data were checked after the last trial.
+pub const CHECKED_FILE: &str = "checked";
+/// What it says.
+pub const CHECKED_TEXT: &str = "every condition held after the last trial\n";
+/// The name of the file that holds the number of the folder.
+const ID_FILE: &str = "id";
+
+/// A results folder that this process alone writes to.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    // Held until the process ends: two runs of one study would double its load.
+    _lock: File,
+}
+
+impl Store {
+    /// Opens or makes the folder of a study and stores the study in it.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, belongs to another study, or is in use.
+    pub fn open(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
+        let store = Self::join(results, inputs, fingerprint)?;
+        store.keep(inputs)?;
+        Ok(store)
+    }
+
+    /// The same, but what its trials are compared with (the study and the prices that lie there) stays as it is.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn join(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
+        Self::join_within(results, inputs, fingerprint, Duration::ZERO)
+    }
+
+    /// The same; where another perbuck writes there it is waited for, at most so long.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn join_within(results: &Path, inputs: &Inputs, fingerprint: &str, patience: Duration) -> Result<Self, LabError> {
+        let root = results.join(&inputs.study.name);
+        fs::create_dir_all(&root).map_err(|e| LabError::file("make the results folder", &root, &e))?;
+        let lock = lock(&root, patience)?;
+        let stored = root.join(FINGERPRINT_FILE);
+        let known = match fs::read_to_string(&stored) {
+            Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
+            // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
+            Ok(_) if records_in(&root)?.is_empty() => false,
+            Ok(_) => {
+                let message = format!("{} holds trials of another version of this study", root.display());
+                let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
+                return Err(LabError::new(ErrorKind::Refused, message, help));
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+            Err(e) => return Err(LabError::file("read", &stored, &e)),
+        };
+        let store = Self { root, _lock: lock };
+        if !known {
+            replace(&stored, &format!("{fingerprint}\n"))?;
+            store.keep(inputs)?;
+        }
+        store.sweep_temporary()?;
+        Ok(store)
+    }
+
+    /// Stores the study and its prices.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn keep(&self, inputs: &Inputs) -> Result<(), LabError> {
+        replace(&self.root.join(STUDY_FILE), &inputs.text)?;
+        match &inputs.prices {
+            Some((_, text)) => replace(&self.root.join(PRICES_FILE), text),
+            None => Ok(()),
+        }
+    }
+
+    /// A number of this folder alone, made when it is first used.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn id(&self) -> Result<String, LabError> {
+        let path = self.root.join(ID_FILE);
+        if !path.exists() {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
+            let text = plan::fingerprint(&format!("{} {now} {}", self.root.display(), std::process::id()));
+            replace(&path, &format!("{text}\n"))?;
+        }
+        Ok(read_text("the number of the results folder", &path)?.trim().to_owned())
+    }
+
+    /// Whether the data were checked after the last trial.
+    pub fn checked(&self) -> bool {
+        self.root.join(CHECKED_FILE).exists()
+    }
+
+    /// Notes that the data were checked after the last trial, and held.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn mark_checked(&self) -> Result<(), LabError> {
+        replace(&self.root.join(CHECKED_FILE), CHECKED_TEXT)
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether a trial is on disk.
+    pub fn has(&self, key: &TrialKey) -> bool {
+        self.root.join(key.path()).exists()
+    }
+
+    /// Writes the record of a trial of the study, once.
+    ///
+    /// # Errors
+    /// As [`write_once`].
+    pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
+        remove_if_there(&self.root.join(CHECKED_FILE));
+        write_once(&self.root.join(record.key.path()), record)
+    }
+
+    /// Removes what an aborted process left half-written; the lock says that no other process is writing.
+    fn sweep_temporary(&self) -> Result<(), LabError> {
+        for path in walk(&self.root)? {
+            if path.extension().is_some_and(|e| e == "partial") {
+                fs::remove_file(&path).map_err(|e| LabError::file("remove the unfinished file", &path, &e))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
+    let path = root.join(".lock");
+    let file = File::create(&path).map_err(|e| LabError::file("write", &path, &e))?;
+    let since = Instant::now();
+    let mut locked = file.try_lock();
+    while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < patience {
+        thread::sleep(Duration::from_millis(50));
+        locked = file.try_lock();
+    }
+    match locked {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another perbuck is running this study ({} is locked)", path.display());
+            Err(LabError::new(ErrorKind::Refused, message, "wait for it, or stop it"))
+        }
+        Err(TryLockError::Error(e)) => Err(LabError::file("lock", &path, &e)),
+    }
+}
+
+/// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
+///
+/// # Errors
+/// When it cannot be written; nothing half-written stays behind.
+pub fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|e| LabError::file("make the folder", folder, &e))?;
+    let text = record.to_json().map_err(|e| {
+        LabError::new(ErrorKind::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), "")
+    })?;
+    let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
+    let linked = fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
+        // A file system without hard links; the lock keeps others away between the look and the rename.
+        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, path),
+        _ => Err(e),
+    });
+    remove_if_there(&temporary);
+    linked.map_err(|e| LabError::file("write the record", path, &e))?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// Writes a file whole or not at all, replacing what was there.
+///
+/// # Errors
+/// When it cannot be written; the old file is then untouched.
+pub fn replace(path: &Path, text: &str) -> Result<(), LabError> {
+    replace_with(path, &mut |file| file.write_all(text.as_bytes()))
+}
+
+/// The same by what writes the file.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<(), LabError> {
+    let temporary = write_temporary(path, write)?;
+    fs::rename(&temporary, path).map_err(|e| {
+        remove_if_there(&temporary);
+        LabError::file("write", path, &e)
+    })
+}
+
+fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<PathBuf, LabError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    let temporary = path.with_file_name(name);
+    let written = File::create(&temporary).and_then(|mut file| {
+        write(&mut file)?;
+        file.sync_all()
+    });
+    written.map_err(|e| {
+        remove_if_there(&temporary);
+        LabError::file("write", path, &e)
+    })?;
+    Ok(temporary)
+}
+
+/// Removes a temporary file; one that is not there, or cannot go, is swept at the next start.
+fn remove_if_there(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Makes the new name durable; a file system that cannot do that has no better way.
+fn sync_folder(folder: &Path) {
+    if let Ok(handle) = File::open(folder) {
+        let _ = handle.sync_all();
+    }
+}
+
+/// All files below a folder, in the order of their paths.
+fn walk(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let unreadable = |e: &io::Error| LabError::file("read the results folder", &folder, e);
+        for entry in fs::read_dir(&folder).map_err(|e| unreadable(&e))? {
+            let path = entry.map_err(|e| unreadable(&e))?.path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The folder below a results folder that holds searches for the capacity.
+pub const CAPACITY_FOLDER: &str = "capacity";
+
+/// The paths of all records of a study's own trials below its results folder.
+pub fn records_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
+    // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
+    let of_a_search =
+        |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);
+    Ok(walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
+}

@@ -1,0 +1,342 @@
+//! One trial: sample the machine at the edges of the window, run, and put everything into a record.
+
+use std::collections::BTreeMap;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::plan::{self, TrialKey};
+use perbuck_core::run_record::{
+    Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+};
+use perbuck_core::study::{Metric, Study};
+use perbuck_load::driver::TargetFacts;
+use perbuck_load::limit::Tolerance;
+use perbuck_load::observer::{Observer, SecondSeen};
+use perbuck_load::stop::StopToken;
+use perbuck_load::totals::PausesSeen;
+use perbuck_load::totals::TerminalTotals;
+use perbuck_load::trial::{RunError, TrialSpec};
+use perbuck_observe::{CpuTime, HostFacts, Withheld};
+
+use crate::cpu_sampler::CpuSampler;
+use crate::error::LabError;
+use crate::flags;
+use crate::stage::Stage;
+
+/// How long transactions in flight at the end are waited for.
+pub const DRAIN_NS: u64 = 10_000_000_000;
+
+/// What the trials of a study share.
+pub struct Context<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// Fingerprint of what it measures.
+    pub fingerprint: &'a str,
+    /// This machine.
+    pub host: &'a HostFacts,
+}
+
+/// One trial to run.
+pub struct Task<'a> {
+    /// Which one.
+    pub key: &'a TrialKey,
+    /// How it is loaded.
+    pub spec: TrialSpec,
+    /// Its place in the order.
+    pub position: usize,
+    /// The contender with the workload.
+    pub stage: &'a Stage,
+    /// Effective parameters of the workload.
+    pub parameters: BTreeMap<String, String>,
+    /// The figure that is compared.
+    pub metric: Metric,
+    /// `kept`, `reloaded` or `foreign`.
+    pub data: &'static str,
+    /// Rows per table before it; where nobody counted them, nobody counts them after it either.
+    pub rows_before: Option<BTreeMap<String, u64>>,
+}
+
+/// Somebody who looks on while a trial runs.
+pub trait Watch {
+    /// Whether it looks at seconds by kind of transaction.
+    fn by_kind(&self) -> bool {
+        false
+    }
+    /// The measured window opens.
+    fn opens(&mut self) {}
+    /// A second is over.
+    fn second(&mut self, seen: &SecondSeen<'_>);
+}
+
+/// What a trial showed that its record does not hold.
+pub struct Details {
+    /// What each terminal did.
+    pub terminals: Vec<TerminalTotals>,
+    /// Times of statements by label, where the spec asks for them.
+    pub statement_latency: BTreeMap<String, HistogramRecord>,
+    /// Times of what was given up in the window, by kind.
+    pub failed_latency: BTreeMap<String, HistogramRecord>,
+    /// Pauses that ended in the window, by kind.
+    pub pauses: BTreeMap<String, PausesSeen>,
+}
+
+/// Why a trial has no record.
+pub enum Failure {
+    /// What the engine says.
+    Run(RunError),
+    /// Anything else.
+    Other(LabError),
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// A display of seconds as a [`Watch`].
+struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
+
+impl Watch for Seconds<'_> {
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        (self.0)(seen.interval);
+    }
+}
+
+/// Samples CPU times and clocks at the edges of the window and passes seconds on to the display.
+struct Sampler<'a> {
+    server: Option<u32>,
+    machine: Machine,
+    looks: CpuSampler,
+    flags: Vec<Flag>,
+    opened: (CpuTime, Option<CpuTime>),
+    own: CpuTime,
+    server_ns: Option<u64>,
+    watch: &'a mut dyn Watch,
+}
+
+/// What the machine of the client has had until now, by counters and clocks of its own.
+struct Machine {
+    withheld: Withheld,
+    steady: Instant,
+    civil: SystemTime,
+}
+
+impl Machine {
+    fn now() -> Self {
+        Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
+    }
+
+    /// What was wrong with it since an earlier look.
+    fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
+        let length = self.steady.duration_since(earlier.steady);
+        let civil = match self.civil.duration_since(earlier.civil) {
+            Ok(forward) => forward.as_secs_f64(),
+            Err(back) => -back.duration().as_secs_f64(),
+        };
+        let stolen = self.withheld.stolen_since(earlier.withheld);
+        let throttled = self.withheld.throttled_since(earlier.withheld);
+        flags::of_machine(length, civil, stolen, throttled)
+    }
+}
+
+impl Observer for Sampler<'_> {
+    fn by_kind(&self) -> bool {
+        self.watch.by_kind()
+    }
+
+    fn opens(&mut self) {
+        self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
+        self.machine = Machine::now();
+        self.looks.open();
+        self.watch.opens();
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        self.looks.look();
+        self.watch.second(seen);
+    }
+
+    fn closes(&mut self) {
+        self.looks.close();
+        self.own = perbuck_observe::own_cpu().minus(self.opened.0);
+        self.flags = Machine::now().flags_since(&self.machine);
+        let now = self.server.and_then(perbuck_observe::cpu_of);
+        // A server that was restarted in between has another process, and its time cannot be told.
+        self.server_ns = now.zip(self.opened.1).map(|(now, then)| now.minus(then)).map(|t| t.user_ns + t.system_ns);
+    }
+}
+
+/// Runs a trial and returns its record.
+///
+/// # Errors
+/// What ended the trial; it then leaves no record.
+pub fn run(
+    context: &Context<'_>,
+    task: Task<'_>,
+    stop: &StopToken,
+    second: &mut dyn FnMut(&Interval),
+) -> Result<RunRecord, LabError> {
+    let title = task.stage.title();
+    let failed = |f| match f {
+        Failure::Run(error) => LabError::trial(title, &error),
+        Failure::Other(error) => error,
+    };
+    run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
+}
+
+/// The same, with all that somebody who looks on can see.
+///
+/// # Errors
+/// What ended the trial.
+pub fn run_watched(
+    context: &Context<'_>,
+    task: Task<'_>,
+    stop: &StopToken,
+    watch: &mut dyn Watch,
+) -> Result<(RunRecord, Details), Failure> {
+    let spec = task.spec;
+    let facts = task.stage.server.facts()?;
+    let before = task.stage.server.counters()?;
+    let text_before = task.stage.server.text_fallbacks();
+    // A clock before 1970 gives 0, which a reader will notice.
+    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let idle = (CpuTime::default(), None);
+    let (server, machine, own) = (facts.local_pid, Machine::now(), CpuTime::default());
+    let mut sampler =
+        Sampler { server, machine, looks: CpuSampler::new(), flags: Vec::new(), opened: idle, own, server_ns: None, watch };
+    let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
+    let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.looks.record());
+    // A server that is away by now takes nothing from what was measured before.
+    let (after, away) = seen(task.stage.server.counters());
+    let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
+    let as_text = task.stage.server.text_fallbacks() - text_before;
+    let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
+    let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
+    let mut health = outcome.health;
+    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
+    health.processors = processors;
+    health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
+    health.steadiness = flags::steadiness(&spec, &outcome.intervals);
+    let mut flags = flags::of(&spec, &outcome.measured, &health)?;
+    flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
+    let details = Details {
+        terminals: outcome.terminals,
+        statement_latency: outcome.statement_latency,
+        failed_latency: outcome.failed_latency,
+        pauses: outcome.pauses,
+    };
+    let audit = task.stage.trials.audit(&outcome.measured)?;
+    let record = RunRecord {
+        schema: RECORD_SCHEMA,
+        perbuck: env!("CARGO_PKG_VERSION").to_owned(),
+        study: context.study.name.clone(),
+        study_fingerprint: context.fingerprint.to_owned(),
+        key: task.key.clone(),
+        position: task.position as u32,
+        seed: context.study.seed,
+        trial_seed: spec.seed,
+        started_unix_ms,
+        load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
+        workload: WorkloadRecord {
+            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+            parameters: task.parameters,
+            data_fingerprint: task.stage.fingerprint().to_owned(),
+            data: task.data.to_owned(),
+            rows_before: task.rows_before.unwrap_or_default(),
+            rows_after,
+            metric: task.metric,
+        },
+        target: target_record(task.stage, &facts, counters, server_ns),
+        host: context.host.clone().into_record(facts.on_this_machine),
+        measured: outcome.measured,
+        statements_whole_run: outcome.statements_whole_run,
+        errors: outcome.errors,
+        intervals: outcome.intervals,
+        audit,
+        health,
+        flags,
+    };
+    Ok((record, details))
+}
+
+/// Remarks on what the engine does not see: statements sent as text, the machine, a server that is away, an emulated client.
+fn beside_the_engine(as_text: u64, machine: Vec<Flag>, away: Option<String>, emulator: Option<String>) -> Vec<Flag> {
+    let text = (as_text > 0).then_some(Flag::TextStatements { count: as_text });
+    let away = away.map(|why| Flag::ServerAway { why });
+    let emulated = emulator.map(|emulator| Flag::Emulated { emulator });
+    text.into_iter().chain(machine).chain(away).chain(emulated).collect()
+}
+
+/// What was read after a trial; where it could not be, nothing, and why.
+fn seen<T: Default>(read: Result<T, LabError>) -> (T, Option<String>) {
+    match read {
+        Ok(read) => (read, None),
+        Err(error) => (T::default(), Some(error.words().0.to_owned())),
+    }
+}
+
+/// How a trial of the study is loaded.
+pub fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
+    TrialSpec {
+        load: study.sweep.load_model(key.rate_per_s),
+        phases: study.sweep.phases.clone(),
+        connections: key.connections,
+        workers: study.sweep.workers,
+        warmup_ns: study.sweep.warmup_ns,
+        duration_ns: study.sweep.duration_ns,
+        max_attempts: study.sweep.max_attempts,
+        seed: plan::trial_seed(study.seed, key),
+        drain_ns: DRAIN_NS,
+        max_events: study.sweep.events,
+        time_statements: false,
+        tolerance: Tolerance::All,
+    }
+}
+
+fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown_ns: u64) -> LoadRecord {
+    let arrivals = match spec.load {
+        LoadModel::Open { arrivals, .. } => Some(arrivals),
+        LoadModel::Closed { .. } => None,
+    };
+    LoadRecord {
+        model: if arrivals.is_some() { "open" } else { "closed" }.to_owned(),
+        connections: spec.connections,
+        rate_per_s,
+        arrivals,
+        phases: spec.phases.clone(),
+        workers,
+        warmup_ns: spec.warmup_ns,
+        duration_ns: spec.duration_ns,
+        cooldown_ns,
+        max_attempts: spec.max_attempts,
+    }
+}
+
+fn target_record(
+    stage: &Stage,
+    facts: &TargetFacts,
+    server_counters: BTreeMap<String, i64>,
+    server_cpu_ns: Option<u64>,
+) -> TargetRecord {
+    TargetRecord {
+        address: stage.address().to_owned(),
+        driver: stage.driver().to_owned(),
+        version: facts.version.clone(),
+        variables: facts.variables.clone(),
+        server_counters,
+        server_cpu_ns,
+    }
+}
+
+/// What the server's counters rose by; nothing where the server was started again in between, for then it forgot.
+fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, load_ns: u64) -> BTreeMap<String, i64> {
+    let change = |(name, value): (&String, &i64)| before.get(name).map(|b| (name.clone(), value - b));
+    let changes: BTreeMap<String, i64> = after.iter().filter_map(change).collect();
+    // Uptime counts whole seconds; two of them are its rounding at both ends.
+    let forgot = |(name, change): (&String, &i64)| match name.as_str() {
+        "Uptime" => *change < (load_ns / 1_000_000_000) as i64 - 2,
+        name => name.starts_with("Com_") && *change < 0,
+    };
+    if changes.iter().any(forgot) { BTreeMap::new() } else { changes }
+}

@@ -1,0 +1,258 @@
+//! Makes a report again from the data that it embeds, and says where it is something else.
+
+mod extract;
+mod folder;
+
+use std::path::{Path, PathBuf};
+
+use perbuck_core::parallel::in_parallel;
+use perbuck_report::difference::{self, Difference};
+use perbuck_report::evidence::{self, Head, Kind, Source, Unpacked};
+use perbuck_report::{ReportModel, html};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::{PublishedTexts, read_text};
+use crate::replay;
+use crate::report::PAGE;
+use crate::results::{self, Material};
+use crate::stored;
+
+/// Differences of one kind that are printed.
+const PRINTED: usize = 10;
+
+/// What was looked at, and what was found.
+#[derive(Debug, Default, Serialize)]
+pub struct Findings {
+    /// What held, in words.
+    pub held: Vec<String>,
+    /// What did not, in words.
+    pub differs: Vec<String>,
+}
+
+impl Findings {
+    fn held(&mut self, text: impl Into<String>) {
+        self.held.push(text.into());
+    }
+
+    fn differs(&mut self, text: impl Into<String>) {
+        self.differs.push(text.into());
+    }
+
+    /// Some of many differences in `what`; returns whether there were any.
+    fn list(&mut self, what: &str, (some, count): (Vec<Difference>, usize)) -> bool {
+        for d in &some {
+            self.differs(format!("{what}, {}: says {:?}, its data give {:?}", d.place, d.says, d.must));
+        }
+        if count > some.len() {
+            self.differs(format!("{what}: {} more differences", count - some.len()));
+        }
+        count > 0
+    }
+
+    /// A line for each.
+    pub fn text(&self) -> String {
+        let lines = |mark: &str, list: &[String]| list.iter().map(|l| format!("{mark} {l}\n")).collect::<String>();
+        lines("holds  ", &self.held) + &lines("DIFFERS", &self.differs)
+    }
+}
+
+/// A report, and what it is compared with.
+#[derive(Debug, Clone, Default)]
+pub struct VerifyRequest {
+    /// A page, or a results folder that holds one.
+    pub report: PathBuf,
+    /// The results folder whose records must be those of the page; that of the report if a folder is given.
+    pub results: Option<PathBuf>,
+    /// A study file that must be the embedded one, in place of the folder's.
+    pub study: Option<PathBuf>,
+    /// A price file that must be the embedded one, in place of the folder's.
+    pub prices: Option<PathBuf>,
+    /// A folder for the embedded files, which must not exist.
+    pub extract: Option<PathBuf>,
+}
+
+impl VerifyRequest {
+    /// The page that is verified.
+    pub fn page(&self) -> PathBuf {
+        places(self).0
+    }
+}
+
+/// Verifies a report. What differs is in the findings.
+///
+/// # Errors
+/// A page that embeds no data or unreadable data, a folder that cannot be read.
+pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
+    let (page, folder) = places(request);
+    let text = read_text("the report", &page)?;
+    let mut found = Findings::default();
+    let packed = evidence::from_page(&text).ok_or_else(|| {
+        let message = format!("{} embeds no data, so that nothing in it can be verified", page.display());
+        LabError::new(
+            ErrorKind::Failed,
+            message,
+            "it is no report, was cut off, or is of a perbuck before `verify`: make it anew with perbuck report",
+        )
+    })?;
+    let data = evidence::unpack(packed)
+        .map_err(|e| LabError::new(ErrorKind::Failed, format!("the data that {} embeds {e}", page.display()), ""))?;
+    seals(&mut found, &data)?;
+    if let Some(folder) = &folder {
+        folder::check(&mut found, &data, folder, request)?;
+    }
+    if let Some(target) = &request.extract {
+        extract::write(&data, target)?;
+        found.held(format!("the embedded files were written to {}", target.display()));
+    }
+    remade(&mut found, &text, packed, data);
+    Ok(found)
+}
+
+/// The page and, where it is to be held against files, the folder of the records.
+fn places(request: &VerifyRequest) -> (PathBuf, Option<PathBuf>) {
+    let path = &request.report;
+    if path.is_dir() {
+        let folder = request.results.clone().unwrap_or_else(|| path.clone());
+        return (path.join(PAGE), folder::holds_records(&folder).then_some(folder).or_else(|| request.results.clone()));
+    }
+    (path.clone(), request.results.clone())
+}
+
+/// Whether every embedded text and trial is the one that its checksum was made of.
+fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
+    for (what, source) in sources(&data.head) {
+        if !source.is_whole() {
+            found.differs(format!("{what}: the embedded text of {:?} does not match its checksum", source.name));
+        }
+    }
+    let places: Vec<usize> = (0..data.records.len()).collect();
+    let sums = in_parallel(&places, |i| stored::seal(&data.records[*i]))?;
+    let before = found.differs.len();
+    for ((record, stated), sum) in data.records.iter().zip(&data.sums).zip(&sums) {
+        if stated != sum {
+            let path = record.key.path();
+            found.differs(format!(
+                "embedded trial {path}: its content does not match its checksum (stated {}, is {})",
+                short(stated),
+                short(sum)
+            ));
+        }
+    }
+    if let Some(twice) = data.records.windows(2).find(|w| w[0].key == w[1].key) {
+        found.differs(format!("embedded trial {}: is there twice", twice[0].key.path()));
+    }
+    if found.differs.len() == before && !data.records.is_empty() {
+        found.held(format!("the content of {} embedded trials matches their checksums", data.records.len()));
+    }
+    Ok(())
+}
+
+fn short(sum: &str) -> String {
+    sum.chars().filter(char::is_ascii_hexdigit).take(16).collect::<String>() + "…"
+}
+
+fn sources(head: &Head) -> impl Iterator<Item = (&'static str, &Source)> {
+    let all = [("study", Some(&head.study)), ("prices", head.prices.as_ref()), ("results", head.results.as_ref())];
+    all.into_iter().filter_map(|(what, source)| Some((what, source?)))
+}
+
+/// Makes the report anew and compares it.
+fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
+    let (version, form) = (data.head.perbuck.clone(), data.form);
+    let same_version = version == env!("CARGO_PKG_VERSION");
+    let model = match model(data) {
+        Ok(model) => model,
+        Err(error) => {
+            let said = error.words().0.replace('\n', "; ");
+            found.differs(format!("nothing can be computed from the embedded data: {said}"));
+            return;
+        }
+    };
+    match (element(page, "comparison"), serde_json::from_str::<Value>(&model.data)) {
+        (Some(says), Ok(must)) => {
+            let differences = difference::of_values(&says, &must, PRINTED);
+            if !found.list("embedded comparison", differences) {
+                found.held(format!("the comparison computed anew: {} numbers agree", numbers(&must)));
+            }
+        }
+        _ => found.differs("embedded comparison: is no JSON"),
+    }
+    if !same_version {
+        found.differs(format!(
+            "page: made by perbuck {version}, and this is {}, which may word it differently; verify it with that version",
+            env!("CARGO_PKG_VERSION")
+        ));
+        return;
+    }
+    let [before, after] = html::around_evidence(&model, true);
+    let (seen_before, seen_after) = page.split_once(packed).unwrap_or((page, ""));
+    let shown = |html: &str| html.lines().filter(|l| !l.contains("id=\"comparison\">")).collect::<Vec<_>>().join("\n");
+    let mut any = found.list("page", difference::of_pages(&shown(seen_before), &shown(&before), PRINTED));
+    any |= found.list("page, below its data", difference::of_pages(seen_after, &after, PRINTED));
+    let [lines, bytes] = [any, page.len() != before.len() + packed.len() + after.len()];
+    // Older forms are read and no longer written: their values are checked, not how they are written down.
+    if form == evidence::FORM && model.evidence != packed {
+        found.differs("embedded data: are not written as perbuck writes them");
+    } else if !lines && (bytes || seen_before != before || seen_after != after) {
+        found.differs("page: its bytes are not those that its data give");
+    } else if !lines && form == evidence::FORM {
+        found.held(format!("the page made anew: all {} bytes agree", page.len()));
+    } else if !lines {
+        found.held(format!("the page made anew: all {} bytes around its data of form {form} agree", page.len() - packed.len()));
+    }
+}
+
+/// The report of embedded data.
+fn model(data: Unpacked) -> Result<ReportModel, LabError> {
+    let Unpacked { head, records, sums, .. } = data;
+    match head.kind {
+        Kind::Measured => {
+            let (study_path, prices) = (head.study.name.clone(), head.prices.as_ref().map(|p| PathBuf::from(&p.name)));
+            results::compare(Material { study_path, prices_path: prices.unwrap_or_default(), head, records, sums })?.report()
+        }
+        Kind::Published => {
+            let given = head.prices.as_ref().filter(|p| p.given);
+            let texts = PublishedTexts {
+                study: (head.study.name.clone(), head.study.text.clone()),
+                prices: given.map(|p| (PathBuf::from(&p.name), p.text.clone())),
+                csv: head.results.as_ref().map(|r| (r.name.clone(), r.text.clone())),
+            };
+            let (inputs, _, model) = replay::made(&texts)?;
+            let bundled = inputs.prices.as_ref().map(|p| p.1.as_str());
+            if given.is_none() && bundled != head.prices.as_ref().map(|p| p.text.as_str()) {
+                let message = "the embedded prices are not those of the price list of that name that comes with perbuck";
+                return Err(LabError::new(ErrorKind::Failed, message, ""));
+            }
+            Ok(model)
+        }
+    }
+}
+
+/// The JSON of an element of a page.
+fn element(page: &str, id: &str) -> Option<Value> {
+    let open = format!("<script type=\"application/json\" id=\"{id}\">");
+    let (_, rest) = page.split_once(&open)?;
+    serde_json::from_str(rest.split_once("</script>")?.0).ok()
+}
+
+/// How many numbers a value holds.
+fn numbers(value: &Value) -> usize {
+    match value {
+        Value::Number(_) => 1,
+        Value::Array(list) => list.iter().map(numbers).sum(),
+        Value::Object(map) => map.values().map(numbers).sum(),
+        _ => 0,
+    }
+}
+
+/// A text that is held against a file of a folder.
+fn same_text(found: &mut Findings, embedded: &Source, path: &Path) -> Result<(), LabError> {
+    if read_text("the file", path)? == embedded.text {
+        found.held(format!("{} is the embedded one", path.display()));
+    } else {
+        found.differs(format!("{}: is not the embedded one", path.display()));
+    }
+    Ok(())
+}

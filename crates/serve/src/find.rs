@@ -1,0 +1,79 @@
+//! What a folder holds: studies with their trials, and reports of published ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use perbuck_core::study::Study;
+
+use perbuck_lab::error::LabError;
+use perbuck_lab::report::PAGE;
+use perbuck_lab::store;
+
+/// How deep below the given folder a study may lie: `results/sysbench/<study>` is the deepest that perbuck makes.
+const DEEPEST: usize = 3;
+
+/// A study or a report.
+pub(super) struct Found {
+    /// Its folder's name below the given one; `.` for that itself. Addresses carry it, and it is only ever looked up.
+    pub(super) name: String,
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// The study; `None` for a report alone, or a file that is no study any more.
+    pub(super) study: Option<Study>,
+    /// The page of a report without a study.
+    pub(super) page: Option<PathBuf>,
+}
+
+/// Everything that a folder holds, by name. Links are not followed: they may lead out of it.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(super) fn all(root: &Path) -> Result<Vec<Found>, LabError> {
+    let mut out = Vec::new();
+    below(root, root, 0, &mut out)?;
+    out.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(out)
+}
+
+fn below(root: &Path, folder: &Path, depth: usize, out: &mut Vec<Found>) -> Result<(), LabError> {
+    let study = folder.join(store::STUDY_FILE);
+    let page = folder.join(PAGE);
+    if study.is_file() || page.is_file() {
+        let relative = folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().into_owned();
+        let name = if relative.is_empty() { ".".to_owned() } else { relative };
+        let read = fs::read_to_string(&study).ok().and_then(|text| Study::read(store::STUDY_FILE, &text).ok());
+        let page = (!study.is_file()).then_some(page);
+        out.push(Found { name, folder: folder.to_owned(), study: read, page });
+        return Ok(());
+    }
+    if depth == DEEPEST {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(|e| LabError::file("read the folder", folder, &e))? {
+        let entry = entry.map_err(|e| LabError::file("read the folder", folder, &e))?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !hidden && entry.file_type().is_ok_and(|t| t.is_dir()) {
+            below(root, &entry.path(), depth + 1, out)?;
+        }
+    }
+    Ok(())
+}
+
+impl Found {
+    /// What people call it.
+    pub(super) fn title(&self) -> &str {
+        self.study.as_ref().map_or(self.name.as_str(), |s| s.name.as_str())
+    }
+
+    /// The paths of its records below its folder, in their order.
+    pub(super) fn records(&self) -> Vec<String> {
+        let paths = if self.page.is_some() { Vec::new() } else { store::records_in(&self.folder).unwrap_or_default() };
+        let relative = |p: &PathBuf| p.strip_prefix(&self.folder).ok().map(|p| p.to_string_lossy().into_owned());
+        paths.iter().filter_map(relative).collect()
+    }
+
+    /// How many trials its study plans; `None` without a study.
+    pub(super) fn planned(&self) -> Option<usize> {
+        self.study.as_ref().map(|s| s.plan().len())
+    }
+}
