@@ -284,7 +284,6 @@ fn files_that_cannot_be_used_are_named() {
 }
 
 /// A folder that refuses even root: file modes would not.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_folder_without_permission_is_named() {
     let error = refusal(Path::new("/proc/perbuck-test.db"));
