@@ -3,7 +3,7 @@ import collections, json, os, pathlib, re, resource, subprocess, sys, tempfile, 
 
 TABLES, SIZE = 4, 25000
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RELEASE = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
+DIST = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "dist"
 
 # CPU in microseconds, peak memory in bytes; `workers` and `errors` are None where a program does not say.
 Run = collections.namedtuple("Run", "user_us system_us queries transactions seconds peak_bytes workers errors")
@@ -52,11 +52,11 @@ class Server:
                 f"--table-size={SIZE}", *options, command]
 
 
-def built(name, folder=RELEASE):
+def built(name, folder=DIST):
     """The path of one of our programs."""
     path = pathlib.Path(folder) / name
     if not path.is_file():
-        sys.exit(f"{path} is missing: cargo build --release -p {name}")
+        sys.exit(f"{path} is missing: cargo build --profile dist -p {name}")
     return path
 
 

@@ -1,5 +1,7 @@
 //! The command line, as clap types; the doc comments are the help.
 
+#![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 

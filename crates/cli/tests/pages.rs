@@ -78,7 +78,7 @@ fn the_eks_replay_is_sound_in_light_dark_phone_and_print() {
     for none in ["scripts", "handlers", "bold", "csv", "unnamed", "broken_links"] {
         assert_eq!(answers[none], 0, "{none}: {answers:#}");
     }
-    assert!(answers["figures"].as_u64().unwrap() >= 10 && answers["evidence"] == 1, "{answers:#}");
+    assert!(answers["figures"].as_u64().unwrap() >= 10 && answers["evidence"] == 2, "{answers:#}");
     for picture in ["light.png", "dark.png", "phone.png", "print.pdf"] {
         assert!(desk.path("pictures").join(picture).metadata().unwrap().len() > 10_000, "{picture}");
     }

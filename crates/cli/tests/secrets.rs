@@ -1,7 +1,6 @@
 //! Passwords reach the server and nothing else: no file, no output, no command line. That the right password lets in and
 //! leaves no trace in a record is tested on a real server, in the tests of MariaDB.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
-#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -7,8 +7,8 @@ mod common;
 use common::both::{Both, Words, options};
 use common::{Desk, QUICK, edited};
 use perbuck_load::driver::Driver;
-use perbuck_load::executor::RunError;
 use perbuck_load::statement::Dialect;
+use perbuck_load::trial::RunError;
 use perbuck_workloads::sysbench::{SCRIPTS, prewarm};
 
 /// The options of the tables, of theirs and ours: `bulk_insert` has none in sysbench and says how many it has in ours; the

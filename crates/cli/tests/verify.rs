@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Desk, LONG_ENOUGH, QUICK, edited, files};
+use perbuck_report::evidence;
 
 /// A folder with a study that was run and reported: two contenders with two trials each.
 fn reported() -> Desk {
@@ -94,26 +95,28 @@ fn a_changed_embedded_datum_is_named_even_with_a_new_checksum() {
     let desk = reported();
     let page = desk.read(PAGE);
     let embedded = between(&page, "id=\"embedded\">", "</script>");
-    let committed = between(embedded, "\"committed\":", ",");
-    let forged = embedded.replacen(&format!("\"committed\":{committed},"), "\"committed\":7,", 1);
-    desk.write("changed.html", &page.replace(embedded, &forged));
+    let mut data = evidence::unpack(embedded).unwrap();
+    let first = data.records.iter().position(|r| r.key.path() == "full/rw/c00001/001.json").unwrap();
+    let kind = data.records[first].measured.transactions.get_mut("oltp_read_write").unwrap();
+    let committed = std::mem::replace(&mut kind.committed, 7);
+    let forged = |sums: &[String]| page.replace(embedded, &evidence::pack(&data.head, &data.records, sums).unwrap());
+    desk.write("changed.html", &forged(&data.sums));
     let said = found(&desk, &["changed.html"]);
     assert!(said.contains("embedded trial full/rw/c00001/001.json: its content does not match its checksum"), "{said}");
     assert!(said.contains("embedded comparison, workloads[0]"), "{said}");
     // Whoever mends the checksum, too, still has a page that its data do not give, and files that are others.
     let record = desk.read("results/small/full/rw/c00001/001.json");
-    let edited = record.replacen(&format!("\"committed\": {committed},"), "\"committed\": 7,", 1);
-    assert_ne!(record, edited);
-    let [true_sum, new_sum] = [&record, &edited].map(|text| perbuck_report::evidence::checksum(text));
-    assert!(embedded.contains(&true_sum), "the checksum is that of the file");
-    desk.write("changed.html", &page.replace(embedded, &forged.replace(&true_sum, &new_sum)));
+    assert!(data.sums[first] == evidence::checksum(&record), "the checksum is that of the file");
+    let mut sums = data.sums.clone();
+    sums[first] = evidence::seal(&data.records[first]).unwrap();
+    desk.write("changed.html", &forged(&sums));
     let said = found(&desk, &["changed.html"]);
     assert!(!said.contains("does not match its checksum") && said.contains("embedded comparison, workloads[0]"), "{said}");
     let said = found(&desk, &["changed.html", "--results", "results/small"]);
     let named = format!(
         "record full/rw/c00001/001.json: measured.transactions.oltp_read_write.committed is 7 in the page and {committed}"
     );
-    assert!(said.contains(&named) || said.contains("committed is 7 in the page"), "{said}");
+    assert!(said.contains(&named), "{said}");
     // A study that was changed in the page.
     let other = page.replacen("baseline = \\\"full\\\"", "baseline = \\\"off\\\"", 1);
     assert_ne!(other, page);
@@ -157,6 +160,35 @@ fn the_embedded_files_come_out_and_give_the_same_report() {
 }
 
 #[test]
+fn a_page_of_an_older_form_is_verified_extracted_and_reported() {
+    let desk = Desk::new();
+    let page = include_str!("../../report/tests/pages/form-1.html");
+    desk.write("old.html", page);
+    let ended = desk.perbuck(&["verify", "old.html", "--extract", "out"]);
+    for held in ["the content of 1 embedded trials matches their checksums", "the comparison computed anew: 17 numbers agree"] {
+        assert!(ended.out.contains(held), "{ended:#?}");
+    }
+    // Its bytes are those of the version that made it.
+    let same_version = env!("CARGO_PKG_VERSION") == "0.1.0";
+    assert_eq!(ended.code, Some(i32::from(!same_version)), "{ended:#?}");
+    assert_eq!(ended.out.contains("bytes around its data of form 1 agree"), same_version, "{ended:#?}");
+    desk.good(&["report", "out"]);
+    let whole = desk.good(&["verify", "out"]).out;
+    assert!(whole.contains("1 records in out are the embedded ones"), "{whole}");
+    assert!(desk.good(&["verify", "old.html", "--results", "out"]).out.contains("1 records in out are the embedded ones"));
+    for (from, to, said) in [
+        ("\"committed\":", "\"committed\":1", "embedded trial a/rw/c00001/001.json: its content does not match its checksum"),
+        ("table_size = 100", "table_size = 101", "study: the embedded text of \"study.toml\" does not match its checksum"),
+        ("<h2>Throughput <", "<h2>Speed <", "says \"Speed #\", its data give \"Throughput #\""),
+    ] {
+        assert!(page.contains(from), "{from}");
+        desk.write("changed.html", &page.replacen(from, to, 1));
+        let out = found(&desk, &["changed.html"]);
+        assert!(out.contains(said), "{from}: {out}");
+    }
+}
+
+#[test]
 fn what_is_no_report_is_told_apart() {
     let desk = reported();
     assert_eq!(desk.perbuck(&["verify", "nowhere.html"]).code, Some(5));
@@ -166,7 +198,7 @@ fn what_is_no_report_is_told_apart() {
     let page = desk.read(PAGE);
     desk.write("cut.html", &page[..page.len() / 2]);
     assert_eq!(desk.perbuck(&["verify", "cut.html"]).code, Some(1));
-    desk.write("torn.html", &page.replacen("\"pool\":[", "\"pool\":[17,", 1));
+    desk.write("torn.html", &page.replacen("\"records\":[", "\"records\":[17,", 1));
     let ended = desk.perbuck(&["verify", "torn.html"]);
     assert_eq!(ended.code, Some(1), "{ended:#?}");
 }

@@ -305,7 +305,6 @@ fn a_limit_on_file_sizes_ends_the_run_with_its_name_and_keeps_what_was_there() {
 }
 
 /// `/dev/full` is a disk without space for everybody: a link to it stands where the next records are to be written.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_the_run_and_keeps_finished_trials() {
     let desk = Desk::new();

@@ -3,8 +3,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::study::Rounding;
 use crate::units::MicroUsd;
+
+/// When money is rounded to cents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    /// Only when printed.
+    None,
+    /// The monthly total is rounded to cents before it is multiplied by the horizon, as the 2021 article did.
+    Monthly,
+}
 
 /// What a line is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -5,12 +5,12 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use num_rational::Ratio;
+use num_traits::{CheckedAdd, CheckedDiv, CheckedMul};
+
 /// A fraction in lowest terms with a positive denominator. Every operation is exact or says that it does not fit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Exact {
-    above: i128,
-    below: i128,
-}
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Exact(Ratio<i128>);
 
 /// How a value becomes one with fewer decimals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,16 +28,13 @@ pub enum Mode {
 /// Decimals that a printed number may have, and the most that texts are made with.
 pub const MOST_DECIMALS: u32 = 18;
 
-/// What a value that does not fit is told by.
-const TOO_LONG: &str = "a number has more than 38 digits";
-
 impl Exact {
     /// Zero.
-    pub const ZERO: Self = Self { above: 0, below: 1 };
+    pub const ZERO: Self = Self::whole(0);
 
     /// A whole number.
     pub const fn whole(n: i128) -> Self {
-        Self { above: n, below: 1 }
+        Self(Ratio::new_raw(n, 1))
     }
 
     /// A fraction.
@@ -45,17 +42,13 @@ impl Exact {
     /// # Errors
     /// A denominator of zero, or one that does not fit.
     pub fn fraction(above: i128, below: i128) -> Result<Self, String> {
-        if below == 0 {
-            return Err("a division by zero".to_owned());
-        }
-        let divisor = gcd(above.unsigned_abs(), below.unsigned_abs());
-        let divisor = i128::try_from(divisor).map_err(|_| TOO_LONG.to_owned())?.max(1);
-        let (above, below) = (above / divisor, below / divisor);
-        if below < 0 {
-            let turned = above.checked_neg().zip(below.checked_neg());
-            return turned.map(|(above, below)| Self { above, below }).ok_or_else(|| TOO_LONG.to_owned());
-        }
-        Ok(Self { above, below })
+        Self::whole(above).over(Self::whole(below))
+    }
+
+    /// The result of an operation. The smallest number has no positive twin, so it does not fit either.
+    fn of(result: Option<Ratio<i128>>) -> Result<Self, String> {
+        let fits = result.filter(|r| *r.numer() != i128::MIN);
+        fits.map(Self).ok_or_else(|| "a number has more than 38 digits".to_owned())
     }
 
     /// Reads digits with an optional sign and decimal point; returns the decimals too. `12,225` may have its commas.
@@ -86,13 +79,7 @@ impl Exact {
     /// # Errors
     /// Where the result does not fit; the same for the operations below.
     pub fn plus(self, other: Self) -> Result<Self, String> {
-        let divisor = i128::try_from(gcd(self.below.unsigned_abs(), other.below.unsigned_abs())).unwrap_or(1).max(1);
-        let (a, b) = (self.above.checked_mul(other.below / divisor), other.above.checked_mul(self.below / divisor));
-        let below = self.below.checked_mul(other.below / divisor);
-        match (a.zip(b).and_then(|(a, b)| a.checked_add(b)), below) {
-            (Some(above), Some(below)) => Self::fraction(above, below),
-            _ => Err(TOO_LONG.to_owned()),
-        }
+        Self::of(self.0.checked_add(&other.0))
     }
 
     /// `self − other`.
@@ -106,8 +93,7 @@ impl Exact {
     /// `−self`.
     #[must_use]
     pub fn negated(self) -> Self {
-        // The smallest number cannot be reached: what is parsed and reduced has a positive twin.
-        Self { above: self.above.checked_neg().unwrap_or(i128::MAX), below: self.below }
+        Self(-self.0)
     }
 
     /// `self × other`.
@@ -115,11 +101,7 @@ impl Exact {
     /// # Errors
     /// As [`Self::plus`].
     pub fn times(self, other: Self) -> Result<Self, String> {
-        // Crosswise first, so that only a result that is itself too long does not fit.
-        let left = Self::fraction(self.above, other.below)?;
-        let right = Self::fraction(other.above, self.below)?;
-        let product = left.above.checked_mul(right.above).zip(left.below.checked_mul(right.below));
-        product.map(|(above, below)| Self { above, below }).ok_or_else(|| TOO_LONG.to_owned())
+        Self::of(self.0.checked_mul(&other.0))
     }
 
     /// `self ÷ other`.
@@ -127,14 +109,16 @@ impl Exact {
     /// # Errors
     /// As [`Self::plus`], and a division by zero.
     pub fn over(self, other: Self) -> Result<Self, String> {
-        let inverse = Self::fraction(other.below, other.above)?;
-        self.times(inverse)
+        if other == Self::ZERO {
+            return Err("a division by zero".to_owned());
+        }
+        Self::of(self.0.checked_div(&other.0))
     }
 
     /// Without its sign.
     #[must_use]
     pub fn magnitude(self) -> Self {
-        if self.above < 0 { self.negated() } else { self }
+        if self < Self::ZERO { self.negated() } else { self }
     }
 
     /// The value with so many decimals.
@@ -142,30 +126,27 @@ impl Exact {
     /// # Errors
     /// As [`Self::plus`].
     pub fn rounded(self, decimals: u32, mode: Mode) -> Result<Self, String> {
-        let scaled = self.times(Self::whole(power(decimals.min(MOST_DECIMALS))))?;
-        let (whole, rest) = (scaled.above / scaled.below, (scaled.above % scaled.below).unsigned_abs());
-        let sign = scaled.above.signum();
-        let below = scaled.below.unsigned_abs();
-        let up = match mode {
-            Mode::Truncate => false,
-            Mode::Away => rest > 0,
-            // rest ≥ below − rest says the same as 2·rest ≥ below and cannot overflow.
-            Mode::HalfUp => rest > 0 && rest >= below - rest,
-            Mode::HalfEven => rest > 0 && (rest > below - rest || (rest == below - rest && whole % 2 != 0)),
+        let scaled = self.times(Self::whole(power(decimals)))?.0;
+        let (whole, rest) = (scaled.to_integer(), Self(scaled.fract()).magnitude().0);
+        let up = match (mode, rest.cmp(&Ratio::new_raw(1, 2))) {
+            (Mode::Truncate, _) | (Mode::HalfUp | Mode::HalfEven, Ordering::Less) => false,
+            (Mode::Away, _) => *rest.numer() > 0,
+            (Mode::HalfEven, Ordering::Equal) => whole % 2 != 0,
+            (Mode::HalfUp | Mode::HalfEven, _) => true,
         };
-        let digit = if up { sign } else { 0 };
-        Self::fraction(whole + digit, power(decimals.min(MOST_DECIMALS)))
+        let digit = if up { scaled.numer().signum() } else { 0 };
+        Self::fraction(whole + digit, power(decimals))
     }
 
     /// Rounded half away from zero and written with so many decimals: `1,065.22`; a minus sign before negative values.
     pub fn text(self, decimals: u32) -> String {
         let decimals = decimals.min(MOST_DECIMALS);
         let scaled = self.rounded(decimals, Mode::HalfUp).and_then(|r| r.times(Self::whole(power(decimals))));
-        let Ok(scaled) = scaled else { return format!("{:e}", self.as_f64()) };
-        let digits = scaled.above.unsigned_abs().to_string();
+        let Ok(Self(scaled)) = scaled else { return format!("{:e}", self.as_f64()) };
+        let digits = scaled.numer().unsigned_abs().to_string();
         let digits = format!("{digits:0>width$}", width = decimals as usize + 1);
         let (whole, fraction) = digits.split_at(digits.len() - decimals as usize);
-        let sign = if scaled.above < 0 { "−" } else { "" };
+        let sign = if *scaled.numer() < 0 { "−" } else { "" };
         let whole = whole.parse::<u64>().map_or_else(|_| whole.to_owned(), crate::units::thousands);
         if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
     }
@@ -179,40 +160,12 @@ impl Exact {
 
     /// The value as a whole number, where it is one.
     pub fn to_whole(self) -> Option<i128> {
-        (self.below == 1).then_some(self.above)
+        self.0.is_integer().then(|| self.0.to_integer())
     }
 
     /// The nearest floating number, for charts and statistics.
     pub fn as_f64(self) -> f64 {
-        self.above as f64 / self.below as f64
-    }
-}
-
-impl PartialOrd for Exact {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Exact {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // By whole parts and then by the turned fractions of the rests, as Euclid does: nothing can overflow.
-        let (mut a, mut b, mut turned) = (*self, *other, false);
-        loop {
-            let (wa, wb) = (a.above.div_euclid(a.below), b.above.div_euclid(b.below));
-            let (ra, rb) = (a.above.rem_euclid(a.below), b.above.rem_euclid(b.below));
-            let order = wa.cmp(&wb).then_with(|| match (ra, rb) {
-                (0, 0) => Ordering::Equal,
-                (0, _) => Ordering::Less,
-                (_, 0) => Ordering::Greater,
-                _ => Ordering::Equal,
-            });
-            if order != Ordering::Equal || ra == 0 || rb == 0 {
-                return if turned { order.reverse() } else { order };
-            }
-            (a, b) = (Self { above: a.below, below: ra }, Self { above: b.below, below: rb });
-            turned = !turned;
-        }
+        *self.0.numer() as f64 / *self.0.denom() as f64
     }
 }
 
@@ -233,13 +186,6 @@ fn ungrouped(whole: &str) -> Option<String> {
 /// 10 to the power of at most [`MOST_DECIMALS`].
 fn power(decimals: u32) -> i128 {
     10i128.pow(decimals.min(MOST_DECIMALS))
-}
-
-fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 #[cfg(test)]

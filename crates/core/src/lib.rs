@@ -10,6 +10,7 @@ pub mod bill;
 pub mod capacity;
 pub mod compare;
 pub mod exact;
+pub mod formula;
 pub mod histogram;
 pub mod littles_law;
 pub mod load_model;

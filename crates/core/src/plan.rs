@@ -101,6 +101,13 @@ pub fn fingerprint(text: &str) -> String {
 }
 
 impl Study {
+    /// All trials in the order in which they are run.
+    pub fn plan(&self) -> Vec<TrialKey> {
+        let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
+        let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
+        plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
+    }
+
     /// The fingerprint of everything that decides what is measured; prices, labels and the rule of decision do not.
     pub fn fingerprint(&self) -> String {
         // A control is what it repeats, and may be asked for later.

@@ -95,18 +95,6 @@ pub fn unit_price_text(price: MicroUsd) -> String {
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
-impl Seed {
-    /// A seed for a named purpose, so that two streams of one study never share numbers.
-    /// FNV-1a over the label, mixed into the seed by the SplitMix64 finaliser.
-    pub fn derive(self, label: &str) -> Self {
-        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        for byte in label.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        Self(crate::rng::mix(self.0 ^ crate::rng::mix(hash)))
-    }
-}
-
 /// Parses a duration such as `500ms`, `1.5s`, `10m`, `1h` into nanoseconds.
 ///
 /// # Errors

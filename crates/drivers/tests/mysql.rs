@@ -128,7 +128,7 @@ fn parameters_of_every_kind_arrive_and_change_their_kinds() {
                 assert_eq!(effect, Ok(Effect::Affected(affected)));
             }
             let error = session.execute(read, &Params::default(), &mut rows).await.unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("parameters")));
+            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "parameters")));
             run(&mut session, &format!("DROP TABLE {name}")).await;
             session.close().await;
         }
@@ -213,7 +213,7 @@ fn a_deadlock_may_be_tried_again() {
             let name = table(&mut admin, "deadlock", "id int PRIMARY KEY, v int").await;
             run(&mut admin, &format!("INSERT INTO {name} VALUES (1, 0), (2, 0)")).await;
             let error = deadlock(root(server, "").await, root(server, "").await, &name).await;
-            assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Mysql(1213)), "{error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Number("mysql", 1213)), "{error}");
             run(&mut admin, &format!("DROP TABLE {name}")).await;
         }
     })
@@ -235,7 +235,7 @@ fn errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usab
                 (format!("SELECT no_such_column FROM {name}"), ErrorClass::Fatal, 1054),
             ] {
                 let error = error_of(&mut session, &sql).await;
-                assert_eq!((error.class, error.code), (class, ErrorCode::Mysql(code)), "{error}");
+                assert_eq!((error.class, error.code), (class, ErrorCode::Number("mysql", code)), "{error}");
             }
             // The same by a prepared statement, when it is prepared and when it is executed.
             let mut catalogue = Catalogue::default();
@@ -244,10 +244,12 @@ fn errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usab
             session.prepare(&Arc::new(catalogue)).await.unwrap();
             let mut rows = Rows::default();
             let error = session.execute(missing, &Params::default(), &mut rows).await.unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Mysql(1146)));
-            for (id, expected) in
-                [(1, Err(ErrorCode::Mysql(1062))), (2, Ok(Effect::Affected(1))), (2, Err(ErrorCode::Mysql(1062)))]
-            {
+            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Number("mysql", 1146)));
+            for (id, expected) in [
+                (1, Err(ErrorCode::Number("mysql", 1062))),
+                (2, Ok(Effect::Affected(1))),
+                (2, Err(ErrorCode::Number("mysql", 1062))),
+            ] {
                 let result = session.execute(insert, Params::default().int(id).text(b"x"), &mut rows).await;
                 assert_eq!(result.map_err(|error| error.code), expected);
             }
@@ -283,7 +285,7 @@ fn an_answer_that_stays_out_is_lost_in_time() {
             let started = Instant::now();
             let error = error_of(&mut session, "SELECT SLEEP(5)").await;
             let took = started.elapsed();
-            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "timeout")), "{error}");
             // It was logged in, so the port is right.
             assert!(error.message.ends_with("see `read_timeout` of the target"), "{error}");
             assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(2), "{took:?}");
@@ -311,7 +313,7 @@ fn rows_are_loaded_in_bulk_all_or_none() {
             let mut broken = cells.clone();
             broken.int(0).null().null().null();
             let error = session.insert_rows(&bulk, &broken).await.unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Mysql(1062)), "{error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Number("mysql", 1062)), "{error}");
             assert_eq!(select(&mut session, &format!("SELECT COUNT(*) FROM {name}")).await, [["0"]]);
             assert_eq!(session.insert_rows(&bulk, &cells).await, Ok(count as u64));
             let sums = format!(

@@ -107,7 +107,7 @@ fn parameters_of_every_kind_arrive_and_change_their_kinds() {
         let too_large = session.execute(read, Params::default().int(1 << 40), &mut rows).await.unwrap_err();
         assert_eq!((too_large.class, too_large.code), (ErrorClass::Failed, state(b"22003")), "{too_large}");
         let error = session.execute(read, &Params::default(), &mut rows).await.unwrap_err();
-        assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("parameters")));
+        assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "parameters")));
         assert_eq!(session.execute(read, Params::default().int(1), &mut rows).await, Ok(Effect::ResultSet));
         run(&mut session, &format!("DROP TABLE {name}")).await;
         session.close().await;
@@ -274,7 +274,10 @@ fn a_killed_connection_is_lost() {
             run(&mut admin, &format!("SELECT pg_terminate_backend({id}, 5000)")).await;
             let error = error_of(&mut victim, "SELECT 1").await;
             assert_eq!(error.class, ErrorClass::Lost, "{error}");
-            assert!(matches!(error.code, ErrorCode::SqlState([b'5', b'7', b'P', b'0', b'1']) | ErrorCode::Client("closed")));
+            assert!(matches!(
+                error.code,
+                ErrorCode::State("sqlstate", [b'5', b'7', b'P', b'0', b'1']) | ErrorCode::Word("client", "closed")
+            ));
             assert_eq!(error_of(&mut victim, "SELECT 1").await.class, ErrorClass::Lost);
             assert_eq!(victim.rollback().await.unwrap_err().class, ErrorClass::Lost);
             victim.close().await;
@@ -291,7 +294,7 @@ fn an_answer_that_stays_out_is_lost_in_time() {
         let started = Instant::now();
         let error = error_of(&mut session, "SELECT pg_sleep(5)").await;
         let took = started.elapsed();
-        assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("timeout")), "{error}");
+        assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "timeout")), "{error}");
         assert!(took >= Duration::from_millis(400) && took < Duration::from_secs(2), "{took:?}");
     })
     .unwrap();

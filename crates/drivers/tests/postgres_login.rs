@@ -21,7 +21,7 @@ async fn try_login(driver: &PostgresDriver) -> Result<String, DriverError> {
 async fn right_and_wrong(user: &str, password: &str, options: &str) {
     let right = try_login(&driver(user, password, options).unwrap()).await;
     assert_eq!(right.as_deref(), Ok(user), "{options}");
-    for (wrong, code) in [("wr0ng-password-that-must-not-be-shown", state(b"28P01")), ("", ErrorCode::Client("auth"))] {
+    for (wrong, code) in [("wr0ng-password-that-must-not-be-shown", state(b"28P01")), ("", ErrorCode::Word("client", "auth"))] {
         let driver = PostgresDriver::new(target(user, options), Secret::new(wrong)).unwrap();
         let error = try_login(&driver).await.unwrap_err();
         assert_eq!((error.class, error.code), (ErrorClass::Refused, code), "{user} {options}: {error}");
@@ -48,7 +48,7 @@ fn a_password_in_the_clear_is_sent_under_tls_only() {
         let password = "PERBUCK_TEST_POSTGRES_CLEAR_PASSWORD";
         right_and_wrong("clear_user", password, "tls=required").await;
         let error = try_login(&driver("clear_user", password, "tls=disabled").unwrap()).await.unwrap_err();
-        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("auth")), "{error}");
+        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Word("client", "auth")), "{error}");
         assert!(error.message.contains("in the clear") && error.message.contains("tls=verify-identity"), "{error}");
     })
     .unwrap();
@@ -111,7 +111,7 @@ fn tls_modes() {
             "tls=verify-identity".to_owned(),
         ] {
             let error = cipher(&options).await.unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{options}: {error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Word("client", "tls")), "{options}: {error}");
             assert!(error.message.contains("127.0.0.1:"), "{error}");
         }
         let facts = owner_driver("tls=disabled").facts().await.unwrap();
@@ -133,7 +133,7 @@ fn a_wrong_host_name_matters_to_verify_identity_only() {
                 Ok(_) => assert!(lets_in, "{mode}"),
                 Err(error) => {
                     assert!(!lets_in, "{mode}: {error}");
-                    assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("tls")), "{error}");
+                    assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Word("client", "tls")), "{error}");
                 }
             }
         }
@@ -150,7 +150,7 @@ fn what_cannot_be_reached_is_named_and_hosts_take_turns() {
         for round in 0..2 {
             driver.connect(SessionId(2 * round)).await.unwrap().close().await;
             let error = driver.connect(SessionId(2 * round + 1)).await.err().unwrap();
-            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("unreachable")), "{error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "unreachable")), "{error}");
             assert!(error.message.contains("127.0.0.1:1"), "{error}");
         }
     })

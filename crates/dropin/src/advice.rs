@@ -23,14 +23,18 @@ impl Advice {
     /// What a user can do about an answer; empty where nothing is known.
     pub(crate) fn of(&self, answer: &DriverError) -> &'static str {
         match answer.code {
-            ErrorCode::Mysql(1045 | 1698) | ErrorCode::SqlState([b'2', b'8', ..]) | ErrorCode::Client("auth") => self.password,
-            ErrorCode::Mysql(1049) | ErrorCode::SqlState([b'3', b'D', ..]) => self.database,
-            ErrorCode::Mysql(1146) | ErrorCode::SqlState([b'4', b'2', b'P', b'0', b'1']) | ErrorCode::Sqlite(1) => self.tables,
-            ErrorCode::Mysql(1040) | ErrorCode::SqlState([b'5', b'3', b'3', ..]) => self.connections,
-            ErrorCode::Mysql(1062 | 1213 | 1205 | 1020) | ErrorCode::SqlState([b'4', b'0', ..]) => self.errors,
+            ErrorCode::Number("mysql", 1045 | 1698)
+            | ErrorCode::State("sqlstate", [b'2', b'8', ..])
+            | ErrorCode::Word("client", "auth") => self.password,
+            ErrorCode::Number("mysql", 1049) | ErrorCode::State("sqlstate", [b'3', b'D', ..]) => self.database,
+            ErrorCode::Number("mysql", 1146)
+            | ErrorCode::State("sqlstate", [b'4', b'2', b'P', b'0', b'1'])
+            | ErrorCode::Number("sqlite", 1) => self.tables,
+            ErrorCode::Number("mysql", 1040) | ErrorCode::State("sqlstate", [b'5', b'3', b'3', ..]) => self.connections,
+            ErrorCode::Number("mysql", 1062 | 1213 | 1205 | 1020) | ErrorCode::State("sqlstate", [b'4', b'0', ..]) => self.errors,
             // They say themselves what to write.
-            ErrorCode::Client("family" | "isolation") => "",
-            ErrorCode::Client(_) | ErrorCode::Tikv(_) => self.reach,
+            ErrorCode::Word("client", "family" | "isolation") => "",
+            ErrorCode::Word("client", _) | ErrorCode::Word("tikv", _) => self.reach,
             _ => "",
         }
     }
@@ -51,7 +55,7 @@ impl Advice {
 /// An answer with its number.
 pub(crate) fn answer_text(answer: &DriverError) -> String {
     match answer.code {
-        ErrorCode::Mysql(number) => format!("error {number}: {}", answer.message),
+        ErrorCode::Number("mysql", number) => format!("error {number}: {}", answer.message),
         // Not the option of a study's target, which nobody can set here.
         _ => answer.to_string().replace("; see `read_timeout` of the target", ""),
     }

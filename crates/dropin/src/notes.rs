@@ -9,15 +9,15 @@ use perbuck_lab::stage::Stage;
 ///
 /// # Errors
 /// The server's answer.
-pub(crate) fn forget(stage: &dyn Stage, kind: &str) -> Result<(), LabError> {
+pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
     // On TiKV no other kind of workload has any notes.
     let words = format!("DROP TABLE IF EXISTS {}", data::TABLE);
     noted(stage, words, format!("DELETE FROM {} WHERE workload = '{kind}'", data::TABLE))?;
     // Who works without notes gets no table of them either.
-    if stage.has_table(data::TABLE)?
-        && stage.number("looking at perbuck's notes", &format!("SELECT COUNT(*) FROM {}", data::TABLE))? == 0
+    if stage.server.has_table(data::TABLE)?
+        && stage.server.number("looking at perbuck's notes", &format!("SELECT COUNT(*) FROM {}", data::TABLE))? == 0
     {
-        stage.execute("removing perbuck's notes on the data", &format!("DROP TABLE {}", data::TABLE))?;
+        stage.server.execute("removing perbuck's notes on the data", &format!("DROP TABLE {}", data::TABLE))?;
     }
     Ok(())
 }
@@ -26,18 +26,18 @@ pub(crate) fn forget(stage: &dyn Stage, kind: &str) -> Result<(), LabError> {
 ///
 /// # Errors
 /// The server's answer.
-pub(crate) fn used(stage: &dyn Stage, kind: &str, command: &str) -> Result<(), LabError> {
+pub(crate) fn used(stage: &Stage, kind: &str, command: &str) -> Result<(), LabError> {
     let words = format!("UPDATE {} 1 1 '{command}' '{kind}'", data::TABLE);
     noted(stage, words, format!("UPDATE {} SET used_by = '{command}' WHERE workload = '{kind}'", data::TABLE))
 }
 
 /// Changes the notes, if there are any; `words` say it to the driver of TiKV.
-fn noted(stage: &dyn Stage, words: String, sql: String) -> Result<(), LabError> {
-    if !stage.has_table(data::TABLE)? {
+fn noted(stage: &Stage, words: String, sql: String) -> Result<(), LabError> {
+    if !stage.server.has_table(data::TABLE)? {
         return Ok(());
     }
     let said = if stage.driver() == "tikv" { words } else { sql };
-    stage.execute("writing perbuck's notes on the data", &said)
+    stage.server.execute("writing perbuck's notes on the data", &said)
 }
 
 /// A load that was interrupted leaves tables that hold a part of their rows; `cleanup` is the command that drops them.

@@ -13,7 +13,12 @@
 //! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
 //! sockets or sleeps of this crate.
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("perbuck runs on Linux: its event loop is made of epoll and timerfd");
+
+mod clock;
 pub mod cpu;
+mod current;
 pub mod dns;
 mod fetch;
 mod local;
@@ -23,9 +28,12 @@ mod reactor;
 mod tasks;
 pub mod tcp;
 mod timer;
+mod timers;
 mod wake;
 
-pub use local::{block_on, block_on_simulated, now, wake_current, yield_now};
+pub use clock::now;
+pub use current::{wake_current, yield_now};
+pub use local::{block_on, block_on_simulated};
 pub use moment::Moment;
 pub use tasks::{TaskSet, rarely};
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};

@@ -15,7 +15,7 @@ impl Moment {
     /// The machine's time, by the same clock as [`std::time::Instant`] but without the way through the C library. Not in static
     /// programs: rustix asks `getauxval` where the kernel has put the clock (feature `use-libc-auxv`; what it would read instead
     /// is wrong under valgrind), does not find that function there, and makes each reading a system call.
-    #[cfg(all(target_os = "linux", not(target_feature = "crt-static")))]
+    #[cfg(not(target_feature = "crt-static"))]
     #[inline]
     pub(crate) fn of_machine() -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
@@ -23,13 +23,13 @@ impl Moment {
     }
 
     /// The machine's time.
-    #[cfg(not(all(target_os = "linux", not(target_feature = "crt-static"))))]
+    #[cfg(target_feature = "crt-static")]
     pub(crate) fn of_machine() -> Self {
         Self::of_library()
     }
 
     /// The machine's time as the standard library tells it.
-    #[cfg(any(test, not(target_os = "linux"), target_feature = "crt-static"))]
+    #[cfg(any(test, target_feature = "crt-static"))]
     fn of_library() -> Self {
         static BEGIN: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
         Self { ns: 0 } + BEGIN.elapsed()

@@ -1,11 +1,14 @@
-//! The operating system's queue of events, edge-triggered. On Linux epoll by bare system calls: the C library makes waiting a point
-//! where the thread could be cancelled, which costs two locked instructions and a few lines of memory for each answer. Elsewhere
-//! mio, which knows kqueue and the like.
+//! The kernel's queue of events: epoll, edge-triggered, by bare system calls. The C library makes waiting a point where the thread
+//! could be cancelled, which costs two locked instructions and a few lines of memory for each answer.
 
-#[cfg(target_os = "linux")]
-pub(crate) use linux::{Alarm, Queue};
-#[cfg(not(target_os = "linux"))]
-pub(crate) use portable::{Alarm, Queue};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::time::Timespec;
 
 /// Events taken by one system call. Many connections become ready while one batch is served, so a large batch is a
 /// cheap one.
@@ -22,155 +25,71 @@ pub(crate) struct Heard {
     pub(crate) closed: bool,
 }
 
-#[cfg(target_os = "linux")]
-mod linux {
-    use std::io;
-    use std::os::fd::{AsFd, OwnedFd};
-    use std::time::Duration;
+/// An epoll with the events that it gave last.
+pub(crate) struct Queue {
+    epoll: OwnedFd,
+    events: Vec<Event>,
+}
 
-    use rustix::buffer::spare_capacity;
-    use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-    use rustix::event::{EventfdFlags, eventfd};
-    use rustix::time::Timespec;
-
-    use super::{BATCH, Heard};
-
-    /// An epoll with the events that it gave last.
-    pub(crate) struct Queue {
-        epoll: OwnedFd,
-        events: Vec<Event>,
+impl Queue {
+    /// A queue, and what ends its waits from another thread, heard under `token`.
+    pub(crate) fn new(token: usize) -> io::Result<(Self, Alarm)> {
+        let queue = Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(BATCH) };
+        let alarm = Alarm(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        queue.add(&alarm.0, token, false)?;
+        Ok((queue, alarm))
     }
 
-    impl Queue {
-        /// A queue, and what ends its waits from another thread, heard under `token`.
-        pub(crate) fn new(token: usize) -> io::Result<(Self, Alarm)> {
-            let queue = Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(BATCH) };
-            let alarm = Alarm(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-            queue.add(&alarm.0, token, false)?;
-            Ok((queue, alarm))
-        }
-
-        /// Adds what can be read; `room` asks for news of room for writes too.
-        pub(crate) fn add(&self, source: &impl AsFd, token: usize, room: bool) -> io::Result<()> {
-            Ok(epoll::add(&self.epoll, source, EventData::new_u64(token as u64), interest(room))?)
-        }
-
-        /// Changes whether room is news.
-        pub(crate) fn change(&self, source: &impl AsFd, token: usize, room: bool) -> io::Result<()> {
-            Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token as u64), interest(room))?)
-        }
-
-        /// Removes what was added.
-        pub(crate) fn remove(&self, source: &impl AsFd) -> io::Result<()> {
-            Ok(epoll::delete(&self.epoll, source)?)
-        }
-
-        /// Waits for events, however long or so long.
-        #[inline]
-        pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-            self.events.clear();
-            let timeout = timeout
-                .map(|t| Timespec { tv_sec: t.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: t.subsec_nanos().into() });
-            epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref())?;
-            Ok(())
-        }
-
-        /// What the last wait heard.
-        #[inline]
-        pub(crate) fn heard(&self) -> impl Iterator<Item = Heard> {
-            self.events.iter().map(|event| {
-                let flags = event.flags;
-                let closed = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
-                Heard { token: event.data.u64() as usize, readable: closed || flags.contains(EventFlags::IN), closed }
-            })
-        }
+    /// Adds what can be read; `room` asks for news of room for writes too.
+    pub(crate) fn add(&self, source: &impl AsFd, token: usize, room: bool) -> io::Result<()> {
+        Ok(epoll::add(&self.epoll, source, EventData::new_u64(token as u64), interest(room))?)
     }
 
-    fn interest(room: bool) -> EventFlags {
-        let readable = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
-        if room { readable | EventFlags::OUT } else { readable }
+    /// Changes whether room is news.
+    pub(crate) fn change(&self, source: &impl AsFd, token: usize, room: bool) -> io::Result<()> {
+        Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token as u64), interest(room))?)
     }
 
-    /// A counter of the kernel that nobody reads: each time it is added to is a new edge.
-    #[derive(Debug)]
-    pub(crate) struct Alarm(OwnedFd);
+    /// Removes what was added.
+    pub(crate) fn remove(&self, source: &impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.epoll, source)?)
+    }
 
-    impl Alarm {
-        /// Ends the wait at hand, or the next one.
-        pub(crate) fn wake(&self) -> io::Result<()> {
-            // Full after 2^64 - 2 wake-ups.
-            rustix::io::write(&self.0, &1_u64.to_ne_bytes())?;
-            Ok(())
-        }
+    /// Waits for events, however long or so long.
+    #[inline]
+    pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        self.events.clear();
+        let timeout =
+            timeout.map(|t| Timespec { tv_sec: t.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: t.subsec_nanos().into() });
+        epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref())?;
+        Ok(())
+    }
+
+    /// What the last wait heard.
+    #[inline]
+    pub(crate) fn heard(&self) -> impl Iterator<Item = Heard> {
+        self.events.iter().map(|event| {
+            let flags = event.flags;
+            let closed = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
+            Heard { token: event.data.u64() as usize, readable: closed || flags.contains(EventFlags::IN), closed }
+        })
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-mod portable {
-    use std::io;
-    use std::time::Duration;
+fn interest(room: bool) -> EventFlags {
+    let readable = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    if room { readable | EventFlags::OUT } else { readable }
+}
 
-    use mio::event::Source;
-    use mio::net::TcpStream;
-    use mio::{Events, Interest, Poll, Token};
+/// A counter of the kernel that nobody reads: each time it is added to is a new edge.
+#[derive(Debug)]
+pub(crate) struct Alarm(OwnedFd);
 
-    use super::{BATCH, Heard};
-
-    /// A queue of mio's with the events that it gave last.
-    pub(crate) struct Queue {
-        poll: Poll,
-        events: Events,
-    }
-
-    impl Queue {
-        /// A queue, and what ends its waits from another thread, heard under `token`.
-        pub(crate) fn new(token: usize) -> io::Result<(Self, Alarm)> {
-            let poll = Poll::new()?;
-            let alarm = Alarm(mio::Waker::new(poll.registry(), Token(token))?);
-            Ok((Self { poll, events: Events::with_capacity(BATCH) }, alarm))
-        }
-
-        /// Adds a socket; `room` asks for news of room for writes too.
-        pub(crate) fn add(&self, socket: &mut TcpStream, token: usize, room: bool) -> io::Result<()> {
-            socket.register(self.poll.registry(), Token(token), interest(room))
-        }
-
-        /// Changes whether room is news.
-        pub(crate) fn change(&self, socket: &mut TcpStream, token: usize, room: bool) -> io::Result<()> {
-            socket.reregister(self.poll.registry(), Token(token), interest(room))
-        }
-
-        /// Removes a socket.
-        pub(crate) fn remove(&self, socket: &mut TcpStream) -> io::Result<()> {
-            socket.deregister(self.poll.registry())
-        }
-
-        /// Waits for events, however long or so long.
-        pub(crate) fn wait(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-            self.poll.poll(&mut self.events, timeout)
-        }
-
-        /// What the last wait heard.
-        pub(crate) fn heard(&self) -> impl Iterator<Item = Heard> {
-            self.events.iter().map(|event| {
-                let closed = event.is_read_closed() || event.is_error();
-                Heard { token: event.token().0, readable: closed || event.is_readable(), closed }
-            })
-        }
-    }
-
-    fn interest(room: bool) -> Interest {
-        if room { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE }
-    }
-
-    /// Ends waits from another thread.
-    #[derive(Debug)]
-    pub(crate) struct Alarm(mio::Waker);
-
-    impl Alarm {
-        /// Ends the wait at hand, or the next one.
-        pub(crate) fn wake(&self) -> io::Result<()> {
-            self.0.wake()
-        }
+impl Alarm {
+    /// Ends the wait at hand, or the next one.
+    pub(crate) fn wake(&self) -> io::Result<()> {
+        // Full after 2^64 - 2 wake-ups.
+        rustix::io::write(&self.0, &1_u64.to_ne_bytes())?;
+        Ok(())
     }
 }

@@ -2,19 +2,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::TcpStream;
 use std::time::Duration;
 
-use mio::net::TcpStream;
 use slab::Slab;
 
-use crate::local;
+use crate::clock;
 use crate::moment::Moment;
 use crate::queue::{Alarm, BATCH, Queue};
 
 /// Ends a wait for another thread's sake.
 const ALARM: usize = usize::MAX;
 /// Ends a wait for a timer's sake.
-#[cfg(target_os = "linux")]
 const TIMER: usize = usize::MAX - 1;
 
 /// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event. Small, so
@@ -41,21 +40,14 @@ impl Readiness {
 pub(crate) struct Reactor {
     queue: RefCell<Queue>,
     sources: RefCell<Slab<Readiness>>,
-    #[cfg(target_os = "linux")]
     timer: timer::PreciseTimer,
 }
 
 impl Reactor {
     pub(crate) fn new() -> io::Result<(Self, Alarm)> {
         let (queue, alarm) = Queue::new(ALARM)?;
-        #[cfg(target_os = "linux")]
         let timer = timer::PreciseTimer::new(&queue, TIMER)?;
-        let reactor = Self {
-            queue: RefCell::new(queue),
-            sources: RefCell::default(),
-            #[cfg(target_os = "linux")]
-            timer,
-        };
+        let reactor = Self { queue: RefCell::new(queue), sources: RefCell::default(), timer };
         Ok((reactor, alarm))
     }
 
@@ -95,7 +87,6 @@ impl Reactor {
     /// Neither the alarm nor the timer is a socket; both have done their work by ending the wait.
     #[cold]
     fn is_timer(&self, _token: usize) -> bool {
-        #[cfg(target_os = "linux")]
         if _token == TIMER {
             self.timer.fired();
             return true;
@@ -105,7 +96,6 @@ impl Reactor {
 
     /// How long to wait, and whether the end of that may be a deadline. epoll counts milliseconds, which would make every timed
     /// send late by up to one; a timer descriptor is exact.
-    #[cfg(target_os = "linux")]
     #[inline]
     fn timeout(&self, until: Option<Moment>) -> io::Result<(Option<Duration>, bool)> {
         match until {
@@ -115,22 +105,16 @@ impl Reactor {
         }
     }
 
-    #[cfg(target_os = "linux")]
     #[cold]
     fn arm(&self, at: Moment) -> io::Result<(Option<Duration>, bool)> {
-        if local::until(at).is_zero() {
+        if clock::until(at).is_zero() {
             return Ok((Some(Duration::ZERO), true));
         }
         self.timer.arm(at).map(|()| (None, false))
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn timeout(&self, until: Option<Moment>) -> io::Result<(Option<Duration>, bool)> {
-        Ok((until.map(local::until), true))
-    }
-
     /// Enters a socket; `room` asks for news of room for writes too.
-    pub(crate) fn register(&self, io: &mut TcpStream, room: bool) -> io::Result<usize> {
+    pub(crate) fn register(&self, io: &TcpStream, room: bool) -> io::Result<usize> {
         let token = self.sources.borrow_mut().insert(Readiness::default());
         let entered = self.queue.borrow().add(io, token, room);
         if let Err(error) = entered {
@@ -147,19 +131,18 @@ impl Reactor {
     }
 
     /// Changes whether a socket waits for room.
-    pub(crate) fn reregister(&self, io: &mut TcpStream, token: usize, room: bool) -> io::Result<()> {
+    pub(crate) fn reregister(&self, io: &TcpStream, token: usize, room: bool) -> io::Result<()> {
         self.queue.borrow().change(io, token, room)
     }
 
     /// Removes a socket.
-    pub(crate) fn deregister(&self, io: &mut TcpStream, token: usize) {
+    pub(crate) fn deregister(&self, io: &TcpStream, token: usize) {
         // Closing the descriptor removes it in any case.
         let _ = self.queue.borrow().remove(io);
         self.sources.borrow_mut().try_remove(token);
     }
 }
 
-#[cfg(target_os = "linux")]
 mod timer {
     use std::cell::Cell;
     use std::io;
@@ -192,7 +175,7 @@ mod timer {
 
         pub(super) fn arm(&self, at: Moment) -> io::Result<()> {
             // A time of zero would disarm it.
-            let wait = crate::local::until(at).max(std::time::Duration::from_nanos(1));
+            let wait = crate::clock::until(at).max(std::time::Duration::from_nanos(1));
             let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
             let value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };

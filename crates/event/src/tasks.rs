@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 
 use pin_project_lite::pin_project;
 
-use crate::local;
+use crate::current;
 
 /// Tasks with results of one type; they run on the loop of this thread and end with the set.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl<T, F: Future<Output = T>> Future for Member<F, T> {
 /// Once per task, so away from what is polled for every answer.
 #[cold]
 fn hand_in<T>(shared: &RefCell<Shared<T>>, output: T) {
-    let me = local::current();
+    let me = current::task();
     let mut shared = shared.borrow_mut();
     shared.running.retain(|id| *id != me);
     shared.ended.push_back(output);
@@ -76,7 +76,7 @@ impl<T: 'static> TaskSet<T> {
     /// Starts a task; it is polled first after this call.
     pub fn spawn(&mut self, future: impl Future<Output = T> + 'static) {
         let task = Member { future, shared: self.shared.clone() };
-        let id = local::with(|this| this.spawn(task));
+        let id = current::with(|this| this.spawn(task));
         self.shared.borrow_mut().running.push(id);
     }
 
@@ -110,7 +110,7 @@ impl<T: 'static> TaskSet<T> {
 impl<T> TaskSet<T> {
     fn abort(&self) {
         let running = std::mem::take(&mut self.shared.borrow_mut().running);
-        running.into_iter().for_each(local::kill);
+        running.into_iter().for_each(current::kill);
     }
 }
 

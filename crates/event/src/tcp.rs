@@ -1,4 +1,6 @@
-//! A TCP connection of the loop.
+//! A TCP connection of the loop. Bytes travel by system calls without what the C library puts around them: a point where the
+//! thread could be cancelled, a place for the last error. Each is a few more lines of code and data that the database has pushed
+//! out of the caches.
 
 use std::future::poll_fn;
 use std::io;
@@ -6,12 +8,15 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::task::Poll;
 
-use crate::local::{self, Loop};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+use crate::current::{self, Loop};
 use crate::reactor::Readiness;
 
 /// A connection. It belongs to the task that used it last.
 pub struct TcpStream {
-    io: mio::net::TcpStream,
+    io: std::net::TcpStream,
     token: usize,
     home: Rc<Loop>,
     /// A write found no room, so the loop tells when there is some.
@@ -41,10 +46,16 @@ impl TcpStream {
     }
 
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
-        let mut io = mio::net::TcpStream::connect(address)?;
-        let home = local::with(Rc::clone);
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let io = net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+        match net::connect(&io, &address) {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let io = std::net::TcpStream::from(io);
+        let home = current::with(Rc::clone);
         let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
-        let token = reactor.register(&mut io, true)?;
+        let token = reactor.register(&io, true)?;
         let mut stream = Self { io, token, home, waits_for_room: true };
         poll_fn(|_| stream.poll_connected()).await?;
         Ok(stream)
@@ -70,7 +81,7 @@ impl TcpStream {
 
     #[inline]
     fn pending<T>(&self) -> Poll<T> {
-        self.readiness(|r| r.belongs_to(local::current()));
+        self.readiness(|r| r.belongs_to(current::task()));
         Poll::Pending
     }
 
@@ -78,7 +89,7 @@ impl TcpStream {
     fn wait_for_room(&mut self, wait: bool) -> io::Result<()> {
         self.waits_for_room = wait;
         match &self.home.reactor {
-            Some(reactor) => reactor.reregister(&mut self.io, self.token, wait),
+            Some(reactor) => reactor.reregister(&self.io, self.token, wait),
             None => Ok(()),
         }
     }
@@ -100,17 +111,17 @@ impl TcpStream {
     #[inline]
     pub fn poll_read_ready(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
-            match sys::receive(&self.io, room) {
-                Ok(count) => {
+            match net::recv(&self.io, &mut *room, RecvFlags::empty()) {
+                Ok((count, _)) => {
                     self.readiness(|r| r.readable.set(count == room.len() || r.closed.get()));
                     return Poll::Ready(Ok(count));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::WOULDBLOCK) => {
                     self.readiness(|r| r.readable.set(false));
                     return self.pending();
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
     }
@@ -120,20 +131,20 @@ impl TcpStream {
     #[inline]
     pub fn poll_write(&mut self, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            match sys::send(&self.io, bytes) {
+            match net::send(&self.io, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => {
                     if self.waits_for_room {
                         self.wait_for_room(false)?;
                     }
                     return Poll::Ready(Ok(count));
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Errno::WOULDBLOCK) => {
                     // Asked for anew each time: the edge comes once.
                     self.wait_for_room(true)?;
                     return self.pending();
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(Errno::INTR) => {}
+                Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
     }
@@ -163,51 +174,10 @@ impl TcpStream {
     }
 }
 
-/// System calls without what libraries put around them: a point where the thread could be cancelled, a place for the last
-/// error. Each is a few more lines of code and data that the database has pushed out of the caches.
-#[cfg(unix)]
-mod sys {
-    use std::io;
-
-    use mio::net::TcpStream;
-    use rustix::net::{RecvFlags, SendFlags};
-
-    #[cfg(not(target_vendor = "apple"))]
-    const FLAGS: SendFlags = SendFlags::NOSIGNAL;
-    /// There the socket was told so when it was made.
-    #[cfg(target_vendor = "apple")]
-    const FLAGS: SendFlags = SendFlags::empty();
-
-    #[inline]
-    pub(super) fn receive(socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::net::recv(socket, room, RecvFlags::empty())?.0)
-    }
-
-    #[inline]
-    pub(super) fn send(socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-        Ok(rustix::net::send(socket, bytes, FLAGS)?)
-    }
-}
-
-#[cfg(not(unix))]
-mod sys {
-    use std::io::{self, Read, Write};
-
-    use mio::net::TcpStream;
-
-    pub(super) fn receive(mut socket: &TcpStream, room: &mut [u8]) -> io::Result<usize> {
-        socket.read(room)
-    }
-
-    pub(super) fn send(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
-        socket.write(bytes)
-    }
-}
-
 impl Drop for TcpStream {
     fn drop(&mut self) {
         if let Some(reactor) = &self.home.reactor {
-            reactor.deregister(&mut self.io, self.token);
+            reactor.deregister(&self.io, self.token);
         }
     }
 }

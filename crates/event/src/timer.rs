@@ -1,47 +1,14 @@
-//! Sleeps: a heap of deadlines. A sleep that is dropped leaves its entry, which then wakes its task for nothing.
+//! Sleeps. One that is dropped leaves its deadline, which then wakes its task for nothing.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::local;
+use crate::clock;
+use crate::current;
 use crate::moment::Moment;
-
-/// Deadlines in order; of equal ones the first that was asked for.
-#[derive(Default)]
-pub(crate) struct Timers {
-    heap: BinaryHeap<Reverse<(Moment, u64, usize)>>,
-    asked: u64,
-}
-
-impl Timers {
-    fn add(&mut self, at: Moment, task: usize) {
-        self.asked += 1;
-        self.heap.push(Reverse((at, self.asked, task)));
-    }
-
-    /// The first deadline.
-    #[inline]
-    pub(crate) fn next(&mut self) -> Option<Moment> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
-    }
-
-    /// Marks every task as ready whose time has come.
-    #[inline]
-    pub(crate) fn fire(&mut self, ready: &mut VecDeque<usize>) {
-        while let Some(Reverse((at, _, task))) = self.heap.peek().copied() {
-            if !local::has_come(at) {
-                break;
-            }
-            self.heap.pop();
-            ready.push_back(task);
-        }
-    }
-}
 
 /// Waits until a time has come.
 #[derive(Debug, Clone)]
@@ -56,14 +23,14 @@ impl Sleep {
     /// Otherwise the task is polled when it has.
     #[inline]
     pub fn poll_passed(&mut self) -> Poll<()> {
-        if local::has_come(self.at) {
+        if clock::has_come(self.at) {
             return Poll::Ready(());
         }
         // Another task than before, if what holds the sleep was handed over.
-        let task = local::current() as u32;
+        let task = current::task() as u32;
         if self.queued != Some(task) {
             self.queued = Some(task);
-            local::with(|this| this.timers.borrow_mut().add(self.at, task as usize));
+            current::with(|this| this.timers.borrow_mut().add(self.at, task as usize));
         }
         Poll::Pending
     }
@@ -84,7 +51,7 @@ pub fn sleep_until(at: Moment) -> Sleep {
 
 /// Waits for a time.
 pub fn sleep(time: Duration) -> Sleep {
-    sleep_until(local::now() + time)
+    sleep_until(clock::now() + time)
 }
 
 /// The time of a [`timeout_at`] came first.

@@ -1,11 +1,9 @@
-//! Wake-ups by way of [`std::task::Waker`]: for channels, look-ups in other threads and foreign libraries. Sockets and
-//! timers of this crate do not come this way.
+//! Wake-ups from other threads, by way of [`std::task::Waker`]: for channels, look-ups and foreign libraries. Sockets and timers of
+//! this crate do not come this way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Wake;
+use std::sync::{Mutex, PoisonError};
 
-use crate::local;
 use crate::queue::Alarm;
 
 /// Tasks that another thread woke.
@@ -38,32 +36,13 @@ impl Remote {
         }
     }
 
-    fn wake(&self, task: usize) {
+    pub(crate) fn wake(&self, task: usize) {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner).push(task);
         if !self.any.swap(true, Ordering::Release)
             && let Some(alarm) = &self.alarm
         {
             // It can fail only for want of kernel memory; the loop then finds the task at its next event.
             let _ = alarm.wake();
-        }
-    }
-}
-
-/// What a task's waker points to.
-#[derive(Debug)]
-pub(crate) struct TaskWaker {
-    pub(crate) task: usize,
-    pub(crate) remote: Arc<Remote>,
-}
-
-impl Wake for TaskWaker {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        if !local::wake_here(&self.remote, self.task) {
-            self.remote.wake(self.task);
         }
     }
 }

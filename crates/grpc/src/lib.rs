@@ -4,11 +4,13 @@
 //! - [`endpoint::Endpoint`] is one end of a connection: it takes what came in and says what it was, and holds what is to go out.
 //! - [`hpack`] writes and reads header blocks.
 //! - [`proto`] writes and reads messages, field by field.
+//! - [`kvproto`] has the field numbers of the messages of PD and TiKV.
 
 pub mod endpoint;
 pub mod frame;
 pub mod hpack;
 mod huffman;
+pub mod kvproto;
 pub mod proto;
 
 /// The bytes are not what the protocol allows here; the text says what was being read.

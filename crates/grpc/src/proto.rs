@@ -29,6 +29,12 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
+/// What stands before a field that holds bytes: its number and their kind.
+#[inline]
+pub const fn bytes_tag(field: u32) -> u64 {
+    (field as u64) << 3 | 2
+}
+
 /// Appends a field that holds a number, unless it is 0.
 #[inline]
 pub fn put_uint(out: &mut Vec<u8>, field: u32, value: u64) {
@@ -49,7 +55,7 @@ pub fn put_bytes(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
 /// Appends an element of a repeated field of bytes, or a message that was written before; also an empty one.
 #[inline]
 pub fn put_element(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
-    put_varint(out, u64::from(field) << 3 | 2);
+    put_varint(out, bytes_tag(field));
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
@@ -57,7 +63,7 @@ pub fn put_element(out: &mut Vec<u8>, field: u32, bytes: &[u8]) {
 /// Appends a field that holds the message which `write` appends.
 #[inline]
 pub fn put_message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8>)) {
-    put_varint(out, u64::from(field) << 3 | 2);
+    put_varint(out, bytes_tag(field));
     let start = out.len();
     out.push(0);
     write(out);

@@ -202,7 +202,7 @@ struct Session<'a> {
     inputs: &'a Inputs,
     context: Context<'a>,
     terms: &'a Terms,
-    stages: &'a [Box<dyn Stage>],
+    stages: &'a [Stage],
     globals: Globals<'a>,
     stop: &'a StopToken,
     progress: &'a mut dyn Progress,
@@ -233,7 +233,7 @@ impl Session<'_> {
 
     /// Runs one trial of a search.
     fn probe(&mut self, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), LabError> {
-        let stage = self.stages[hunt.stage].as_ref();
+        let stage = &self.stages[hunt.stage];
         if let (Some(broken), 0) = (hunt.came_down_from(), hunt.trials) {
             let from = hunt.rule.lowest_per_s;
             self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
@@ -248,7 +248,7 @@ impl Session<'_> {
         let data = run::reset(stage, &block, own_settings, self.stop, self.progress)?;
         let rows_before = match hunt.rows.take().filter(|_| data != run::RELOADED) {
             Some(rows) => rows,
-            None => stage.rows()?,
+            None => stage.data.rows()?,
         };
         let study = &self.inputs.study;
         let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
@@ -280,7 +280,7 @@ impl Session<'_> {
             return Ok(());
         }
         self.globals.release(&hunt.contender)?;
-        prepare::check(self.stages[hunt.stage].as_ref(), self.progress)?;
+        prepare::check(&self.stages[hunt.stage], self.progress)?;
         // Somebody may have asked to stop while the checks ran.
         if self.stop.requested() {
             return Err(LabError::interrupted());

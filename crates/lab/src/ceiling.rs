@@ -6,9 +6,11 @@ use std::time::Duration;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::units::{Seed, thousands};
 use perbuck_load::driver::Driver;
-use perbuck_load::executor::{TrialOutcome, TrialSpec, Unobserved, run_trial};
+use perbuck_load::executor::run_trial;
+use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{TrialOutcome, TrialSpec};
 use perbuck_workloads::{Plan, sysbench, ycsb};
 
 use crate::error::{ErrorKind, LabError};

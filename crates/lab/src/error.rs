@@ -5,9 +5,9 @@ use std::path::Path;
 
 use perbuck_core::compare::Refusal;
 use perbuck_core::problem::Problem;
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::executor::RunError;
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::LoadError;
+use perbuck_load::trial::RunError;
 
 /// Kinds of failures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl LabError {
     pub fn target(who: &str, error: &DriverError) -> Self {
         let kind = match error.class {
             ErrorClass::Refused | ErrorClass::Lost => ErrorKind::Target,
-            _ if cannot_be_opened(error.code) => ErrorKind::Target,
+            _ if error.cause == Some(Cause::File) => ErrorKind::Target,
             _ => ErrorKind::Failed,
         };
         let contender: String = who.split(',').next().unwrap_or(who).chars().map(upper).collect();
@@ -156,15 +156,6 @@ impl fmt::Display for LabError {
     }
 }
 
-/// Whether SQLite says that there is no such file, no right to write it, or no database in it: its way of being unreachable.
-fn cannot_be_opened(code: ErrorCode) -> bool {
-    const READONLY: i32 = 8;
-    const CANTOPEN: i32 = 14;
-    const NOTADB: i32 = 26;
-    // The low byte is the primary code.
-    matches!(code, ErrorCode::Sqlite(code) if matches!(code & 0xff, READONLY | CANTOPEN | NOTADB))
-}
-
 /// A character of a contender's name as it stands in the name of its environment variable.
 pub fn upper(c: char) -> char {
     if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
@@ -172,24 +163,20 @@ pub fn upper(c: char) -> char {
 
 /// What a user can do about an answer of a server.
 fn hint(error: &DriverError) -> String {
-    let state: &[u8] = match &error.code {
-        ErrorCode::SqlState(state) => state,
-        _ => b"",
-    };
-    let text = match (error.code, state) {
-        (ErrorCode::Mysql(1045 | 1698), _) | (_, b"28P01" | b"28000") | (ErrorCode::Client("auth"), _) => {
+    let text = match (error.cause, error.code) {
+        (Some(Cause::Password), _) | (_, ErrorCode::Word("client", "auth")) => {
             "check user and password; the password comes from PERBUCK_<CONTENDER>_PASSWORD, from `password_file` or from --ask-password"
         }
-        (ErrorCode::Mysql(1049), _) | (_, b"3D000") => {
-            "create it first (CREATE DATABASE …), or name another database in the target"
+        (Some(Cause::NoDatabase), _) => "create it first (CREATE DATABASE …), or name another database in the target",
+        (Some(Cause::NoRight), _) => "grant the user the rights it needs on that database",
+        (Some(Cause::NoTable), _) => "its tables are missing; `perbuck prepare STUDY` makes them",
+        (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `sweep.connections`",
+        (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
+        (_, ErrorCode::Word("client", "unreachable")) => {
+            "check that the server runs and that host and port in the target are right"
         }
-        (ErrorCode::Mysql(1044 | 1142 | 1227), _) | (_, b"42501") => "grant the user the rights it needs on that database",
-        (ErrorCode::Mysql(1146), _) | (_, b"42P01") => "its tables are missing; `perbuck prepare STUDY` makes them",
-        (ErrorCode::Mysql(1040), _) | (_, b"53300") => "raise max_connections of the server, or lower `sweep.connections`",
-        (ErrorCode::Mysql(1021 | 1114), _) | (_, b"53100") => "the server's disk is full; free some space there",
-        (ErrorCode::Client("unreachable"), _) => "check that the server runs and that host and port in the target are right",
-        (ErrorCode::Client("pd"), _) => "check that PD runs and that the target names its members",
-        (ErrorCode::Client("tls"), _) => "check the certificate, `ca=` and `tls=` of the target",
+        (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",
+        (_, ErrorCode::Word("client", "tls")) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",
     };
     text.to_owned()

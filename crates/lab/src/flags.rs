@@ -7,7 +7,7 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::duration_text;
-use perbuck_load::executor::TrialSpec;
+use perbuck_load::trial::TrialSpec;
 
 use crate::error::{ErrorKind, LabError};
 

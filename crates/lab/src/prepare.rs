@@ -40,28 +40,28 @@ pub fn study(
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
         return Err(LabError::new(ErrorKind::Usage, message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
-    for stage in stage::build(inputs, &Servers::none(), ask_password)? {
+    for stage in &stage::build(inputs, &Servers::none(), ask_password)? {
         match preparation {
             Preparation::CheckOnly => {
-                if stage.state()? == DataState::Unfinished {
+                if stage.data.state()? == DataState::Unfinished {
                     let message = format!("{}: the load of {} has not ended", stage.title(), stage.address());
                     let help = "`perbuck prepare STUDY` goes on with it, or begins anew where it cannot";
                     return Err(LabError::new(ErrorKind::Failed, message, help));
                 }
-                check(stage.as_ref(), progress)?;
+                check(stage, progress)?;
             }
             Preparation::Force => {
-                refuse_foreign(stage.as_ref())?;
-                load(stage.as_ref(), sessions, stop, progress)?;
+                refuse_foreign(stage)?;
+                load(stage, sessions, stop, progress)?;
             }
             Preparation::Missing => {
-                let words = match ensure(stage.as_ref(), sessions, stop, progress)? {
+                let words = match ensure(stage, sessions, stop, progress)? {
                     Ensured::Loaded => continue,
                     Ensured::Kept => "the data are there",
                     Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
                 };
                 progress.line(&format!("{}: {words}", stage.title()));
-                check(stage.as_ref(), progress)?;
+                check(stage, progress)?;
             }
         }
     }
@@ -83,14 +83,9 @@ pub enum Ensured {
 ///
 /// # Errors
 /// Data of other parameters, incomplete tables of another tool, a failed load.
-pub fn ensure(
-    stage: &dyn Stage,
-    sessions: Option<u32>,
-    stop: &StopToken,
-    progress: &mut dyn Progress,
-) -> Result<Ensured, LabError> {
+pub fn ensure(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<Ensured, LabError> {
     tiflash::possible(stage)?;
-    match stage.state()? {
+    match stage.data.state()? {
         DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint() => {
             tiflash::ready(stage, stop, progress)?;
             Ok(Ensured::Kept)
@@ -101,7 +96,7 @@ pub fn ensure(
             Err(LabError::new(ErrorKind::Refused, message, help))
         }
         DataState::Unfinished => {
-            match stage.unfinished()? {
+            match stage.data.unfinished()? {
                 Some(rows) => go_on(stage, rows, sessions, stop, progress)?,
                 None => load(stage, sessions, stop, progress)?,
             }
@@ -123,14 +118,14 @@ pub fn ensure(
 ///
 /// # Errors
 /// When there are such tables.
-pub fn refuse_foreign(stage: &dyn Stage) -> Result<(), LabError> {
-    match stage.state()? {
+pub fn refuse_foreign(stage: &Stage) -> Result<(), LabError> {
+    match stage.data.state()? {
         DataState::Foreign { found, .. } => Err(foreign(stage, &found)),
         _ => Ok(()),
     }
 }
 
-fn foreign(stage: &dyn Stage, found: &str) -> LabError {
+fn foreign(stage: &Stage, found: &str) -> LabError {
     let message = format!(
         "{}: {} holds tables that perbuck did not make, or that are not as it loaded them: {found}",
         stage.title(),
@@ -147,11 +142,11 @@ fn foreign(stage: &dyn Stage, found: &str) -> LabError {
 ///
 /// # Errors
 /// A failed load or a condition that does not hold.
-pub fn load(stage: &dyn Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+pub fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     // Before anything is dropped: what cannot be had behind the load is not loaded for.
     tiflash::possible(stage)?;
     let (mut last, began) = (LoadProgress::default(), Instant::now());
-    stage.load(sessions, stop, &mut |p| {
+    stage.data.load(sessions, stop, &mut |p| {
         last = p;
         progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
     })?;
@@ -161,16 +156,10 @@ pub fn load(stage: &dyn Stage, sessions: Option<u32>, stop: &StopToken, progress
 }
 
 /// Goes on with a load that was cut off when so many rows were in, and checks the data.
-fn go_on(
-    stage: &dyn Stage,
-    rows: u64,
-    sessions: Option<u32>,
-    stop: &StopToken,
-    progress: &mut dyn Progress,
-) -> Result<(), LabError> {
+fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title(), thousands(rows)));
     let (mut last, began) = (LoadProgress::default(), Instant::now());
-    stage.resume(sessions, stop, &mut |p| {
+    stage.data.resume(sessions, stop, &mut |p| {
         last = p;
         progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
     })?;
@@ -206,8 +195,8 @@ pub fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
 ///
 /// # Errors
 /// The first conditions that do not hold, with offending rows.
-pub fn check(stage: &dyn Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let results = stage.checks()?;
+pub fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
+    let results = stage.data.checks(&|_| true, &mut |_| {})?;
     for result in &results {
         progress.line(&check_line(stage, result));
     }
@@ -223,7 +212,7 @@ pub fn check(stage: &dyn Stage, progress: &mut dyn Progress) -> Result<(), LabEr
     ))
 }
 
-fn check_line(stage: &dyn Stage, result: &CheckResult) -> String {
+fn check_line(stage: &Stage, result: &CheckResult) -> String {
     format!("{}: {}", stage.title(), condition_text(result))
 }
 

@@ -116,7 +116,7 @@ fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabError> {
 struct Session<'a> {
     inputs: &'a Inputs,
     context: Context<'a>,
-    stages: &'a [Box<dyn Stage>],
+    stages: &'a [Stage],
     globals: Globals<'a>,
     stop: &'a StopToken,
     display: Display<'a>,
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         }
         for index in needed {
             self.display.live.say(Event::Doing { text: format!("looking at the data of {}", self.stages[index].title()) });
-            prepare::ensure(self.stages[index].as_ref(), None, self.stop, self.display.progress)?;
+            prepare::ensure(&self.stages[index], None, self.stop, self.display.progress)?;
         }
         Ok(())
     }
@@ -172,12 +172,12 @@ impl<'a> Session<'a> {
 
     /// Notes that a trial has ended and is on disk: the data now belong to its block.
     fn settled(&self, key: &TrialKey) -> Result<(), LabError> {
-        settled(self.stages[self.stage_of(key)?].as_ref(), &self.block(key))
+        settled(&self.stages[self.stage_of(key)?], &self.block(key))
     }
 
     fn trial(&mut self, key: &TrialKey, position: usize, of: usize, left: usize) -> Result<RunRecord, LabError> {
         let index = self.stage_of(key)?;
-        let stage = self.stages[index].as_ref();
+        let stage = &self.stages[index];
         let block = self.block(key);
         let own_settings = &mut || self.globals.release(&key.contender);
         let data = reset(stage, &block, own_settings, self.stop, self.display.progress)?;
@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
         }
         let rows_before = match self.rows.remove(&index) {
             Some(rows) => rows,
-            None => stage.rows()?,
+            None => stage.data.rows()?,
         };
         let study = &self.inputs.study;
         let plan = &self.inputs.plans[index % study.workloads.len()];
@@ -224,7 +224,7 @@ impl<'a> Session<'a> {
     fn check(&mut self) -> Result<(), LabError> {
         self.display.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
         for stage in self.stages {
-            prepare::check(stage.as_ref(), self.display.progress)?;
+            prepare::check(stage, self.display.progress)?;
         }
         // Somebody may have asked to stop while the checks ran; the verdicts can wait.
         if self.stop.requested() { Err(LabError::interrupted()) } else { Ok(()) }
@@ -238,13 +238,13 @@ impl<'a> Session<'a> {
 /// # Errors
 /// Data that somebody replaced, tables of another tool where the rule wants them reloaded, a failed load or check.
 pub fn reset(
-    stage: &dyn Stage,
+    stage: &Stage,
     block: &str,
     own_settings: &mut dyn FnMut() -> Result<(), LabError>,
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<&'static str, LabError> {
-    let (fresh, foreign) = match stage.noted()? {
+    let (fresh, foreign) = match stage.data.noted()? {
         DataState::Ours { fingerprint, .. } if fingerprint != stage.fingerprint() => return Err(replaced(stage)),
         DataState::Absent | DataState::Unfinished if stage.reset() == Reset::Never => return Err(replaced(stage)),
         DataState::Ours { used_by, .. } => {
@@ -273,14 +273,14 @@ pub fn reset(
     }
     if !keep {
         own_settings()?;
-        if matches!(stage.noted()?, DataState::Ours { .. }) {
+        if matches!(stage.data.noted()?, DataState::Ours { .. }) {
             // A reload wipes out the evidence of what the last trials did to the data.
             prepare::check(stage, progress)?;
         }
         prepare::load(stage, None, stop, progress)?;
     }
     // Noted before the first transaction: a trial that is cut off leaves data that belong to no block.
-    stage.mark(&format!("{block} running"))?;
+    stage.data.mark(&format!("{block} running"))?;
     Ok(if keep { "kept" } else { RELOADED })
 }
 
@@ -288,14 +288,14 @@ pub fn reset(
 ///
 /// # Errors
 /// The server's answer.
-pub fn settled(stage: &dyn Stage, block: &str) -> Result<(), LabError> {
-    match stage.noted()? {
+pub fn settled(stage: &Stage, block: &str) -> Result<(), LabError> {
+    match stage.data.noted()? {
         DataState::Foreign { .. } => Ok(()),
-        _ => stage.mark(block),
+        _ => stage.data.mark(block),
     }
 }
 
-fn replaced(stage: &dyn Stage) -> LabError {
+fn replaced(stage: &Stage) -> LabError {
     let message = format!("{}: somebody replaced or removed the data in {} meanwhile", stage.title(), stage.address());
     LabError::new(
         ErrorKind::Refused,

@@ -14,10 +14,12 @@ use perbuck_drivers::target::Target;
 use perbuck_drivers::tikv::TikvDriver;
 use perbuck_load::driver::{Driver, Session, TargetFacts};
 use perbuck_load::error::DriverError;
-use perbuck_load::executor::{Observer, RunError, TrialOutcome, TrialSpec, run_trial};
+use perbuck_load::executor::run_trial;
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
+use perbuck_load::observer::Observer;
 use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
@@ -38,68 +40,110 @@ pub type AskPassword = fn(contender: &str) -> std::io::Result<String>;
 /// Sessions that load data at the same time unless somebody says how many; a single server gains little by more.
 const LOAD_SESSIONS: u32 = 8;
 
-/// A contender with a workload, its types chosen.
-pub trait Stage {
+/// A contender with a workload, joined.
+pub struct Stage {
+    title: String,
+    address: String,
+    driver: &'static str,
+    fingerprint: String,
+    reset: Reset,
+    tables: Vec<String>,
+    tiflash_replicas: Option<u32>,
+    /// The servers of the contender.
+    pub server: Arc<dyn Server>,
+    /// The data of the workload on them.
+    pub data: Arc<dyn Data>,
+    /// The trials of the workload against them.
+    pub trials: Arc<dyn Trials>,
+}
+
+impl Stage {
     /// For messages: `arm, small`.
-    fn title(&self) -> &str;
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
     /// The address without credentials.
-    fn address(&self) -> &str;
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// mysql, sqlite, …
-    fn driver(&self) -> &'static str;
+    pub fn driver(&self) -> &'static str {
+        self.driver
+    }
+
     /// Fingerprint of the data that this stage needs.
-    fn fingerprint(&self) -> &str;
-    /// When the data are loaded anew.
-    fn reset(&self) -> Reset;
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// When the data are loaded again.
+    pub fn reset(&self) -> Reset {
+        self.reset
+    }
+
+    /// The names of its tables.
+    pub fn tables(&self) -> &[String] {
+        &self.tables
+    }
+
+    /// TiFlash replicas that each of them is to have.
+    pub fn tiflash_replicas(&self) -> Option<u32> {
+        self.tiflash_replicas
+    }
+}
+
+/// The servers of a contender, outside of trials.
+pub trait Server {
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
-    /// The servers that its connections are spread over, as `host:port`; empty where there is nothing to choose from.
+    /// The servers that connections are spread over, as `host:port`; empty where there is nothing to choose from.
     fn hosts(&self) -> Vec<String>;
-    /// The names of its tables.
-    fn table_names(&self) -> Vec<String>;
-    /// TiFlash replicas that each of them is to have.
-    fn tiflash_replicas(&self) -> Option<u32>;
-    /// Executes one statement on one of its servers; the first cell of what it returns, if it is not NULL.
-    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError>;
     /// What the target says about itself.
     fn facts(&self) -> Result<TargetFacts, LabError>;
-    /// Statements that ran as text because the server would prepare no more, since the start.
-    fn text_fallbacks(&self) -> u64;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
+    /// Statements that ran as text because the server would prepare no more, since the start.
+    fn text_fallbacks(&self) -> u64;
+    /// Executes one statement on one of the servers; the first cell of what it returns, if it is not NULL.
+    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError>;
+    /// Executes one statement, however long it takes.
+    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
+    /// The number that a query returns.
+    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
+    /// Whether a table of that name is there.
+    fn has_table(&self, name: &str) -> Result<bool, LabError>;
+}
+
+/// The data of a workload on the servers of a contender.
+pub trait Data {
     /// What perbuck noted of the data: cheap, and enough between two trials of one study.
     fn noted(&self) -> Result<DataState, LabError>;
     /// What data the target holds, tables looked at.
     fn state(&self) -> Result<DataState, LabError>;
-    /// Loads the data anew and notes them as fresh.
+    /// Loads the data again and notes them as fresh.
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
     /// How many rows are in of a load that was cut off, if it can go on: one of the data that this stage needs.
     fn unfinished(&self) -> Result<Option<u64>, LabError>;
     /// Goes on with such a load and notes the data as fresh.
     fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
+    /// Makes and fills the tables, without a note on the data; those that are there are dropped before.
+    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
     /// Notes who changed the data.
     fn mark(&self, used_by: &str) -> Result<(), LabError>;
     /// Rows per table.
     fn rows(&self) -> Result<BTreeMap<String, u64>, LabError>;
-    /// Whether a table of that name is there.
-    fn has_table(&self, name: &str) -> Result<bool, LabError>;
-    /// Makes and fills the tables, without a note on the data; those that are there are dropped before.
-    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
-    /// Executes one statement, however long it takes.
-    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
-    /// Runs the workload's checks on the data.
-    fn checks(&self) -> Result<Vec<CheckResult>, LabError>;
-    /// The same of those with a name that is wanted, each shown when it is done.
-    fn checks_shown(
-        &self,
-        wanted: &dyn Fn(&str) -> bool,
-        show: &mut dyn FnMut(&CheckResult),
-    ) -> Result<Vec<CheckResult>, LabError>;
-    /// The number that a query returns.
-    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
-    /// What an auditor looks at in a measured window.
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError>;
+    /// Runs the workload's checks with a name that is wanted; each is shown when it is done.
+    fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError>;
+}
+
+/// The trials of a workload against a contender.
+pub trait Trials {
     /// Runs one trial.
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
+    /// What an auditor looks at in a measured window.
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError>;
 }
 
 /// The seed of a workload's data. All contenders hold the same rows: it knows only the kind of workload.
@@ -118,7 +162,7 @@ pub fn stage(
     plan: &Plan,
     target: &Target,
     password: &Secret,
-) -> Result<Box<dyn Stage>, LabError> {
+) -> Result<Stage, LabError> {
     let who = |e: DriverError| LabError::target(&contender.name, &e);
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
@@ -150,88 +194,69 @@ fn with_workload<D: Driver>(
     contender: &Contender,
     spec: &WorkloadSpec,
     plan: &Plan,
-    (name, address): (&'static str, String),
+    named: (&'static str, String),
     driver: D,
-) -> Box<dyn Stage> {
+) -> Stage {
     let dialect = driver.dialect();
     let seed = data_seed(study, spec);
     let driver = Arc::new(driver);
     match plan {
         Plan::Sysbench(options) => {
-            let dataset = Arc::new(sysbench::SysbenchData::new(options.clone(), dialect, seed));
-            let workload = Arc::new(sysbench::Sysbench::new(options, dialect));
-            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
+            let dataset = sysbench::SysbenchData::new(options.clone(), dialect, seed);
+            joined((contender, spec, seed), named, driver, sysbench::Sysbench::new(options, dialect), dataset)
         }
         Plan::Tpcc(options) => {
-            let dataset = Arc::new(tpcc::TpccData::new(options.clone(), dialect, seed));
-            let workload = Arc::new(tpcc::Tpcc::new(options.clone(), dialect, seed));
-            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
+            let dataset = tpcc::TpccData::new(options.clone(), dialect, seed);
+            joined((contender, spec, seed), named, driver, tpcc::Tpcc::new(options.clone(), dialect, seed), dataset)
         }
         Plan::Ycsb(options) => {
-            let dataset = Arc::new(ycsb::YcsbData::new(options.clone(), dialect, seed));
-            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), dialect, seed));
-            Box::new(Joined::new(contender, address, name, driver, workload, dataset, spec, seed))
+            let dataset = ycsb::YcsbData::new(options.clone(), dialect, seed);
+            joined((contender, spec, seed), named, driver, ycsb::Ycsb::new(options.clone(), dialect, seed), dataset)
         }
     }
 }
 
-/// A stage with its types known.
+/// A driver and a workload with their types known.
 struct Joined<D, W, T> {
     title: String,
-    address: String,
-    name: &'static str,
     kind: String,
     fingerprint: String,
-    reset: Reset,
-    tiflash_replicas: Option<u32>,
     driver: Arc<D>,
     workload: Arc<W>,
     dataset: Arc<T>,
 }
 
-impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
-    #[expect(clippy::too_many_arguments, reason = "called in one place, which has all of them at hand")]
-    fn new(
-        contender: &Contender,
-        address: String,
-        name: &'static str,
-        driver: Arc<D>,
-        workload: Arc<W>,
-        dataset: Arc<T>,
-        spec: &WorkloadSpec,
-        seed: Seed,
-    ) -> Self {
-        // A growing data set would let later trials see another database, so it starts anew with each block.
-        let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
-        let fingerprint = data::fingerprint(&spec.kind.value, &dataset.parameters(), seed);
-        let (kind, reset) = (spec.kind.value.clone(), spec.reset.unwrap_or(default));
-        let title = format!("{}, {}", contender.name, spec.name);
-        let tiflash_replicas = contender.tiflash_replicas.as_ref().map(|n| n.value);
-        Self { title, address, name, kind, fingerprint, reset, tiflash_replicas, driver, workload, dataset }
+/// Hides the types of a driver and a workload behind the parts of a stage.
+fn joined<D: Driver, W: Workload, T: Dataset>(
+    (contender, spec, seed): (&Contender, &WorkloadSpec, Seed),
+    (driver_name, address): (&'static str, String),
+    driver: Arc<D>,
+    workload: W,
+    dataset: T,
+) -> Stage {
+    // A growing data set would let later trials see another database, so it starts again with each block.
+    let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
+    let title = format!("{}, {}", contender.name, spec.name);
+    let kind = spec.kind.value.clone();
+    let fingerprint = data::fingerprint(&kind, &dataset.parameters(), seed);
+    let tables = dataset.tables().into_iter().map(|t| t.bulk.name).collect();
+    let (workload, dataset) = (Arc::new(workload), Arc::new(dataset));
+    let joined = Arc::new(Joined { title: title.clone(), kind, fingerprint: fingerprint.clone(), driver, workload, dataset });
+    Stage {
+        title,
+        address,
+        driver: driver_name,
+        fingerprint,
+        reset: spec.reset.unwrap_or(default),
+        tables,
+        tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
+        server: joined.clone(),
+        data: joined.clone(),
+        trials: joined,
     }
 }
 
-impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
-    fn title(&self) -> &str {
-        &self.title
-    }
-
-    fn address(&self) -> &str {
-        &self.address
-    }
-
-    fn driver(&self) -> &'static str {
-        self.name
-    }
-
-    fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    fn reset(&self) -> Reset {
-        self.reset
-    }
-
+impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     fn reach(&self) -> Result<(), DriverError> {
         let dialect = self.driver.dialect();
         self.with_host(0, async |session| sessions::in_a_database(session, dialect).await)
@@ -239,18 +264,6 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
 
     fn hosts(&self) -> Vec<String> {
         self.driver.hosts()
-    }
-
-    fn table_names(&self) -> Vec<String> {
-        self.dataset.tables().into_iter().map(|t| t.bulk.name).collect()
-    }
-
-    fn tiflash_replicas(&self) -> Option<u32> {
-        self.tiflash_replicas
-    }
-
-    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
-        self.cell_on_host(host, sql)
     }
 
     fn facts(&self) -> Result<TargetFacts, LabError> {
@@ -263,10 +276,6 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         on_loop(ask).map_err(|e| LabError::load(&self.title, &e))
     }
 
-    fn text_fallbacks(&self) -> u64 {
-        self.driver.text_fallbacks()
-    }
-
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
         let ask = async {
             self.driver
@@ -277,6 +286,36 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         on_loop(ask).map_err(|e| LabError::load(&self.title, &e))
     }
 
+    fn text_fallbacks(&self) -> u64 {
+        self.driver.text_fallbacks()
+    }
+
+    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
+        self.cell_on_host(host, sql)
+    }
+
+    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
+        self.with_session(doing, async |s| {
+            let executed = s.query(sql, &mut Rows::default()).await;
+            executed.map(|_| ()).map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })
+        })
+    }
+
+    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
+        self.with_session(doing, async |s| {
+            let mut rows = Rows::default();
+            let server = |error| loader::LoadError::Server { doing: doing.to_owned(), error };
+            s.query(sql, &mut rows).await.map_err(server)?;
+            rows.int(0, 0).map_err(server)
+        })
+    }
+
+    fn has_table(&self, name: &str) -> Result<bool, LabError> {
+        self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
+    }
+}
+
+impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn noted(&self) -> Result<DataState, LabError> {
         let note = self.with_session("looking at its data", async |s| data::noted(s, self.driver.dialect(), &self.kind).await)?;
         note.map_or_else(|| self.state(), Ok)
@@ -315,6 +354,11 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         self.loaded(&ledger)
     }
 
+    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
+        let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
+        filled.map_err(|e| LabError::load(&self.title, &e))
+    }
+
     fn mark(&self, used_by: &str) -> Result<(), LabError> {
         self.with_session("noting the use of its data", async |s| {
             data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, used_by).await
@@ -322,7 +366,7 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
     }
 
     fn rows(&self) -> Result<BTreeMap<String, u64>, LabError> {
-        let names = self.table_names();
+        let names: Vec<String> = self.dataset.tables().into_iter().map(|t| t.bulk.name).collect();
         self.with_session("counting rows", async |s| {
             let mut rows = BTreeMap::new();
             for name in names {
@@ -333,31 +377,7 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
         })
     }
 
-    fn has_table(&self, name: &str) -> Result<bool, LabError> {
-        self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
-    }
-
-    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
-        filled.map_err(|e| LabError::load(&self.title, &e))
-    }
-
-    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| {
-            let executed = s.query(sql, &mut Rows::default()).await;
-            executed.map(|_| ()).map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })
-        })
-    }
-
-    fn checks(&self) -> Result<Vec<CheckResult>, LabError> {
-        self.checks_shown(&|_| true, &mut |_| {})
-    }
-
-    fn checks_shown(
-        &self,
-        wanted: &dyn Fn(&str) -> bool,
-        show: &mut dyn FnMut(&CheckResult),
-    ) -> Result<Vec<CheckResult>, LabError> {
+    fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError> {
         self.with_session("checking its data", async |s| {
             loader::make_room(s, self.dataset.room_for_checks()).await?;
             let mut results = Vec::new();
@@ -369,21 +389,14 @@ impl<D: Driver, W: Workload, T: Dataset> Stage for Joined<D, W, T> {
             Ok(results)
         })
     }
+}
 
-    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
-        self.with_session(doing, async |s| {
-            let mut rows = Rows::default();
-            let server = |error| loader::LoadError::Server { doing: doing.to_owned(), error };
-            s.query(sql, &mut rows).await.map_err(server)?;
-            rows.int(0, 0).map_err(server)
-        })
+impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
+    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
+        run_trial(spec, &self.driver, &self.workload, stop, observer)
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError> {
         self.workload.audit(measured).map_err(|e| LabError::new(ErrorKind::Failed, format!("{}: {e}", self.title), ""))
-    }
-
-    fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
-        run_trial(spec, &self.driver, &self.workload, stop, observer)
     }
 }

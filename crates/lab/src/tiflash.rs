@@ -27,9 +27,9 @@ struct Replica {
 ///
 /// # Errors
 /// No TiDB, or fewer TiFlash servers than replicas.
-pub(crate) fn possible(stage: &dyn Stage) -> Result<(), LabError> {
+pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
-    let ask = |sql: &str| stage.cell_on_host(0, sql);
+    let ask = |sql: &str| stage.server.cell_on_host(0, sql);
     let version = ask("SELECT VERSION()").map_err(|e| LabError::target(stage.title(), &e))?.unwrap_or_default();
     if !version.contains("TiDB") {
         let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title(), stage.address());
@@ -51,19 +51,19 @@ pub(crate) fn possible(stage: &dyn Stage) -> Result<(), LabError> {
 ///
 /// # Errors
 /// A server without TiFlash, a replica that does not become ready, Ctrl-C.
-pub(crate) fn ready(stage: &dyn Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
-    let tables = stage.table_names();
-    for table in &tables {
+    let tables = stage.tables();
+    for table in tables {
         if look(stage, table)?.is_none_or(|r| r.count != wanted) {
             let sql = format!("ALTER TABLE {table} SET TIFLASH REPLICA {wanted}");
-            stage.execute(&sql, &sql).map_err(|e| e.or_help(&too_few()))?;
+            stage.server.execute(&sql, &sql).map_err(|e| e.or_help(&too_few()))?;
         }
     }
     let (mut last, mut moved) = (Vec::new(), Instant::now());
     loop {
         let mut states = Vec::new();
-        for table in &tables {
+        for table in tables {
             states.push(look(stage, table)?);
         }
         let missing: Vec<usize> = (0..tables.len()).filter(|i| !is_ready(states[*i].as_ref(), wanted)).collect();
@@ -106,11 +106,11 @@ fn is_ready(replica: Option<&Replica>, wanted: u32) -> bool {
 }
 
 /// What TiDB says of a table; nothing where it has no replica.
-fn look(stage: &dyn Stage, table: &str) -> Result<Option<Replica>, LabError> {
+fn look(stage: &Stage, table: &str) -> Result<Option<Replica>, LabError> {
     let sql = format!(
         "SELECT CONCAT(replica_count, ' ', available, ' ', progress) FROM information_schema.tiflash_replica WHERE table_schema = DATABASE() AND table_name = '{table}'"
     );
-    let said = stage.cell_on_host(0, &sql).map_err(|e| LabError::target(stage.title(), &e))?;
+    let said = stage.server.cell_on_host(0, &sql).map_err(|e| LabError::target(stage.title(), &e))?;
     Ok(said.as_deref().and_then(replica))
 }
 

@@ -11,10 +11,12 @@ use perbuck_core::run_record::{
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
-use perbuck_load::executor::{Observer, RunError, SecondSeen, TerminalTotals, TrialSpec};
 use perbuck_load::limit::Tolerance;
+use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::PausesSeen;
+use perbuck_load::totals::TerminalTotals;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_observe::{CpuTime, HostFacts, Withheld};
 
 use crate::cpu_sampler::CpuSampler;
@@ -44,7 +46,7 @@ pub struct Task<'a> {
     /// Its place in the order.
     pub position: usize,
     /// The contender with the workload.
-    pub stage: &'a dyn Stage,
+    pub stage: &'a Stage,
     /// Effective parameters of the workload.
     pub parameters: BTreeMap<String, String>,
     /// The figure that is compared.
@@ -195,22 +197,22 @@ pub fn run_watched(
     watch: &mut dyn Watch,
 ) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec;
-    let facts = task.stage.facts()?;
-    let before = task.stage.counters()?;
-    let text_before = task.stage.text_fallbacks();
+    let facts = task.stage.server.facts()?;
+    let before = task.stage.server.counters()?;
+    let text_before = task.stage.server.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     let idle = (CpuTime::default(), None);
     let (server, machine, own) = (facts.local_pid, Machine::now(), CpuTime::default());
     let mut sampler =
         Sampler { server, machine, looks: CpuSampler::new(), flags: Vec::new(), opened: idle, own, server_ns: None, watch };
-    let outcome = task.stage.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
+    let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.looks.record());
     // A server that is away by now takes nothing from what was measured before.
-    let (after, away) = seen(task.stage.counters());
+    let (after, away) = seen(task.stage.server.counters());
     let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
-    let as_text = task.stage.text_fallbacks() - text_before;
-    let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.rows()).transpose();
+    let as_text = task.stage.server.text_fallbacks() - text_before;
+    let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
     let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
     let mut health = outcome.health;
     (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
@@ -225,7 +227,7 @@ pub fn run_watched(
         failed_latency: outcome.failed_latency,
         pauses: outcome.pauses,
     };
-    let audit = task.stage.audit(&outcome.measured)?;
+    let audit = task.stage.trials.audit(&outcome.measured)?;
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -313,7 +315,7 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
 }
 
 fn target_record(
-    stage: &dyn Stage,
+    stage: &Stage,
     facts: &TargetFacts,
     server_counters: BTreeMap<String, i64>,
     server_cpu_ns: Option<u64>,

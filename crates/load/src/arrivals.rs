@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use perbuck_core::arrivals::Schedule;
 use perbuck_core::load_model::LoadModel;
 
-use crate::executor::TrialSpec;
+use crate::trial::TrialSpec;
 
 /// The whole schedule of an open loop, from the begin of its warm-up; `None` in closed loop.
 pub(crate) fn schedule(spec: &TrialSpec) -> Option<Schedule> {

@@ -8,10 +8,11 @@ use perbuck_core::run_record::Interval;
 use perbuck_event::Moment;
 
 use crate::arrivals::DueCounter;
-use crate::executor::{Observer, RunError, SecondSeen, TrialSpec};
+use crate::observer::{Observer, SecondSeen};
 use crate::recorder::{Report, Second};
-use crate::shift::StartSignal;
+use crate::start::StartSignal;
 use crate::stop::StopToken;
+use crate::trial::{RunError, TrialSpec};
 use crate::window::{SECOND_NS, Window};
 
 /// Seconds whose histograms are kept for workers that report late.

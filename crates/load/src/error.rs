@@ -31,31 +31,58 @@ impl ErrorClass {
     }
 }
 
-/// The code under which errors are counted.
+/// The code under which errors are counted: a family of codes, and the value in it. Its text stands in records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorCode {
-    /// Error number of a MySQL-protocol server.
-    Mysql(u16),
-    /// Extended result code of SQLite.
-    Sqlite(i32),
-    /// SQLSTATE of a PostgreSQL-protocol server.
-    SqlState([u8; 5]),
-    /// What a TiKV store or PD answered, in a word.
-    Tikv(&'static str),
-    /// Found by the client: `closed`, `timeout`, `tls`, `protocol`, …
-    Client(&'static str),
+    /// A number, such as `mysql 1213`.
+    Number(&'static str, i32),
+    /// Five characters, such as `sqlstate 40001`.
+    State(&'static str, [u8; 5]),
+    /// A word, such as `client timeout`: of the family `client` is what the client found itself.
+    Word(&'static str, &'static str),
 }
 
 impl fmt::Display for ErrorCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mysql(n) => write!(f, "mysql {n}"),
-            Self::Sqlite(n) => write!(f, "sqlite {n}"),
-            Self::SqlState(s) => write!(f, "sqlstate {}", String::from_utf8_lossy(s)),
-            Self::Tikv(word) => write!(f, "tikv {word}"),
-            Self::Client(word) => write!(f, "client {word}"),
+            Self::Number(family, number) => write!(f, "{family} {number}"),
+            Self::State(family, state) => write!(f, "{family} {}", String::from_utf8_lossy(state)),
+            Self::Word(family, word) => write!(f, "{family} {word}"),
         }
     }
+}
+
+/// What a person can do something about, told alike of every database; the driver knows it by the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The user or the password is wrong.
+    Password,
+    /// There is no such database.
+    NoDatabase,
+    /// The user lacks a right.
+    NoRight,
+    /// There is no such table.
+    NoTable,
+    /// The server takes no more connections.
+    Connections,
+    /// The server's disk is full.
+    DiskFull,
+    /// The file of the database cannot be opened or written, or is none.
+    File,
+    /// A row with this key is there already.
+    DuplicateKey,
+    /// What was to be made (a table, an index, a reference) is there already.
+    AlreadyThere,
+    /// A statement of ours raised it on purpose.
+    Raised,
+    /// There is no such setting.
+    NoSetting,
+    /// The setting does not take this value.
+    SettingValue,
+    /// The setting does not take a value of this type.
+    SettingType,
+    /// The setting cannot be changed while the server runs.
+    SettingFixed,
 }
 
 /// An error of a driver. One word, since every result of the hot path has room for it and is handed from level to level.
@@ -69,6 +96,8 @@ pub struct Fault {
     pub class: ErrorClass,
     /// Under which code it is counted.
     pub code: ErrorCode,
+    /// What a person can do something about, if the driver knows.
+    pub cause: Option<Cause>,
     /// The server's words, or ours, for a person.
     pub message: String,
 }
@@ -77,12 +106,19 @@ impl DriverError {
     /// An error under a code.
     #[cold]
     pub fn new(class: ErrorClass, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self(Box::new(Fault { class, code, message: message.into() }))
+        Self(Box::new(Fault { class, code, cause: None, message: message.into() }))
     }
 
     /// Its message alone.
     pub fn into_message(self) -> String {
         self.0.message
+    }
+
+    /// The same error, with what a person can do something about.
+    #[must_use]
+    pub fn because(mut self, cause: Option<Cause>) -> Self {
+        self.0.cause = cause;
+        self
     }
 
     /// The same error, with another meaning.
@@ -94,7 +130,7 @@ impl DriverError {
 
     /// An error found by the client itself.
     pub fn client(class: ErrorClass, word: &'static str, message: impl Into<String>) -> Self {
-        Self::new(class, ErrorCode::Client(word), message)
+        Self::new(class, ErrorCode::Word("client", word), message)
     }
 }
 

@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_failures_that_are_not_listed_end_a_run() {
-        let codes = vec!["mysql 1062".to_owned(), "mysql 1290".to_owned()];
+        let codes = vec!["sim 1062".to_owned(), "sim 1290".to_owned()];
         let listed = Tolerance::Listed { codes: codes.clone(), retries: false, losses: true };
         let usual = Tolerance::Listed { codes, retries: true, losses: false };
         for (class, number, of_all, of_listed, of_usual) in [

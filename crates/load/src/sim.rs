@@ -77,8 +77,8 @@ impl Default for SimDriver {
 
 impl SimDriver {
     /// An error of the given class, under a code of its own.
-    pub fn error(class: ErrorClass, number: u16) -> DriverError {
-        DriverError::new(class, ErrorCode::Mysql(number), format!("simulated error {number}"))
+    pub fn error(class: ErrorClass, number: i32) -> DriverError {
+        DriverError::new(class, ErrorCode::Number("sim", number), format!("simulated error {number}"))
     }
 }
 

@@ -17,6 +17,17 @@ pub struct Totals {
     pub retries: u64,
 }
 
+/// What one terminal did in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TerminalTotals {
+    /// Transactions that ended.
+    pub transactions: u64,
+    /// The time that they took, in nanoseconds.
+    pub busy_ns: u64,
+    /// When the last transaction of the run ended, in nanoseconds relative to the window.
+    pub last_ended_ns: i64,
+}
+
 /// Times that terminals let pass, outside of any transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Waited {

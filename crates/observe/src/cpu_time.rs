@@ -130,14 +130,12 @@ mod tests {
         assert!(cpu_of(std::process::id()).is_some_and(|t| t.minus(after).total_ns() < 60_000_000_000));
     }
 
-    #[cfg(target_os = "linux")]
     #[test]
     fn other_processes_are_read_and_missing_ones_are_none() {
         watch("while :; do :; done");
     }
 
     /// The same work in a process of its own, that is waited for.
-    #[cfg(target_os = "linux")]
     #[test]
     fn the_work_of_children_counts_while_they_live_and_afterwards() {
         // So much work, and not so much time: a busy machine may give little of its processors in any time.
@@ -146,7 +144,6 @@ mod tests {
         watch("sh -c 'while kill -0 $PPID; do :; done' & wait");
     }
 
-    #[cfg(target_os = "linux")]
     fn watch(command: &str) {
         let mut child =
             std::process::Command::new("sh").args(["-c", command]).stdin(std::process::Stdio::null()).spawn().unwrap();

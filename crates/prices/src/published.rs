@@ -19,7 +19,7 @@ static TPMC: Metric = Metric::rate("tpmc", "tpmC", ["new orders"; 2], Counted::T
 static TPCC: WorkloadKind = WorkloadKind { metrics: &[&TPMC], ..WorkloadKind::plain("tpcc", "TPC-C") };
 
 fn study(text: &str) -> Study {
-    Study::read("s.toml", text, &[]).unwrap_or_else(|p| panic!("{p:#?}"))
+    Study::read("s.toml", text, &[&TPCC]).unwrap_or_else(|p| panic!("{p:#?}"))
 }
 
 /// The bill of a contender by the snapshot that the study names.

@@ -62,6 +62,19 @@ pub enum Tone {
     Undecided,
 }
 
+impl Tone {
+    /// The class that gives it colour and sign in a page.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equivalent => "equivalent",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 /// One verdict at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Card {

@@ -9,9 +9,9 @@ use perbuck_core::bill::Bill;
 use perbuck_core::compare::{Comparison, Regression};
 use perbuck_core::study::Study;
 
-use crate::build::{Context, answers, audit_blocks, bill_blocks, regression_blocks, verdict_blocks};
 use crate::document::{Answer, Block, ReportModel};
 use crate::escape::{clean, terminal, width};
+use crate::model::{Context, answers, audit_blocks, bill_blocks, regression_blocks, verdict_blocks};
 
 /// Columns of a terminal that tables and paragraphs keep to.
 const COLUMNS: usize = 100;

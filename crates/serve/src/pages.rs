@@ -1,8 +1,7 @@
 //! The pages: a list of studies, one study, one that runs.
 
-use std::fmt::Write as _;
-
-use perbuck_report::html::{STYLE, shown};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use perbuck_report::html::STYLE;
 
 use super::find::Found;
 use super::http::encoded;
@@ -12,41 +11,86 @@ use super::watch;
 const LISTED: usize = 500;
 
 /// A page around its content.
-pub(super) fn shell(title: &str, content: &str) -> String {
-    let title = shown(title);
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} · perbuck</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         <nav aria-label=\"Pages\"><ul><li><a href=\"/\">Studies</a></li><li><a href=\"/compare\">Compare two trials</a></li>\
-         <li><a href=\"/studies\">Compare two studies</a></li></ul></nav>\n\
-         <h1>{title}</h1>\n{content}</main>\n</body>\n</html>\n"
-    )
+pub(super) fn shell(title: &str, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · perbuck" }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main {
+                    nav aria-label="Pages" {
+                        ul {
+                            li { a href="/" { "Studies" } }
+                            li { a href="/compare" { "Compare two trials" } }
+                            li { a href="/studies" { "Compare two studies" } }
+                        }
+                    }
+                    h1 { (title) }
+                    (content)
+                }
+            }
+        }
+    };
+    page.into_string()
 }
 
 /// A link to a page about a study.
-pub(super) fn link(page: &str, study: &str, text: &str) -> String {
-    format!("<a href=\"/{page}?study={}\">{}</a>", encoded(study), shown(text))
+pub(super) fn link(page: &str, study: &str, text: &str) -> Markup {
+    html! { a href={ "/" (page) "?study=" (encoded(study)) } { (text) } }
 }
 
-/// A table; cells are HTML.
-pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
-    let caption = shown(caption);
-    let mut out = format!(
-        "<div class=\"scroll\" role=\"group\" aria-label=\"{caption}\" tabindex=\"0\">\n<table>\n<caption>{caption}</caption>\n<thead><tr>"
-    );
-    heads.iter().for_each(|h| {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", shown(h));
-    });
-    out.push_str("</tr></thead>\n<tbody>\n");
-    for row in rows {
-        out.push_str("<tr>");
-        for (i, cell) in row.iter().enumerate() {
-            out.push_str(&if i == 0 { format!("<th scope=\"row\">{cell}</th>") } else { format!("<td>{cell}</td>") });
+/// A table with the names of its columns.
+pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<Markup>]) -> Markup {
+    html! {
+        div.scroll role="group" aria-label=(caption) tabindex="0" {
+            table {
+                caption { (caption) }
+                thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (i, cell) in row.iter().enumerate() {
+                                @if i == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        out.push_str("</tr>\n");
     }
-    out + "</tbody>\n</table>\n</div>\n"
+}
+
+/// Text as a cell.
+pub(super) fn cell(text: &str) -> Markup {
+    html! { (text) }
+}
+
+/// A form that lets choose two of some things; each has its name, its label, and what is chosen now.
+pub(super) fn choice(action: &str, both: [(&str, &str, &str); 2], values: &[&str]) -> Markup {
+    html! {
+        form action=(action) method="get" {
+            @for (name, label, chosen) in both {
+                p {
+                    label {
+                        (label) " "
+                        select name=(name) {
+                            @for value in values {
+                                option value=(value) selected[*value == chosen] { (value) }
+                            }
+                        }
+                    }
+                }
+            }
+            p { button { "Compare" } }
+        }
+    }
 }
 
 /// All studies.
@@ -59,70 +103,91 @@ pub(super) fn index(found: &[Found]) -> String {
             None => format!("{records}"),
         };
         let state = match () {
-            () if f.page.is_some() => "replay".to_owned(),
+            () if f.page.is_some() => cell("replay"),
             () if watch::runs(&f.folder) => link("live", &f.name, "running now"),
-            () if f.study.is_none() => "its study.toml cannot be read".to_owned(),
-            () if planned.is_some_and(|n| records >= n) => "complete".to_owned(),
-            () => "incomplete".to_owned(),
+            () if f.study.is_none() => cell("its study.toml cannot be read"),
+            () if planned.is_some_and(|n| records >= n) => cell("complete"),
+            () => cell("incomplete"),
         };
         let question = f.study.as_ref().map_or("", |s| s.question.as_str());
-        let report = if records > 0 || f.page.is_some() { link("report", &f.name, "report") } else { "–".to_owned() };
-        vec![link("study", &f.name, f.title()), shown(question), trials, state, report]
+        let report = if records > 0 || f.page.is_some() { link("report", &f.name, "report") } else { cell("–") };
+        vec![link("study", &f.name, f.title()), cell(question), cell(&trials), state, report]
     };
-    let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+    let rows: Vec<Vec<Markup>> = found.iter().map(row).collect();
     shell("Studies", &table("Studies in this folder", &["Study", "Question", "Trials", "State", "Report"], &rows))
 }
 
 /// One study and its trials.
 pub(super) fn study(f: &Found) -> String {
     let records = f.records();
-    let mut out = String::new();
-    if let Some(study) = &f.study {
-        let _ = writeln!(out, "<p>{}</p>", shown(&study.question));
-        let labels: Vec<String> = study.contenders.iter().map(|c| shown(&c.label)).collect();
-        let _ = writeln!(out, "<p>Contenders: {}</p>", labels.join(", "));
-    }
-    let _ = writeln!(out, "<ul>\n<li>{}</li>", link("report", &f.name, "Open the report"));
-    let _ = writeln!(out, "<li>{}</li>", link("live", &f.name, "Follow it while it runs"));
-    let _ = writeln!(out, "<li><a href=\"/studies?new={}\">Compare it with an older study</a></li>\n</ul>", encoded(&f.name));
     let row = |path: &String| {
-        let at = format!("{}&amp;trial={}", encoded(&f.name), encoded(path));
-        vec![format!("<a href=\"/trial?study={at}\">{}</a>", shown(path))]
+        let at = format!("/trial?study={}&trial={}", encoded(&f.name), encoded(path));
+        vec![html! { a href=(at) { (path) } }]
     };
-    let rows: Vec<Vec<String>> = records.iter().take(LISTED).map(row).collect();
-    if records.len() > LISTED {
-        let _ = writeln!(out, "<p>The first {LISTED} of {} trials; the report has all.</p>", records.len());
-    }
-    out += &table(&format!("{} trials on disk", records.len()), &["Record"], &rows);
-    shell(f.title(), &out)
+    let rows: Vec<Vec<Markup>> = records.iter().take(LISTED).map(row).collect();
+    let content = html! {
+        @if let Some(study) = &f.study {
+            p { (study.question) }
+            p { "Contenders: " (study.contenders.iter().map(|c| c.label.as_str()).collect::<Vec<_>>().join(", ")) }
+        }
+        ul {
+            li { (link("report", &f.name, "Open the report")) }
+            li { (link("live", &f.name, "Follow it while it runs")) }
+            li { a href={ "/studies?new=" (encoded(&f.name)) } { "Compare it with an older study" } }
+        }
+        @if records.len() > LISTED {
+            p { "The first " (LISTED) " of " (records.len()) " trials; the report has all." }
+        }
+        (table(&format!("{} trials on disk", records.len()), &["Record"], &rows))
+    };
+    shell(f.title(), &content)
 }
 
 /// A study while it runs; `live.js` fills it.
 pub(super) fn live(f: &Found) -> String {
     let panel = |id: &str, title: &str| {
-        format!(
-            "<div class=\"panel\">\n<p class=\"panel-title\">{title}: <span id=\"{id}-now\">–</span></p>\n\
-             <svg id=\"{id}\" class=\"s0\" viewBox=\"0 0 480 140\" role=\"img\" aria-label=\"{title} of the last seconds\">\
-             <line class=\"axis\" x1=\"0\" y1=\"130\" x2=\"480\" y2=\"130\"/><polyline class=\"mean\" points=\"\"/>\
-             <text class=\"tick\" x=\"0\" y=\"12\"></text></svg>\n</div>\n"
-        )
+        html! {
+            div.panel {
+                p.panel-title { (title) ": " span id={ (id) "-now" } { "–" } }
+                svg id=(id) class="s0" viewBox="0 0 480 140" role="img" aria-label={ (title) " of the last seconds" } {
+                    line class="axis" x1="0" y1="130" x2="480" y2="130" {}
+                    polyline class="mean" points="" {}
+                    text class="tick" x="0" y="12" {}
+                }
+            }
+        }
     };
-    let content = format!(
-        "<div id=\"live\" data-study=\"{}\">\n<dl class=\"facts\">\n\
-         <div><dt>State</dt><dd><span id=\"state\" role=\"status\">loading</span></dd></div>\n<div><dt>Now</dt><dd id=\"doing\">–</dd></div>\n\
-         <div><dt>Progress</dt><dd><progress id=\"progress\" max=\"1\" value=\"0\" aria-label=\"Trials done\"></progress> <span id=\"trials\">–</span></dd></div>\n\
-         <div><dt>Time left, about</dt><dd id=\"left\">–</dd></div>\n</dl>\n<div class=\"panels\">\n{}{}{}</div>\n\
-         <h2>Finished in this run</h2>\n<ul id=\"done\"></ul>\n<p>{}</p>\n</div>\n<script src=\"/live.js\" defer></script>\n",
-        encoded(&f.name),
-        panel("throughput", "Transactions per second"),
-        panel("p95_ms", "95th percentile of latency, ms"),
-        panel("errors", "Errors per second"),
-        link("report", &f.name, "The report so far"),
-    );
+    let content = html! {
+        div id="live" data-study=(encoded(&f.name)) {
+            dl.facts {
+                div { dt { "State" } dd { span id="state" role="status" { "loading" } } }
+                div { dt { "Now" } dd id="doing" { "–" } }
+                div {
+                    dt { "Progress" }
+                    dd { progress id="progress" max="1" value="0" aria-label="Trials done" {} " " span id="trials" { "–" } }
+                }
+                div { dt { "Time left, about" } dd id="left" { "–" } }
+            }
+            div.panels {
+                (panel("throughput", "Transactions per second"))
+                (panel("p95_ms", "95th percentile of latency, ms"))
+                (panel("errors", "Errors per second"))
+            }
+            h2 { "Finished in this run" }
+            ul id="done" {}
+            p { (link("report", &f.name, "The report so far")) }
+        }
+        script src="/live.js" defer {}
+    };
     shell(&format!("{}: live", f.title()), &content)
+}
+
+/// A note.
+pub(super) fn note(text: &str) -> Markup {
+    html! { p.note { (text) } }
 }
 
 /// That a report cannot be made.
 pub(super) fn failed(f: &Found, why: &str) -> String {
-    shell(f.title(), &format!("<p class=\"note\">There is no report yet: {}</p>\n", shown(why)))
+    shell(f.title(), &note(&format!("There is no report yet: {why}")))
 }

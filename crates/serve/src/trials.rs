@@ -1,16 +1,15 @@
 //! One trial, and two side by side.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
+use maud::{Markup, html};
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
-use perbuck_report::html::shown;
+use perbuck_lab::stored::read_record;
 
 use super::find::Found;
 use super::http::encoded;
-use super::pages::{shell, table};
-use perbuck_lab::stored::read_record;
+use super::pages::{cell, choice, note, shell, table};
 
 /// Trials that can be chosen from.
 const CHOICE: usize = 2000;
@@ -18,10 +17,12 @@ const CHOICE: usize = 2000;
 /// A page about a trial; `None` where the study has none of that name.
 pub(super) fn one(f: &Found, name: &str) -> Option<String> {
     let record = record_of(f, name)?;
-    let id = id(f, name);
-    let rows: Vec<Vec<String>> = facts(&record).into_iter().map(|(what, value)| vec![shown(&what), shown(&value)]).collect();
-    let other = format!("<p><a href=\"/compare?a={}\">Compare it with another trial</a></p>\n", encoded(&id));
-    Some(shell(&record.key.title(), &(other + &table("The trial", &["What", "Value"], &rows))))
+    let rows: Vec<Vec<Markup>> = facts(&record).into_iter().map(|(what, value)| vec![cell(&what), cell(&value)]).collect();
+    let content = html! {
+        p { a href={ "/compare?a=" (encoded(&id(f, name))) } { "Compare it with another trial" } }
+        (table("The trial", &["What", "Value"], &rows))
+    };
+    Some(shell(&record.key.title(), &content))
 }
 
 /// The record of a name that the study has.
@@ -44,29 +45,24 @@ fn by_id(found: &[Found], id: &str) -> Option<RunRecord> {
 /// A page that compares two trials, or lets choose them.
 pub(super) fn two(found: &[Found], a: &str, b: &str) -> String {
     let ids: Vec<String> = found.iter().flat_map(|f| f.records().into_iter().map(|r| id(f, &r)).collect::<Vec<_>>()).collect();
-    let mut out = "<form action=\"/compare\" method=\"get\">\n".to_owned();
-    for (name, label, chosen) in [("a", "First trial", a), ("b", "Second trial", b)] {
-        let _ = write!(out, "<p><label>{label} <select name=\"{name}\">");
-        for id in ids.iter().take(CHOICE) {
-            let selected = if id == chosen { " selected" } else { "" };
-            let id = shown(id);
-            let _ = write!(out, "<option value=\"{id}\"{selected}>{id}</option>");
+    let compared = match (by_id(found, a), by_id(found, b)) {
+        (Some(a), Some(b)) => side_by_side(&a, &b),
+        _ if !a.is_empty() && !b.is_empty() => note("One of these trials is not there."),
+        _ => Markup::default(),
+    };
+    let names: Vec<&str> = ids.iter().take(CHOICE).map(String::as_str).collect();
+    let both = [("a", "First trial", a), ("b", "Second trial", b)];
+    let content = html! {
+        (choice("/compare", both, &names))
+        @if ids.len() > CHOICE {
+            p { "The first " (CHOICE) " of " (ids.len()) " trials can be chosen here." }
         }
-        out.push_str("</select></label></p>\n");
-    }
-    out.push_str("<p><button>Compare</button></p>\n</form>\n");
-    if ids.len() > CHOICE {
-        let _ = writeln!(out, "<p>The first {CHOICE} of {} trials can be chosen here.</p>", ids.len());
-    }
-    match (by_id(found, a), by_id(found, b)) {
-        (Some(a), Some(b)) => out += &side_by_side(&a, &b),
-        _ if !a.is_empty() && !b.is_empty() => out.push_str("<p class=\"note\">One of these trials is not there.</p>\n"),
-        _ => {}
-    }
-    shell("Compare two trials", &out)
+        (compared)
+    };
+    shell("Compare two trials", &content)
 }
 
-fn side_by_side(a: &RunRecord, b: &RunRecord) -> String {
+fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
     let (left, right) = (facts(a), facts(b));
     let names: Vec<String> = left.iter().chain(&right).map(|f| f.0.clone()).collect();
     let mut seen = BTreeSet::new();
@@ -76,21 +72,24 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> String {
     let row = |name: String| {
         let (l, r) = (value(&left, &name), value(&right, &name));
         let mark = if l == r { "" } else { "differs" };
-        vec![shown(&name), shown(&l), shown(&r), mark.to_owned()]
+        vec![cell(&name), cell(&l), cell(&r), cell(mark)]
     };
-    let rows: Vec<Vec<String>> = names.into_iter().filter(|n| seen.insert(n.clone())).map(row).collect();
+    let rows: Vec<Vec<Markup>> = names.into_iter().filter(|n| seen.insert(n.clone())).map(row).collect();
     let metric = a.workload.metric.metric();
     let (x, y) = (a.metric(metric), b.metric(metric));
     let ratio = if metric == b.workload.metric.metric() && x > 0.0 {
-        format!("The second gives {:.3} times the {} of the first. ", y / x, shown(&metric.label))
+        format!("The second gives {:.3} times the {} of the first. ", y / x, metric.label)
     } else {
         String::new()
     };
-    format!(
-        "<p class=\"note\">{ratio}Two trials are two trials: without repeats no uncertainty can be stated and nothing is decided. The report \
-         of a study compares its contenders with intervals.</p>\n{}",
-        table("Side by side", &["What", &a.key.title(), &b.key.title(), "Difference"], &rows)
-    )
+    let warning = format!(
+        "{ratio}Two trials are two trials: without repeats no uncertainty can be stated and nothing is decided. The report of a study \
+         compares its contenders with intervals."
+    );
+    html! {
+        (note(&warning))
+        (table("Side by side", &["What", &a.key.title(), &b.key.title(), "Difference"], &rows))
+    }
 }
 
 /// What a trial was and gave, as name and value.

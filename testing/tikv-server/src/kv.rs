@@ -4,6 +4,15 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use perbuck_grpc::kvproto::errorpb;
+use perbuck_grpc::kvproto::kvrpcpb::{
+    api_version, batch_get_request, batch_rollback_request, check_secondary_locks_request, check_txn_status_request,
+    commit_request, context, delete_range_request, get_response, key_request, kv_pair, mutation, pairs_response,
+    pessimistic_lock_request, pessimistic_rollback_request, prewrite_request, range_request, raw_keys_request, raw_pairs,
+    raw_put_request, raw_scan_request, raw_scan_response, request, resolve_lock_request, response, scan_lock_request,
+    txn_heart_beat_request,
+};
+use perbuck_grpc::kvproto::tikvpb::{batch_commands_empty, batch_commands_request, batch_commands_response, command};
 use perbuck_grpc::proto::{Value, fields, put_bytes, put_element, put_message, put_uint, put_varint};
 
 use crate::cluster::{Shared, State};
@@ -20,34 +29,34 @@ pub(crate) struct Kv {
 
 /// Commands by their fields in a batch, with their methods.
 const COMMANDS: [(u32, &str); 23] = [
-    (1, "KvGet"),
-    (2, "KvScan"),
-    (3, "KvPrewrite"),
-    (4, "KvCommit"),
-    (6, "KvCleanup"),
-    (7, "KvBatchGet"),
-    (8, "KvBatchRollback"),
-    (9, "KvScanLock"),
-    (10, "KvResolveLock"),
-    (12, "KvDeleteRange"),
-    (13, "RawGet"),
-    (14, "RawBatchGet"),
-    (15, "RawPut"),
-    (16, "RawBatchPut"),
-    (17, "RawDelete"),
-    (18, "RawBatchDelete"),
-    (19, "RawScan"),
-    (20, "RawDeleteRange"),
-    (23, "KvPessimisticLock"),
-    (24, "KVPessimisticRollback"),
-    (25, "KvCheckTxnStatus"),
-    (26, "KvTxnHeartBeat"),
-    (33, "KvCheckSecondaryLocks"),
+    (command::GET, "KvGet"),
+    (command::SCAN, "KvScan"),
+    (command::PREWRITE, "KvPrewrite"),
+    (command::COMMIT, "KvCommit"),
+    (command::CLEANUP, "KvCleanup"),
+    (command::BATCH_GET, "KvBatchGet"),
+    (command::BATCH_ROLLBACK, "KvBatchRollback"),
+    (command::SCAN_LOCK, "KvScanLock"),
+    (command::RESOLVE_LOCK, "KvResolveLock"),
+    (command::DELETE_RANGE, "KvDeleteRange"),
+    (command::RAW_GET, "RawGet"),
+    (command::RAW_BATCH_GET, "RawBatchGet"),
+    (command::RAW_PUT, "RawPut"),
+    (command::RAW_BATCH_PUT, "RawBatchPut"),
+    (command::RAW_DELETE, "RawDelete"),
+    (command::RAW_BATCH_DELETE, "RawBatchDelete"),
+    (command::RAW_SCAN, "RawScan"),
+    (command::RAW_DELETE_RANGE, "RawDeleteRange"),
+    (command::PESSIMISTIC_LOCK, "KvPessimisticLock"),
+    (command::PESSIMISTIC_ROLLBACK, "KVPessimisticRollback"),
+    (command::CHECK_TXN_STATUS, "KvCheckTxnStatus"),
+    (command::TXN_HEART_BEAT, "KvTxnHeartBeat"),
+    (command::CHECK_SECONDARY_LOCKS, "KvCheckSecondaryLocks"),
 ];
 /// The commands without transactions.
-const RAW: std::ops::RangeInclusive<u32> = 13..=20;
-/// That of the test of a connection.
-const EMPTY: u32 = 255;
+const RAW: std::ops::RangeInclusive<u32> = command::RAW_GET..=command::RAW_DELETE_RANGE;
+/// `status` of `HealthCheckResponse` (grpc/health/v1/health.proto), and its value SERVING.
+pub(crate) const HEALTH: (u32, u64) = (1, 1);
 
 impl Kv {
     pub(crate) fn new(shared: Arc<Shared>, store: u64) -> Self {
@@ -56,17 +65,17 @@ impl Kv {
 
     /// Answers one command.
     fn command(&self, tag: u32, message: &[u8], out: &mut Vec<u8>) {
-        if tag == EMPTY {
-            return put_uint(out, 1, uint(message, 1));
+        if tag == command::EMPTY {
+            return put_uint(out, batch_commands_empty::TEST_ID, uint(message, batch_commands_empty::TEST_ID));
         }
         if let Some(error) = self.misplaced(tag, message) {
             self.shared.refused.fetch_add(1, Ordering::Relaxed);
-            return put_element(out, 1, &error);
+            return put_element(out, response::REGION_ERROR, &error);
         }
         match tag {
-            13 | 14 | 19 => raw_read(&self.shared.read(), tag, message, out),
+            command::RAW_GET | command::RAW_BATCH_GET | command::RAW_SCAN => raw_read(&self.shared.read(), tag, message, out),
             tag if RAW.contains(&tag) => raw_write(&mut self.shared.write(), tag, message),
-            1 | 2 | 7 => txn::read(&self.shared, &self.shared.read(), tag, message, out),
+            command::GET | command::SCAN | command::BATCH_GET => txn::read(&self.shared, &self.shared.read(), tag, message, out),
             tag => txn::write(&self.shared, &mut self.shared.write(), tag, message, out),
         }
     }
@@ -75,11 +84,13 @@ impl Kv {
     fn misplaced(&self, tag: u32, message: &[u8]) -> Option<Vec<u8>> {
         let store = self.shared.stores.iter().find(|store| store.id == self.store)?;
         if store.is_busy() {
-            return Some(refusal("too much to do", 6, |detail| put_bytes(detail, 1, b"as ordered")));
+            return Some(refusal("too much to do", errorpb::error::SERVER_IS_BUSY, |detail| {
+                put_bytes(detail, errorpb::server_is_busy::REASON, b"as ordered");
+            }));
         }
-        let context = context(message);
+        let context = context_of(message);
         // Version 2 has raw keys in the encoded form, too.
-        let plain = RAW.contains(&tag) && uint(context, 21) != 2;
+        let plain = RAW.contains(&tag) && !is_v2(context);
         let state = self.shared.read();
         for key in first_keys(tag, message) {
             let checked = if plain {
@@ -98,24 +109,35 @@ impl Kv {
 /// The `Context` of a command. Of two the second alone counts: TiKV's decoder (rust-protobuf 2) clears a message field before it
 /// reads it again, where the specification of protocol buffers would merge them. TiKV 8.5.4 answers such a request with
 /// `store_not_match`, as if it were for store 0.
-fn context(message: &[u8]) -> &[u8] {
-    bytes(message, 1)
+fn context_of(message: &[u8]) -> &[u8] {
+    bytes(message, request::CONTEXT)
+}
+
+fn is_v2(context: &[u8]) -> bool {
+    uint(context, context::API_VERSION) == u64::from(api_version::V2)
 }
 
 /// The keys of a command that must lie in its region.
 fn first_keys(tag: u32, message: &[u8]) -> Vec<&[u8]> {
     match tag {
-        3 | 23 => all(message, 2).map(|mutation| bytes(mutation, 2)).collect(),
-        4 => all(message, 3).collect(),
-        8 => all(message, 3).collect(),
-        24 => all(message, 4).collect(),
-        7 | 14 | 18 => all(message, 2).collect(),
-        16 => all(message, 2).map(|pair| bytes(pair, 2)).collect(),
+        command::PREWRITE => all(message, prewrite_request::MUTATIONS).map(|m| bytes(m, mutation::KEY)).collect(),
+        command::PESSIMISTIC_LOCK => all(message, pessimistic_lock_request::MUTATIONS).map(|m| bytes(m, mutation::KEY)).collect(),
+        command::COMMIT => all(message, commit_request::KEYS).collect(),
+        command::BATCH_ROLLBACK => all(message, batch_rollback_request::KEYS).collect(),
+        command::PESSIMISTIC_ROLLBACK => all(message, pessimistic_rollback_request::KEYS).collect(),
+        command::BATCH_GET => all(message, batch_get_request::KEYS).collect(),
+        command::RAW_BATCH_GET | command::RAW_BATCH_DELETE => all(message, raw_keys_request::KEYS).collect(),
+        command::RAW_BATCH_PUT => all(message, raw_pairs::PAIRS).map(|pair| bytes(pair, kv_pair::KEY)).collect(),
         // Without keys it is about the whole region.
-        10 => all(message, 5).collect(),
-        9 => vec![bytes(message, 3)],
-        33 => all(message, 2).collect(),
-        _ => vec![bytes(message, 2)],
+        command::RESOLVE_LOCK => all(message, resolve_lock_request::KEYS).collect(),
+        command::SCAN_LOCK => vec![bytes(message, scan_lock_request::START_KEY)],
+        command::CHECK_SECONDARY_LOCKS => all(message, check_secondary_locks_request::KEYS).collect(),
+        command::SCAN | command::DELETE_RANGE | command::RAW_SCAN | command::RAW_DELETE_RANGE => {
+            vec![bytes(message, range_request::START_KEY)]
+        }
+        command::CHECK_TXN_STATUS => vec![bytes(message, check_txn_status_request::PRIMARY_KEY)],
+        command::TXN_HEART_BEAT => vec![bytes(message, txn_heart_beat_request::PRIMARY_LOCK)],
+        _ => vec![bytes(message, key_request::KEY)],
     }
 }
 
@@ -131,7 +153,7 @@ impl Service for Kv {
             return Ok(());
         }
         if path == "/grpc.health.v1.Health/Check" {
-            put_uint(out, 1, 1);
+            put_uint(out, HEALTH.0, HEALTH.1);
             return Ok(());
         }
         let Some((tag, _)) = COMMANDS.iter().find(|(_, name)| *name == method) else {
@@ -147,16 +169,18 @@ impl Kv {
         let mut ids = Vec::new();
         for field in fields(message).flatten() {
             match field {
-                (1, Value::Bytes(request)) => {
+                (batch_commands_request::REQUESTS, Value::Bytes(request)) => {
                     let Some(Ok((tag, Value::Bytes(command)))) = fields(request).next() else { continue };
-                    put_message(out, 1, |response| put_message(response, tag, |answer| self.command(tag, command, answer)));
+                    put_message(out, batch_commands_response::RESPONSES, |response| {
+                        put_message(response, tag, |answer| self.command(tag, command, answer));
+                    });
                 }
-                (2, Value::Bytes(packed)) => ids.extend_from_slice(packed),
-                (2, Value::Varint(id)) => put_varint(&mut ids, id),
+                (batch_commands_request::REQUEST_IDS, Value::Bytes(packed)) => ids.extend_from_slice(packed),
+                (batch_commands_request::REQUEST_IDS, Value::Varint(id)) => put_varint(&mut ids, id),
                 _ => {}
             }
         }
-        put_bytes(out, 2, &ids);
+        put_bytes(out, batch_commands_response::REQUEST_IDS, &ids);
     }
 }
 
@@ -172,24 +196,25 @@ fn raw_value<'a>(state: &'a State, key: &[u8]) -> Option<&'a Vec<u8>> {
 
 fn raw_read(state: &State, tag: u32, message: &[u8], out: &mut Vec<u8>) {
     match tag {
-        13 => match raw_value(state, bytes(message, 2)) {
-            Some(value) => put_bytes(out, 3, value),
-            None => put_uint(out, 4, 1),
+        command::RAW_GET => match raw_value(state, bytes(message, key_request::KEY)) {
+            Some(value) => put_bytes(out, get_response::VALUE, value),
+            None => put_uint(out, get_response::NOT_FOUND, 1),
         },
-        14 => {
-            for key in all(message, 2) {
+        command::RAW_BATCH_GET => {
+            for key in all(message, raw_keys_request::KEYS) {
                 if let Some(value) = raw_value(state, key) {
-                    put_pair(out, 2, key, value);
+                    put_pair(out, pairs_response::PAIRS, key, value);
                 }
             }
         }
         _ => {
-            let (start, keys_only) = (bytes(message, 2), uint(message, 4) != 0);
-            let end = within(state, start, bytes(message, 7), uint(context(message), 21) == 2);
-            let limit = uint(message, 3) as usize;
+            let start = bytes(message, raw_scan_request::START_KEY);
+            let end = within(state, start, bytes(message, raw_scan_request::END_KEY), is_v2(context_of(message)));
+            let limit = uint(message, raw_scan_request::LIMIT) as usize;
+            let keys_only = uint(message, raw_scan_request::KEY_ONLY) != 0;
             for (key, _) in state.raw.range::<[u8], _>((Bound::Included(start), before(&end))).take(limit) {
                 if let Some(value) = raw_value(state, key) {
-                    put_pair(out, 2, key, if keys_only { b"" } else { value });
+                    put_pair(out, raw_scan_response::KVS, key, if keys_only { b"" } else { value });
                 }
             }
         }
@@ -220,23 +245,26 @@ pub(crate) fn before(end: &[u8]) -> Bound<&[u8]> {
 
 pub(crate) fn put_pair(out: &mut Vec<u8>, field: u32, key: &[u8], value: &[u8]) {
     put_message(out, field, |pair| {
-        put_bytes(pair, 2, key);
-        put_bytes(pair, 3, value);
+        put_bytes(pair, kv_pair::KEY, key);
+        put_bytes(pair, kv_pair::VALUE, value);
     });
 }
 
 fn raw_write(state: &mut State, tag: u32, message: &[u8]) {
     match tag {
-        15 => drop(state.raw.insert(bytes(message, 2).to_vec(), bytes(message, 3).to_vec())),
-        16 => {
-            for pair in all(message, 2) {
-                state.raw.insert(bytes(pair, 2).to_vec(), bytes(pair, 3).to_vec());
+        command::RAW_PUT => {
+            let (key, value) = (bytes(message, raw_put_request::KEY), bytes(message, raw_put_request::VALUE));
+            state.raw.insert(key.to_vec(), value.to_vec());
+        }
+        command::RAW_BATCH_PUT => {
+            for pair in all(message, raw_pairs::PAIRS) {
+                state.raw.insert(bytes(pair, kv_pair::KEY).to_vec(), bytes(pair, kv_pair::VALUE).to_vec());
             }
         }
-        17 => drop(state.raw.remove(bytes(message, 2))),
-        18 => all(message, 2).for_each(|key| drop(state.raw.remove(key))),
+        command::RAW_DELETE => drop(state.raw.remove(bytes(message, key_request::KEY))),
+        command::RAW_BATCH_DELETE => all(message, raw_keys_request::KEYS).for_each(|key| drop(state.raw.remove(key))),
         _ => {
-            let (start, end) = (bytes(message, 2), bytes(message, 3));
+            let (start, end) = (bytes(message, delete_range_request::START_KEY), bytes(message, delete_range_request::END_KEY));
             state.raw.retain(|key, _| key.as_slice() < start || (!end.is_empty() && key.as_slice() >= end));
         }
     }

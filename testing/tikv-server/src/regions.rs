@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use perbuck_grpc::kvproto::errorpb::{epoch_not_match, error, key_not_in_region, not_leader, region_not_found, store_not_match};
+use perbuck_grpc::kvproto::kvrpcpb::context;
+use perbuck_grpc::kvproto::metapb::{peer, region, region_epoch};
 use perbuck_grpc::proto::{put_bytes, put_message, put_uint};
 
 use crate::message::{bytes, uint};
@@ -22,15 +25,15 @@ pub(crate) struct Region {
 
 impl Region {
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
-        put_uint(out, 1, self.id);
-        put_bytes(out, 2, &self.start);
-        put_bytes(out, 3, &self.end);
-        put_message(out, 4, |epoch| {
-            put_uint(epoch, 1, self.conf_ver);
-            put_uint(epoch, 2, self.version);
+        put_uint(out, region::ID, self.id);
+        put_bytes(out, region::START_KEY, &self.start);
+        put_bytes(out, region::END_KEY, &self.end);
+        put_message(out, region::REGION_EPOCH, |epoch| {
+            put_uint(epoch, region_epoch::CONF_VER, self.conf_ver);
+            put_uint(epoch, region_epoch::VERSION, self.version);
         });
         for (id, store) in &self.peers {
-            put_message(out, 5, |peer| put_peer(peer, *id, *store));
+            put_message(out, region::PEERS, |peer| put_peer(peer, *id, *store));
         }
     }
 
@@ -50,8 +53,8 @@ impl Region {
 }
 
 fn put_peer(out: &mut Vec<u8>, id: u64, store: u64) {
-    put_uint(out, 1, id);
-    put_uint(out, 2, store);
+    put_uint(out, peer::ID, id);
+    put_uint(out, peer::STORE_ID, store);
 }
 
 /// All regions, by their first keys.
@@ -120,31 +123,37 @@ impl Regions {
 
     /// Whether a request is in the right place; else the region error that it is answered.
     pub(crate) fn check(&self, context: &[u8], store: u64, key: &[u8]) -> Result<&Region, Vec<u8>> {
-        let (id, epoch, peer) = (uint(context, 1), bytes(context, 2), bytes(context, 3));
-        if uint(peer, 2) != store {
-            return Err(refusal("another store is meant", 8, |detail| {
-                put_uint(detail, 1, uint(peer, 2));
-                put_uint(detail, 2, store);
+        let (id, epoch) = (uint(context, context::REGION_ID), bytes(context, context::REGION_EPOCH));
+        let meant = uint(bytes(context, context::PEER), peer::STORE_ID);
+        if meant != store {
+            return Err(refusal("another store is meant", error::STORE_NOT_MATCH, |detail| {
+                put_uint(detail, store_not_match::REQUEST_STORE_ID, meant);
+                put_uint(detail, store_not_match::ACTUAL_STORE_ID, store);
             }));
         }
         let at_key = self.of(key).filter(|region| region.id == id);
         let Some(region) = at_key.or_else(|| self.by_id(id)) else {
-            return Err(refusal("no such region", 3, |detail| put_uint(detail, 1, id)));
+            return Err(refusal("no such region", error::REGION_NOT_FOUND, |detail| {
+                put_uint(detail, region_not_found::REGION_ID, id);
+            }));
         };
         if region.leader_store() != store {
-            return Err(refusal("another peer leads", 2, |detail| {
-                put_uint(detail, 1, id);
-                put_message(detail, 2, |leader| region.put_leader(leader));
+            return Err(refusal("another peer leads", error::NOT_LEADER, |detail| {
+                put_uint(detail, not_leader::REGION_ID, id);
+                put_message(detail, not_leader::LEADER, |leader| region.put_leader(leader));
             }));
         }
-        if (uint(epoch, 1), uint(epoch, 2)) != (region.conf_ver, region.version) {
-            return Err(refusal("the region has changed", 5, |detail| {
+        if (uint(epoch, region_epoch::CONF_VER), uint(epoch, region_epoch::VERSION)) != (region.conf_ver, region.version) {
+            return Err(refusal("the region has changed", error::EPOCH_NOT_MATCH, |detail| {
                 let behind = self.all.values().find(|r| !region.end.is_empty() && r.start == region.end);
-                [Some(region), behind].into_iter().flatten().for_each(|r| put_message(detail, 1, |m| r.put(m)));
+                let current = [Some(region), behind].into_iter().flatten();
+                current.for_each(|r| put_message(detail, epoch_not_match::CURRENT_REGIONS, |m| r.put(m)));
             }));
         }
         if !region.has(key) {
-            return Err(refusal("the key lies in another region", 4, |detail| put_uint(detail, 2, id)));
+            return Err(refusal("the key lies in another region", error::KEY_NOT_IN_REGION, |detail| {
+                put_uint(detail, key_not_in_region::REGION_ID, id);
+            }));
         }
         Ok(region)
     }
@@ -160,7 +169,7 @@ fn elect(region: &mut Region, up: impl Fn(u64) -> bool) -> u64 {
 /// An `errorpb.Error`.
 pub(crate) fn refusal(words: &str, field: u32, detail: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
-    put_bytes(&mut out, 1, words.as_bytes());
+    put_bytes(&mut out, error::MESSAGE, words.as_bytes());
     put_message(&mut out, field, detail);
     out
 }

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::evaluate::{Cut, Evaluator};
-use super::{Class, Finding, Formula, Reading};
+use super::{Class, Finding, Reading};
 use crate::exact::{Exact, Mode};
+use crate::formula::Formula;
 use crate::study::{PrintedFigure, Rule};
 
 /// Inputs of a figure of which every choice is tried as printed; with more the choices would explain anything.

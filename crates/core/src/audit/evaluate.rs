@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Ground;
-use super::formula::{Argument, Formula, Operator};
 use crate::exact::{Exact, Mode};
+use crate::formula::{Argument, Formula, Operator};
 use crate::study::PrintedFigure;
 
 /// A value with the range in which reading errors leave it; both ends are the value where nothing was read from a chart.

@@ -8,7 +8,6 @@
 mod checks;
 mod classify;
 mod evaluate;
-mod formula;
 mod functions;
 
 use schemars::JsonSchema;
@@ -17,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use crate::bill::Bill;
 use crate::study::Study;
 pub use evaluate::Span;
-pub use formula::{Argument, Formula, Operator};
 pub use functions::Facts;
 
 use evaluate::{Cut, Evaluator};

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::server::ServerSpec;
 use crate::arrivals::Arrivals;
+pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
@@ -87,16 +88,6 @@ pub enum SnapshotRule {
     AwsCalculator,
     /// One full copy, and what changes in 30 days, as declared for the volume.
     Steady,
-}
-
-/// When money is rounded to cents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Rounding {
-    /// Only when printed.
-    None,
-    /// The monthly total is rounded to cents before it is multiplied by the horizon, as the 2021 article did.
-    Monthly,
 }
 
 /// One system under test.
@@ -334,12 +325,5 @@ impl Study {
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
-    }
-
-    /// All trials in the order in which they are run.
-    pub fn plan(&self) -> Vec<crate::plan::TrialKey> {
-        let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
-        let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
-        crate::plan::plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
     }
 }

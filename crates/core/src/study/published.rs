@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::audit::Formula;
 use crate::exact::Exact;
+use crate::formula::Formula;
 use crate::metric::{Metric, TPS};
 
 use super::{Study, Summary};

@@ -2,7 +2,7 @@
 //! of this protocol takes.
 
 use perbuck_load::driver::{BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::values::{Params, Rows, Value};
 
 use super::literals::put_literal;
@@ -40,7 +40,7 @@ pub(super) async fn numbers_one_at_a_time(session: &mut MysqlSession) -> Result<
     let mut rows = Rows::default();
     match session.query("SELECT @@GLOBAL.innodb_autoinc_lock_mode", &mut rows).await {
         // ER_UNKNOWN_SYSTEM_VARIABLE: no InnoDB.
-        Err(error) if error.code == ErrorCode::Mysql(1193) => Ok(false),
+        Err(error) if error.cause == Some(Cause::NoSetting) => Ok(false),
         answer => answer.and_then(|_| Ok(rows.int(0, 0)? < 2)),
     }
 }

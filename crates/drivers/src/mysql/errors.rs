@@ -4,7 +4,7 @@
 //! What is not in the table is fatal: a syntax error or a full disk fails every transaction, and a run that counts
 //! thousands of them measures nothing.
 
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
 use crate::net::reader::Reader;
 use crate::net::{Malformed, Parsed, printable};
@@ -123,6 +123,33 @@ pub(super) fn class_of(number: u16) -> ErrorClass {
     TABLE.iter().find(|(n, _, _)| *n == number).map_or(Fatal, |(_, _, class)| *class)
 }
 
+/// What a person can do something about.
+fn cause_of(number: u16, message: &str) -> Option<Cause> {
+    Some(match number {
+        1045 | 1698 => Cause::Password,
+        1049 => Cause::NoDatabase,
+        1044 | 1142 | 1227 => Cause::NoRight,
+        1146 => Cause::NoTable,
+        1040 => Cause::Connections,
+        1021 | 1114 => Cause::DiskFull,
+        1062 => Cause::DuplicateKey,
+        // ER_DUP_KEYNAME and ER_FK_DUP_NAME; MariaDB says of a reference that is there that it cannot make the table, and
+        // the error of its engine: 121, a key that is there.
+        1061 | 1826 => Cause::AlreadyThere,
+        1005 if message.contains("errno: 121") => Cause::AlreadyThere,
+        1193 => Cause::NoSetting,
+        1231 => Cause::SettingValue,
+        1232 => Cause::SettingType,
+        1238 => Cause::SettingFixed,
+        _ => return None,
+    })
+}
+
+/// The code of an error number.
+pub(super) fn code(number: u16) -> ErrorCode {
+    ErrorCode::Number("mysql", number.into())
+}
+
 /// The error in an ERR packet ("ERR_Packet"); before the login it has no SQLSTATE.
 pub(super) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
     let mut reader = Reader::new(payload);
@@ -142,18 +169,19 @@ pub(super) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
     if number == 1040 {
         message.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(DriverError::new(class_of(number), ErrorCode::Mysql(number), message))
+    let cause = cause_of(number, &message);
+    Ok(DriverError::new(class_of(number), code(number), message).because(cause))
 }
 
 /// Whether a statement that cannot be prepared can still be executed as text: no more may be prepared, or none of its
 /// kind.
 pub(super) fn asks_for_text(error: &DriverError) -> bool {
-    matches!(error.code, ErrorCode::Mysql(ER_STMT_COUNT | ER_UNSUPPORTED_PS))
+    [ER_STMT_COUNT, ER_UNSUPPORTED_PS].map(code).contains(&error.code)
 }
 
 /// Whether a prepared statement has become stale.
 pub(super) fn asks_to_prepare_again(error: &DriverError) -> bool {
-    error.code == ErrorCode::Mysql(ER_NEED_REPREPARE)
+    error.code == code(ER_NEED_REPREPARE)
 }
 
 #[cfg(test)]
@@ -189,9 +217,9 @@ mod tests {
     fn an_error_packet_is_read_with_and_without_its_state() {
         let packet = b"\xff\xbd\x04#40001Deadlock found";
         let error = from_packet(packet).unwrap();
-        assert_eq!((error.class, error.code, &*error.message), (Retry, ErrorCode::Mysql(1213), "Deadlock found"));
+        assert_eq!((error.class, error.code, &*error.message), (Retry, ErrorCode::Number("mysql", 1213), "Deadlock found"));
         let error = from_packet(b"\xff\x10\x04Too many connections").unwrap();
-        assert_eq!((error.class, error.code), (Refused, ErrorCode::Mysql(1040)));
+        assert_eq!((error.class, error.code), (Refused, ErrorCode::Number("mysql", 1040)));
         assert!(error.message.contains("raise max_connections"));
         assert!(from_packet(b"\xff\x10").is_err() && from_packet(b"\x00\x10\x04").is_err());
         let error = from_packet(b"\xff\x10\x27\x1b[31mred\n\xc3").unwrap();

@@ -5,9 +5,10 @@
 //! the row or with another value. So a warning is an error here.
 
 use perbuck_load::driver::{BulkTable, Session};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::{Params, Rows, Value, write_decimal};
 
+use super::errors::code;
 use super::session::{MysqlSession, command};
 use crate::net::reader::Reader;
 use crate::net::{Malformed, Parsed};
@@ -95,7 +96,7 @@ async fn warned(session: &mut MysqlSession, table: &BulkTable, count: u16) -> Re
 }
 
 fn takes_no_file(error: &DriverError) -> bool {
-    matches!(error.code, ErrorCode::Mysql(number) if NOT_ALLOWED.contains(&number))
+    NOT_ALLOWED.map(code).contains(&error.code)
 }
 
 /// Bytes in hexadecimal mean the same in every `sql_mode`. The character set `binary` keeps the server from looking for

@@ -114,7 +114,7 @@ pub(crate) fn silence_and_closed_doors<D: Driver>(turns: usize, driver: impl Fn(
             let error = result.unwrap_err();
             check(&error);
             let word = if silent { "timeout" } else { "closed" };
-            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client(word)), "turn {turn}: {error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", word)), "turn {turn}: {error}");
             assert!(took < Duration::from_secs(1), "turn {turn}: {took:?}");
         }
     }

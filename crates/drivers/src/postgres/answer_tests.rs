@@ -79,7 +79,7 @@ fn answers_are_understood_at_once_and_byte_by_byte() {
             assert_eq!(cells.len(), if how == How::Kept { 100 } else { 0 });
             assert!(cells.iter().enumerate().all(|(i, cell)| *cell == "7".repeat(i)));
             let failed = ask(&all(&[BOUND, &row(1, 1), NOTICE, DEADLOCK, READY]), how, at_once).unwrap_err();
-            assert_eq!((failed.class, failed.code), (ErrorClass::Retry, ErrorCode::SqlState(*b"40P01")));
+            assert_eq!((failed.class, failed.code), (ErrorClass::Retry, ErrorCode::State("sqlstate", *b"40P01")));
             // With a warning in between.
             let noted = all(&[NOTICE, BOUND, &row(1, 1), NOTICE, &done("SELECT 1"), NOTICE, READY]);
             assert_eq!(ask(&noted, how, at_once).unwrap().1, 1);
@@ -118,7 +118,11 @@ fn messages_out_of_place_are_refused() {
     ] {
         for at_once in [usize::MAX, 1] {
             let error = ask(&answer, how, at_once).unwrap_err();
-            assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{answer:?}: {error}");
+            assert_eq!(
+                (error.class, error.code),
+                (ErrorClass::Fatal, ErrorCode::Word("client", "protocol")),
+                "{answer:?}: {error}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@
 //! What is not in the table is fatal: a syntax error or a full disk fails every transaction, and a run that counts
 //! thousands of them measures nothing.
 
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
 use crate::net::reader::Reader;
 use crate::net::{Malformed, Parsed, printable};
@@ -94,6 +94,23 @@ fn class_by_message(state: &[u8; 5], message: &[u8]) -> Option<ErrorClass> {
     BY_MESSAGE.iter().find(|(code, part, _)| *code == state && said(part)).map(|(_, _, class)| *class)
 }
 
+/// What a person can do something about.
+fn cause_of(state: &[u8; 5]) -> Option<Cause> {
+    Some(match state {
+        b"28P01" | b"28000" => Cause::Password,
+        b"3D000" => Cause::NoDatabase,
+        b"42501" => Cause::NoRight,
+        b"42P01" => Cause::NoTable,
+        TOO_MANY_CONNECTIONS => Cause::Connections,
+        b"53100" => Cause::DiskFull,
+        b"23505" => Cause::DuplicateKey,
+        // duplicate_table, which an index is, too, and duplicate_object.
+        b"42P07" | b"42710" => Cause::AlreadyThere,
+        b"P0001" => Cause::Raised,
+        _ => return None,
+    })
+}
+
 /// An error of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerError {
@@ -128,7 +145,7 @@ pub(super) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         Retry | Failed | Fatal if ends_connection => Lost,
         class => class,
     };
-    let code = ErrorCode::SqlState(if stale { *INVALID_STATEMENT_NAME } else { state });
+    let code = ErrorCode::State("sqlstate", if stale { *INVALID_STATEMENT_NAME } else { state });
     let mut text = printable(message);
     if text.is_empty() {
         text.push_str("the server gives no reason");
@@ -139,12 +156,12 @@ pub(super) fn from_message(body: &[u8]) -> Parsed<ServerError> {
     if &state == TOO_MANY_CONNECTIONS {
         text.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(ServerError { error: DriverError::new(class, code, text), ends_connection })
+    Ok(ServerError { error: DriverError::new(class, code, text).because(cause_of(&state)), ends_connection })
 }
 
 /// Whether a prepared statement is gone or stale, so that it must be prepared again.
 pub(super) fn asks_to_prepare_again(error: &DriverError) -> bool {
-    error.code == ErrorCode::SqlState(*INVALID_STATEMENT_NAME)
+    error.code == ErrorCode::State("sqlstate", *INVALID_STATEMENT_NAME)
 }
 
 #[cfg(test)]
@@ -197,7 +214,7 @@ mod tests {
     #[test]
     fn fields_are_read_in_any_language() {
         let found = from_message(&fields(&["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"])).unwrap();
-        let code = ErrorCode::SqlState(*b"40P01");
+        let code = ErrorCode::State("sqlstate", *b"40P01");
         assert_eq!((found.error.class, found.error.code, found.ends_connection), (Retry, code, false));
         assert_eq!(found.error.message, "deadlock detected; See log.");
         let found = from_message(&fields(&["SFATAL", "C57P01", "M"])).unwrap();

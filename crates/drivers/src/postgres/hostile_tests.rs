@@ -155,7 +155,7 @@ fn rows_without_end_run_into_the_limit() {
     thread::spawn(move || endless(&listener));
     let (result, _) = run(visit(driver(port)));
     let error = result.unwrap_err();
-    assert_eq!(error.code, ErrorCode::Client("timeout"), "{error}");
+    assert_eq!(error.code, ErrorCode::Word("client", "timeout"), "{error}");
 }
 
 fn endless(listener: &TcpListener) -> std::io::Result<()> {
@@ -181,7 +181,7 @@ fn a_server_that_skips_its_part_of_the_proof_is_refused() {
     };
     let (result, _) = run(async { visit(driver(server(TURNS, says, true))).await });
     let error = result.unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "protocol")), "{error}");
     assert!(error.message.contains("without having proved"), "{error}");
 }
 
@@ -194,20 +194,20 @@ fn methods_that_are_not_known_or_not_safe_are_refused() {
         (b"\0\0\0\x0aSCRAM-SHA-512\0\0", "SCRAM-SHA-512"),
     ] {
         let error = with_turn(1, &message(b'R', request));
-        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Client("auth")), "{error}");
+        assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::Word("client", "auth")), "{error}");
         assert!(error.message.contains(words), "{error}");
     }
     let error = with_turn(1, &message(b'R', b"\0\0\0\x0c"));
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "protocol")), "{error}");
 }
 
 #[test]
 fn what_comes_before_tls_is_not_taken_for_what_comes_under_it() {
     let error = with_turn(0, &[b"S", &message(b'R', b"\0\0\0\0")[..], READY].concat());
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "protocol")), "{error}");
     let full = message(b'E', b"SFATAL\0VFATAL\0C53300\0Msorry, too many clients already\0\0");
     let error = with_turn(0, &full);
-    assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::SqlState(*b"53300")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Refused, ErrorCode::State("sqlstate", *b"53300")), "{error}");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn an_answer_that_was_given_up_is_not_taken_for_another() {
         let abandoned = timeout_at(now() + Duration::from_millis(5), session.query("SELECT 1", &mut rows)).await;
         assert!(abandoned.is_err());
         for error in [session.query("SELECT 2", &mut rows).await.unwrap_err(), session.rollback().await.unwrap_err()] {
-            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Client("closed")), "{error}");
+            assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "closed")), "{error}");
         }
         session.close().await;
     });
@@ -229,7 +229,7 @@ fn an_answer_that_was_given_up_is_not_taken_for_another() {
 fn what_a_server_says_unasked_is_heard() {
     let stopping = message(b'E', b"SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0");
     let error = with_turn(4, &[&honest(4)[..], &stopping].concat());
-    assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::SqlState(*b"57P01")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::State("sqlstate", *b"57P01")), "{error}");
     // A setting that changes and a warning are no reason to stop, whole or in parts.
     for cut in [0, 3] {
         let aside = [message(b'S', b"TimeZone\0UTC\0"), message(b'N', b"VNOTICE\0Mx\0\0")].concat();
@@ -243,7 +243,7 @@ fn what_a_server_says_unasked_is_heard() {
         run(async { visit(driver(server(TURNS, says, true))).await.unwrap() });
     }
     let error = with_turn(4, &[&honest(4)[..], &message(b'D', b"\0\0")].concat());
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Client("protocol")), "{error}");
+    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "protocol")), "{error}");
 }
 
 proptest! {

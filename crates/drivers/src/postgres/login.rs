@@ -257,7 +257,7 @@ async fn send_secret(wire: &mut Wire, write: impl FnOnce(&mut Vec<u8>)) -> Resul
 /// end the connection, which is no reason to open it again.
 fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
     error.class = match error.code {
-        ErrorCode::SqlState(state) if class_of(&state) == ErrorClass::Lost => ErrorClass::Lost,
+        ErrorCode::State("sqlstate", state) if class_of(&state) == ErrorClass::Lost => ErrorClass::Lost,
         _ => ErrorClass::Refused,
     };
     error.message = format!("{place} does not let us in: {}", error.message);

@@ -254,7 +254,7 @@ impl Session for PostgresSession {
             // The server would answer COMMIT with a rollback, and call it no error.
             self.run(ROLLBACK).await?;
             let message = "the transaction had failed before, and was rolled back instead of committed".to_owned();
-            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::SqlState(*IN_FAILED_TRANSACTION), message));
+            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
         }
         self.run(COMMIT).await
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use rusqlite::{Error, ffi};
 
 /// The driver's error for one of the library's, naming the file.
@@ -21,7 +21,18 @@ pub(super) fn driver_error(error: &Error, path: &Path) -> DriverError {
     }
     let message =
         if hint.is_empty() { format!("SQLite file {file}: {words}") } else { format!("SQLite file {file}: {words}; {hint}") };
-    DriverError::new(class, ErrorCode::Sqlite(code), message)
+    DriverError::new(class, ErrorCode::Number("sqlite", code), message).because(cause_of(code, &words))
+}
+
+/// What a person can do something about.
+fn cause_of(extended: i32, words: &str) -> Option<Cause> {
+    match extended {
+        ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_UNIQUE => Some(Cause::DuplicateKey),
+        // It has no code of its own.
+        ffi::SQLITE_ERROR if words.contains("already exists") => Some(Cause::AlreadyThere),
+        _ if matches!(extended & 0xff, ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_NOTADB) => Some(Cause::File),
+        _ => None,
+    }
 }
 
 /// Class and advice by result code, <https://www.sqlite.org/rescode.html>. The low byte is the primary code.

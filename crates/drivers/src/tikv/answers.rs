@@ -1,6 +1,10 @@
 //! What stores answer (kvrpcpb.proto), as far as a session needs it.
 
 use perbuck_grpc::Parsed;
+use perbuck_grpc::kvproto::kvrpcpb::{
+    action, check_txn_status_response, error_response, errors_response, get_response, key_error, kv_pair, lock_info,
+    pessimistic_lock_response, prewrite_response,
+};
 use perbuck_grpc::proto::{Value, fields, numbers};
 
 /// Why a key cannot be read or written now.
@@ -37,13 +41,13 @@ impl Lock {
         let mut lock = Self::default();
         for field in fields(message) {
             match field? {
-                (1, Value::Bytes(primary)) => lock.primary = primary.to_vec(),
-                (2, Value::Varint(version)) => lock.version = version,
-                (3, Value::Bytes(key)) => lock.key = key.to_vec(),
-                (4, Value::Varint(ttl)) => lock.ttl_ms = ttl,
-                (8, Value::Varint(on)) => lock.async_commit = on != 0,
-                (9, Value::Varint(ts)) => lock.min_commit_ts = ts,
-                (10, Value::Bytes(_)) => lock.has_secondaries = true,
+                (lock_info::PRIMARY_LOCK, Value::Bytes(primary)) => lock.primary = primary.to_vec(),
+                (lock_info::LOCK_VERSION, Value::Varint(version)) => lock.version = version,
+                (lock_info::KEY, Value::Bytes(key)) => lock.key = key.to_vec(),
+                (lock_info::LOCK_TTL, Value::Varint(ttl)) => lock.ttl_ms = ttl,
+                (lock_info::USE_ASYNC_COMMIT, Value::Varint(on)) => lock.async_commit = on != 0,
+                (lock_info::MIN_COMMIT_TS, Value::Varint(ts)) => lock.min_commit_ts = ts,
+                (lock_info::SECONDARIES, Value::Bytes(_)) => lock.has_secondaries = true,
                 _ => {}
             }
         }
@@ -57,12 +61,14 @@ impl KeyError {
         let mut error = Self::Other("an unknown error of a key".to_owned());
         for field in fields(message) {
             error = match field? {
-                (1, Value::Bytes(lock)) => Self::Locked(Lock::parse(lock)?),
-                (2 | 3, Value::Bytes(words)) if !words.is_empty() => Self::Other(crate::net::printable(words)),
-                (4, _) => Self::Conflict,
-                (6, _) => Self::Deadlock,
-                (7, _) => Self::CommitTooEarly,
-                (8, _) => Self::TxnNotFound,
+                (key_error::LOCKED, Value::Bytes(lock)) => Self::Locked(Lock::parse(lock)?),
+                (key_error::RETRYABLE | key_error::ABORT, Value::Bytes(words)) if !words.is_empty() => {
+                    Self::Other(crate::net::printable(words))
+                }
+                (key_error::CONFLICT, _) => Self::Conflict,
+                (key_error::DEADLOCK, _) => Self::Deadlock,
+                (key_error::COMMIT_TS_EXPIRED, _) => Self::CommitTooEarly,
+                (key_error::TXN_NOT_FOUND, _) => Self::TxnNotFound,
                 _ => error,
             };
         }
@@ -76,9 +82,9 @@ pub(super) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
     let (mut found, mut absent) = (None, false);
     for field in fields(answer) {
         match field? {
-            (2, Value::Bytes(error)) if !error.is_empty() => return Ok(Err(error)),
-            (3, Value::Bytes(value)) => found = Some(value),
-            (4, Value::Varint(not_found)) => absent = not_found != 0,
+            (get_response::ERROR, Value::Bytes(error)) if !error.is_empty() => return Ok(Err(error)),
+            (get_response::VALUE, Value::Bytes(value)) => found = Some(value),
+            (get_response::NOT_FOUND, Value::Varint(not_found)) => absent = not_found != 0,
             _ => {}
         }
     }
@@ -90,7 +96,7 @@ pub(super) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
 #[inline]
 pub(super) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {
     for field in fields(answer) {
-        if let (2, Value::Bytes(error)) = field?
+        if let (error_response::ERROR, Value::Bytes(error)) = field?
             && !error.is_empty()
         {
             return Ok(Some(error));
@@ -99,10 +105,10 @@ pub(super) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {
     Ok(None)
 }
 
-/// The first error of a key in field 2.
+/// The first error of a key: `error` and `errors` have one number.
 pub(super) fn key_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
     for field in fields(answer) {
-        if let (2, Value::Bytes(error)) = field? {
+        if let (errors_response::ERRORS, Value::Bytes(error)) = field? {
             return KeyError::parse(error).map(Some);
         }
     }
@@ -114,9 +120,9 @@ pub(super) fn pair(message: &[u8]) -> Parsed<(Option<KeyError>, &[u8], &[u8])> {
     let (mut error, mut key, mut value) = (None, &[][..], &[][..]);
     for field in fields(message) {
         match field? {
-            (1, Value::Bytes(told)) => error = Some(KeyError::parse(told)?),
-            (2, Value::Bytes(bytes)) => key = bytes,
-            (3, Value::Bytes(bytes)) => value = bytes,
+            (kv_pair::ERROR, Value::Bytes(told)) => error = Some(KeyError::parse(told)?),
+            (kv_pair::KEY, Value::Bytes(bytes)) => key = bytes,
+            (kv_pair::VALUE, Value::Bytes(bytes)) => value = bytes,
             _ => {}
         }
     }
@@ -128,8 +134,8 @@ pub(super) fn prewritten(answer: &[u8]) -> Parsed<(u64, u64)> {
     let (mut min_commit_ts, mut one_pc) = (0, 0);
     for field in fields(answer) {
         match field? {
-            (3, Value::Varint(ts)) => min_commit_ts = ts,
-            (4, Value::Varint(ts)) => one_pc = ts,
+            (prewrite_response::MIN_COMMIT_TS, Value::Varint(ts)) => min_commit_ts = ts,
+            (prewrite_response::ONE_PC_COMMIT_TS, Value::Varint(ts)) => one_pc = ts,
             _ => {}
         }
     }
@@ -141,8 +147,8 @@ pub(super) fn locked_value(answer: &[u8]) -> Parsed<Option<&[u8]>> {
     let (mut found, mut absent) = (None, false);
     for field in fields(answer) {
         match field? {
-            (5, Value::Bytes(value)) => found = Some(value),
-            (6, flags) => numbers(flags, |flag| absent |= flag != 0)?,
+            (pessimistic_lock_response::VALUES, Value::Bytes(value)) => found = Some(value),
+            (pessimistic_lock_response::NOT_FOUNDS, flags) => numbers(flags, |flag| absent |= flag != 0)?,
             _ => {}
         }
     }
@@ -165,11 +171,13 @@ impl TxnStatus {
         let mut status = Self::default();
         for field in fields(answer) {
             match field? {
-                (2, Value::Bytes(error)) => status.error = Some(KeyError::parse(error)?),
-                (3, Value::Varint(ttl)) => status.ttl_ms = ttl,
-                (4, Value::Varint(ts)) => status.commit_ts = ts,
-                (5, Value::Varint(action)) => status.pushed = action == 3,
-                (6, Value::Bytes(lock)) => status.lock = Lock::parse(lock)?,
+                (error_response::ERROR, Value::Bytes(error)) => status.error = Some(KeyError::parse(error)?),
+                (check_txn_status_response::LOCK_TTL, Value::Varint(ttl)) => status.ttl_ms = ttl,
+                (check_txn_status_response::COMMIT_VERSION, Value::Varint(ts)) => status.commit_ts = ts,
+                (check_txn_status_response::ACTION, Value::Varint(taken)) => {
+                    status.pushed = taken == u64::from(action::MIN_COMMIT_TS_PUSHED);
+                }
+                (check_txn_status_response::LOCK_INFO, Value::Bytes(lock)) => status.lock = Lock::parse(lock)?,
                 _ => {}
             }
         }

@@ -1,6 +1,8 @@
 //! What is asked of a table outside of the operations that are measured: whether it is there, how many rows it has, which are
 //! missing or different, and that all of them go.
 
+use perbuck_grpc::kvproto::kvrpcpb::delete_range_request;
+use perbuck_grpc::proto::put_bytes;
 use perbuck_load::driver::Effect;
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::{Params, Rows};
@@ -88,15 +90,15 @@ impl TikvSession {
         let command = if self.transactional() { Command::DELETE_RANGE } else { Command::RAW_DELETE_RANGE };
         loop {
             let sent = self.requests.send(command, &start, |out, region| {
-                perbuck_grpc::proto::put_bytes(out, 2, &start);
-                perbuck_grpc::proto::put_bytes(out, 3, super::nearer(&region.end, &end));
+                put_bytes(out, delete_range_request::START_KEY, &start);
+                put_bytes(out, delete_range_request::END_KEY, super::nearer(&region.end, &end));
             });
             let region = sent.await?;
             if let Some(words) =
                 self.requests.call.with(|a| answers::error(a).map(|e| e.map(<[u8]>::to_vec))).map_err(super::malformed)?
             {
                 let message = format!("the rows cannot be deleted: {}", crate::net::printable(&words));
-                return Err(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), message));
+                return Err(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message));
             }
             if region.end.is_empty() || region.end >= end {
                 return Ok(());

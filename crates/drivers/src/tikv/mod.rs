@@ -25,6 +25,7 @@ mod channel;
 mod house;
 mod hub;
 mod keys;
+mod later;
 mod pairs;
 mod pd;
 mod raw;

@@ -1,5 +1,10 @@
 //! What PD is asked, and what it answers (pdpb.proto).
 
+use perbuck_grpc::kvproto::metapb;
+use perbuck_grpc::kvproto::pdpb::{
+    self, get_all_stores_response, get_members_response, get_region_request, get_region_response, get_store_request,
+    get_store_response, member, request_header, response_header,
+};
 use perbuck_grpc::proto::{Value, fields, put_bytes, put_message, put_uint};
 use perbuck_grpc::{Malformed, Parsed};
 
@@ -16,7 +21,7 @@ pub(super) mod method {
 /// A request of a cluster: its header, and what `write` adds.
 pub(super) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
-    put_message(&mut out, 1, |header| put_uint(header, 1, cluster));
+    put_message(&mut out, pdpb::request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
     write(&mut out);
     out
 }
@@ -25,16 +30,16 @@ pub(super) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8>
 pub(super) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
     let (mut cluster, mut error) = (0, None);
     for field in fields(answer) {
-        let (1, Value::Bytes(header)) = field? else { continue };
+        let (pdpb::response::HEADER, Value::Bytes(header)) = field? else { continue };
         for part in fields(header) {
             match part? {
-                (1, Value::Varint(n)) => cluster = n,
-                (2, Value::Bytes(told)) => {
+                (response_header::CLUSTER_ID, Value::Varint(n)) => cluster = n,
+                (response_header::ERROR, Value::Bytes(told)) => {
                     let (mut code, mut words) = (0, String::new());
                     for detail in fields(told) {
                         match detail? {
-                            (1, Value::Varint(n)) => code = n,
-                            (2, Value::Bytes(text)) => words = crate::net::printable(text),
+                            (pdpb::error::TYPE, Value::Varint(n)) => code = n,
+                            (pdpb::error::MESSAGE, Value::Bytes(text)) => words = crate::net::printable(text),
                             _ => {}
                         }
                     }
@@ -50,9 +55,9 @@ pub(super) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
 /// Where the leader of PD is reached: `host:port`, from GetMembers.
 pub(super) fn leader(answer: &[u8]) -> Parsed<Option<(String, u16)>> {
     for field in fields(answer) {
-        let (3, Value::Bytes(member)) = field? else { continue };
-        for part in fields(member) {
-            let (4, Value::Bytes(url)) = part? else { continue };
+        let (get_members_response::LEADER, Value::Bytes(leader)) = field? else { continue };
+        for part in fields(leader) {
+            let (member::CLIENT_URLS, Value::Bytes(url)) = part? else { continue };
             let url = std::str::from_utf8(url).map_err(|_| Malformed("the address of PD is no text"))?;
             let place = url.split_once("://").map_or(url, |(_, place)| place).trim_end_matches('/');
             return Ok(split_place(place));
@@ -70,7 +75,7 @@ pub(super) fn split_place(place: &str) -> Option<(String, u16)> {
 
 /// The region of a key (in PD's form).
 pub(super) fn get_region(cluster: u64, key: &[u8]) -> Vec<u8> {
-    request(cluster, |out| put_bytes(out, 2, key))
+    request(cluster, |out| put_bytes(out, get_region_request::REGION_KEY, key))
 }
 
 /// The region of an answer; `None` where PD knows none now.
@@ -78,8 +83,8 @@ pub(super) fn region(answer: &[u8], space: &Space) -> Parsed<Option<Region>> {
     let (mut region, mut leader) = (None, None);
     for field in fields(answer) {
         match field? {
-            (2, Value::Bytes(message)) => region = Some(message),
-            (3, Value::Bytes(message)) => leader = Some(Peer::parse(message)?),
+            (get_region_response::REGION, Value::Bytes(message)) => region = Some(message),
+            (get_region_response::LEADER, Value::Bytes(message)) => leader = Some(Peer::parse(message)?),
             _ => {}
         }
     }
@@ -99,21 +104,22 @@ pub(super) struct Store {
 
 /// The address of a store.
 pub(super) fn get_store(cluster: u64, id: u64) -> Vec<u8> {
-    request(cluster, |out| put_uint(out, 2, id))
+    request(cluster, |out| put_uint(out, get_store_request::STORE_ID, id))
 }
 
-/// The stores of an answer.
+/// The stores of an answer, of one store or of all.
 pub(super) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
+    const { assert!(get_store_response::STORE == get_all_stores_response::STORES) };
     let mut all = Vec::new();
     for field in fields(answer) {
-        let (2, Value::Bytes(message)) = field? else { continue };
+        let (get_all_stores_response::STORES, Value::Bytes(message)) = field? else { continue };
         let mut store = Store::default();
         for part in fields(message) {
             match part? {
-                (1, Value::Varint(id)) => store.id = id,
-                (2, Value::Bytes(address)) => store.address = crate::net::printable(address),
-                (3, Value::Varint(state)) => store.state = state,
-                (5, Value::Bytes(version)) => store.version = crate::net::printable(version),
+                (metapb::store::ID, Value::Varint(id)) => store.id = id,
+                (metapb::store::ADDRESS, Value::Bytes(address)) => store.address = crate::net::printable(address),
+                (metapb::store::STATE, Value::Varint(state)) => store.state = state,
+                (metapb::store::VERSION, Value::Bytes(version)) => store.version = crate::net::printable(version),
                 _ => {}
             }
         }

@@ -1,5 +1,6 @@
 //! Keys and values without transactions.
 
+use perbuck_grpc::kvproto::kvrpcpb::{key_request, kv_pair, raw_pairs, raw_put_request, raw_scan_request};
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
@@ -8,7 +9,7 @@ use super::request::{Command, Requests};
 
 fn refused(words: &[u8]) -> DriverError {
     let message = format!("the store refused: {}", crate::net::printable(words));
-    DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), message)
+    DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).
@@ -17,7 +18,7 @@ fn refused(words: &[u8]) -> DriverError {
 /// As [`Requests::send`], or the store's words.
 #[inline]
 pub(super) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), DriverError> {
-    requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, 2, key)).await?;
+    requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, key_request::KEY, key)).await?;
     match requests.call.with(|answer| answers::value(answer).map(|v| v.map(drop).map_err(refused))) {
         Ok(read) => read,
         Err(why) => Err(super::malformed(why)),
@@ -31,8 +32,8 @@ pub(super) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), Drive
 #[inline]
 pub(super) async fn put(requests: &mut Requests, key: &[u8], value: &[u8]) -> Result<(), DriverError> {
     let written = requests.send(Command::RAW_PUT, key, |out, _| {
-        put_bytes(out, 2, key);
-        put_bytes(out, 3, value);
+        put_bytes(out, raw_put_request::KEY, key);
+        put_bytes(out, raw_put_request::VALUE, value);
     });
     written.await?;
     done(requests)
@@ -55,9 +56,9 @@ pub(super) async fn put_some(requests: &mut Requests, pairs: &super::pairs::Pair
     let sent = requests.send(Command::RAW_BATCH_PUT, pairs.key(from), |out, region| {
         count = 0;
         for (key, value) in pairs.from(from).take_while(|(key, _)| region.has(key)) {
-            put_message(out, 2, |pair| {
-                put_bytes(pair, 2, key);
-                put_bytes(pair, 3, value);
+            put_message(out, raw_pairs::PAIRS, |pair| {
+                put_bytes(pair, kv_pair::KEY, key);
+                put_bytes(pair, kv_pair::VALUE, value);
             });
             count += 1;
         }
@@ -78,10 +79,10 @@ pub(super) async fn scan(
     keys_only: bool,
 ) -> Result<Vec<u8>, DriverError> {
     let scanned = requests.send(Command::RAW_SCAN, start, |out, region| {
-        put_element(out, 2, start);
-        put_uint(out, 3, limit.into());
-        put_uint(out, 4, keys_only.into());
-        put_bytes(out, 7, super::nearer(&region.end, end));
+        put_element(out, raw_scan_request::START_KEY, start);
+        put_uint(out, raw_scan_request::LIMIT, limit.into());
+        put_uint(out, raw_scan_request::KEY_ONLY, keys_only.into());
+        put_bytes(out, raw_scan_request::END_KEY, super::nearer(&region.end, end));
     });
     Ok(scanned.await?.end.clone())
 }

@@ -6,6 +6,8 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use perbuck_grpc::Parsed;
+use perbuck_grpc::kvproto::kvrpcpb::{api_version, context, request};
+use perbuck_grpc::kvproto::metapb::{self, peer, region_epoch};
 use perbuck_grpc::proto::{Value, fields, put_element, put_message, put_uint};
 
 use super::keys;
@@ -19,15 +21,15 @@ pub(super) struct Peer {
 
 impl Peer {
     pub(super) fn parse(message: &[u8]) -> Parsed<Self> {
-        let mut peer = Self::default();
+        let mut parsed = Self::default();
         for field in fields(message) {
             match field? {
-                (1, Value::Varint(id)) => peer.id = id,
-                (2, Value::Varint(store)) => peer.store = store,
+                (peer::ID, Value::Varint(id)) => parsed.id = id,
+                (peer::STORE_ID, Value::Varint(store)) => parsed.store = store,
                 _ => {}
             }
         }
-        Ok(peer)
+        Ok(parsed)
     }
 }
 
@@ -64,19 +66,19 @@ impl Region {
         let key = |bytes: &[u8]| if space.encoded && !bytes.is_empty() { keys::decode(bytes) } else { Ok(bytes.to_vec()) };
         for field in fields(message) {
             match field? {
-                (1, Value::Varint(n)) => id = n,
-                (2, Value::Bytes(bytes)) => start = key(bytes)?,
-                (3, Value::Bytes(bytes)) => end = key(bytes)?,
-                (4, Value::Bytes(epoch)) => {
+                (metapb::region::ID, Value::Varint(n)) => id = n,
+                (metapb::region::START_KEY, Value::Bytes(bytes)) => start = key(bytes)?,
+                (metapb::region::END_KEY, Value::Bytes(bytes)) => end = key(bytes)?,
+                (metapb::region::REGION_EPOCH, Value::Bytes(epoch)) => {
                     for part in fields(epoch) {
                         match part? {
-                            (1, Value::Varint(n)) => conf_ver = n,
-                            (2, Value::Varint(n)) => version = n,
+                            (region_epoch::CONF_VER, Value::Varint(n)) => conf_ver = n,
+                            (region_epoch::VERSION, Value::Varint(n)) => version = n,
                             _ => {}
                         }
                     }
                 }
-                (5, Value::Bytes(peer)) => peers.push(Peer::parse(peer)?),
+                (metapb::region::PEERS, Value::Bytes(peer)) => peers.push(Peer::parse(peer)?),
                 _ => {}
             }
         }
@@ -87,20 +89,20 @@ impl Region {
     }
 
     fn write_context(&self, space: &Space) {
-        let (mut context, leader) = (self.context.borrow_mut(), self.leader.get());
-        context.clear();
-        put_uint(&mut context, 1, self.id);
-        put_message(&mut context, 2, |epoch| {
-            put_uint(epoch, 1, self.conf_ver);
-            put_uint(epoch, 2, self.version);
+        let (mut out, leader) = (self.context.borrow_mut(), self.leader.get());
+        out.clear();
+        put_uint(&mut out, context::REGION_ID, self.id);
+        put_message(&mut out, context::REGION_EPOCH, |epoch| {
+            put_uint(epoch, region_epoch::CONF_VER, self.conf_ver);
+            put_uint(epoch, region_epoch::VERSION, self.version);
         });
-        put_message(&mut context, 3, |peer| {
-            put_uint(peer, 1, leader.id);
-            put_uint(peer, 2, leader.store);
+        put_message(&mut out, context::PEER, |message| {
+            put_uint(message, peer::ID, leader.id);
+            put_uint(message, peer::STORE_ID, leader.store);
         });
         if space.v2 {
-            put_uint(&mut context, 21, 2);
-            put_uint(&mut context, 32, space.keyspace.into());
+            put_uint(&mut out, context::API_VERSION, api_version::V2.into());
+            put_uint(&mut out, context::KEYSPACE_ID, space.keyspace.into());
         }
     }
 
@@ -119,14 +121,14 @@ impl Region {
     /// locks that a reader may pass. All of it in one message: TiKV drops the first of two.
     #[inline]
     pub(super) fn put_context(&self, out: &mut Vec<u8>, is_retry: bool, resolved_locks: &[u64]) {
-        let context = self.context.borrow();
+        let known = self.context.borrow();
         if !is_retry && resolved_locks.is_empty() {
-            return put_element(out, 1, &context);
+            return put_element(out, request::CONTEXT, &known);
         }
-        put_message(out, 1, |whole| {
-            whole.extend_from_slice(&context);
-            resolved_locks.iter().for_each(|lock| put_uint(whole, 13, *lock));
-            put_uint(whole, 20, is_retry.into());
+        put_message(out, request::CONTEXT, |whole| {
+            whole.extend_from_slice(&known);
+            resolved_locks.iter().for_each(|lock| put_uint(whole, context::RESOLVED_LOCKS, *lock));
+            put_uint(whole, context::IS_RETRY_REQUEST, is_retry.into());
         });
     }
 
@@ -205,17 +207,17 @@ mod tests {
 
     fn region(id: u64, version: u64, start: &str, end: &str) -> Region {
         let mut message = Vec::new();
-        put_uint(&mut message, 1, id);
-        put_bytes(&mut message, 2, start.as_bytes());
-        put_bytes(&mut message, 3, end.as_bytes());
-        put_message(&mut message, 4, |e| {
-            put_uint(e, 1, 1);
-            put_uint(e, 2, version);
+        put_uint(&mut message, metapb::region::ID, id);
+        put_bytes(&mut message, metapb::region::START_KEY, start.as_bytes());
+        put_bytes(&mut message, metapb::region::END_KEY, end.as_bytes());
+        put_message(&mut message, metapb::region::REGION_EPOCH, |e| {
+            put_uint(e, region_epoch::CONF_VER, 1);
+            put_uint(e, region_epoch::VERSION, version);
         });
         for store in 1..=3 {
-            put_message(&mut message, 5, |p| {
-                put_uint(p, 1, id * 10 + store);
-                put_uint(p, 2, store);
+            put_message(&mut message, metapb::region::PEERS, |p| {
+                put_uint(p, peer::ID, id * 10 + store);
+                put_uint(p, peer::STORE_ID, store);
             });
         }
         Region::parse(&message, None, &RAW).unwrap()

@@ -5,13 +5,16 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use perbuck_grpc::proto::{Value, fields};
+use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
+use perbuck_grpc::kvproto::{kvrpcpb, tikvpb::command};
+use perbuck_grpc::proto::{Value, bytes_tag, fields};
 use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use super::call::{Call, Stage};
 use super::channel::Channel;
 use super::hub::Hub;
+use super::later::Later;
 use super::regions::{Peer, Region};
 use super::retry::{Tries, Why};
 use crate::net::watchdog::Watchdog;
@@ -21,21 +24,21 @@ use crate::net::watchdog::Watchdog;
 pub(super) struct Command(u32, &'static str);
 
 impl Command {
-    pub(super) const GET: Self = Self(1, "/tikvpb.Tikv/KvGet");
-    pub(super) const SCAN: Self = Self(2, "/tikvpb.Tikv/KvScan");
-    pub(super) const PREWRITE: Self = Self(3, "/tikvpb.Tikv/KvPrewrite");
-    pub(super) const COMMIT: Self = Self(4, "/tikvpb.Tikv/KvCommit");
-    pub(super) const BATCH_ROLLBACK: Self = Self(8, "/tikvpb.Tikv/KvBatchRollback");
-    pub(super) const RESOLVE_LOCK: Self = Self(10, "/tikvpb.Tikv/KvResolveLock");
-    pub(super) const DELETE_RANGE: Self = Self(12, "/tikvpb.Tikv/KvDeleteRange");
-    pub(super) const RAW_GET: Self = Self(13, "/tikvpb.Tikv/RawGet");
-    pub(super) const RAW_PUT: Self = Self(15, "/tikvpb.Tikv/RawPut");
-    pub(super) const RAW_BATCH_PUT: Self = Self(16, "/tikvpb.Tikv/RawBatchPut");
-    pub(super) const RAW_SCAN: Self = Self(19, "/tikvpb.Tikv/RawScan");
-    pub(super) const RAW_DELETE_RANGE: Self = Self(20, "/tikvpb.Tikv/RawDeleteRange");
-    pub(super) const PESSIMISTIC_LOCK: Self = Self(23, "/tikvpb.Tikv/KvPessimisticLock");
-    pub(super) const PESSIMISTIC_ROLLBACK: Self = Self(24, "/tikvpb.Tikv/KVPessimisticRollback");
-    pub(super) const CHECK_TXN_STATUS: Self = Self(25, "/tikvpb.Tikv/KvCheckTxnStatus");
+    pub(super) const GET: Self = Self(command::GET, "/tikvpb.Tikv/KvGet");
+    pub(super) const SCAN: Self = Self(command::SCAN, "/tikvpb.Tikv/KvScan");
+    pub(super) const PREWRITE: Self = Self(command::PREWRITE, "/tikvpb.Tikv/KvPrewrite");
+    pub(super) const COMMIT: Self = Self(command::COMMIT, "/tikvpb.Tikv/KvCommit");
+    pub(super) const BATCH_ROLLBACK: Self = Self(command::BATCH_ROLLBACK, "/tikvpb.Tikv/KvBatchRollback");
+    pub(super) const RESOLVE_LOCK: Self = Self(command::RESOLVE_LOCK, "/tikvpb.Tikv/KvResolveLock");
+    pub(super) const DELETE_RANGE: Self = Self(command::DELETE_RANGE, "/tikvpb.Tikv/KvDeleteRange");
+    pub(super) const RAW_GET: Self = Self(command::RAW_GET, "/tikvpb.Tikv/RawGet");
+    pub(super) const RAW_PUT: Self = Self(command::RAW_PUT, "/tikvpb.Tikv/RawPut");
+    pub(super) const RAW_BATCH_PUT: Self = Self(command::RAW_BATCH_PUT, "/tikvpb.Tikv/RawBatchPut");
+    pub(super) const RAW_SCAN: Self = Self(command::RAW_SCAN, "/tikvpb.Tikv/RawScan");
+    pub(super) const RAW_DELETE_RANGE: Self = Self(command::RAW_DELETE_RANGE, "/tikvpb.Tikv/RawDeleteRange");
+    pub(super) const PESSIMISTIC_LOCK: Self = Self(command::PESSIMISTIC_LOCK, "/tikvpb.Tikv/KvPessimisticLock");
+    pub(super) const PESSIMISTIC_ROLLBACK: Self = Self(command::PESSIMISTIC_ROLLBACK, "/tikvpb.Tikv/KVPessimisticRollback");
+    pub(super) const CHECK_TXN_STATUS: Self = Self(command::CHECK_TXN_STATUS, "/tikvpb.Tikv/KvCheckTxnStatus");
 }
 
 /// What a session sends its requests by.
@@ -45,6 +48,7 @@ pub(super) struct Requests {
     pub(super) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(super) lock_tries: Tries,
+    pub(super) later: Later,
     dog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
@@ -65,7 +69,8 @@ impl Requests {
         let (limit, number) = (Duration::from_millis(target.read_timeout_ms.into()), session % target.connections.max(1));
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
-        Self { hub, call: Call::new(), tries, lock_tries, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
+        let later = Later::new();
+        Self { hub, call: Call::new(), tries, lock_tries, later, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
     }
 
     /// Another limit for all further answers.
@@ -149,14 +154,30 @@ impl Requests {
         }
     }
 
-    /// Sends a command once, and waits for nothing. It goes nowhere where the region is not known now.
-    pub(super) fn send_unanswered(&mut self, command: Command, key: &[u8], call: &Rc<Call>, write: impl FnOnce(&mut Vec<u8>)) {
-        let Some(region) = self.hub.known_region(key) else { return };
-        let Some(channel) = self.hub.known_channel(region.store(), self.number) else { return };
+    /// The end of a call that is not the session's own.
+    pub(super) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
+        self.dog.rearm();
+        poll_fn(|cx| match call.poll_ended(cx.waker()) {
+            Poll::Ready(stage) => Poll::Ready(Some(stage)),
+            Poll::Pending => self.dog.poll_overdue().map(|()| None),
+        })
+    }
+
+    /// Sends a command once, and waits for nothing. False where it went nowhere, because its region is not known now.
+    pub(super) fn send_unanswered(
+        &mut self,
+        command: Command,
+        key: &[u8],
+        call: &Rc<Call>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> bool {
+        let Some(region) = self.hub.known_region(key) else { return false };
+        let Some(channel) = self.hub.known_channel(region.store(), self.number) else { return false };
         self.message.clear();
         region.put_context(&mut self.message, false, &[]);
         write(&mut self.message);
         self.hand_over(command, &channel, call);
+        true
     }
 
     #[inline]
@@ -233,7 +254,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Tikv("refused"), words)),
+                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),
@@ -267,7 +288,7 @@ impl Requests {
             Some(_) => {}
             None => {
                 let message = format!("{} refused: {}", channel.place(), error.words);
-                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("region"), message));
+                return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
         Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)
@@ -281,7 +302,7 @@ fn malformed(channel: &Channel, why: Malformed) -> DriverError {
 
 /// What a region answers instead (errorpb.proto).
 #[derive(Debug, Default, PartialEq, Eq)]
-struct RegionError {
+pub(super) struct RegionError {
     /// `None` is one that will not get better.
     why: Option<Why>,
     leader: Option<Peer>,
@@ -289,14 +310,14 @@ struct RegionError {
     words: String,
 }
 
-/// The region error of an answer: field 1 of each of them.
+/// The region error of an answer, which begins with it.
 #[inline]
-fn region_error(answer: &[u8]) -> Parsed<Option<RegionError>> {
-    if answer.first() != Some(&(1 << 3 | 2)) {
+pub(super) fn region_error(answer: &[u8]) -> Parsed<Option<RegionError>> {
+    if answer.first() != Some(&(bytes_tag(kvrpcpb::response::REGION_ERROR) as u8)) {
         return Ok(None);
     }
     match fields(answer).next() {
-        Some(Ok((1, Value::Bytes(error)))) => parse_error(error).map(Some),
+        Some(Ok((kvrpcpb::response::REGION_ERROR, Value::Bytes(error)))) => parse_error(error).map(Some),
         Some(Err(why)) => Err(why),
         _ => Ok(None),
     }
@@ -308,33 +329,33 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
     for field in fields(message) {
         let (number, Value::Bytes(detail)) = field? else { continue };
         error.why = match number {
-            1 => {
+            errorpb::error::MESSAGE => {
                 error.words = crate::net::printable(detail);
                 continue;
             }
-            2 => {
+            errorpb::error::NOT_LEADER => {
                 for part in fields(detail) {
-                    if let (2, Value::Bytes(peer)) = part? {
+                    if let (not_leader::LEADER, Value::Bytes(peer)) = part? {
                         error.leader = Some(Peer::parse(peer)?);
                     }
                 }
                 Some(Why::NotLeader)
             }
-            3 => Some(Why::RegionNotFound),
-            4 => Some(Why::KeyNotInRegion),
-            5 => {
+            errorpb::error::REGION_NOT_FOUND => Some(Why::RegionNotFound),
+            errorpb::error::KEY_NOT_IN_REGION => Some(Why::KeyNotInRegion),
+            errorpb::error::EPOCH_NOT_MATCH => {
                 for part in fields(detail) {
-                    if let (1, Value::Bytes(region)) = part? {
+                    if let (epoch_not_match::CURRENT_REGIONS, Value::Bytes(region)) = part? {
                         error.regions.push(region.to_vec());
                     }
                 }
                 Some(Why::EpochNotMatch)
             }
-            6 => Some(Why::ServerIsBusy),
-            7 => Some(Why::StaleCommand),
-            8 => Some(Why::StoreNotMatch),
+            errorpb::error::SERVER_IS_BUSY => Some(Why::ServerIsBusy),
+            errorpb::error::STALE_COMMAND => Some(Why::StaleCommand),
+            errorpb::error::STORE_NOT_MATCH => Some(Why::StoreNotMatch),
             // An entry of the log that is too large stays too large.
-            9 => None,
+            errorpb::error::RAFT_ENTRY_TOO_LARGE => None,
             _ => Some(Why::NotReady),
         };
     }

@@ -147,7 +147,7 @@ impl Tries {
         if now + pause > deadline {
             let (limit_ms, count) = (self.limit.as_millis(), self.count);
             let message = format!("given up after {count} tries within {limit_ms} ms: {} {words}", why.word());
-            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv(why.word()), message));
+            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", why.word()), message));
         }
         counts.add(why);
         if !pause.is_zero() {
@@ -176,7 +176,7 @@ mod tests {
                 }
             };
             assert!((5..12).contains(&count) && now() - began <= Duration::from_secs(2), "{count}");
-            assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Tikv("server_is_busy")));
+            assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Word("tikv", "server_is_busy")));
             assert_eq!(counts.named()["client_retries_server_is_busy"], count);
             // Whoever is told where to go goes at once.
             tries.restart();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_grpc::Parsed;
+use perbuck_grpc::kvproto::kvrpcpb::scan_response;
 use perbuck_grpc::proto::{Value as Field, fields};
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -13,6 +14,7 @@ use perbuck_load::values::{Params, Rows, Value};
 
 use super::answers::{self, KeyError};
 use super::hub::Hub;
+use super::later;
 use super::pairs::Pairs;
 use super::request::Requests;
 use super::row::{self, Row};
@@ -64,12 +66,12 @@ pub(super) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError
 pub(super) fn scan_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
     for field in fields(answer) {
         match field? {
-            (2, Field::Bytes(pair)) => {
+            (scan_response::PAIRS, Field::Bytes(pair)) => {
                 if let (Some(error), ..) = answers::pair(pair)? {
                     return Ok(Some(error));
                 }
             }
-            (3, Field::Bytes(error)) => return KeyError::parse(error).map(Some),
+            (scan_response::ERROR, Field::Bytes(error)) => return KeyError::parse(error).map(Some),
             _ => {}
         }
     }
@@ -234,7 +236,7 @@ impl TikvSession {
                 Ok(_) => Ok(Effect::Affected(0)),
                 Err(why) => {
                     let message = format!("the row of {} cannot be changed: {}", String::from_utf8_lossy(&self.key), why.0);
-                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("row"), message))
+                    Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "row"), message))
                 }
             };
         }
@@ -264,7 +266,7 @@ impl TikvSession {
             let (mut count, last) = (0, &mut self.row);
             let read = self.requests.call.with(|answer| {
                 for field in fields(answer) {
-                    let (2, Field::Bytes(pair)) = field? else { continue };
+                    let (scan_response::PAIRS, Field::Bytes(pair)) = field? else { continue };
                     let (_, key, value) = answers::pair(pair)?;
                     each(key.get(table.len()..).unwrap_or_default(), value);
                     count += 1;
@@ -360,9 +362,7 @@ impl Session for TikvSession {
         Ok(done as u64)
     }
 
-    async fn close(self) {
-        // The second step of a transaction that counts as committed may still wait to be sent.
-        perbuck_event::yield_now().await;
-        perbuck_event::yield_now().await;
+    async fn close(mut self) {
+        later::finish(&mut self.requests, true).await;
     }
 }

@@ -5,7 +5,9 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use perbuck_grpc::endpoint::{Endpoint, Event};
-use perbuck_grpc::proto::{Value, fields, numbers, put_message, put_uint, put_varint, varint_length};
+use perbuck_grpc::kvproto::pdpb::{self, request_header, timestamp, tso_request, tso_response};
+use perbuck_grpc::kvproto::tikvpb::{batch_commands_request, batch_commands_response};
+use perbuck_grpc::proto::{Value, bytes_tag, fields, numbers, put_message, put_uint, put_varint, varint_length};
 use perbuck_grpc::{Malformed, PREFIX, Parsed, hpack, message_length, put_prefix};
 
 use super::call::{Call, Stage};
@@ -143,8 +145,8 @@ impl Streams {
         call.begin();
         let number = self.waiting.enter(call);
         put_varint(&mut self.ids, number);
-        let (tag, length) = (u64::from(tag) << 3 | 2, message.len() as u64);
-        self.body.push(1 << 3 | 2);
+        let (tag, length) = (bytes_tag(tag), message.len() as u64);
+        put_varint(&mut self.body, bytes_tag(batch_commands_request::REQUESTS));
         put_varint(&mut self.body, (varint_length(tag) + varint_length(length) + message.len()) as u64);
         put_varint(&mut self.body, tag);
         put_varint(&mut self.body, length);
@@ -182,7 +184,7 @@ impl Streams {
                 *self.batch.stream.insert(stream)
             }
         };
-        self.body.push(2 << 3 | 2);
+        put_varint(&mut self.body, bytes_tag(batch_commands_request::REQUEST_IDS));
         put_varint(&mut self.body, self.ids.len() as u64);
         self.body.extend_from_slice(&self.ids);
         let length = (self.body.len() - PREFIX) as u32;
@@ -206,8 +208,8 @@ impl Streams {
         let (framed, cluster) = (&mut self.framed, self.cluster);
         framed.clear();
         framed.resize(PREFIX, 0);
-        put_message(framed, 1, |header| put_uint(header, 1, cluster));
-        put_uint(framed, 2, count.into());
+        put_message(framed, pdpb::request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
+        put_uint(framed, tso_request::COUNT, count.into());
         let length = (framed.len() - PREFIX) as u32;
         framed[1..PREFIX].copy_from_slice(&length.to_be_bytes());
         self.end.send_data(stream, framed, false);
@@ -262,12 +264,12 @@ impl Streams {
     /// Hands out the answers of a `BatchCommandsResponse`.
     fn answers(&mut self, message: &[u8]) -> Parsed<()> {
         let mut responses = fields(message).filter_map(|field| match field {
-            Ok((1, Value::Bytes(response))) => Some(Ok(response)),
+            Ok((batch_commands_response::RESPONSES, Value::Bytes(response))) => Some(Ok(response)),
             Ok(_) => None,
             Err(why) => Some(Err(why)),
         });
         for field in fields(message) {
-            let (2, ids) = field? else { continue };
+            let (batch_commands_response::REQUEST_IDS, ids) = field? else { continue };
             let mut failed = Ok(());
             numbers(ids, |number| {
                 let answer = responses.next().unwrap_or(Err(Malformed("a batch has fewer answers than numbers")));
@@ -296,13 +298,13 @@ impl Streams {
         let (mut physical, mut logical, mut suffix, mut given) = (0, 0, 0, 0);
         for field in fields(message) {
             match field? {
-                (2, Value::Varint(count)) => given = count,
-                (3, Value::Bytes(timestamp)) => {
-                    for part in fields(timestamp) {
+                (tso_response::COUNT, Value::Varint(count)) => given = count,
+                (tso_response::TIMESTAMP, Value::Bytes(told)) => {
+                    for part in fields(told) {
                         match part? {
-                            (1, Value::Varint(n)) => physical = n,
-                            (2, Value::Varint(n)) => logical = n,
-                            (3, Value::Varint(n)) => suffix = n.min(16),
+                            (timestamp::PHYSICAL, Value::Varint(n)) => physical = n,
+                            (timestamp::LOGICAL, Value::Varint(n)) => logical = n,
+                            (timestamp::SUFFIX_BITS, Value::Varint(n)) => suffix = n.min(16),
                             _ => {}
                         }
                     }

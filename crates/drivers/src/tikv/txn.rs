@@ -3,11 +3,15 @@
 
 use std::cell::Cell;
 
+use perbuck_grpc::kvproto::kvrpcpb::{
+    batch_rollback_request, check_txn_status_request, commit_request, get_request, mutation, op, pessimistic_action,
+    pessimistic_lock_request, pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
+};
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use super::answers::{self, KeyError, Lock, TxnStatus};
-use super::call::Call;
+use super::later;
 use super::pairs::Pairs;
 use super::regions::Region;
 use super::request::{Command, Requests};
@@ -17,8 +21,6 @@ use super::retry::Why;
 /// pessimistic one, as client-go has them.
 const TTL_MS: u64 = 3_000;
 const TTL_PESSIMISTIC_MS: u64 = 20_000;
-const PUT: u64 = 0;
-const PESSIMISTIC_LOCK: u64 = 5;
 /// Bits of a timestamp behind its milliseconds.
 const LOGICAL_BITS: u32 = 18;
 
@@ -31,12 +33,12 @@ pub(super) struct Txn {
 }
 
 fn conflict(word: &'static str, message: &str) -> DriverError {
-    DriverError::new(ErrorClass::Retry, ErrorCode::Tikv(word), message)
+    DriverError::new(ErrorClass::Retry, ErrorCode::Word("tikv", word), message)
 }
 
 fn refused(words: &str) -> DriverError {
     let message = format!("the store refused: {words}");
-    DriverError::new(ErrorClass::Failed, ErrorCode::Tikv("refused"), message)
+    DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// What an error of a key means where nothing more can be done about it.
@@ -56,6 +58,9 @@ fn verdict(error: KeyError) -> DriverError {
 /// # Errors
 /// That PD gives no timestamp.
 pub(super) async fn begin(requests: &mut Requests) -> Result<Txn, DriverError> {
+    if requests.later.is_open() {
+        Box::pin(later::finish(requests, false)).await;
+    }
     requests.lock_tries.restart();
     Ok(Txn { start_ts: requests.timestamp().await?, for_update_ts: 0 })
 }
@@ -68,8 +73,8 @@ pub(super) async fn get(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result
     let mut passed = Vec::new();
     loop {
         let sent = requests.send_past(Command::GET, key, &passed, |out, _| {
-            put_bytes(out, 2, key);
-            put_uint(out, 3, txn.start_ts);
+            put_bytes(out, get_request::KEY, key);
+            put_uint(out, get_request::VERSION, txn.start_ts);
         });
         sent.await?;
         let error = requests.call.with(|answer| match answers::value(answer)? {
@@ -99,11 +104,11 @@ pub(super) async fn scan(
     let mut passed = Vec::new();
     loop {
         let sent = requests.send_past(Command::SCAN, start, &passed, |out, region| {
-            put_element(out, 2, start);
-            put_uint(out, 3, limit.into());
-            put_uint(out, 4, txn.start_ts);
-            put_uint(out, 5, keys_only.into());
-            put_bytes(out, 7, super::nearer(&region.end, end));
+            put_element(out, scan_request::START_KEY, start);
+            put_uint(out, scan_request::LIMIT, limit.into());
+            put_uint(out, scan_request::VERSION, txn.start_ts);
+            put_uint(out, scan_request::KEY_ONLY, keys_only.into());
+            put_bytes(out, scan_request::END_KEY, super::nearer(&region.end, end));
         });
         let region_end = sent.await?.end.clone();
         match requests.call.with(super::session::scan_error).map_err(super::malformed)? {
@@ -123,16 +128,16 @@ pub(super) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
     loop {
         let wanted = *txn;
         let sent = requests.send(Command::PESSIMISTIC_LOCK, key, |out, _| {
-            put_message(out, 2, |mutation| {
-                put_uint(mutation, 1, PESSIMISTIC_LOCK);
-                put_bytes(mutation, 2, key);
+            put_message(out, pessimistic_lock_request::MUTATIONS, |lock| {
+                put_uint(lock, mutation::OP, op::PESSIMISTIC_LOCK.into());
+                put_bytes(lock, mutation::KEY, key);
             });
-            put_bytes(out, 3, key);
-            put_uint(out, 4, wanted.start_ts);
-            put_uint(out, 5, TTL_PESSIMISTIC_MS);
-            put_uint(out, 6, wanted.for_update_ts);
-            put_uint(out, 7, 1);
-            put_uint(out, 10, 1);
+            put_bytes(out, pessimistic_lock_request::PRIMARY_LOCK, key);
+            put_uint(out, pessimistic_lock_request::START_VERSION, wanted.start_ts);
+            put_uint(out, pessimistic_lock_request::LOCK_TTL, TTL_PESSIMISTIC_MS);
+            put_uint(out, pessimistic_lock_request::FOR_UPDATE_TS, wanted.for_update_ts);
+            put_uint(out, pessimistic_lock_request::IS_FIRST_LOCK, 1);
+            put_uint(out, pessimistic_lock_request::RETURN_VALUES, 1);
         });
         sent.await?;
         match requests.call.with(answers::key_error).map_err(super::malformed)? {
@@ -151,9 +156,9 @@ pub(super) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
 /// As [`Requests::send`].
 pub(super) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
     let sent = requests.send(Command::PESSIMISTIC_ROLLBACK, key, |out, _| {
-        put_uint(out, 2, txn.start_ts);
-        put_uint(out, 3, txn.for_update_ts);
-        put_element(out, 4, key);
+        put_uint(out, pessimistic_rollback_request::START_VERSION, txn.start_ts);
+        put_uint(out, pessimistic_rollback_request::FOR_UPDATE_TS, txn.for_update_ts);
+        put_element(out, pessimistic_rollback_request::KEYS, key);
     });
     sent.await.map(drop)
 }
@@ -169,9 +174,7 @@ pub(super) async fn commit(requests: &mut Requests, txn: Txn, pairs: &Pairs, fro
     let committed = match written {
         Ok(Prewritten::Committed) => Ok(()),
         Ok(Prewritten::Later(commit_ts)) => {
-            // Nobody waits for it: where this fails readers replace the locks.
-            let write = |out: &mut Vec<u8>| put_commit(out, txn, pairs.from(from).take(count.get()), commit_ts);
-            requests.send_unanswered(Command::COMMIT, pairs.key(from), &Call::new(), write);
+            later::send(requests, txn, commit_ts, pairs.from(from).take(count.get()).map(|(key, _)| key)).await;
             Ok(())
         }
         Ok(Prewritten::Locked) => Box::pin(second_step(requests, txn, pairs, from, count.get())).await,
@@ -180,8 +183,9 @@ pub(super) async fn commit(requests: &mut Requests, txn: Txn, pairs: &Pairs, fro
     if committed.is_err() {
         // Whatever of it is there must not stand in the way of others until its time is over.
         let back = requests.send(Command::BATCH_ROLLBACK, pairs.key(from), |out, _| {
-            put_uint(out, 2, txn.start_ts);
-            pairs.from(from).take(count.get()).for_each(|(key, _)| put_element(out, 3, key));
+            put_uint(out, batch_rollback_request::START_VERSION, txn.start_ts);
+            let keys = pairs.from(from).take(count.get());
+            keys.for_each(|(key, _)| put_element(out, batch_rollback_request::KEYS, key));
         });
         // What the transaction met is what counts.
         let _ = Box::pin(back).await;
@@ -215,20 +219,22 @@ async fn prewrite(
             let ours = || pairs.from(from).take_while(|(key, _)| region.has(key));
             count.set(ours().count());
             ours().for_each(|(key, value)| put_mutation(out, key, value));
-            put_bytes(out, 3, pairs.key(from));
-            put_uint(out, 4, txn.start_ts);
-            put_uint(out, 5, if txn.for_update_ts > 0 { TTL_PESSIMISTIC_MS } else { TTL_MS });
+            put_bytes(out, prewrite_request::PRIMARY_LOCK, pairs.key(from));
+            put_uint(out, prewrite_request::START_VERSION, txn.start_ts);
+            put_uint(out, prewrite_request::LOCK_TTL, if txn.for_update_ts > 0 { TTL_PESSIMISTIC_MS } else { TTL_MS });
             if txn.for_update_ts > 0 {
-                put_message(out, 7, |flags| flags.resize(flags.len() + count.get(), 1));
+                const CHECK: u8 = pessimistic_action::DO_PESSIMISTIC_CHECK as u8;
+                let fill = |actions: &mut Vec<u8>| actions.resize(actions.len() + count.get(), CHECK);
+                put_message(out, prewrite_request::PESSIMISTIC_ACTIONS, fill);
             }
-            put_uint(out, 8, count.get() as u64);
-            put_uint(out, 9, txn.for_update_ts);
-            put_uint(out, 10, latest.max(txn.for_update_ts) + 1);
-            put_uint(out, 11, async_commit.into());
+            put_uint(out, prewrite_request::TXN_SIZE, count.get() as u64);
+            put_uint(out, prewrite_request::FOR_UPDATE_TS, txn.for_update_ts);
+            put_uint(out, prewrite_request::MIN_COMMIT_TS, latest.max(txn.for_update_ts) + 1);
+            put_uint(out, prewrite_request::USE_ASYNC_COMMIT, async_commit.into());
             if async_commit {
-                ours().skip(1).for_each(|(key, _)| put_element(out, 12, key));
+                ours().skip(1).for_each(|(key, _)| put_element(out, prewrite_request::SECONDARIES, key));
             }
-            put_uint(out, 13, one_pc.into());
+            put_uint(out, prewrite_request::TRY_ONE_PC, one_pc.into());
         });
         sent.await?;
         match requests.call.with(answers::key_error).map_err(super::malformed)? {
@@ -246,10 +252,10 @@ async fn prewrite(
 }
 
 fn put_mutation(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
-    put_message(out, 2, |mutation| {
-        put_uint(mutation, 1, PUT);
-        put_bytes(mutation, 2, key);
-        put_bytes(mutation, 3, value);
+    put_message(out, prewrite_request::MUTATIONS, |put| {
+        put_uint(put, mutation::OP, op::PUT.into());
+        put_bytes(put, mutation::KEY, key);
+        put_bytes(put, mutation::VALUE, value);
     });
 }
 
@@ -268,9 +274,9 @@ async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usi
 }
 
 fn put_commit<'a>(out: &mut Vec<u8>, txn: Txn, pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>, commit_ts: u64) {
-    put_uint(out, 2, txn.start_ts);
-    pairs.for_each(|(key, _)| put_element(out, 3, key));
-    put_uint(out, 4, commit_ts);
+    put_uint(out, commit_request::START_VERSION, txn.start_ts);
+    pairs.for_each(|(key, _)| put_element(out, commit_request::KEYS, key));
+    put_uint(out, commit_request::COMMIT_VERSION, commit_ts);
 }
 
 /// Finds out what became of the transaction that holds a lock, and clears the lock away, or waits a moment. Whether a reader of
@@ -279,11 +285,11 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
     let now = requests.timestamp().await?;
     let expired = (now >> LOGICAL_BITS).saturating_sub(lock.version >> LOGICAL_BITS) >= lock.ttl_ms;
     let sent = requests.send(Command::CHECK_TXN_STATUS, &lock.primary, |out, _| {
-        put_bytes(out, 2, &lock.primary);
-        put_uint(out, 3, lock.version);
-        put_uint(out, 4, reader);
-        put_uint(out, 5, now);
-        put_uint(out, 6, expired.into());
+        put_bytes(out, check_txn_status_request::PRIMARY_KEY, &lock.primary);
+        put_uint(out, check_txn_status_request::LOCK_TS, lock.version);
+        put_uint(out, check_txn_status_request::CALLER_START_TS, reader);
+        put_uint(out, check_txn_status_request::CURRENT_TS, now);
+        put_uint(out, check_txn_status_request::ROLLBACK_IF_NOT_EXIST, expired.into());
     });
     sent.await?;
     let status = requests.call.with(TxnStatus::parse).map_err(super::malformed)?;
@@ -301,9 +307,9 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
         return Ok(None);
     };
     let sent = requests.send(Command::RESOLVE_LOCK, &lock.key, |out, _| {
-        put_uint(out, 2, lock.version);
-        put_uint(out, 3, commit_ts);
-        put_element(out, 5, &lock.key);
+        put_uint(out, resolve_lock_request::START_VERSION, lock.version);
+        put_uint(out, resolve_lock_request::COMMIT_VERSION, commit_ts);
+        put_element(out, resolve_lock_request::KEYS, &lock.key);
     });
     sent.await?;
     Ok(None)

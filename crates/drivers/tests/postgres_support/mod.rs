@@ -43,7 +43,7 @@ pub(crate) async fn admin() -> PostgresSession {
 }
 
 pub(crate) fn state(code: &[u8; 5]) -> ErrorCode {
-    ErrorCode::SqlState(*code)
+    ErrorCode::State("sqlstate", *code)
 }
 
 /// A table of this test alone.

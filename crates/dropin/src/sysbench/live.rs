@@ -1,6 +1,6 @@
 //! What is printed while a run goes on.
 
-use perbuck_load::executor::SecondSeen;
+use perbuck_load::observer::SecondSeen;
 use perbuck_load::stop::StopToken;
 
 use super::log::Log;

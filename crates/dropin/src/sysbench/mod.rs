@@ -25,8 +25,8 @@ use std::process::ExitCode;
 
 use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat as Version, SysbenchData};
 
@@ -153,11 +153,11 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
         // Single statements: the signal ends the process, as it does without a handler.
         Order::Prewarm | Order::Cleanup | Order::Help => StopToken::default(),
     };
-    let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: stage.as_ref(), log };
+    let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: &stage, log };
     if order == Order::Run {
         return work.run(&frame, &made, &stop);
     }
-    work.stage.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
+    work.stage.server.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
     match order {
         Order::Prepare => work.tables().prepare(settings, &stop)?,
         Order::Prewarm => work.tables().prewarm(settings)?,
@@ -179,7 +179,7 @@ struct Work<'a> {
     engine: Engine,
     target: &'a Target,
     inputs: &'a Inputs,
-    stage: &'a dyn Stage,
+    stage: &'a Stage,
     log: Log,
 }
 
@@ -195,7 +195,7 @@ impl Work<'_> {
         let Self { settings, checked: script, engine, inputs, stage, log, .. } = *self;
         let run = Run { settings, script, engine, inputs, stage, address: self.target.address(), log };
         run.banner()?;
-        stage.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
+        stage.server.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
         notes::used(stage, tables::KIND, "perbuck sysbench")?;
         let ended = run.go(stop).map_err(|failure| match failure {
             Failure::Run(error) => self.explain(&error),

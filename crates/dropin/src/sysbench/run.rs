@@ -7,9 +7,9 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::sysbench;
 
 use super::live::{Live, Shown};
@@ -40,7 +40,7 @@ pub(super) struct Run<'a> {
     /// The study of this command line with the database as its only contender.
     pub(super) inputs: &'a Inputs,
     /// The database with the script.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The address as typed, without the limits of this run.
     pub(super) address: String,
     /// Where lines go.

@@ -24,7 +24,7 @@ pub(super) const KIND: &str = "sysbench";
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
     /// The database with the script.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The options of the script.
     pub(super) options: &'a Options,
     /// Its SQL.
@@ -51,7 +51,7 @@ impl Tables<'_> {
     /// A table that is there already: it may hold somebody's data, and nothing is touched. The server's answer.
     pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
         for name in self.names() {
-            if self.stage.has_table(&name)? {
+            if self.stage.server.has_table(&name)? {
                 let message = format!("Table '{name}' already exists; nothing was changed");
                 let help = "perbuck sysbench SCRIPT cleanup drops the tables, or name another database";
                 return Err(LabError::new(ErrorKind::Refused, message, help));
@@ -66,6 +66,7 @@ impl Tables<'_> {
         // One thread is what somebody gets who asked for none in particular.
         let sessions = Some(settings.threads).filter(|n| *n > 1);
         self.stage
+            .data
             .fill(sessions, stop, &mut |p| {
                 if shown.is_ok() {
                     shown = stages.show(self, &p);
@@ -93,7 +94,7 @@ impl Tables<'_> {
             if table != last {
                 print(&format!("Prewarming table {table}\n"))?;
             }
-            self.stage.execute(&format!("prewarming table {table}"), &sql)?;
+            self.stage.server.execute(&format!("prewarming table {table}"), &sql)?;
             last = table;
         }
         Ok(())
@@ -106,7 +107,7 @@ impl Tables<'_> {
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         for (name, sql) in self.names().zip(sysbench::cleanup(self.options, self.dialect)) {
             print(&format!("Dropping table '{name}'...\n"))?;
-            self.stage.execute(&format!("dropping table {name}"), &sql)?;
+            self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
         }
         notes::forget(self.stage, KIND)
     }

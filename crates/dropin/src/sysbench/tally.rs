@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, HistogramRecord, RunRecord, TransactionRecord};
-use perbuck_load::executor::{SecondSeen, TerminalTotals};
+use perbuck_load::observer::SecondSeen;
+use perbuck_load::totals::TerminalTotals;
 
 /// Nanoseconds of a millisecond, the unit of all latencies shown.
 const MS: f64 = 1e6;

@@ -1,7 +1,7 @@
 //! What is printed while a run goes on.
 
 use perbuck_core::histogram::Histogram;
-use perbuck_load::executor::SecondSeen;
+use perbuck_load::observer::SecondSeen;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::PausesSeen;
 use perbuck_workloads::tpcc::KINDS;

@@ -18,8 +18,8 @@ mod target;
 
 use perbuck_drivers::secret::Secret;
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use std::ffi::OsString;
 
 use options::{TABLE, help};
@@ -106,8 +106,8 @@ fn ordered(given: &Given) -> Result<(), End> {
     match order {
         Order::Run => work.run(&frame, &made),
         Order::Prepare => work.prepare(),
-        Order::Check => Ok(work.tables(work.stage(None)?.as_ref())?.check(settings.check_all)?),
-        Order::Cleanup => Ok(work.tables(work.stage(None)?.as_ref())?.cleanup()?),
+        Order::Check => Ok(work.tables(&work.stage(None)?)?.check(settings.check_all)?),
+        Order::Cleanup => Ok(work.tables(&work.stage(None)?)?.cleanup()?),
     }
 }
 
@@ -176,7 +176,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// The database with the workload; an answer may take so many seconds, `None` is the longest possible.
-    fn stage(&self, patience_s: Option<u64>) -> Result<Box<dyn Stage>, End> {
+    fn stage(&self, patience_s: Option<u64>) -> Result<Stage, End> {
         let study = &self.inputs.study;
         let target = with_patience(&self.place.target, patience_s);
         let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &target, self.password);
@@ -196,21 +196,21 @@ impl Work<'_> {
         })
     }
 
-    fn tables<'b>(&'b self, stage: &'b dyn Stage) -> Result<Tables<'b>, End> {
-        stage.reach().map_err(|answer| connect(&answer))?;
+    fn tables<'b>(&'b self, stage: &'b Stage) -> Result<Tables<'b>, End> {
+        stage.server.reach().map_err(|answer| connect(&answer))?;
         Ok(Tables { stage, options: &self.checked.options, dialect: self.place.target.dialect() })
     }
 
     fn prepare(&self) -> Result<(), End> {
         let stop = stop_on_signal("stopping the load")?;
         let stage = self.stage(None)?;
-        if let Err(answer) = stage.reach() {
+        if let Err(answer) = stage.server.reach() {
             if !tables::no_such_database(&answer) {
                 return Err(connect(&answer));
             }
             self.create_database()?;
         }
-        Ok(self.tables(stage.as_ref())?.prepare(self.settings, &stop)?)
+        Ok(self.tables(&stage)?.prepare(self.settings, &stop)?)
     }
 
     /// Creates the database that the command line names, as go-tpc does.
@@ -218,7 +218,7 @@ impl Work<'_> {
         let Some((elsewhere, sql)) = tables::create_database(&self.place.target) else { return Ok(()) };
         let study = &self.inputs.study;
         let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &elsewhere, self.password)?;
-        stage.execute("creating the database", &sql)?;
+        stage.server.execute("creating the database", &sql)?;
         Ok(())
     }
 
@@ -227,13 +227,13 @@ impl Work<'_> {
         let stop = stop_by_signal(StopToken::keeping(), "ending the run")?;
         let longest_s = settings.time_ns.map(|ns| (ns + settings.warmup_ns + DRAIN_NS) / SECOND_NS + 60);
         let stage = self.stage(longest_s)?;
-        let tables = self.tables(stage.as_ref())?;
+        let tables = self.tables(&stage)?;
         tables.has_warehouses()?;
-        notes::used(stage.as_ref(), KIND, "perbuck tpcc")?;
+        notes::used(&stage, KIND, "perbuck tpcc")?;
         let address = self.place.target.address();
-        let run = Run { settings, checked: self.checked, inputs: self.inputs, stage: stage.as_ref(), address };
+        let run = Run { settings, checked: self.checked, inputs: self.inputs, stage: &stage, address };
         let ended = run.go(&stop).map_err(|failure| match failure {
-            Failure::Run(error) => explain(stage.as_ref(), &error),
+            Failure::Run(error) => explain(&stage, &error),
             Failure::Other(error) => End::Failed(error),
         })?;
         let early = ended.ending == Ending::Early;
@@ -263,7 +263,7 @@ fn connect(answer: &DriverError) -> End {
 }
 
 /// A run that ended by an error.
-fn explain(stage: &dyn Stage, error: &RunError) -> End {
+fn explain(stage: &Stage, error: &RunError) -> End {
     match error {
         // Not reached, or not let in. What the server says to the statements of the workload is no matter of reaching it.
         RunError::Connect(answer) if answer.class != ErrorClass::Fatal => connect(answer),

@@ -6,9 +6,9 @@ use perbuck_core::metric::TPS;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
 use perbuck_core::study::NO_LIMIT_NS;
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::tpcc::audit::{Ran, audit};
 use perbuck_workloads::tpcc::{TPMC, compat_notes};
 
@@ -35,7 +35,7 @@ pub(super) struct Run<'a> {
     /// The study of this command line with the database as its only contender.
     pub(super) inputs: &'a Inputs,
     /// The database with the workload.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The address as typed, without the limits of this run.
     pub(super) address: String,
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use perbuck_core::units::{Seed, thousands};
 use perbuck_drivers::target::Target;
-use perbuck_load::error::{DriverError, ErrorCode};
+use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::Ledger as _;
 use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::statement::Dialect;
@@ -30,7 +30,7 @@ const FRESH_ONLY: &str = "3.3.2.11";
 
 /// Whether a server says that it has no database of that name.
 pub(super) fn no_such_database(answer: &DriverError) -> bool {
-    matches!(answer.code, ErrorCode::Mysql(1049)) || answer.code == ErrorCode::SqlState(*b"3D000")
+    answer.cause == Some(Cause::NoDatabase)
 }
 
 /// How a database is created: a target with a database that is always there, and the statement. `None` where there is
@@ -53,7 +53,7 @@ pub(super) fn create_database(target: &Target) -> Option<(Target, String)> {
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
     /// The database with the workload.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The options of the workload.
     pub(super) options: &'a Options,
     /// Its SQL.
@@ -77,7 +77,7 @@ impl Tables<'_> {
         if settings.drop_data {
             self.drop_all()?;
         }
-        let cut_off = self.stage.unfinished()?;
+        let cut_off = self.stage.data.unfinished()?;
         match cut_off {
             Some(rows) => print(&format!("going on with a load that was cut off after {} rows\n", thousands(rows)))?,
             None => self.announce()?,
@@ -88,8 +88,8 @@ impl Tables<'_> {
             progress.passing(&load_text(&p, began.elapsed()));
         };
         let loaded = match cut_off {
-            Some(_) => self.stage.resume(settings.sessions, stop, &mut show),
-            None => self.stage.load(settings.sessions, stop, &mut show),
+            Some(_) => self.stage.data.resume(settings.sessions, stop, &mut show),
+            None => self.stage.data.load(settings.sessions, stop, &mut show),
         };
         loaded.map_err(|e| way_on(e, settings.drop_data))?;
         drop(progress);
@@ -104,7 +104,7 @@ impl Tables<'_> {
     /// Says which tables are made, where none of them is there.
     fn announce(&self) -> Result<(), LabError> {
         for name in self.names() {
-            if self.stage.has_table(&name)? {
+            if self.stage.server.has_table(&name)? {
                 let message = format!("table {name} is there already; nothing was changed");
                 let help =
                     "--dropdata drops the tables before, and so does perbuck tpcc cleanup; or name another database with --db";
@@ -127,7 +127,7 @@ impl Tables<'_> {
     fn conditions(&self, all: bool) -> Result<(), LabError> {
         let mut shown = Ok(());
         let wanted = |name: &str| all || name != FRESH_ONLY;
-        let results = self.stage.checks_shown(&wanted, &mut |result| {
+        let results = self.stage.data.checks(&wanted, &mut |result| {
             if shown.is_ok() {
                 shown = print(&format!("check condition {}\n", condition_text(result)));
             }
@@ -156,9 +156,9 @@ impl Tables<'_> {
         for name in self.names().iter().rev() {
             let sql = format!("DROP TABLE IF EXISTS {name}");
             print(&format!("{sql}\n"))?;
-            self.stage.execute(&format!("dropping table {name}"), &sql)?;
+            self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
         }
-        self.stage.execute("removing the ledger of a load", &LoadLedger::new(KIND).drop())?;
+        self.stage.server.execute("removing the ledger of a load", &LoadLedger::new(KIND).drop())?;
         notes::forget(self.stage, KIND)
     }
 
@@ -167,7 +167,7 @@ impl Tables<'_> {
     /// # Errors
     /// It has fewer, or no such table.
     pub(super) fn has_warehouses(&self) -> Result<(), LabError> {
-        let found = self.stage.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
+        let found = self.stage.server.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
         let asked = i64::from(self.options.warehouses);
         if found < asked {
             let message = format!("the database holds {found} warehouses, and --warehouses is {asked}");

@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use perbuck_core::units::Seed;
 use perbuck_drivers::target::Target;
-use perbuck_load::executor::RunError;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::Plan;
 use perbuck_workloads::ycsb::YcsbData;
@@ -120,10 +120,10 @@ fn ordered(given: &Given) -> Result<(), End> {
     let patient = with_patience(&target, settings.time_s.map(|s| u64::from(s) + u64::from(settings.warmup_s) + 70));
     let stage = stage::stage(&inputs.study, contender, workload, &plan, &patient, &password)?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
-    let work = Work { settings: &settings, target: &target, stage: stage.as_ref() };
+    let work = Work { settings: &settings, target: &target, stage: &stage };
     header(&settings, &properties)?;
-    stage.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
-    let run = Run { settings: &settings, inputs: &inputs, stage: stage.as_ref(), address: target.address() };
+    stage.server.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
+    let run = Run { settings: &settings, inputs: &inputs, stage: &stage, address: target.address() };
     let tables = YcsbData::new(settings.options.clone(), target.dialect(), Seed(0)).tables();
     if order == Order::Load {
         work.make(&tables)?;
@@ -131,7 +131,7 @@ fn ordered(given: &Given) -> Result<(), End> {
             return Ok(work.fill(&stop)?);
         }
     } else {
-        notes::used(stage.as_ref(), KIND, "perbuck ycsb")?;
+        notes::used(&stage, KIND, "perbuck ycsb")?;
     }
     let ended = run.go(&stop).map_err(|failure| match failure {
         Failure::Run(error) => work.explain(&error),
@@ -182,7 +182,7 @@ fn frame(settings: &Settings) -> Frame {
 struct Work<'a> {
     settings: &'a Settings,
     target: &'a Target,
-    stage: &'a dyn Stage,
+    stage: &'a Stage,
 }
 
 impl Work<'_> {
@@ -191,18 +191,18 @@ impl Work<'_> {
         let name = &self.settings.options.table;
         // PostgreSQL folds names that stand without quotes.
         let folded = if self.target.dialect().follows_postgres() { name.to_ascii_lowercase() } else { name.clone() };
-        let there = self.stage.has_table(&folded)?;
+        let there = self.stage.server.has_table(&folded)?;
         if self.settings.bulk && there && !self.settings.drop_data {
             let message = format!("table {name} is there already; nothing was changed");
             let help = "batch.size above 1 loads a new table: add -p dropdata=true to drop this one, or leave batch.size out";
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if self.settings.drop_data && there {
-            self.stage.execute(&format!("dropping table {name}"), &format!("DROP TABLE IF EXISTS {name}"))?;
+            self.stage.server.execute(&format!("dropping table {name}"), &format!("DROP TABLE IF EXISTS {name}"))?;
         }
         notes::forget(self.stage, KIND)?;
         for sql in tables.iter().flat_map(|t| &t.create) {
-            self.stage.execute(&format!("creating table {name}"), sql)?;
+            self.stage.server.execute(&format!("creating table {name}"), sql)?;
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Work<'_> {
     fn fill(&self, stop: &StopToken) -> Result<(), LabError> {
         let (mut progress, began) = (Display::default(), Instant::now());
         let threads = Some(self.settings.threads).filter(|n| *n > 1);
-        self.stage.fill(threads, stop, &mut |p| {
+        self.stage.data.fill(threads, stop, &mut |p| {
             progress.passing(&perbuck_lab::prepare::load_text(&p, began.elapsed()));
         })?;
         drop(progress);
@@ -227,7 +227,7 @@ impl Work<'_> {
     /// What comes after the records are in.
     fn finish(&self, tables: &[TableSpec]) -> Result<(), LabError> {
         for sql in tables.iter().flat_map(|t| &t.after_load) {
-            self.stage.execute("gathering statistics of the table", sql)?;
+            self.stage.server.execute("gathering statistics of the table", sql)?;
         }
         Ok(())
     }

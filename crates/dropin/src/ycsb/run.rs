@@ -9,9 +9,9 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
-use perbuck_load::executor::{RunError, TrialSpec};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
+use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::Plan;
 
 use super::live::Live;
@@ -38,7 +38,7 @@ pub(super) struct Run<'a> {
     /// The study of this command line with the database as its only contender.
     pub(super) inputs: &'a Inputs,
     /// The database with the workload.
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// The address as typed, without the limits of this run.
     pub(super) address: String,
 }

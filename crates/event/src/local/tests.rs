@@ -1,12 +1,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::tcp::TcpStream;
-use crate::{Elapsed, TaskSet, sleep, sleep_until, timeout_at};
+use crate::{Elapsed, TaskSet, now, sleep, sleep_until, timeout_at, yield_now};
 
 use super::*;
 

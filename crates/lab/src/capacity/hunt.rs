@@ -7,7 +7,7 @@ use perbuck_core::capacity::{CapacityResult, CapacityRule, Probe, ProbeResult, S
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
-use perbuck_load::executor::TrialSpec;
+use perbuck_load::trial::TrialSpec;
 
 use super::terms::Terms;
 use crate::error::{ErrorKind, LabError};

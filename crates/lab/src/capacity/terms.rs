@@ -7,8 +7,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan;
 use perbuck_core::study::Study;
 use perbuck_core::units::{Seed, duration_text};
-use perbuck_load::executor::TrialSpec;
 use perbuck_load::limit::Tolerance;
+use perbuck_load::trial::TrialSpec;
 
 use super::CapacityRequest;
 use crate::error::{ErrorKind, LabError};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use perbuck_load::error::{DriverError, ErrorCode};
+use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 
 /// The ledger of one kind of workload; two kinds can be loaded into one database at the same time.
@@ -60,16 +60,6 @@ impl Ledger for LoadLedger {
     }
 
     fn made_already(&self, error: &DriverError) -> bool {
-        match error.code {
-            // ER_DUP_KEYNAME and ER_FK_DUP_NAME; MariaDB says of a reference that is there that it cannot make the table, and
-            // the error of its engine: 121, a key that is there.
-            ErrorCode::Mysql(1061 | 1826) => true,
-            ErrorCode::Mysql(1005) => error.message.contains("errno: 121"),
-            // duplicate_table, which an index is, too, and duplicate_object.
-            ErrorCode::SqlState(state) => matches!(&state, b"42P07" | b"42710"),
-            // SQLITE_ERROR has no code of its own for it.
-            ErrorCode::Sqlite(1) => error.message.contains("already exists"),
-            _ => false,
-        }
+        error.cause == Some(Cause::AlreadyThere)
     }
 }

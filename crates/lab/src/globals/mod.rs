@@ -45,12 +45,12 @@ impl<'a> Globals<'a> {
     /// A server that cannot be reached, a variable that it does not have or does not let us set.
     pub(crate) fn begin(
         study: &'a Study,
-        stages: &'a [Box<dyn Stage>],
+        stages: &'a [Stage],
         root: &Path,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         let journal = Journal::of(root);
-        let first = |c: usize| stages.get(c * study.workloads.len()).map(AsRef::as_ref);
+        let first = |c: usize| stages.get(c * study.workloads.len());
         let party = |(c, contender): (usize, &'a perbuck_core::study::Contender)| {
             Some(Party::new(&contender.name, &contender.server_settings, first(c)?))
         };

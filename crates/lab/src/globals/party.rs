@@ -14,7 +14,7 @@ use crate::stage::Stage;
 pub(super) struct Party<'a> {
     pub(super) name: &'a str,
     pub(super) settings: &'a BTreeMap<String, Located<String>>,
-    pub(super) stage: &'a dyn Stage,
+    pub(super) stage: &'a Stage,
     /// Its servers, as `host:port`.
     pub(super) places: Vec<String>,
     /// Where they really are, so that two names of one server are seen to be one.
@@ -22,8 +22,8 @@ pub(super) struct Party<'a> {
 }
 
 impl<'a> Party<'a> {
-    pub(super) fn new(name: &'a str, settings: &'a BTreeMap<String, Located<String>>, stage: &'a dyn Stage) -> Self {
-        let places = stage.hosts();
+    pub(super) fn new(name: &'a str, settings: &'a BTreeMap<String, Located<String>>, stage: &'a Stage) -> Self {
+        let places = stage.server.hosts();
         let addresses = places.iter().flat_map(|p| resolved(p)).collect();
         Self { name, settings, stage, places, addresses }
     }

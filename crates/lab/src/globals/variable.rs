@@ -1,16 +1,10 @@
 //! One variable of one server: read, set, put back, and what its refusals mean.
 
-use perbuck_load::error::{DriverError, ErrorCode};
+use perbuck_load::error::{Cause, DriverError};
 
 use super::journal::Change;
 use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
-
-const UNKNOWN: ErrorCode = ErrorCode::Mysql(1193);
-const DENIED: ErrorCode = ErrorCode::Mysql(1227);
-const WRONG_VALUE: ErrorCode = ErrorCode::Mysql(1231);
-const WRONG_TYPE: ErrorCode = ErrorCode::Mysql(1232);
-const FIXED: ErrorCode = ErrorCode::Mysql(1238);
 
 /// Who set the value that a variable has.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,17 +16,17 @@ pub(super) enum Whose {
 }
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
-pub(super) fn read(stage: &dyn Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
-    stage.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
+pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
+    stage.server.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
 }
 
 /// Sets a global variable.
-pub(super) fn set(stage: &dyn Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
+pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
     let mut result = Ok(());
     for literal in literals(value) {
-        result = stage.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
+        result = stage.server.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
         match &result {
-            Err(error) if error.code == WRONG_TYPE => {}
+            Err(error) if error.cause == Some(Cause::SettingType) => {}
             _ => break,
         }
     }
@@ -40,14 +34,14 @@ pub(super) fn set(stage: &dyn Stage, host: u32, name: &str, value: Option<&str>)
 }
 
 /// Whose value a variable has.
-pub(super) fn whose(stage: &dyn Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
+pub(super) fn whose(stage: &Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
     let now = read(stage, host, &change.name)?;
     let theirs = now != change.was && change.became.is_some() && now != change.became;
     Ok(if theirs { Whose::Theirs(shown(now.as_deref()).to_owned()) } else { Whose::Ours })
 }
 
 /// Gives a variable its old value, if it has another one; whether it had.
-pub(super) fn put_back(stage: &dyn Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
+pub(super) fn put_back(stage: &Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
     let moved = read(stage, host, &change.name)? != change.was;
     if moved {
         set(stage, host, &change.name, change.was.as_deref())?;
@@ -94,14 +88,18 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
 
 /// Why a setting cannot be set, and the way out.
 pub(super) fn refused(contender: &str, place: &str, name: &str, error: &DriverError) -> LabError {
-    let (exit, help) = match error.code {
-        UNKNOWN => (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has"),
-        FIXED => (
+    let (exit, help) = match error.cause {
+        Some(Cause::NoSetting) => {
+            (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has")
+        }
+        Some(Cause::SettingFixed) => (
             ErrorKind::Usage,
             "set it in the configuration of the server; a variable of sessions is set by `set.NAME=VALUE` in the target",
         ),
-        WRONG_VALUE | WRONG_TYPE => (ErrorKind::Usage, "give a value that the server takes for this variable"),
-        DENIED => (
+        Some(Cause::SettingValue | Cause::SettingType) => {
+            (ErrorKind::Usage, "give a value that the server takes for this variable")
+        }
+        Some(Cause::NoRight) => (
             ErrorKind::Target,
             "grant the user the right to set it (SYSTEM_VARIABLES_ADMIN on MySQL and TiDB, SUPER or its admin privilege on MariaDB), or leave it out and set it on the server yourself",
         ),

@@ -13,7 +13,7 @@ use crate::servers::Servers;
 ///
 /// # Errors
 /// A contender without a target, a missing password file, an unreadable certificate.
-pub fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPassword>) -> Result<Vec<Box<dyn Stage>>, LabError> {
+pub fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPassword>) -> Result<Vec<Stage>, LabError> {
     let mut stages = Vec::new();
     for (i, (contender, target)) in inputs.study.contenders.iter().zip(&inputs.targets).enumerate() {
         let private = servers.of(i);

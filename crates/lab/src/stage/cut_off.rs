@@ -1,12 +1,12 @@
 //! Loads that were cut off: how far they are, how they end, and what to say of one that fails.
 
 use perbuck_load::driver::Driver;
-use perbuck_load::error::ErrorCode;
+use perbuck_load::error::Cause;
 use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::workload::{Dataset, Workload};
 
-use super::{Joined, Stage};
+use super::{Joined, Server};
 use crate::data::{self, LoadLedger};
 use crate::error::LabError;
 
@@ -35,7 +35,7 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     pub(super) fn cut_off(&self, error: &loader::LoadError) -> LabError {
         let help = match error {
             // What perbuck itself asks the server to raise, of data that going on does not mend.
-            loader::LoadError::Server { error, .. } if error.code != ErrorCode::SqlState(*b"P0001") => GOES_ON,
+            loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => GOES_ON,
             _ => "`perbuck prepare --force STUDY` loads the data anew",
         };
         LabError::load(&self.title, error).or_help(help)

@@ -1,7 +1,7 @@
 //! Sessions of a stage besides those of trials: on the first server of its target, or on a chosen one.
 
 use perbuck_load::driver::{Driver, Session, SessionId};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::{LoadError, on_loop};
 use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
@@ -71,5 +71,5 @@ pub(super) async fn in_a_database<S: Session>(session: &mut S, dialect: Dialect)
         return Ok(());
     }
     let message = "the database that the target names does not exist".to_owned();
-    Err(DriverError::new(ErrorClass::Refused, ErrorCode::SqlState(*b"3D000"), message))
+    Err(DriverError::new(ErrorClass::Refused, ErrorCode::State("sqlstate", *b"3D000"), message).because(Some(Cause::NoDatabase)))
 }

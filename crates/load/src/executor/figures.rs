@@ -11,11 +11,11 @@ use perbuck_core::run_record::{
 
 use crate::arrivals::DueCounter;
 use crate::collector::Collector;
-use crate::executor::{TerminalTotals, TrialOutcome, TrialSpec, phase_ends};
 use crate::gaps::{Quiet, common_gaps, waited_for};
+use crate::lifecycle::WorkerOutcome;
 use crate::recorder::{ErrorCounts, Recorder};
-use crate::shift::WorkerOutcome;
-use crate::totals::{Names, PausesSeen, Totals};
+use crate::totals::{Names, PausesSeen, TerminalTotals, Totals};
+use crate::trial::{TrialOutcome, TrialSpec};
 use crate::window::SECOND_NS;
 
 /// The trial with the window that it had in truth, which may be shorter where its transactions were limited, or somebody
@@ -56,7 +56,7 @@ pub(super) fn finish(
     outcomes: Vec<WorkerOutcome>,
     seen: Seen,
 ) -> TrialOutcome {
-    let mut phases: Vec<Totals> = phase_ends(spec).iter().map(|_| Totals::new(names.kinds.len())).collect();
+    let mut phases: Vec<Totals> = spec.phase_ends().iter().map(|_| Totals::new(names.kinds.len())).collect();
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
     let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());

@@ -4,12 +4,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use std::time::Instant;
 
+use perbuck_core::load_model::LoadModel;
+use perbuck_core::units::Seed;
 use perbuck_event::TaskSet;
 
 use super::*;
 use crate::connection::Connection;
 use crate::driver::Session;
 use crate::error::{DriverError, ErrorClass};
+use crate::limit::Tolerance;
+use crate::observer::{SecondSeen, Unobserved};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
@@ -130,10 +134,10 @@ fn simulate_with(
         let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
         for plan in plans {
-            let shift = shift::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
+            let worker = lifecycle::run(plan, driver.clone(), workload.clone(), start.clone(), stop.clone(), reports.clone());
             let reports = reports.clone();
             workers.spawn(async move {
-                let outcome = shift.await;
+                let outcome = worker.await;
                 if outcome.is_err() {
                     let _ = reports.send(Report::GaveUp);
                 }
@@ -204,7 +208,7 @@ fn k_injected_errors_are_exactly_k_in_the_record() {
     let failing = vec![(100, SimDriver::error(ErrorClass::Retry, 1213))];
     let outcome = simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }).unwrap();
     let statements = outcome.statements_whole_run.select;
-    let injected = outcome.errors["mysql 1213"].count;
+    let injected = outcome.errors["sim 1213"].count;
     // Each session fails its own every hundredth statement.
     assert!(injected <= statements / 100 && injected + 4 > statements / 100, "{injected} of {statements}");
     assert_eq!(outcome.statements_whole_run.rollback, injected);
@@ -238,7 +242,7 @@ fn a_lost_connection_is_opened_again_and_counted() {
     let outcome = simulate(&spec(2), SimDriver { failing, ..SimDriver::default() }).unwrap();
     let health = &outcome.health;
     assert!(health.connections_lost >= 20, "{health:?}");
-    assert_eq!(health.connections_lost, outcome.errors["mysql 2013"].count);
+    assert_eq!(health.connections_lost, outcome.errors["sim 2013"].count);
     assert!(health.connections_lost - health.reconnects <= 2, "{health:?}");
 }
 

@@ -124,8 +124,8 @@ fn errors_are_counted_by_code() {
     let window = window(Duration::ZERO, SECOND_NS);
     let mut r = Recorder::new(window, &[SECOND_NS], 1, false, channel().0);
     for code in [1213, 1213, 1062] {
-        r.error(&DriverError::new(ErrorClass::Retry, ErrorCode::Mysql(code), format!("m{code}")));
+        r.error(&DriverError::new(ErrorClass::Retry, ErrorCode::Number("sim", code), format!("m{code}")));
     }
     let counts: Vec<(String, u64)> = r.errors.iter().map(|(c, e)| (c.to_string(), e.count)).collect();
-    assert_eq!(counts, [("mysql 1062".to_owned(), 1), ("mysql 1213".to_owned(), 2)]);
+    assert_eq!(counts, [("sim 1062".to_owned(), 1), ("sim 1213".to_owned(), 2)]);
 }

@@ -1,9 +1,10 @@
 //! What a report was made from, as JSON in its page: the study, the prices and every trial, without loss.
 //!
 //! Each trial carries the SHA-256 checksum of its record as a file holds it, so that a page can be held against the
-//! files, and a page that was changed against itself. The form is described in docs/commands/verify.md.
+//! files, and a page that was changed against itself. The form is described in docs/commands/verify.md. A perbuck writes the
+//! newest form and reads every form.
 
-mod columns;
+mod form1;
 mod pack;
 mod unpack;
 
@@ -14,8 +15,8 @@ use sha2::{Digest, Sha256};
 pub use pack::{pack, pack_into};
 pub use unpack::{Unpacked, from_page, unpack};
 
-/// The form of the embedded data that this version writes and reads.
-pub const FORM: u32 = 1;
+/// The form of the embedded data that this version writes.
+pub const FORM: u32 = 2;
 
 /// The page's element that holds them.
 pub const ELEMENT: &str = "<script type=\"application/json\" id=\"embedded\">";

@@ -21,13 +21,17 @@ fn head() -> Head {
 }
 
 fn records() -> Vec<RunRecord> {
+    many(3)
+}
+
+fn many(count: u32) -> Vec<RunRecord> {
     let record = |n: u32| {
         let mut r = example();
         r.key.trial = n;
         r.position = n;
         r
     };
-    (1..=3).map(record).collect()
+    (1..=count).map(record).collect()
 }
 
 fn packed(records: &[RunRecord]) -> String {
@@ -48,6 +52,24 @@ fn what_is_packed_comes_back_to_the_byte() {
 }
 
 #[test]
+fn pages_of_form_1_are_read() {
+    let example = unpack(include_str!("../../tests/pages/form-1.json")).unwrap();
+    assert_eq!((example.form, example.head), (1, head()));
+    // They were records of schema 1, which say their metric by a word.
+    let mut of_schema_1 = records();
+    for r in &mut of_schema_1 {
+        (r.schema, r.workload.metric) = (1, serde_json::from_str("\"tpmc\"").unwrap());
+    }
+    assert_eq!(example.records, of_schema_1);
+    let page = include_str!("../../tests/pages/form-1.html");
+    let measured = unpack(from_page(page).unwrap()).unwrap();
+    assert!(measured.records.len() == 1 && measured.head.study.is_whole());
+    for (read, sum) in example.records.iter().zip(&example.sums).chain(measured.records.iter().zip(&measured.sums)) {
+        assert_eq!(seal(read).unwrap(), *sum);
+    }
+}
+
+#[test]
 fn the_order_of_trials_does_not_matter_and_settings_are_kept_once() {
     let mut reversed = records();
     reversed.reverse();
@@ -55,6 +77,14 @@ fn the_order_of_trials_does_not_matter_and_settings_are_kept_once() {
     assert_eq!(packed(&reversed), text);
     let one = packed(&records()[..1]);
     assert!(text.len() < one.len() * 2, "{} bytes for three trials, {} for one", text.len(), one.len());
+}
+
+#[test]
+fn many_pieces_come_back_in_order() {
+    let text = packed(&many(200));
+    assert_eq!(text.matches(",\n\"").count(), 5, "the checksums, the records, and three more pieces");
+    let back = unpack(&text).unwrap();
+    assert_eq!(back.records, many(200));
 }
 
 #[test]
@@ -76,13 +106,24 @@ fn data_end_no_element_and_a_page_has_them_once() {
 
 #[test]
 fn damaged_data_are_named() {
+    let form1 = include_str!("../../tests/pages/form-1.json").to_owned();
     let text = packed(&records());
-    for (from, to, said) in [
-        ("\"form\":1", "\"form\":2", "have form 2"),
-        ("\"position\"", "\"place\"", "other columns"),
-        ("\"n\":", "\"m\":", "have no length"),
-        ("\"pool\":[", "\"pools\":[", "are no data"),
-        ("\"trials\":[\n[0,", "\"trials\":[\n[99999,", "beyond the pool"),
+    for (text, from, to, said) in [
+        (&text, "\"form\":2", "\"form\":3", "have form 3"),
+        (&text, "\"records\":[", "\"record\":[", "are no data"),
+        (&text, "\"records\":[\n\"", "\"records\":[\n\"?", "trial, 1 of 3: is not base64"),
+        (&text, "\"records\":[\n\"", "\"records\":[\n\"AAAA", "trial, 1 of 3: is not compressed"),
+        (&text, "\"sha256\":[", "\"sha256\":[\"\",", "hold 3 trials and 4 checksums"),
+        (&form1, "\"position\"", "\"place\"", "unknown field `place`"),
+        (&form1, "\"position\"", "\"trial_seed\"", "two columns `trial_seed`"),
+        (&form1, "\"position\"", "\"seed.x\"", "lies in no object"),
+        (&form1, "\"sha256\"]", "\"sha255\"]", "no column `sha256`"),
+        (&form1, "\"n\":", "\"m\":", "have no length"),
+        (&form1, "\"start_ms\":", "\"start_ms\":[1,2],\"s\":", "no column `start_ms` of 1 numbers"),
+        (&form1, "\"p50_ns\":", "\"p50_ms\":", "unknown field `p50_ms`"),
+        (&form1, "\"pool\":[", "\"pools\":[", "are no data"),
+        (&form1, "\"trials\":[\n[0,", "\"trials\":[\n[99999,", "beyond the pool"),
+        (&form1, "\"trials\":[\n[0,", "\"trials\":[\n[", "columns in place of"),
     ] {
         assert!(text.contains(from), "{from}");
         let error = unpack(&text.replacen(from, to, 1)).unwrap_err();
@@ -93,20 +134,26 @@ fn damaged_data_are_named() {
 proptest! {
     #[test]
     fn any_page_is_read_without_a_panic(cut in 0usize..4000, put in "\\PC{0,6}") {
-        let text = packed(&records());
-        let at = (0..=cut.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-        let torn = format!("{}{put}{}", &text[..at], &text[at..]);
-        let _ = unpack(&torn);
+        for text in [packed(&records()), include_str!("../../tests/pages/form-1.json").to_owned()] {
+            let at = (0..=cut.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+            let torn = format!("{}{put}{}", &text[..at], &text[at..]);
+            let _ = unpack(&torn);
+        }
     }
 
     #[test]
-    fn columns_of_any_numbers_come_back(values in prop::collection::vec((any::<i64>(), any::<u64>()), 0..12)) {
-        let interval = |(a, b): &(i64, u64)| perbuck_core::run_record::Interval {
-            start_ms: *a, length_ms: *b, transactions: 7, max_ns: b / 2, ..Default::default()
+    fn columns_of_form_1_are_read(values in prop::collection::vec((any::<i64>(), any::<u64>()), 2..12), step in 0u64..1000) {
+        let interval = |(i, (a, b)): (usize, &(i64, u64))| perbuck_core::run_record::Interval {
+            start_ms: *a, length_ms: 5 + step * i as u64, transactions: 7, max_ns: *b, ..Default::default()
         };
-        let all: Vec<_> = values.iter().map(interval).collect();
-        let mut text = String::new();
-        columns::of_intervals(&all, &mut text);
-        prop_assert_eq!(columns::to_intervals(&serde_json::from_str(&text).unwrap()).unwrap(), all);
+        let all: Vec<_> = values.iter().enumerate().map(interval).collect();
+        let columns = serde_json::json!({
+            "n": all.len(),
+            "start_ms": values.iter().map(|v| v.0).collect::<Vec<_>>(),
+            "length_ms": {"from": 5, "step": step},
+            "transactions": 7, "statements": 0, "errors": 0, "p50_ns": 0, "p95_ns": 0, "p99_ns": 0,
+            "max_ns": values.iter().map(|v| v.1).collect::<Vec<_>>(),
+        });
+        prop_assert_eq!(form1::intervals(&columns).unwrap(), all);
     }
 }

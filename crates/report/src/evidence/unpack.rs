@@ -1,16 +1,22 @@
-//! Reading the embedded data back into the records that they were made of.
+//! Reading the embedded data back into the records that they were made of, in each form that a perbuck ever wrote.
 
+use std::io::{BufRead, BufReader, Read as _};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::bufread::GzDecoder;
 use perbuck_core::run_record::RunRecord;
 use serde::Deserialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
-use super::pack::{OWN, SHARED};
-use super::{ELEMENT, FORM, Head, columns};
+use super::{ELEMENT, FORM, Head, form1};
+
+/// Bytes of a record at most: no trial is that long, and an honest page asks for no more memory.
+const LONGEST: u64 = 1 << 30;
 
 /// What a page holds besides what is seen.
 #[derive(Debug)]
 pub struct Unpacked {
+    /// The form in which the page holds it.
+    pub form: u32,
     /// Everything but the trials.
     pub head: Head,
     /// The records of all trials, in the order of their paths.
@@ -24,12 +30,9 @@ pub struct Unpacked {
 #[serde(deny_unknown_fields)]
 struct Packed<'a> {
     head: Head,
-    shared: Vec<String>,
-    own: Vec<String>,
+    sha256: Vec<String>,
     #[serde(borrow)]
-    trials: Vec<Vec<&'a RawValue>>,
-    #[serde(borrow)]
-    pool: Vec<&'a RawValue>,
+    records: Vec<&'a str>,
 }
 
 /// The text of the embedded data of a page; `None` where it has none, or more than one.
@@ -52,98 +55,50 @@ pub fn unpack(text: &str) -> Result<Unpacked, String> {
     struct Numbered {
         head: Form,
     }
-    let numbered: Numbered = serde_json::from_str(text).map_err(|e| format!("are no data of a report: {e}"))?;
-    if numbered.head.form != FORM {
-        return Err(format!("have form {}, and this perbuck reads form {FORM}", numbered.head.form));
+    let numbered: Numbered = serde_json::from_str(text).map_err(|e| no_data(&e))?;
+    match numbered.head.form {
+        1 => form1::unpack(text),
+        FORM => current(text),
+        other => Err(format!("have form {other}, and this perbuck reads forms 1 to {FORM}")),
     }
-    let packed: Packed<'_> = serde_json::from_str(text).map_err(|e| format!("are no data of a report: {e}"))?;
-    if packed.shared != SHARED || packed.own != OWN {
-        return Err("name other columns than this perbuck writes".to_owned());
-    }
-    let (mut records, mut sums) = (Vec::new(), Vec::new());
-    for (i, row) in packed.trials.iter().enumerate() {
-        let (record, sum) =
-            trial(&packed.pool, row).map_err(|e| format!("hold a broken trial, {} of {}: {e}", i + 1, packed.trials.len()))?;
-        records.push(record);
-        sums.push(sum);
-    }
-    Ok(Unpacked { head: packed.head, records, sums })
 }
 
-/// The record of a row, and the checksum that stands beside it.
-fn trial(pool: &[&RawValue], row: &[&RawValue]) -> Result<(RunRecord, String), String> {
-    if row.len() != SHARED.len() + OWN.len() {
-        return Err(format!("has {} columns in place of {}", row.len(), SHARED.len() + OWN.len()));
+/// Why a text holds no embedded data.
+pub(super) fn no_data(error: &serde_json::Error) -> String {
+    format!("are no data of a report: {error}")
+}
+
+/// Why a trial of embedded data cannot be read.
+pub(super) fn broken(index: usize, of: usize, why: &str) -> String {
+    format!("hold a broken trial, {} of {of}: {why}", index + 1)
+}
+
+fn current(text: &str) -> Result<Unpacked, String> {
+    let Packed { head, sha256: sums, records: pieces } = serde_json::from_str(text).map_err(|e| no_data(&e))?;
+    let mut records = Vec::new();
+    for piece in pieces {
+        read(piece, &mut records).map_err(|why| broken(records.len(), sums.len(), &why))?;
     }
-    let parsed = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).map_err(|e| e.to_string());
-    let cell = |name: &str| -> Result<Value, String> {
-        if let Some(i) = SHARED.iter().position(|n| *n == name) {
-            let place: usize = serde_json::from_str(row[i].get()).map_err(|_| format!("`{name}` is no place in the pool"))?;
-            return parsed(pool.get(place).ok_or_else(|| format!("`{name}` points beyond the pool"))?);
+    if records.len() != sums.len() {
+        return Err(format!("hold {} trials and {} checksums", records.len(), sums.len()));
+    }
+    Ok(Unpacked { form: FORM, head, records, sums })
+}
+
+/// Reads the records of a piece, line by line: a short text can grow to much more than memory holds.
+fn read(piece: &str, records: &mut Vec<RunRecord>) -> Result<(), String> {
+    let bytes = STANDARD.decode(piece).map_err(|e| format!("is not base64: {e}"))?;
+    let mut lines = BufReader::with_capacity(1 << 16, GzDecoder::new(bytes.as_slice()));
+    let mut line = String::new();
+    loop {
+        line.clear();
+        lines.by_ref().take(LONGEST).read_line(&mut line).map_err(|e| format!("is not compressed text: {e}"))?;
+        if line.is_empty() {
+            return Ok(());
         }
-        let own = OWN.iter().position(|n| *n == name).ok_or_else(|| format!("there is no column `{name}`"))?;
-        parsed(row[SHARED.len() + own])
-    };
-    let counters = counters(&cell("target.server_counters.names")?, &cell("target.server_counters")?)?;
-    let record = json!({
-        "schema": cell("schema")?,
-        "perbuck": cell("perbuck")?,
-        "study": cell("study")?,
-        "study_fingerprint": cell("study_fingerprint")?,
-        "key": {
-            "contender": cell("key.contender")?,
-            "workload": cell("key.workload")?,
-            "connections": cell("key.connections")?,
-            "rate_per_s": cell("key.rate_per_s")?,
-            "deployment": cell("key.deployment")?,
-            "trial": cell("key.trial")?,
-        },
-        "position": cell("position")?,
-        "seed": cell("seed")?,
-        "trial_seed": cell("trial_seed")?,
-        "started_unix_ms": cell("started_unix_ms")?,
-        "load": cell("load")?,
-        "workload": {
-            "kind": cell("workload.kind")?,
-            "parameters": cell("workload.parameters")?,
-            "data_fingerprint": cell("workload.data_fingerprint")?,
-            "data": cell("workload.data")?,
-            "rows_before": cell("workload.rows_before")?,
-            "rows_after": cell("workload.rows_after")?,
-            "metric": cell("workload.metric")?,
-        },
-        "target": {
-            "address": cell("target.address")?,
-            "driver": cell("target.driver")?,
-            "version": cell("target.version")?,
-            "variables": cell("target.variables")?,
-            "server_counters": counters,
-            "server_cpu_ns": cell("target.server_cpu_ns")?,
-        },
-        "host": cell("host")?,
-        "measured": cell("measured")?,
-        "statements_whole_run": cell("statements_whole_run")?,
-        "errors": cell("errors")?,
-        "intervals": [],
-        "health": cell("health")?,
-        "flags": cell("flags")?,
-        "audit": cell("audit")?,
-    });
-    let mut record: RunRecord = serde_json::from_value(record).map_err(|e| format!("is no run record: {e}"))?;
-    record.intervals = columns::to_intervals(&cell("intervals")?)?;
-    let sum = cell("sha256")?.as_str().ok_or("`sha256` is no text")?.to_owned();
-    Ok((record, sum))
-}
-
-/// Names and values of the server's counters, put together again.
-fn counters(names: &Value, values: &Value) -> Result<Value, String> {
-    let (Some(names), Some(values)) = (names.as_array(), values.as_array()) else {
-        return Err("the server's counters are no lists".to_owned());
-    };
-    if names.len() != values.len() {
-        return Err(format!("the server has {} names of counters and {} values", names.len(), values.len()));
+        let mut record = RunRecord::from_json(&line)?;
+        // A list that grew while it was read holds room for up to twice as many.
+        record.intervals.shrink_to_fit();
+        records.push(record);
     }
-    let pair = |(name, value): (&Value, &Value)| Some((name.as_str()?.to_owned(), value.clone()));
-    let pairs: Option<serde_json::Map<String, Value>> = names.iter().zip(values).map(pair).collect();
-    pairs.map(Value::Object).ok_or_else(|| "a counter of the server has no name".to_owned())
 }

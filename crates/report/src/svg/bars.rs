@@ -1,8 +1,6 @@
 //! Bars with whiskers, in headed groups.
 
-use std::fmt::Write as _;
-
-use super::{COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, text, ticks};
+use super::{COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, rect, text, ticks};
 use crate::document::{Bar, BarPanel};
 use crate::escape::shorten;
 
@@ -38,10 +36,7 @@ pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
             text(&mut out, left - 8.0, middle + 4.0, "end", "name", &name(bar));
             let length = (x(bar.value) - left).max(1.0);
             let (slot, top) = (bar.slot % COLOURS, middle - BAR / 2.0);
-            let _ = writeln!(
-                out,
-                "<rect class=\"bar s{slot}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{BAR:.1}\"/>"
-            );
+            rect(&mut out, &format!("bar s{slot}"), (left, top), (length, BAR));
             let mut end = x(bar.value);
             if let Some((low, high)) = bar.interval {
                 line(&mut out, "whisker-ink", (x(low), middle), (x(high), middle));

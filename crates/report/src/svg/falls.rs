@@ -1,8 +1,6 @@
 //! A sum that grows part by part: each bar begins where the one above it ends.
 
-use std::fmt::Write as _;
-
-use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, text, ticks};
+use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, rect, text, ticks};
 use crate::document::{Fall, FallPanel};
 use crate::escape::shorten;
 
@@ -28,11 +26,7 @@ pub(super) fn draw(id: &str, panel: &FallPanel, all: &[FallPanel]) -> String {
         text(&mut out, left - 8.0, middle + 4.0, "end", if r.part.is_some() { "name" } else { "value" }, &name(r));
         let (width, top) = ((x(r.to) - x(r.from)).max(1.0), middle - BAR / 2.0);
         let colour = r.part.map_or_else(|| "sum".to_owned(), |part| format!("part g{}", part % PART_COLOURS));
-        let _ = writeln!(
-            out,
-            "<rect class=\"{colour}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR:.1}\"/>",
-            x(r.from)
-        );
+        rect(&mut out, &colour, (x(r.from), top), (width, BAR));
         if r.part.is_some() {
             line(&mut out, "grid", (x(r.to), middle + BAR / 2.0), (x(r.to), middle + ROW - BAR / 2.0));
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{WIDTH, label_width, line, open, text, tick_texts, ticks};
+use super::{WIDTH, label_width, open, rect, seconds_axis, text};
 use crate::document::{HeatGroup, HeatPanel, HeatRow};
 use crate::number::fixed;
 
@@ -40,11 +40,7 @@ pub(super) fn draw(id: &str, panel: &HeatPanel) -> String {
                 text(&mut out, left - 6.0, y + height / 2.0 + 4.0, "end", "tick", &row.name);
             }
             let inner = (height - 1.0).max(height * 0.8);
-            let _ = writeln!(
-                out,
-                "<rect class=\"cold\" x=\"{left:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{inner:.1}\"/>",
-                RIGHT - left
-            );
+            rect(&mut out, "cold", (left, y), (RIGHT - left, inner));
             for (from, to, shade) in runs(row, &panel.ends_s) {
                 let (from, width, opacity) = (x(from), x(to) - x(from), f64::from(shade) / f64::from(SHADES));
                 let _ = writeln!(
@@ -55,11 +51,7 @@ pub(super) fn draw(id: &str, panel: &HeatPanel) -> String {
         }
         top += rows(g) + GAP;
     }
-    let ticks_x = ticks(end_s);
-    for (tick, label) in ticks_x.iter().zip(&tick_texts(&ticks_x)).filter(|(t, _)| **t <= end_s * (1.0 + 1e-9)) {
-        line(&mut out, "axis", (x(*tick), bottom), (x(*tick), bottom + 4.0));
-        text(&mut out, x(*tick), bottom + 17.0, "middle", "tick", label);
-    }
+    seconds_axis(&mut out, x, end_s, bottom);
     text(&mut out, (left + RIGHT) / 2.0, bottom + 35.0, "middle", "tick", "seconds of the measured window");
     out + "</svg>"
 }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, WIDTH, label_width, line, log_ticks, marker, open, spread, text, tick_texts, ticks};
+use super::{
+    WIDTH, coloured, label_width, line, log_ticks, marker, name_beside, open, polyline, spread, text, tick_texts, ticks, whisker,
+};
 use crate::document::{LinePanel, Scale, Series};
 use crate::escape::shorten;
 use crate::number::axis_time;
@@ -60,7 +62,7 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     text(&mut out, 0.0, 14.0, "start", "tick", &panel.axis);
     horizontal_axis(&mut out, &frame, if even { &panel.along_even } else { &panel.along }, even);
     for (i, series) in panel.series.iter().enumerate() {
-        draw_series(&mut out, &frame, series, i, panel.series.len());
+        coloured(&mut out, series.slot, |out| draw_series(out, &frame, series, i, panel.series.len()));
     }
     draw_names(&mut out, &frame, panel, &names);
     out + "</svg>"
@@ -121,10 +123,8 @@ fn horizontal_axis(out: &mut String, frame: &Frame, title: &str, even: bool) {
 }
 
 fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: usize) {
-    let _ = writeln!(out, "<g class=\"s{}\">", series.slot % COLOURS);
     let at = |c: u32| frame.x(c, i, of);
-    let path: Vec<String> = series.points.iter().map(|p| format!("{:.1},{:.1}", at(p.level), frame.y(p.value))).collect();
-    let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", series.slot % 3, path.join(" "));
+    let _ = writeln!(out, "{}", polyline(series.slot, series.points.iter().map(|p| (at(p.level), frame.y(p.value)))));
     for p in &series.points {
         let x = at(p.level);
         let dots = x - (frame.apart * 0.45).min(8.0);
@@ -137,13 +137,9 @@ fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: u
             let _ = writeln!(out, "<path class=\"up\" d=\"M{x:.1} {:.1}v-13m-3.5 4l3.5 -4l3.5 4\"/>", y - 4.0);
         }
         if let Some((low, high)) = p.interval {
-            let (top, bottom) = (frame.y(high), frame.y(low));
-            line(out, "whisker", (x, top), (x, bottom));
-            line(out, "whisker", (x - 4.0, top), (x + 4.0, top));
-            line(out, "whisker", (x - 4.0, bottom), (x + 4.0, bottom));
+            whisker(out, x, [frame.y(low), frame.y(high)]);
         }
     }
-    out.push_str("</g>\n");
 }
 
 /// Names beside the ends of their lines, pushed apart where they would cover each other.
@@ -151,11 +147,7 @@ fn draw_names(out: &mut String, frame: &Frame, panel: &LinePanel, names: &[Strin
     let ends: Vec<(f64, usize)> =
         panel.series.iter().enumerate().filter_map(|(i, s)| Some((frame.y(s.points.last()?.value), i))).collect();
     for (y, i) in spread(ends, 17.0, (TOP, BOTTOM)) {
-        let (series, x) = (&panel.series[i], frame.right + 12.0);
-        let _ = writeln!(out, "<g class=\"s{}\">", series.slot % COLOURS);
-        marker(out, series.slot, x, y, 4.0);
-        out.push_str("</g>\n");
-        text(out, x + 10.0, y + 4.0, "start", "name", &names[i]);
+        name_beside(out, panel.series[i].slot, (frame.right, y), &names[i]);
     }
 }
 

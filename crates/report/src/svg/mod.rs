@@ -115,6 +115,46 @@ fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64
     let _ = writeln!(out, "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>");
 }
 
+fn rect(out: &mut String, class: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    let _ = writeln!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>");
+}
+
+/// What is drawn in the colour of a contender.
+fn coloured(out: &mut String, slot: usize, draw: impl FnOnce(&mut String)) {
+    let _ = writeln!(out, "<g class=\"s{}\">", slot % COLOURS);
+    draw(out);
+    out.push_str("</g>\n");
+}
+
+/// A contender's line through points.
+fn polyline(slot: usize, points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let path: Vec<String> = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    format!("<polyline class=\"mean dash{}\" points=\"{}\"/>", slot % 3, path.join(" "))
+}
+
+/// An upright interval with its two ends.
+fn whisker(out: &mut String, x: f64, [low, high]: [f64; 2]) {
+    line(out, "whisker", (x, high), (x, low));
+    for y in [high, low] {
+        line(out, "whisker", (x - 4.0, y), (x + 4.0, y));
+    }
+}
+
+/// A contender's marker and name, right of the drawing.
+fn name_beside(out: &mut String, slot: usize, (right, y): (f64, f64), name: &str) {
+    coloured(out, slot, |out| marker(out, slot, right + 12.0, y, 4.0));
+    text(out, right + 22.0, y + 4.0, "start", "name", name);
+}
+
+/// Marks of an axis of seconds below a drawing.
+fn seconds_axis(out: &mut String, x: impl Fn(f64) -> f64, end_s: f64, bottom: f64) {
+    let ticks = ticks(end_s);
+    for (tick, label) in ticks.iter().zip(&tick_texts(&ticks)).filter(|(t, _)| **t <= end_s * (1.0 + 1e-9)) {
+        line(out, "axis", (x(*tick), bottom), (x(*tick), bottom + 4.0));
+        text(out, x(*tick), bottom + 17.0, "middle", "tick", label);
+    }
+}
+
 /// Circle, square, diamond, triangle or cross by slot: five shapes and six colours give thirty different marks.
 fn marker(out: &mut String, slot: usize, x: f64, y: f64, r: f64) {
     let d = match slot % 5 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, label_width, line, marker, open_wide, text, tick_texts, ticks};
+use super::{coloured, label_width, line, marker, open_wide, polyline, text, tick_texts, ticks};
 use crate::document::{LinePanel, Series};
 
 const WIDTH: f64 = 250.0;
@@ -43,21 +43,20 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
 }
 
 fn draw_series(out: &mut String, panel: &LinePanel, series: &Series, x: &impl Fn(usize) -> f64, y: &impl Fn(f64) -> f64) {
-    let _ = writeln!(out, "<g class=\"s{}\">", series.slot % COLOURS);
     let placed: Vec<Option<(f64, f64)>> = panel
         .levels
         .iter()
         .enumerate()
         .map(|(i, level)| series.points.iter().find(|p| p.level == *level).map(|p| (x(i), y(p.value))))
         .collect();
-    for run in placed.split(Option::is_none).filter(|run| run.len() > 1) {
-        let path: Vec<String> = run.iter().flatten().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", series.slot % 3, path.join(" "));
-    }
-    for (x, y) in placed.into_iter().flatten() {
-        marker(out, series.slot, x, y, 2.6);
-    }
-    out.push_str("</g>\n");
+    coloured(out, series.slot, |out| {
+        for run in placed.split(Option::is_none).filter(|run| run.len() > 1) {
+            let _ = writeln!(out, "{}", polyline(series.slot, run.iter().flatten().copied()));
+        }
+        for (x, y) in placed.iter().flatten() {
+            marker(out, series.slot, *x, *y, 2.6);
+        }
+    });
 }
 
 /// Numbers of an axis in thousands or millions where that is shorter.

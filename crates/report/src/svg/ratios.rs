@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{PART_COLOURS, WIDTH, bold_width, label_width, line, open, text};
-use crate::document::{Mark, RatioPanel, RatioRow, Tone};
+use super::{PART_COLOURS, WIDTH, bold_width, label_width, line, open, rect, text};
+use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
 use crate::number::fixed;
 
@@ -37,12 +37,7 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
 
     let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), bottom + 46.0);
     let shade = |out: &mut String, class: &str, (from, to): (f64, f64), (top, bottom): (f64, f64)| {
-        let (width, height) = ((x(to) - x(from)).max(1.0), bottom - top);
-        let _ = writeln!(
-            out,
-            "<rect class=\"{class}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>",
-            x(from)
-        );
+        rect(out, class, (x(from), top), ((x(to) - x(from)).max(1.0), bottom - top));
     };
     if panel.margin > 0.0 {
         shade(&mut out, "margin", (1.0 / (1.0 + panel.margin), 1.0 + panel.margin), (4.0, bottom));
@@ -82,14 +77,10 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
     match r.mark {
         Mark::Bar(part) => {
             let (from, to) = (x(base).min(x(r.value)), x(base).max(x(r.value)));
-            let (width, top, part) = ((to - from).max(1.0), middle - BAR / 2.0, part % PART_COLOURS);
-            let _ = writeln!(
-                out,
-                "<rect class=\"part g{part}\" x=\"{from:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{BAR:.1}\"/>"
-            );
+            rect(out, &format!("part g{}", part % PART_COLOURS), (from, middle - BAR / 2.0), ((to - from).max(1.0), BAR));
         }
         Mark::Judged(tone) => {
-            let _ = writeln!(out, "<g class=\"judged {}\">", class(tone));
+            let _ = writeln!(out, "<g class=\"judged {}\">", tone.class());
             if let Some((low, high)) = r.interval {
                 line(out, "range", (x(low), middle), (x(high), middle));
                 line(out, "end", (x(low), middle - 5.0), (x(low), middle + 5.0));
@@ -97,16 +88,6 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
             }
             let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"4.5\"/></g>", x(r.value));
         }
-    }
-}
-
-fn class(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Plain => "plain",
-        Tone::Better => "better",
-        Tone::Worse => "worse",
-        Tone::Equivalent => "equivalent",
-        Tone::Undecided => "undecided",
     }
 }
 

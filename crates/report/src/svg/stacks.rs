@@ -1,8 +1,6 @@
 //! Stacked bars: one per contender, parts in the order of the legend.
 
-use std::fmt::Write as _;
-
-use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, text, ticks};
+use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, rect, text, ticks};
 use crate::document::{Stack, StackPanel};
 use crate::escape::shorten;
 
@@ -32,11 +30,7 @@ pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
                 continue;
             }
             let top = middle - BAR / 2.0;
-            let _ = writeln!(
-                out,
-                "<rect class=\"part g{}\" x=\"{x:.1}\" y=\"{top:.1}\" width=\"{length:.1}\" height=\"{BAR:.1}\"/>",
-                part % PART_COLOURS
-            );
+            rect(&mut out, &format!("part g{}", part % PART_COLOURS), (x, top), (length, BAR));
             if label_width(label) + 8.0 < length {
                 text(&mut out, x + length / 2.0, middle + 4.0, "middle", &format!("on{}", part % PART_COLOURS), label);
             }

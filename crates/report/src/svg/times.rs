@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, WIDTH, label_width, line, marker, open, spread, text, tick_texts, ticks};
+use super::{COLOURS, WIDTH, label_width, line, name_beside, open, polyline, seconds_axis, spread, text, tick_texts, ticks};
 use crate::document::{TimeLine, TimePanel};
 use crate::escape::shorten;
 use crate::number::fixed;
@@ -30,24 +30,16 @@ pub(super) fn draw(id: &str, panel: &TimePanel) -> String {
         text(&mut out, left - 8.0, y(*tick) + 4.0, "end", "tick", label);
     }
     text(&mut out, 0.0, 14.0, "start", "tick", &panel.axis);
-    let ticks_x = ticks(seconds);
-    for (tick, label) in ticks_x.iter().zip(&tick_texts(&ticks_x)).filter(|(t, _)| **t <= seconds * (1.0 + 1e-9)) {
-        line(&mut out, "axis", (x(*tick), BOTTOM), (x(*tick), BOTTOM + 4.0));
-        text(&mut out, x(*tick), BOTTOM + 17.0, "middle", "tick", label);
-    }
+    seconds_axis(&mut out, x, seconds, BOTTOM);
     text(&mut out, (left + right) / 2.0, BOTTOM + 36.0, "middle", "tick", "seconds of the measured window");
     for l in &panel.lines {
-        let path: Vec<String> = l.points.iter().map(|(s, v)| format!("{:.1},{:.1}", x(*s), y(*v))).collect();
-        let (colour, dash) = (l.slot % COLOURS, l.slot % 3);
-        let _ = writeln!(out, "<g class=\"s{colour}\"><polyline class=\"mean dash{dash}\" points=\"{}\"/></g>", path.join(" "));
+        let path = polyline(l.slot, l.points.iter().map(|(s, v)| (x(*s), y(*v))));
+        let _ = writeln!(out, "<g class=\"s{}\">{path}</g>", l.slot % COLOURS);
     }
     let ends = panel.lines.iter().enumerate().filter_map(|(i, l)| Some((y(l.points.last()?.1), i))).collect();
     for (height, i) in spread(ends, 32.0, (TOP, BOTTOM - 15.0)) {
         let l = &panel.lines[i];
-        let _ = writeln!(out, "<g class=\"s{}\">", l.slot % COLOURS);
-        marker(&mut out, l.slot, right + 12.0, height, 4.0);
-        out.push_str("</g>\n");
-        text(&mut out, right + 22.0, height + 4.0, "start", "name", &names[i]);
+        name_beside(&mut out, l.slot, (right, height), &names[i]);
         text(&mut out, right + 22.0, height + 19.0, "start", "tick", &l.trial);
     }
     out + "</svg>"

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::scale::Scale;
-use super::{COLOURS, WIDTH, label_width, line, marker, open, spread, text};
+use super::{WIDTH, coloured, label_width, line, marker, name_beside, open, polyline, spread, text, whisker};
 use crate::document::{Guide, MarkShape, XyPanel, XyPoint, XySeries};
 use crate::escape::shorten;
 
@@ -115,26 +115,22 @@ fn clipped(from: (f64, f64), to: (f64, f64), frame: &Frame) -> Option<((f64, f64
 }
 
 fn series(out: &mut String, frame: &Frame, s: &XySeries) {
-    let _ = writeln!(out, "<g class=\"s{}\">", s.slot % COLOURS);
     let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.place((p.x, p.y))).collect();
-    if s.joined && placed.len() > 1 {
-        let path: Vec<String> = placed.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        let _ = writeln!(out, "<polyline class=\"mean dash{}\" points=\"{}\"/>", s.slot % 3, path.join(" "));
-    }
-    for (p, (x, y)) in s.points.iter().zip(&placed) {
-        match s.mark {
-            MarkShape::Mark => marker(out, s.slot, *x, *y, 4.5),
-            MarkShape::Dot => marker(out, s.slot, *x, *y, 2.6),
-            MarkShape::None => {}
+    coloured(out, s.slot, |out| {
+        if s.joined && placed.len() > 1 {
+            let _ = writeln!(out, "{}", polyline(s.slot, placed.iter().copied()));
         }
-        if let Some((low, high)) = p.interval {
-            let (top, bottom) = (frame.place((p.x, high)).1, frame.place((p.x, low)).1);
-            line(out, "whisker", (*x, top), (*x, bottom));
-            line(out, "whisker", (x - 4.0, top), (x + 4.0, top));
-            line(out, "whisker", (x - 4.0, bottom), (x + 4.0, bottom));
+        for (p, (x, y)) in s.points.iter().zip(&placed) {
+            match s.mark {
+                MarkShape::Mark => marker(out, s.slot, *x, *y, 4.5),
+                MarkShape::Dot => marker(out, s.slot, *x, *y, 2.6),
+                MarkShape::None => {}
+            }
+            if let Some((low, high)) = p.interval {
+                whisker(out, *x, [low, high].map(|y| frame.place((p.x, y)).1));
+            }
         }
-    }
-    out.push_str("</g>\n");
+    });
     for (p, (x, y)) in s.points.iter().zip(&placed).filter(|(p, _)| !p.label.is_empty()) {
         let before = x + 10.0 + label_width(&p.label) > frame.right;
         let (x, anchor) = if before { (x - 9.0, "end") } else { (x + 9.0, "start") };
@@ -147,10 +143,7 @@ fn end_names(out: &mut String, frame: &Frame, panel: &XyPanel, names: &[String])
     let end = |(i, s): (usize, &XySeries)| Some((frame.place((0.0, s.points.last()?.y)).1, i));
     let ends: Vec<(f64, usize)> = panel.series.iter().enumerate().filter(|(_, s)| s.joined).filter_map(end).collect();
     for (y, i) in spread(ends, 17.0, (TOP, BOTTOM)) {
-        let _ = writeln!(out, "<g class=\"s{}\">", panel.series[i].slot % COLOURS);
-        marker(out, panel.series[i].slot, frame.right + 12.0, y, 4.0);
-        out.push_str("</g>\n");
-        text(out, frame.right + 22.0, y + 4.0, "start", "name", &names[i]);
+        name_beside(out, panel.series[i].slot, (frame.right, y), &names[i]);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows, Value};
 use rusqlite::types::{ToSqlOutput, ValueRef};
@@ -100,8 +100,9 @@ fn error(error: rusqlite::Error) -> DriverError {
     if let rusqlite::Error::SqliteFailure(failure, _) = &error
         && failure.code == rusqlite::ErrorCode::ConstraintViolation
     {
-        let code = ErrorCode::Sqlite(failure.extended_code);
-        return DriverError::new(ErrorClass::Failed, code, error.to_string());
+        let code = ErrorCode::Number("sqlite", failure.extended_code);
+        let duplicate = matches!(failure.extended_code, 1555 | 2067).then_some(Cause::DuplicateKey);
+        return DriverError::new(ErrorClass::Failed, code, error.to_string()).because(duplicate);
     }
     DriverError::client(ErrorClass::Fatal, "sqlite", error.to_string())
 }

@@ -6,7 +6,7 @@ use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Dialect, StatementId};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
@@ -277,7 +277,7 @@ impl YcsbTerminal {
                 Ok(_) => return shared.counter.acknowledge(record).map(|()| false),
                 Err(error) => error,
             };
-            if is_duplicate(&error) {
+            if error.cause == Some(Cause::DuplicateKey) {
                 shared.counter.acknowledge(record)?;
                 // One that was tried before, and whose answer was lost, is our own.
                 return if again || retries > 0 {
@@ -331,14 +331,4 @@ impl YcsbTerminal {
 #[inline]
 fn nth(first: StatementId, field: usize) -> StatementId {
     StatementId(first.0 + field as u16)
-}
-
-/// Whether the key was there already (of SQLite SQLITE_CONSTRAINT_PRIMARYKEY and SQLITE_CONSTRAINT_UNIQUE).
-fn is_duplicate(error: &DriverError) -> bool {
-    match error.code {
-        ErrorCode::Mysql(number) => number == 1062,
-        ErrorCode::SqlState(state) => state == *b"23505",
-        ErrorCode::Sqlite(number) => matches!(number, 1555 | 2067),
-        ErrorCode::Tikv(_) | ErrorCode::Client(_) => false,
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::audit::Formula;
 use crate::exact::Exact;
+use crate::formula::Formula;
 use crate::study::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule, Summary, WorkloadSpec};
 use crate::toml_reader::{Digits, Section};
 

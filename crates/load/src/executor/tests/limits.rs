@@ -74,9 +74,9 @@ fn an_error_that_nobody_tolerates_ends_the_run() {
         losses: true,
     };
     let run = |tolerance| simulate(&TrialSpec { tolerance, ..spec(2) }, driver.clone());
-    assert!(run(Tolerance::All).is_ok() && run(listed(&["mysql 1062"])).is_ok());
-    match run(listed(&["mysql 1205"])) {
-        Err(RunError::Fatal(error)) => assert_eq!(error.code.to_string(), "mysql 1062"),
+    assert!(run(Tolerance::All).is_ok() && run(listed(&["sim 1062"])).is_ok());
+    match run(listed(&["sim 1205"])) {
+        Err(RunError::Fatal(error)) => assert_eq!(error.code.to_string(), "sim 1062"),
         other => panic!("{other:?}"),
     }
 }
@@ -136,7 +136,7 @@ fn statements_of_failed_attempts_count_when_they_were_sent() {
     let failing = vec![(5, SimDriver::error(ErrorClass::Retry, 1213))];
     let driver = SimDriver { failing, ..SimDriver::default() };
     let outcome = simulate(&TrialSpec { warmup_ns: 0, max_attempts: u32::MAX, ..spec(4) }, driver).unwrap();
-    let (counts, errors) = (outcome.measured.statements, outcome.errors["mysql 1213"].count);
+    let (counts, errors) = (outcome.measured.statements, outcome.errors["sim 1213"].count);
     // Every statement is a SELECT, one in five of which fails and is followed by a ROLLBACK.
     assert!(counts.rollback.abs_diff(errors) <= 4, "{counts:?} and {errors}");
     assert!(counts.select.abs_diff(5 * errors) <= 24, "{counts:?} and {errors}");

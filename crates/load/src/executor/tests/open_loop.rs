@@ -1,7 +1,8 @@
 //! Open loop and phases under the simulated clock: what is due is known, so every figure has an exact expectation.
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::load_model::PhaseLoad;
+use perbuck_core::histogram::Histogram;
+use perbuck_core::load_model::{Phase, PhaseLoad};
 
 use super::*;
 

@@ -1,36 +1,36 @@
-//! A worker's shift: an OS thread with a single-threaded event loop opens its connections, waits for the common start,
-//! drives its terminals to the end of the window and drains. The hot loop itself is in [`crate::worker`].
+//! The lifecycle of a worker, an OS thread with a single-threaded event loop: it opens its connections, waits for the common
+//! start, drives its terminals to the end of the window and drains. The hot loop itself is in [`crate::worker`].
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::rng::Streams;
 use perbuck_core::run_record::WorkerHealth;
 use perbuck_core::units::Seed;
-use perbuck_event::{TaskSet, cpu, now, sleep, sleep_until, timeout_at};
+use perbuck_event::{TaskSet, cpu, now, sleep_until, timeout_at};
 
 use crate::connection::Connection;
-use crate::driver::{Driver, SessionId};
-use crate::error::DriverError;
-use crate::executor::{RunError, TerminalTotals};
-use crate::guest::Visit;
+use crate::driver::Driver;
+use crate::failover::{CONNECTS_AT_ONCE, Host, open};
 use crate::limit::{EventLimit, Tolerance};
 use crate::pace::{Pace, PacePlan};
 use crate::recorder::{Recorder, Report};
+use crate::start::StartSignal;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
+use crate::terminal::{Common, TerminalTask};
+use crate::totals::TerminalTotals;
+use crate::trial::RunError;
 use crate::window::{SECOND_NS, Window};
-use crate::worker::{Common, Lane, drive};
+use crate::worker::drive;
 use crate::workload::{Terminal, TerminalId, Workload};
 
-/// Connections that one worker opens at the same time; more would overrun a server's listen queue.
-pub(crate) const CONNECTS_AT_ONCE: usize = 32;
 /// How often the event loop's lag is probed.
 const PROBE_NS: i64 = 10_000_000;
 
@@ -80,29 +80,6 @@ pub struct WorkerOutcome {
     pub limited: bool,
 }
 
-/// Gives all workers the same start, or tells them that there is none.
-#[derive(Debug, Clone, Default)]
-pub struct StartSignal(Arc<OnceLock<Option<Window>>>);
-
-impl StartSignal {
-    /// Gives the start; only the first call counts.
-    pub fn give(&self, window: Option<Window>) {
-        // Set before: the run was given up, or has begun, and stays so.
-        let _ = self.0.set(window);
-    }
-
-    async fn wait(&self) -> Result<Window, RunError> {
-        loop {
-            match self.0.get() {
-                Some(Some(window)) => return Ok(*window),
-                Some(None) => return Err(RunError::Interrupted),
-                // The start is given some milliseconds ahead.
-                None => sleep(Duration::from_millis(1)).await,
-            }
-        }
-    }
-}
-
 type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
 
 /// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
@@ -130,7 +107,7 @@ pub async fn run<D: Driver, W: Workload>(
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
     drop(reports);
-    let window = start.wait().await?;
+    let window = start.wait().await.ok_or(RunError::Interrupted)?;
     recorder.begin(window);
     times.iter().for_each(|t| t.begin(window));
     let common = Rc::new(Common {
@@ -143,7 +120,7 @@ pub async fn run<D: Driver, W: Workload>(
         recorder: RefCell::new(recorder),
         max_attempts: plan.max_attempts,
         idle: Cell::new(0),
-        going_home: Rc::default(),
+        failbacks: Rc::default(),
         pauses,
         taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
@@ -181,11 +158,11 @@ pub async fn run<D: Driver, W: Workload>(
 /// Sets every terminal to work.
 fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D, W>>) -> TaskSet<Result<(), RunError>> {
     let mut tasks = TaskSet::default();
-    for (place, (id, terminal, mut connection)) in (0..).zip(opened) {
+    for (position, (id, terminal, mut connection)) in (0..).zip(opened) {
         connection.time_statements(common.times.clone());
-        let visit = Visit::home(common.window.length_ns);
-        let streams = Streams::new(id.seed, u64::from(id.index));
-        tasks.spawn(drive(Lane { index: id.index, streams, place, common: common.clone(), visit }, terminal, Some(connection)));
+        let (streams, host) = (Streams::new(id.seed, u64::from(id.index)), Host::own(common.window.length_ns));
+        let task = TerminalTask { index: id.index, streams, position, common: common.clone(), host };
+        tasks.spawn(drive(task, terminal, Some(connection)));
     }
     tasks
 }
@@ -290,17 +267,6 @@ async fn open_all<D: Driver, W: Workload>(
     }
     opened.sort_by_key(|(id, ..)| id.index);
     Ok(opened)
-}
-
-/// Opens the connection of a terminal, so many servers behind its own.
-pub(crate) async fn open<D: Driver, W: Workload>(
-    driver: &D,
-    workload: &W,
-    terminal: u32,
-    away: u32,
-) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_away(SessionId(terminal), away).await?;
-    Connection::open(session, workload.catalogue()).await
 }
 
 /// Waits for the terminals: to the end of the window or a request to stop, then as long as the drain allows. Returns how

@@ -1,0 +1,112 @@
+//! What a trial is asked and what it answers: how load is applied, what was seen, or why there is no result.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use perbuck_core::load_model::{LoadModel, Phase};
+use perbuck_core::run_record::{ErrorRecord, Health, HistogramRecord, Interval, Measured, StatementCounts};
+use perbuck_core::units::Seed;
+
+use crate::error::DriverError;
+use crate::limit::Tolerance;
+use crate::totals::{PausesSeen, TerminalTotals};
+
+/// How load is applied.
+#[derive(Debug, Clone)]
+pub struct TrialSpec {
+    /// Closed or open loop.
+    pub load: LoadModel,
+    /// The phases of the window, for figures of their own; may be empty.
+    pub phases: Vec<Phase>,
+    /// Connections; in open loop the most transactions in flight.
+    pub connections: u32,
+    /// Threads; `None` is one per processor, at most one per connection.
+    pub workers: Option<u32>,
+    /// Time before the measured window, nanoseconds.
+    pub warmup_ns: u64,
+    /// The measured window, nanoseconds.
+    pub duration_ns: u64,
+    /// Attempts per transaction, at most.
+    pub max_attempts: u32,
+    /// The seed of the operations and arrivals.
+    pub seed: Seed,
+    /// How long transactions in flight are waited for, nanoseconds.
+    pub drain_ns: u64,
+    /// The window ends early, with the last of so many transactions started in it.
+    pub max_events: Option<u64>,
+    /// Whether the time of each statement is written down, too.
+    pub time_statements: bool,
+    /// Which failures do not end the run.
+    pub tolerance: Tolerance,
+}
+
+impl TrialSpec {
+    /// Where the phases of the window end, in nanoseconds from its start; the last one at its end.
+    pub(crate) fn phase_ends(&self) -> Vec<i64> {
+        let mut end = 0;
+        let declared = self.phases.iter().map(|p| {
+            end += p.length_ns as i64;
+            end.min(self.duration_ns as i64)
+        });
+        let mut ends: Vec<i64> = declared.collect();
+        match ends.last_mut() {
+            Some(last) => *last = self.duration_ns as i64,
+            None => ends.push(self.duration_ns as i64),
+        }
+        ends
+    }
+}
+
+/// What a trial saw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialOutcome {
+    /// Threads that owned the connections.
+    pub workers: u32,
+    /// The measured window.
+    pub measured: Measured,
+    /// Statements from the first connection to the last.
+    pub statements_whole_run: StatementCounts,
+    /// Errors of the whole run by code.
+    pub errors: BTreeMap<String, ErrorRecord>,
+    /// Seconds, warm-up included.
+    pub intervals: Vec<Interval>,
+    /// The client's state; CPU times are left to the observer.
+    pub health: Health,
+    /// What each terminal did in the window.
+    pub terminals: Vec<TerminalTotals>,
+    /// Times of statements that ended in the window, by label of the catalogue; empty unless asked for.
+    pub statement_latency: BTreeMap<String, HistogramRecord>,
+    /// Service time of the transactions that were given up in the window, by kind; only kinds that have any.
+    pub failed_latency: BTreeMap<String, HistogramRecord>,
+    /// Pauses that ended in the window, by kind; empty where terminals do not pause.
+    pub pauses: BTreeMap<String, PausesSeen>,
+}
+
+/// Why a trial has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// A connection could not be opened at the start.
+    Connect(DriverError),
+    /// No transaction can succeed.
+    Fatal(DriverError),
+    /// A worker or a terminal panicked.
+    WorkerDied(String),
+    /// The machine gives no more threads or file descriptors.
+    Machine(String),
+    /// Somebody asked to stop.
+    Interrupted,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect(e) => write!(f, "cannot open a connection: {e}"),
+            Self::Fatal(e) => write!(f, "no transaction can succeed: {e}"),
+            Self::WorkerDied(e) => write!(f, "a load worker died, which is a defect of perbuck: {e}"),
+            Self::Machine(e) => f.write_str(e),
+            Self::Interrupted => f.write_str("interrupted"),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

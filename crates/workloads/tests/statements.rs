@@ -1,0 +1,163 @@
+//! Every statement that a workload makes for a database, by a hash for each set of options: a change of a single byte fails.
+//!
+//! `PERBUCK_STATEMENTS=1 cargo test -p perbuck-workloads --test statements` writes the list again, to be looked at in a diff.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use perbuck_core::study::{Located, Scalar};
+use perbuck_core::units::Seed;
+use perbuck_load::statement::Dialect;
+use perbuck_load::workload::{Dataset, Workload};
+use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+
+const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
+
+const DIALECTS: [(&str, Dialect); 6] = [
+    ("mysql", Dialect::Mysql),
+    ("sqlite", Dialect::Sqlite),
+    ("postgres", Dialect::Postgres),
+    ("cockroach", Dialect::Cockroach),
+    ("yugabyte", Dialect::Yugabyte),
+    ("tikv", Dialect::Tikv),
+];
+
+/// Options beside the script, as `name=value` with spaces between them.
+const SYSBENCH: [&str; 11] = [
+    "",
+    "auto_inc=off",
+    "secondary=on",
+    "secondary=on auto_inc=off",
+    "create_secondary=off tables=2",
+    "mysql_storage_engine=rocksdb create_table_options=ROW_FORMAT=COMPRESSED",
+    "pgsql_variant=redshift",
+    "compat=sysbench-1.0",
+    "compat=sysbench-1.1 rand_type=gaussian tables=3",
+    "skip_trx=on compat=sysbench-1.0",
+    "table_size=500 reconnect=3",
+];
+
+const TPCC: [&str; 16] = [
+    "",
+    "batch=on warehouses=3",
+    "isolation=read-uncommitted",
+    "isolation=read-committed",
+    "isolation=repeatable-read batch=on",
+    "isolation=serializable",
+    "foreign_keys=on",
+    "warehouses=5 partitions=2",
+    "warehouses=5 partitions=2 partition_type=range",
+    "warehouses=5 partitions=2 partition_type=list history_key=on",
+    "warehouses=5 partitions=2 foreign_keys=on",
+    "history_key=on",
+    "compat=go-tpc",
+    "compat=go-tpc warehouses=2 partitions=2",
+    "session=sort_buffer_size=1024&x='text'",
+    "isolation=serializable session=a=b foreign_keys=on history_key=on",
+];
+
+const YCSB: [&str; 11] = [
+    "recordcount=1000",
+    "recordcount=1",
+    "recordcount=1000 compat=go-ycsb",
+    "recordcount=1000 compat=go-ycsb fieldlength=2000",
+    "recordcount=1000 fieldlength=70000 fieldcount=3",
+    "recordcount=1000 dataintegrity=true fieldlengthdistribution=constant",
+    "recordcount=1000 dataintegrity=true compat=go-ycsb workload=workloade",
+    "recordcount=1000 mysql.force_index=false tidb.cluster_index=false",
+    "recordcount=1000 workload=workloadf readallfieldsbyname=true writeallfields=true",
+    "recordcount=1000 dotransactions=false table=other fieldnameprefix=column",
+    "recordcount=12345 zeropadding=20 insertorder=ordered keyprefix=key",
+];
+
+fn plan(kind: &str, words: &str) -> Plan {
+    let scalar = |v: &str| match v {
+        "on" | "true" => Scalar::Bool(true),
+        "off" | "false" => Scalar::Bool(false),
+        _ => v.parse().map_or_else(|_| Scalar::Text(v.to_owned()), Scalar::Int),
+    };
+    let given = words.split_whitespace().map(|word| word.split_once('=').unwrap());
+    let parameters: BTreeMap<_, _> = given.map(|(k, v)| (k.to_owned(), Located { value: scalar(v), line: 1 })).collect();
+    Plan::read(kind, &parameters).unwrap_or_else(|problems| panic!("{kind} {words}: {problems:?}"))
+}
+
+fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
+    let mut all = Vec::new();
+    for table in dataset.tables() {
+        all.push(format!(
+            "{} {:?} {:?} {} {}",
+            table.bulk.name, table.bulk.columns, table.rows, table.rows_by_seed, table.numbered
+        ));
+        all.extend([table.create, table.after_load].concat());
+    }
+    let catalogue = workload.catalogue();
+    all.extend(catalogue.statements().iter().map(|s| format!("{:?} {} {}", s.verb, s.keep_rows, s.sql)));
+    all.extend(catalogue.opening().iter().cloned());
+    all.extend(dataset.room_for_checks().iter().map(|s| (*s).to_owned()));
+    for c in dataset.checks() {
+        all.push(format!("{} {} {} {:?} {:?}", c.what, c.compared, c.violations, c.columns, c.unless_used));
+    }
+    all
+}
+
+/// All statements and notes, or why the database cannot have the workload.
+fn statements(plan: &Plan, dialect: Dialect) -> Vec<String> {
+    if let Some((message, help)) = plan.refusal(dialect) {
+        return vec![message, help];
+    }
+    match plan {
+        Plan::Sysbench(o) => {
+            let made = of(&sysbench::SysbenchData::new(o.clone(), dialect, Seed(1)), &sysbench::Sysbench::new(o, dialect));
+            let (warmed, dropped) = (sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect));
+            [made, warmed, dropped, sysbench::compat_notes(o, dialect)].concat()
+        }
+        Plan::Tpcc(o) => of(&tpcc::TpccData::new(o.clone(), dialect, Seed(1)), &tpcc::Tpcc::new(o.clone(), dialect, Seed(1))),
+        Plan::Ycsb(o) => of(&ycsb::YcsbData::new(o.clone(), dialect, Seed(1)), &ycsb::Ycsb::new(o.clone(), dialect, Seed(1))),
+    }
+}
+
+/// FNV-1a.
+fn hash(texts: &[String]) -> u64 {
+    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
+    bytes.fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn plans() -> Vec<(String, Plan)> {
+    let mut all = Vec::new();
+    for (script, _) in sysbench::SCRIPTS {
+        // What only some scripts have is tried with one of each sort.
+        let sets =
+            if ["oltp_read_write", "oltp_insert"].contains(&script) { &SYSBENCH[..] } else { &["", "compat=sysbench-1.0"] };
+        let sets = if script == "bulk_insert" { &["threads=3", "compat=sysbench-1.1"] } else { sets };
+        all.extend(sets.iter().map(|words| ("sysbench", format!("script={script} {words}"))));
+    }
+    all.extend(TPCC.iter().map(|words| ("tpcc", (*words).to_owned())));
+    all.extend(YCSB.iter().map(|words| ("ycsb", (*words).to_owned())));
+    all.into_iter().map(|(kind, words)| (format!("{kind} {words}"), plan(kind, &words))).collect()
+}
+
+#[test]
+fn every_statement_is_as_it_was() {
+    let mut list = String::new();
+    let mut changed = Vec::new();
+    let known = std::fs::read_to_string(LIST).unwrap_or_default();
+    for (title, plan) in plans() {
+        writeln!(list, "{}", title.trim_end()).unwrap();
+        for (name, dialect) in DIALECTS {
+            let made = statements(&plan, dialect);
+            let line = format!("  {name} {} {:016x}", made.len(), hash(&made));
+            let before = known.lines().skip_while(|l| *l != title.trim_end()).skip(1).find(|l| l.trim_start().starts_with(name));
+            if before != Some(&line) {
+                changed.push(format!("{title}: {before:?} is now {line:?}:\n{}", made.join("\n")));
+            }
+            writeln!(list, "{line}").unwrap();
+        }
+    }
+    if std::env::var_os("PERBUCK_STATEMENTS").is_some() {
+        std::fs::write(LIST, &list).unwrap();
+        return;
+    }
+    assert!(changed.is_empty(), "{}", changed.join("\n\n"));
+    assert_eq!(list, known);
+}
