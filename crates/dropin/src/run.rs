@@ -182,7 +182,7 @@ impl Run<'_> {
             position: 0,
             stage,
             parameters: plan.parameters(),
-            metric: plan.default_metric(),
+            metric: plan.kind().metric.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, which the other programs do not ask for.
             rows_before: None,

@@ -21,8 +21,6 @@ pub(crate) struct Member {
 /// The workload of a command line.
 #[derive(Debug, Clone)]
 pub(crate) struct Workload {
-    /// The word behind `perbuck`, which is also the kind of workload.
-    pub(crate) kind: &'static str,
     /// Its name in a study.
     pub(crate) name: String,
     /// Its parameters as a study writes them: those that were given.
@@ -54,16 +52,16 @@ impl Series {
     }
 
     fn question(&self) -> String {
-        let Workload { kind, name, .. } = &self.workload;
+        let (kind, name) = (self.workload.plan.kind().name, &self.workload.name);
         let what = if name == kind { name.clone() } else { format!("{kind} {name}") };
         format!("perbuck {what} with {} threads", self.load.connections)
     }
 
     /// The study with these databases and so many runs of each.
     pub(crate) fn study(&self, members: &[Member], trials: u32) -> Study {
-        let Workload { kind, name, parameters, .. } = &self.workload;
+        let Workload { name, parameters, plan } = &self.workload;
         let contenders = members.iter().map(|m| (m.name.as_str(), m.address.as_str()));
-        Study::collected((&self.name, &self.question()), contenders, (name, kind), parameters, self.load.sweep(trials))
+        Study::collected((&self.name, &self.question()), contenders, (name, plan.kind()), parameters, self.load.sweep(trials))
     }
 
     /// The text of that study, for its folder.
@@ -73,7 +71,7 @@ impl Series {
             let address = toml(&Scalar::Text(member.address.clone()));
             let _ = writeln!(text, "[[contender]]\nname = \"{}\"\ntarget = {address}\n", member.name);
         }
-        let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.kind);
+        let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.plan.kind().name);
         for (key, value) in &self.workload.parameters {
             // Without the quotes a point would make a table.
             let key = if key.contains('.') { format!("\"{key}\"") } else { key.clone() };

@@ -148,7 +148,7 @@ pub(super) fn workload(
     let Plan::Sysbench(options) = &plan else { return Err(Refused::fatal("the workload is no script of sysbench", "")) };
     let options = options.clone();
     let parameters = parameters.into_iter().map(|(name, located)| (name, located.value)).collect();
-    Ok((Workload { kind: "sysbench", name: script.name().to_owned(), parameters, plan }, options))
+    Ok((Workload { name: script.name().to_owned(), parameters, plan }, options))
 }
 
 fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {

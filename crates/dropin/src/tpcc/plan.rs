@@ -53,7 +53,7 @@ pub(super) fn workload(
     let plan = Plan::read("tpcc", &parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
     let Plan::Tpcc(options) = &plan else { return Err(Refused::fatal("the workload is not TPC-C", "")) };
     let options = options.clone();
-    Ok((Workload { kind: "tpcc", name: "tpcc".to_owned(), parameters, plan }, options))
+    Ok((Workload { name: "tpcc".to_owned(), parameters, plan }, options))
 }
 
 /// What decides a run and not the data.

@@ -1,14 +1,14 @@
 //! What is printed of a run: go-tpc's lines while it goes on and at its end, and more.
 
 use perbuck_core::histogram::Histogram;
+use perbuck_core::metric::TPS;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
-use perbuck_core::study::Metric;
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::{DRAIN_NS, Details};
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::totals::PausesSeen;
 use perbuck_workloads::tpcc::audit::{Ran, audit};
-use perbuck_workloads::tpcc::{KINDS, Options, compat_notes};
+use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 
 use super::lines::{self, Row, Span, Wait};
 use super::machine::{self, CurrentJson, RunJson};
@@ -71,8 +71,8 @@ impl<'a> Lines<'a> {
             current: &self.intervals,
             summary: rows.iter().map(Into::into).collect(),
             waits_s: machine::waits(waits),
-            tpmc: run.metric(Metric::Tpmc),
-            tpm_total: run.metric(Metric::Tps) * 60.0,
+            tpmc: run.metric(&TPMC),
+            tpm_total: run.metric(&TPS) * 60.0,
             efficiency: extras.audit.efficiency.percent,
             efficiency_meaning: extras.audit.efficiency.meaning,
             audit: extras.audit.figures.iter().map(Into::into).collect(),
@@ -131,7 +131,7 @@ impl Printer for Lines<'_> {
         if output == Output::Json {
             return out.print(&self.json(ended, &rows, &waits, extras, record)?);
         }
-        let (tpmc, tpm_total) = (run.metric(Metric::Tpmc), run.metric(Metric::Tps) * 60.0);
+        let (tpmc, tpm_total) = (run.metric(&TPMC), run.metric(&TPS) * 60.0);
         out.print(&report::text(&extras))?;
         out.print("Finished\n")?;
         out.print(&lines::block(Span::Summary, &rows, output))?;

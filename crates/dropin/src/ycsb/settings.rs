@@ -180,7 +180,7 @@ impl Settings {
     /// The command line as a study: everything that decides what is measured, but for the database and the seed.
     pub(super) fn series(&self) -> Series {
         let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { kind: "ycsb", name, parameters, plan: Plan::Ycsb(self.options.clone()) }, self.load(), "")
+        Series::new(Workload { name, parameters, plan: Plan::Ycsb(self.options.clone()) }, self.load(), "")
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::study::{AuditSpec, Contender, Located, Scalar, Study, Summary, Sweep, WorkloadSpec};
 use crate::units::Seed;
+use crate::workload_kind::WorkloadKind;
 
 use super::sweep::default_sweep;
 use super::{DEFAULT_SEED, default_decision, default_price};
@@ -21,7 +22,7 @@ impl Study {
     pub fn collected<'c>(
         (name, question): (&str, &str),
         contenders: impl IntoIterator<Item = (&'c str, &'c str)>,
-        (workload, kind): (&str, &str),
+        (workload, kind): (&str, &'static WorkloadKind),
         parameters: &BTreeMap<String, Scalar>,
         sweep: Sweep,
     ) -> Self {
@@ -34,7 +35,8 @@ impl Study {
         };
         let workload = WorkloadSpec {
             name: workload.to_owned(),
-            kind: located(kind),
+            kind: located(kind.name),
+            known: Some(kind),
             database: None,
             reset: None,
             metric: None,
