@@ -100,12 +100,12 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
         print(&help::of_script(script, Version::named(settings.compat.word())))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if settings.events.is_none() && settings.time_s.is_none() && order == Order::Run {
+    if settings.load.events.is_none() && settings.time_s.is_none() && order == Order::Run {
         log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", out)?;
     }
     let target = target::target(&given, settings.as_text)?;
     let password = password(&given)?;
-    let series = series(workload, &settings, &target);
+    let series = series(workload, &settings);
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
     work(&run, order, &settings, &options, log)
 }
@@ -143,8 +143,8 @@ fn password(given: &Given) -> Result<Secret, Refused> {
 }
 
 /// The command line as a study: everything that decides what is measured, but for the database and the seed.
-fn series(workload: Workload, settings: &Settings, target: &Target) -> Series {
-    Series::new(workload, settings.load(target.dialect()), &format!(" {:?}", settings.ignored))
+fn series(workload: Workload, settings: &Settings) -> Series {
+    Series::new(workload, settings.load.clone(), &format!(" {:?}", settings.ignored))
 }
 
 fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log: Log) -> Result<ExitCode, End> {
@@ -213,7 +213,7 @@ mod tests {
         let given = parse::parse(&words, &script::options(None, None)).unwrap();
         let (settings, script) = (Settings::read(&given).unwrap(), script::script(&given).unwrap().0);
         let (workload, _) = script::workload(&given, script, &settings, &mut Vec::new()).unwrap();
-        series(workload, &settings, &target::target(&given, false).unwrap())
+        series(workload, &settings)
     }
 
     #[test]

@@ -142,7 +142,7 @@ pub(super) fn workload(
         }
     }
     if script == Script::BulkInsert {
-        put("threads", Scalar::Int(i64::from(settings.threads)));
+        put("threads", Scalar::Int(i64::from(settings.load.connections)));
     }
     let plan = Plan::read("sysbench", &parameters).map_err(|problems| refused(&problems, given))?;
     let Plan::Sysbench(options) = &plan else { return Err(Refused::fatal("the workload is no script of sysbench", "")) };

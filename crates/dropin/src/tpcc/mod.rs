@@ -144,7 +144,7 @@ fn password(given: &Given, place: &Place) -> Result<Secret, End> {
 
 /// The command line as a study: everything that decides what is measured, but for the database and the seed.
 fn series(workload: Workload, settings: &Settings) -> Series {
-    Series::new(workload, settings.load(), &format!(" {}", settings.ignore_error))
+    Series::new(workload, settings.load.clone(), &format!(" {}", settings.ignore_error))
 }
 
 /// A command with everything it needs.
