@@ -119,6 +119,6 @@ pub(crate) fn hold_against_its_text(series: &Series) {
     };
     assert_eq!(without_lines(&made), without_lines(&inputs.study));
     assert_eq!(made.fingerprint_alone("b"), inputs.study.fingerprint_alone("b"));
-    assert_eq!(inputs.plans, [series.workload.plan.clone()]);
+    assert_eq!(inputs.plans, std::slice::from_ref(&series.workload.plan));
     assert!(inputs.targets[1].as_ref().is_some_and(|target| target.address() == "sqlite:x\"y.db"));
 }

@@ -92,7 +92,7 @@ impl Place {
                 let help = format!("leave --{name} out, or --target");
                 return Err(Refused::usage(format!("--{name} is given beside --target, which says it, too"), help));
             }
-            return Self::connected(given, parsed(address)?);
+            return Self::connected(given, &parsed(address)?);
         }
         let help = "use mysql, postgres, cockroach or yugabyte; --target reaches every database that perbuck drives";
         let scheme = match given.text("driver") {
@@ -104,7 +104,7 @@ impl Place {
         // Where the server has it, and for postgres always, which is what the drivers of go-tpc do unless told otherwise.
         let tls = if scheme == "mysql" { "preferred" } else { "required" };
         let target = servers(scheme, given.text("user"), &hosts, given.text("db"), &[("tls", tls.to_owned())])?;
-        Self::connected(given, target)
+        Self::connected(given, &target)
     }
 
     /// The kind of database takes no password.
@@ -118,9 +118,9 @@ impl Place {
     }
 
     /// The target with `--conn-params` and `--ssl-ca`.
-    fn connected(given: &Given, target: Target) -> Result<Self, Refused> {
+    fn connected(given: &Given, target: &Target) -> Result<Self, Refused> {
         let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
-        let client = Client::of(&target);
+        let client = Client::of(target);
         for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(given.invalid("conn-params", "give NAME=VALUE, several with & between them"));
