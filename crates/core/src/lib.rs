@@ -30,7 +30,7 @@
 //! assert_eq!(plan, study.plan());
 //!
 //! let problems = Study::read("first.toml", &text.replace("trials", "trails")).unwrap_err();
-//! assert_eq!((problems.len(), problems[0].line), (1, 14));
+//! assert_eq!((problems.len(), problems[0].line), (1, 15));
 //! ```
 //!
 //! Place on the floor plan: floor 0. Everything stands on it, and it stands on no other crate of perbuck.
