@@ -2,9 +2,10 @@
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::metric::TPS;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
-use perbuck_core::study::{Metric, NO_LIMIT_NS};
+use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
@@ -103,7 +104,7 @@ impl Run<'_> {
             position: 0,
             stage: self.stage,
             parameters: self.script.plan.parameters(),
-            metric: Metric::Tps,
+            metric: TPS.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, and nobody who runs sysbench waits for it.
             rows_before: None,

@@ -2,14 +2,15 @@
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::metric::TPS;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
-use perbuck_core::study::{Metric, NO_LIMIT_NS};
+use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_workloads::tpcc::audit::{Ran, audit};
-use perbuck_workloads::tpcc::compat_notes;
+use perbuck_workloads::tpcc::{TPMC, compat_notes};
 
 use super::lines::{self, Row, Span, Wait};
 use super::live::{Live, Shown};
@@ -95,7 +96,7 @@ impl Run<'_> {
             position: 0,
             stage: self.stage,
             parameters: self.checked.plan.parameters(),
-            metric: Metric::Tpmc,
+            metric: TPMC.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, and nobody who runs go-tpc waits for it.
             rows_before: None,
@@ -142,7 +143,7 @@ impl Run<'_> {
     /// When standard output cannot be written.
     pub(super) fn show(&self, ended: &Ended, record: Option<String>) -> Result<(), LabError> {
         let (output, run) = (self.settings.output, &ended.record);
-        let (tpmc, tpm_total) = (run.metric(Metric::Tpmc), run.metric(Metric::Tps) * 60.0);
+        let (tpmc, tpm_total) = (run.metric(&TPMC), run.metric(&TPS) * 60.0);
         let efficiency = &ended.extras.audit.efficiency;
         if output == Output::Json {
             return print_json(&self.json(ended, record));
@@ -167,8 +168,8 @@ impl Run<'_> {
             current: ended.intervals.iter().map(Into::into).collect(),
             summary: ended.rows.iter().map(Into::into).collect(),
             waits_s: machine::waits(&ended.waits),
-            tpmc: run.metric(Metric::Tpmc),
-            tpm_total: run.metric(Metric::Tps) * 60.0,
+            tpmc: run.metric(&TPMC),
+            tpm_total: run.metric(&TPS) * 60.0,
             efficiency: extras.audit.efficiency.percent,
             efficiency_meaning: extras.audit.efficiency.meaning,
             audit: extras.audit.figures.iter().map(Into::into).collect(),

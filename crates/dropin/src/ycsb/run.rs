@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::metric::TPS;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
-use perbuck_core::study::{Metric, NO_LIMIT_NS};
+use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
@@ -99,7 +100,7 @@ impl Run<'_> {
             position: 0,
             stage: self.stage,
             parameters: Plan::Ycsb(s.options.clone()).parameters(),
-            metric: Metric::Tps,
+            metric: TPS.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, and nobody who runs YCSB waits for it.
             rows_before: None,
