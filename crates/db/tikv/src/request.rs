@@ -246,7 +246,7 @@ impl Requests {
         match stage {
             None => {
                 self.hub.forget(region);
-                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit; see `read_timeout` of the target"))
+                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit"))
             }
             Some(Stage::Status(code)) => {
                 let words = format!("{place} refused: {} (status {code} of gRPC)", self.call.words());
