@@ -5,7 +5,6 @@ mod common;
 
 use common::{Desk, Ended, nothing_half_written};
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::Metric;
 use serde_json::Value;
 
 fn number(value: &Value) -> f64 {
@@ -17,21 +16,14 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }
 
-fn metric(name: &Value) -> Metric {
-    match name.as_str() {
-        Some("tps") => Metric::Tps,
-        Some("tpmc") => Metric::Tpmc,
-        _ => panic!("the demo has no metric {name}"),
-    }
-}
-
 /// The metric from the raw counters of a record, not by the function that the comparison uses.
-fn counted(record: &RunRecord, metric: Metric) -> f64 {
+fn counted(record: &RunRecord, metric: &Value) -> f64 {
     let seconds = record.measured.window_ns as f64 / 1e9;
     let of = |kind: &str| record.measured.transactions.get(kind).map_or(0, |t| t.committed + t.rolled_back) as f64;
-    match metric {
-        Metric::Tpmc => of("new_order") / (seconds / 60.0),
-        _ => record.measured.transactions.keys().map(|kind| of(kind)).sum::<f64>() / seconds,
+    match metric.as_str() {
+        Some("tpmc") => of("new_order") / (seconds / 60.0),
+        Some("tps") => record.measured.transactions.keys().map(|kind| of(kind)).sum::<f64>() / seconds,
+        _ => panic!("the demo has no metric {metric}"),
     }
 }
 
@@ -39,7 +31,7 @@ fn counted(record: &RunRecord, metric: Metric) -> f64 {
 fn figures_are_those_of_the_records(comparison: &Value, records: &[RunRecord]) -> usize {
     let mut looked_at = 0;
     for workload in comparison["workloads"].as_array().unwrap() {
-        let metric = metric(&workload["metric"]);
+        let metric = &workload["metric"];
         let mut peaks = std::collections::BTreeMap::new();
         for cell in workload["cells"].as_array().unwrap() {
             let here = |r: &&RunRecord| {

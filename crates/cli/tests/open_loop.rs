@@ -11,8 +11,8 @@ use common::{Desk, ended, server, wait_until};
 use perbuck_core::arrivals::Schedule;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::metric::TPS;
 use perbuck_core::run_record::{Flag, RunRecord};
-use perbuck_core::study::Metric;
 
 const POINTS: &str = "kind = \"sysbench\"\nscript = \"oltp_point_select\"\ntables = 1\ntable_size = 1000";
 
@@ -42,7 +42,7 @@ fn at_twice_the_capacity_for_twenty_seconds_nothing_is_lost_and_the_response_tim
     let closed = "connections = [8]\nwarmup = \"500ms\"\nduration = \"3s\"\ntrials = 1";
     desk.write("closed.toml", &study(&maria.url(), POINTS, closed).replace("name = \"s\"", "name = \"closed\""));
     desk.good(&["run", "closed.toml"]);
-    let capacity = desk.records("results/closed").remove(0).metric(Metric::Tps);
+    let capacity = desk.records("results/closed").remove(0).metric(&TPS);
     let rate = (2.0 * capacity) as u32;
     let sweep = format!("rate = [{rate}]\nconnections = [8]\nwarmup = \"500ms\"\nduration = \"20s\"\ntrials = 1");
     desk.write("s.toml", &study(&maria.url(), POINTS, &sweep));

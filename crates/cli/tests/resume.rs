@@ -10,8 +10,8 @@ use std::process::{Child, Stdio};
 use std::time::SystemTime;
 
 use common::{Desk, edited, ended, files, nothing_half_written, signal, wait_until};
+use perbuck_core::metric::TPS;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::Metric;
 
 /// Every record file with what tells whether somebody touched it.
 type Seen = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
@@ -36,7 +36,7 @@ fn start(desk: &Desk, arguments: &[&str]) -> Child {
 
 /// The records of a study are exactly those of its plan, each in its own place of the order.
 fn is_the_plan(desk: &Desk, records: &[RunRecord]) {
-    let study = perbuck_core::study::Study::read("study.toml", &desk.read("study.toml")).unwrap();
+    let study = perbuck_core::study::Study::read("study.toml", &desk.read("study.toml"), &perbuck_workloads::KINDS).unwrap();
     let plan = study.plan();
     assert_eq!(records.len(), plan.len(), "none lost, none doubled");
     for record in records {
@@ -50,7 +50,7 @@ fn is_reported(desk: &Desk, records: &[RunRecord]) {
     assert_eq!((&comparison["planned"], &comparison["found"]), (&records.len().into(), &records.len().into()));
     for cell in comparison["workloads"][0]["cells"].as_array().unwrap() {
         let mine = |r: &&RunRecord| r.key.contender == cell["contender"] && r.key.connections == cell["level"];
-        let computed: Vec<f64> = records.iter().filter(mine).map(|r| r.metric(Metric::Tps)).collect();
+        let computed: Vec<f64> = records.iter().filter(mine).map(|r| r.metric(&TPS)).collect();
         let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
         assert_eq!(said, computed, "{cell}");
     }

@@ -6,7 +6,6 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Desk, QUICK, SQLITE_STUDY, edited};
-use perbuck_core::run_record::NEW_ORDER;
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -185,7 +184,7 @@ fn tpcc_records_are_sound(desk: &Desk) {
         let measured = |kind: &str| record.measured.transactions[kind].committed;
         assert!(FRESH.iter().all(|(table, rows)| record.workload.rows_before[*table] == *rows as u64), "{record:#?}");
         // The warm-up and the drain add rows that the measured window does not count.
-        assert!(grown("orders") >= measured(NEW_ORDER) && grown("history") >= measured("payment"));
+        assert!(grown("orders") >= measured("new_order") && grown("history") >= measured("payment"));
         assert!(record.errors.is_empty() && record.load.connections == 32, "{:#?}", record.errors);
         assert_eq!(record.measured.transactions.values().map(|t| t.failed).sum::<u64>(), 0);
         // All the time of all connections is accounted for, that of transactions across the edges of the window included.

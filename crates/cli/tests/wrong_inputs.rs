@@ -220,7 +220,7 @@ type Damage = fn(&Path);
 const DAMAGES: [(Damage, i32, &[&str]); 9] = [
     (|f| truncate(&f.join(RECORD)), 5, &["001.json is no run record", "help: restore it from a copy"]),
     (|f| fs::write(f.join(RECORD), "").unwrap(), 5, &["001.json is no run record", "help: restore it"]),
-    (|f| swap(&f.join(RECORD), "\"schema\": 1", "\"schema\": 99"), 5, &["001.json has schema 99", "reads schema 1"]),
+    (|f| swap(&f.join(RECORD), "\"schema\": 2", "\"schema\": 99"), 5, &["001.json has schema 99", "reads schema 1"]),
     (|f| swap(&f.join(RECORD), "\"position\"", "\"place\""), 5, &["001.json is no run record", "`place`"]),
     (|f| fs::rename(f.join(RECORD), f.join("full/rw/c00001/007.json")).unwrap(), 5, &["007.json holds the record of another"]),
     (|f| swap(&f.join("study.toml"), "= 1000", "= 999"), 4, &["001.json was measured by another version", "help: only prices"]),

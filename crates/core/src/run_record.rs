@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::arrivals::Arrivals;
 use crate::histogram::Histogram;
 use crate::load_model::Phase;
+use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
-use crate::study::Metric;
 use crate::units::Seed;
 pub use audit::{AuditFigure, Judgement};
 pub use measured::{
@@ -25,14 +25,14 @@ pub use measured::{
 };
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
 
-/// The schema number of the records that this version writes and reads.
-pub const RECORD_SCHEMA: u32 = 1;
+/// The schema number of the records that this version writes. It reads those of schema 1 too, whose metrics are words.
+pub const RECORD_SCHEMA: u32 = 2;
 
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunRecord {
-    /// Always [`RECORD_SCHEMA`].
+    /// [`RECORD_SCHEMA`], or the older one that it was written in.
     pub schema: u32,
     /// Version of perbuck that wrote it.
     pub perbuck: String,
@@ -127,7 +127,7 @@ pub struct WorkloadRecord {
     /// Rows per table after the trial.
     pub rows_after: BTreeMap<String, u64>,
     /// The figure that is compared.
-    pub metric: Metric,
+    pub metric: RecordedMetric,
 }
 
 /// What it was run on.
@@ -316,23 +316,26 @@ impl Flag {
     }
 }
 
-/// The kind of transaction that tpmC counts.
-pub const NEW_ORDER: &str = "new_order";
-
 impl RunRecord {
     /// The value of a metric from counters and measured time; 0 where nothing was measured.
-    pub fn metric(&self, metric: Metric) -> f64 {
+    pub fn metric(&self, metric: &Metric) -> f64 {
         let seconds = self.measured.window_ns as f64 / 1e9;
         if seconds == 0.0 {
             return 0.0;
         }
-        let completed = |kind: &TransactionRecord| kind.completed() as f64;
-        match metric {
+        self.counted(metric) as f64 * metric.per.seconds() / seconds
+    }
+
+    /// How many a metric counts in the measured window.
+    pub fn counted(&self, metric: &Metric) -> u64 {
+        let transactions = self.measured.transactions.iter();
+        let of = |counts: &dyn Fn(&str) -> bool| transactions.filter(|t| counts(t.0)).map(|t| t.1.completed()).sum();
+        match &metric.of {
+            Counted::Transactions => of(&|_| true),
+            Counted::Kinds(kinds) => of(&|kind| kinds.iter().any(|k| k == kind)),
+            Counted::Statements => self.measured.statements.total(),
             // Only published studies have it, and they have no records.
-            Metric::Relative => 0.0,
-            Metric::Tps => self.measured.transactions.values().map(completed).sum::<f64>() / seconds,
-            Metric::Qps => self.measured.statements.total() as f64 / seconds,
-            Metric::Tpmc => self.measured.transactions.get(NEW_ORDER).map_or(0.0, completed) * 60.0 / seconds,
+            Counted::Published => 0,
         }
     }
 
@@ -373,10 +376,11 @@ impl RunRecord {
         }
         let read = serde_json::from_str::<Self>(text);
         // Only of what cannot be used is it asked whether another perbuck wrote it: reading twice takes twice as long.
-        if !read.as_ref().is_ok_and(|record| record.schema == RECORD_SCHEMA) {
+        let known = |schema| (1..=RECORD_SCHEMA).contains(&schema);
+        if !read.as_ref().is_ok_and(|record| known(record.schema)) {
             let numbered: Numbered = serde_json::from_str(text).map_err(|e| format!("is no run record: {e}"))?;
-            if numbered.schema != RECORD_SCHEMA {
-                return Err(format!("has schema {}, and this perbuck reads schema {RECORD_SCHEMA}", numbered.schema));
+            if !known(numbered.schema) {
+                return Err(format!("has schema {}, and this perbuck reads schema 1 to {RECORD_SCHEMA}", numbered.schema));
             }
         }
         read.map_err(|e| format!("is no run record: {e}"))

@@ -18,6 +18,7 @@ mod rank;
 
 use std::collections::BTreeSet;
 
+use crate::metric::Better;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -44,6 +45,18 @@ pub enum Summarise {
     Mean,
     /// The largest of the points' means.
     Max,
+    /// The smallest of the points' means.
+    Min,
+}
+
+impl Summarise {
+    /// The best of the points.
+    pub fn best(better: Better) -> Self {
+        match better {
+            Better::Higher => Self::Max,
+            Better::Lower => Self::Min,
+        }
+    }
 }
 
 /// How trials were made.
@@ -160,15 +173,17 @@ pub fn summarise(points: &[Vec<Trial>], how: Summarise) -> Option<f64> {
     match how {
         Summarise::Mean => mean(&means),
         Summarise::Max => means.into_iter().reduce(f64::max),
+        Summarise::Min => means.into_iter().reduce(f64::min),
     }
 }
 
-/// The points that a summary is made from: all of them, or the one with the largest mean.
+/// The points that a summary is made from: all of them, or the best one.
 fn counted<'p>(points: &'p [Vec<Trial>], how: Summarise) -> Vec<&'p Vec<Trial>> {
     let by_mean = |a: &&'p Vec<Trial>, b: &&'p Vec<Trial>| point_mean(a).unwrap_or(0.0).total_cmp(&point_mean(b).unwrap_or(0.0));
     match how {
         Summarise::Mean => points.iter().collect(),
         Summarise::Max => points.iter().max_by(by_mean).into_iter().collect(),
+        Summarise::Min => points.iter().min_by(by_mean).into_iter().collect(),
     }
 }
 

@@ -46,6 +46,17 @@ pub enum Scalar {
     Text(String),
 }
 
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Int(v) => v.fmt(f),
+            Self::Float(v) => v.fmt(f),
+            Self::Bool(v) => v.fmt(f),
+            Self::Text(v) => v.fmt(f),
+        }
+    }
+}
+
 impl TomlFile {
     /// Parses `text`; `name` is how messages call the file.
     ///

@@ -12,12 +12,12 @@ use perbuck_core::audit::Audit;
 use perbuck_core::capacity::CapacityRecord;
 use perbuck_core::compare::{Comparison, Regression};
 use perbuck_core::histogram::Histogram;
+use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
     ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, Percents, ProcessorTime,
     ProcessorTimes, RECORD_SCHEMA, RunRecord, StatementCounts, TargetRecord, TransactionRecord, WindowEdges, WorkloadRecord,
 };
-use perbuck_core::study::Metric;
 use perbuck_core::units::Seed;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
@@ -89,6 +89,11 @@ fn example_target() -> TargetRecord {
     }
 }
 
+fn new_orders_per_minute() -> Metric {
+    let kinds = vec!["new_order".into()].into();
+    Metric::rate("tpmc", "tpmC", ["new-order transactions", "new orders"], Counted::Kinds(kinds), Period::Minute)
+}
+
 /// A record with something in every list and map.
 fn example() -> RunRecord {
     let mut service = Histogram::new();
@@ -132,7 +137,7 @@ fn example() -> RunRecord {
             data: "reloaded".into(),
             rows_before: BTreeMap::from([("orders".into(), 30_000)]),
             rows_after: BTreeMap::from([("orders".into(), 30_594)]),
-            metric: Metric::Tpmc,
+            metric: RecordedMetric::Declared(new_orders_per_minute()),
         },
         target: example_target(),
         host: emulated_host(),
@@ -208,5 +213,5 @@ fn records_with_other_fields_than_the_schemas_are_refused() {
     }
     let mut newer = whole;
     newer["schema"] = (RECORD_SCHEMA + 1).into();
-    assert!(RunRecord::from_json(&newer.to_string()).unwrap_err().contains("schema 2"));
+    assert!(RunRecord::from_json(&newer.to_string()).unwrap_err().contains("schema 3"));
 }

@@ -1,11 +1,10 @@
-//! Servers as one of perbuck's targets, and its name in records.
+//! Servers as an address that perbuck reads, and their name in records.
 
+use perbuck_database::Databases;
 use perbuck_database::registry::AnyTarget;
-use perbuck_database::{Databases, Target};
 use perbuck_lab::databases::AllDatabases;
-use perbuck_postgres::Family;
 
-use super::refused::Refused;
+use crate::refused::Refused;
 
 /// Reads an address.
 ///
@@ -20,32 +19,100 @@ pub(crate) fn port(typed: &str) -> Option<u16> {
     typed.parse().ok().filter(|port| *port > 0)
 }
 
+/// The port on which a database listens unless it is told otherwise.
+pub(crate) fn default_port(scheme: &str) -> u16 {
+    match scheme {
+        "mysql" => 3_306,
+        "tidb" => 4_000,
+        "cockroach" => 26_257,
+        "yugabyte" => 5_433,
+        _ => 5_432,
+    }
+}
+
 /// Every host at every port: all ports of a host, then the next host.
 pub(crate) fn every(hosts: &[&str], ports: &[u16]) -> Vec<(String, u16)> {
     hosts.iter().flat_map(|host| ports.iter().map(move |port| ((*host).to_owned(), *port))).collect()
 }
 
-/// The kin of PostgreSQL that a drop-in command may name; the programs that are replaced know both as PostgreSQL, but for
-/// go-ycsb, which says `cockroach` and `cdb`.
-pub(crate) fn kin_of_postgres(name: &str) -> Option<Family> {
+/// The scheme of a PostgreSQL-compatible database that a drop-in command may name; the programs that are replaced know both
+/// as PostgreSQL, but for go-ycsb, which says `cockroach` and `cdb`.
+pub(crate) fn postgres_compatible(name: &str) -> Option<&'static str> {
     match name {
-        "cockroach" | "cockroachdb" | "cdb" => Some(Family::Cockroach),
-        "yugabyte" | "yugabytedb" => Some(Family::Yugabyte),
+        "cockroach" | "cockroachdb" | "cdb" => Some("cockroach"),
+        "yugabyte" | "yugabytedb" => Some("yugabyte"),
         _ => None,
     }
 }
 
-/// A target with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
+/// PostgreSQL's word for how TLS is used, as an address has it.
+pub(crate) fn sslmode(word: &str) -> Option<&'static str> {
+    match word {
+        "disable" => Some("disabled"),
+        "allow" | "prefer" => Some("preferred"),
+        "require" => Some("required"),
+        "verify-ca" => Some("verify-ca"),
+        "verify-full" => Some("verify-identity"),
+        _ => None,
+    }
+}
+
+/// The options of TLS: how it is used, and the file of authorities, if there is one. As client libraries have it, a
+/// certificate that could be checked is checked.
+pub(crate) fn tls_options(mode: &'static str, authorities: &str) -> Vec<(&'static str, String)> {
+    let checked = if mode == "required" && !authorities.is_empty() { "verify-ca" } else { mode };
+    let file = (!authorities.is_empty()).then(|| ("ca", authorities.to_owned()));
+    [("tls", checked.to_owned())].into_iter().chain(file).collect()
+}
+
+/// The servers at an address that is made of parts. What is recorded must be readable again, so that names which cannot be
+/// written in an address are found here.
+///
+/// # Errors
+/// What no target can be.
+pub(crate) fn servers(
+    scheme: &str,
+    user: &str,
+    hosts: &[(String, u16)],
+    database: &str,
+    options: &[(&str, String)],
+) -> Result<AnyTarget, Refused> {
+    let place = |(host, port): &(String, u16)| {
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    };
+    let hosts: Vec<String> = hosts.iter().map(place).collect();
+    with_options(&format!("{scheme}://{}@{}/{}", encoded(user), hosts.join(","), encoded(database)), options)
+}
+
+/// The target at an address with options that replace those of the same name.
+///
+/// # Errors
+/// What no target can be.
+pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<AnyTarget, Refused> {
+    let (place, kept) = address.split_once('?').unwrap_or((address, ""));
+    let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
+    let kept = kept.split('&').filter(|kept| !kept.is_empty() && !replaced(kept)).map(str::to_owned);
+    let all: Vec<String> = kept.chain(options.iter().map(|(name, value)| format!("{name}={}", encoded(value)))).collect();
+    parsed(&if all.is_empty() { place.to_owned() } else { format!("{place}?{}", all.join("&")) })
+}
+
+/// Text whose signs are none of an address.
+pub(crate) fn encoded(text: &str) -> String {
+    let sign = |c: char| if ":@/?#%,&+".contains(c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() };
+    text.chars().map(sign).collect()
+}
+
+/// The same with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
 /// replaced know no such limit, so that no stall that the run itself outlasts may end it.
-pub(crate) fn with_patience(target: &dyn Target, seconds: Option<u64>) -> AnyTarget {
+pub(crate) fn with_patience(target: &AnyTarget, seconds: Option<u64>) -> AnyTarget {
     let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
-    let mut target = target.copied();
+    let mut target = target.clone();
     target.set_read_timeout_ms(limit_ms);
     target
 }
 
 /// A name for the database in records, made of its address; path-safe, at most 64 characters.
-pub(crate) fn contender_name(target: &dyn Target) -> String {
+pub(crate) fn contender_name(target: &AnyTarget) -> String {
     let raw = target.label();
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let name: String = raw.chars().map(safe).take(56).collect();
@@ -67,15 +134,24 @@ mod tests {
     }
 
     #[test]
+    fn signs_of_an_address_are_no_part_of_a_name() {
+        let hosts = [("h".to_owned(), 1), ("::1".to_owned(), 2)];
+        let target = servers("postgres", "a:b@c", &hosts, "d%e", &tls_options("required", "x&y.pem")).unwrap();
+        assert_eq!(target.address(), "postgres://a%3Ab%40c@h:1,[::1]:2/d%25e?tls=verify-ca&ca=x%26y.pem");
+        let changed = with_options(&target.address(), &[("tls", "disabled".to_owned())]).unwrap();
+        assert_eq!(changed.address(), "postgres://a%3Ab%40c@h:1,[::1]:2/d%25e?tls=disabled&ca=x%26y.pem");
+    }
+
+    #[test]
     fn an_answer_may_take_as_long_as_the_run() {
         let target = parsed("mysql://u@h/d").unwrap();
-        let limit = |seconds| with_patience(&*target, seconds).server().map_or(0, |server| server.read_timeout_ms);
+        let limit = |seconds| with_patience(&target, seconds).server().map_or(0, |server| server.read_timeout_ms);
         assert_eq!((limit(Some(3_675)), limit(Some(u64::MAX)), limit(None)), (3_675_000, u32::MAX, u32::MAX));
     }
 
     #[test]
     fn contenders_are_named_by_their_address() {
-        let name = |address: &str| contender_name(&*parsed(address).unwrap());
+        let name = |address: &str| contender_name(&parsed(address).unwrap());
         assert_eq!(name("mysql://u@10.0.0.1/d"), "10.0.0.1-3306");
         assert_eq!(name("mysql://u@[::1]/d"), "1-3306");
         assert_eq!(name("mysql://u@a:1,a:2,b:1,b:2/d"), "a-1-and-3");

@@ -252,7 +252,7 @@ impl Session<'_> {
         };
         let study = &self.inputs.study;
         let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
-        let metric = study.workload(&hunt.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
+        let metric = study.metric_of(&hunt.workload).clone();
         let (key, spec, parameters) = (hunt.key(probe), hunt.spec(probe), plan.parameters());
         let task =
             Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before: Some(rows_before) };

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::bill::Bill;
+use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::Problem;
-use perbuck_core::study::{Contender, CsvRow, Located, Metric, Study, WorkloadSpec};
+use perbuck_core::study::{Contender, CsvRow, Located, Study, WorkloadSpec};
 use perbuck_database::Databases;
 use perbuck_database::address::TargetProblem;
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::KINDS;
 use perbuck_prices::Snapshot;
-use perbuck_workloads::Plan;
+use perbuck_workloads::{KINDS as WORKLOADS, Plan};
 
 use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
@@ -159,7 +160,7 @@ fn check_with(
     prices: Option<(PathBuf, String)>,
     change: impl FnOnce(&mut Study) -> Result<(), Vec<Problem>>,
 ) -> Result<Inputs, Vec<Problem>> {
-    let (study, mut problems) = Study::read_with_problems(name, &text);
+    let (study, mut problems) = Study::read_with_problems(name, &text, &WORKLOADS);
     let Some(mut study) = study else { return Err(problems) };
     if let Err(found) = change(&mut study) {
         problems.extend(found);
@@ -312,21 +313,15 @@ fn plan(file: &str, spec: &WorkloadSpec) -> Result<Plan, Vec<Problem>> {
         };
         found.into_iter().map(problem).collect::<Vec<_>>()
     })?;
-    if spec.metric == Some(Metric::Relative) {
-        return Err(vec![Problem {
-            file: file.to_owned(),
-            line: spec.line,
-            message: format!("workload `{}`: only published results can have the metric `relative`", spec.name),
-            help: "use \"tps\", \"qps\" or \"tpmc\"".to_owned(),
-        }]);
-    }
-    if spec.metric == Some(Metric::Tpmc) && !matches!(plan, Plan::Tpcc(_)) {
-        return Err(vec![Problem {
-            file: file.to_owned(),
-            line: spec.line,
-            message: format!("workload `{}` has no new-order transactions, so it has no tpmC", spec.name),
-            help: "give this workload its own `metric = \"tps\"`".to_owned(),
-        }]);
-    }
-    Ok(plan)
+    let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind().has(m)) else { return Ok(plan) };
+    let (message, help) = if *metric == RELATIVE {
+        let measured = [&TPS, &QPS].into_iter().chain(WORKLOADS.iter().flat_map(|kind| kind.metrics.iter().copied()));
+        let names: Vec<String> = measured.map(|m| format!("\"{}\"", m.name)).collect();
+        let help = names.split_last().map_or(String::new(), |(last, most)| format!("use {} or {last}", most.join(", ")));
+        (format!("workload `{}`: only published results can have the metric `relative`", spec.name), help)
+    } else {
+        let message = format!("workload `{}` has no {}, so it has no {}", spec.name, metric.counts, metric.label);
+        (message, "give this workload its own `metric = \"tps\"`".to_owned())
+    };
+    Err(vec![Problem { file: file.to_owned(), line: spec.line, message, help }])
 }

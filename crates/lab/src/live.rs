@@ -136,7 +136,7 @@ impl Display<'_> {
     /// A trial is on disk, with this figure, and took so long with all that belongs to it.
     pub fn over(&mut self, record: &RunRecord, figure: &str, took: Duration) {
         self.time.over(took);
-        let figure = format!("{figure} {}", record.workload.metric.label());
+        let figure = format!("{figure} {}", record.workload.metric.metric().label);
         self.live.say(Event::Done { trial: record.key.clone(), figure });
     }
 }

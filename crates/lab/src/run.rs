@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
             let record = self.trial(key, *position, of, *left)?;
             store.write(&record)?;
             self.settled(key)?;
-            self.display.over(&record, &figure(record.metric(record.workload.metric)), began.elapsed());
+            self.display.over(&record, &figure(record.metric(record.workload.metric.metric())), began.elapsed());
             *left -= 1;
         }
         Ok(())
@@ -190,9 +190,9 @@ impl<'a> Session<'a> {
         };
         let study = &self.inputs.study;
         let plan = &self.inputs.plans[index % study.workloads.len()];
-        let metric = study.workload(&key.workload).and_then(|w| w.metric).unwrap_or_else(|| plan.default_metric());
+        let metric = study.metric_of(&key.workload);
         let (spec, parameters) = (trial::spec(study, key), plan.parameters());
-        let task = Task { key, spec, position, stage, parameters, metric, data, rows_before: Some(rows_before) };
+        let task = Task { key, spec, position, stage, parameters, metric: metric.clone(), data, rows_before: Some(rows_before) };
         let head = format!("[{}/{of}] {}", position + 1, key.title());
         let Display { progress, live, time } = &mut self.display;
         if let Some(line) = self.globals.hold(&key.contender)? {
@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
             self.rows.insert(index, record.workload.rows_after.clone());
         }
         let flags: Vec<String> = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
-        self.display.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label(), flags.concat()));
+        self.display.progress.line(&format!("{head}: {} {}{}", figure(record.metric(metric)), metric.label, flags.concat()));
         Ok(record)
     }
 

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::parallel::in_parallel;
+use perbuck_core::problem::Problem;
 use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Study;
 use perbuck_report::evidence;
+use perbuck_workloads::KINDS;
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::read_text;
@@ -23,6 +26,14 @@ pub struct Stored {
     pub sums: Vec<String>,
     /// Whether the data were checked after the last trial.
     pub checked: bool,
+}
+
+/// Reads the text of a stored study.
+///
+/// # Errors
+/// Every problem of the study itself; what it needs from outside is not looked at.
+pub fn read_study(text: &str) -> Result<Study, Vec<Problem>> {
+    Study::read(store::STUDY_FILE, text, &KINDS)
 }
 
 /// Reads a results folder.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
     Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
-use perbuck_core::study::{Metric, Study};
+use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
@@ -245,7 +246,7 @@ pub fn run_watched(
             data: task.data.to_owned(),
             rows_before: task.rows_before.unwrap_or_default(),
             rows_after,
-            metric: task.metric,
+            metric: RecordedMetric::Declared(task.metric),
         },
         target: target_record(task.stage, &facts, counters, server_ns),
         host: context.host.clone().into_record(facts.on_this_machine),

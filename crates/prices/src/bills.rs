@@ -110,7 +110,7 @@ kind = "sysbench"
 
     #[test]
     fn contenders_of_two_providers_are_priced_each_at_home_and_compared() {
-        let study = Study::read("s.toml", STUDY).unwrap();
+        let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let priced = bills(&study, None, "s.toml").unwrap();
         let places: Vec<(&str, Option<&str>, &str, String)> = priced
             .bills
@@ -125,7 +125,7 @@ kind = "sysbench"
 
     #[test]
     fn an_unknown_list_of_a_contender_is_named_with_its_line() {
-        let study = Study::read("s.toml", &STUDY.replace("aws-2024-08", "aws-2024-8")).unwrap();
+        let study = Study::read("s.toml", &STUDY.replace("aws-2024-08", "aws-2024-8"), &[]).unwrap();
         let problems = bills(&study, None, "s.toml").unwrap_err();
         assert_eq!((problems.len(), problems[0].line), (1, 12));
         assert!(problems[0].help.contains("did you mean `aws-2024-08`"), "{}", problems[0]);

@@ -3,17 +3,23 @@
 use std::sync::LazyLock;
 
 use perbuck_core::bill::{Bill, BillLine, LineGroup};
+use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::problem::Problem;
 use perbuck_core::study::{Located, Rounding, Study};
 use perbuck_core::units::MicroUsd;
+use perbuck_core::workload_kind::WorkloadKind;
 use proptest::prelude::*;
 
 use crate::{Snapshot, bill, find};
 
 const STUDY: &str = include_str!("../../../studies/tidb-eks-arm-2021.toml");
 
+/// The metric that the study names; no bill depends on it.
+static TPMC: Metric = Metric::rate("tpmc", "tpmC", ["new orders"; 2], Counted::Transactions, Period::Minute);
+static TPCC: WorkloadKind = WorkloadKind { metrics: &[&TPMC], ..WorkloadKind::plain("tpcc", "TPC-C") };
+
 fn study(text: &str) -> Study {
-    Study::read("s.toml", text).unwrap_or_else(|p| panic!("{p:#?}"))
+    Study::read("s.toml", text, &[&TPCC]).unwrap_or_else(|p| panic!("{p:#?}"))
 }
 
 /// The bill of a contender by the snapshot that the study names.

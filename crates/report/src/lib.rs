@@ -24,6 +24,7 @@
 //!     duration = "1m"
 //!     trials = 3
 //!     "#,
+//!     &[], // no kind of workload has anything to add to the report
 //! )
 //! .map_err(|problems| problems[0].to_string())?;
 //! let (records, bills) = (Vec::new(), Vec::new()); // nothing was measured, nothing has a price

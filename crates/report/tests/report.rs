@@ -202,7 +202,7 @@ fn one_trial_one_contender_and_many_points_do_not_break_figures() {
     let text = common::STUDY
         .replace("trials = 3", "trials = 1")
         .replace("[150, 300, 500, 800, 1000]", "[1, 2, 4, 8, 16, 300, 500, 800, 4096]");
-    let study = Study::read("s.toml", &text).unwrap();
+    let study = Study::read("s.toml", &text, &common::KINDS).unwrap();
     let records: Vec<_> = study.plan().iter().zip(0..).map(|(k, i)| common::record(&study, k, i)).collect();
     let comparison = common::comparison(&study, &records);
     let page = html::render(&model(&study, &comparison, &records));

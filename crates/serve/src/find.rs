@@ -7,7 +7,7 @@ use perbuck_core::study::Study;
 
 use perbuck_lab::error::LabError;
 use perbuck_lab::report::PAGE;
-use perbuck_lab::store;
+use perbuck_lab::{store, stored};
 
 /// How deep below the given folder a study may lie: `results/sysbench/<study>` is the deepest that perbuck makes.
 const DEEPEST: usize = 3;
@@ -41,7 +41,7 @@ fn below(root: &Path, folder: &Path, depth: usize, out: &mut Vec<Found>) -> Resu
     if study.is_file() || page.is_file() {
         let relative = folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().into_owned();
         let name = if relative.is_empty() { ".".to_owned() } else { relative };
-        let read = fs::read_to_string(&study).ok().and_then(|text| Study::read(store::STUDY_FILE, &text).ok());
+        let read = fs::read_to_string(&study).ok().and_then(|text| stored::read_study(&text).ok());
         let page = (!study.is_file()).then_some(page);
         out.push(Found { name, folder: folder.to_owned(), study: read, page });
         return Ok(());

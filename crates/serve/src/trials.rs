@@ -75,10 +75,10 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
         vec![cell(&name), cell(&l), cell(&r), cell(mark)]
     };
     let rows: Vec<Vec<Markup>> = names.into_iter().filter(|n| seen.insert(n.clone())).map(row).collect();
-    let metric = a.workload.metric;
+    let metric = a.workload.metric.metric();
     let (x, y) = (a.metric(metric), b.metric(metric));
-    let ratio = if a.workload.metric == b.workload.metric && x > 0.0 {
-        format!("The second gives {:.3} times the {} of the first. ", y / x, metric.label())
+    let ratio = if metric == b.workload.metric.metric() && x > 0.0 {
+        format!("The second gives {:.3} times the {} of the first. ", y / x, metric.label)
     } else {
         String::new()
     };
@@ -94,9 +94,9 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
 
 /// What a trial was and gave, as name and value.
 fn facts(r: &RunRecord) -> Vec<(String, String)> {
-    let metric = r.workload.metric;
+    let metric = r.workload.metric.metric();
     let mut out = vec![
-        ("Figure".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label())),
+        ("Figure".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label)),
         ("Completed".to_owned(), thousands(r.measured.transactions.values().map(TransactionRecord::completed).sum())),
         ("Failed".to_owned(), thousands(r.measured.transactions.values().map(|t| t.failed).sum())),
         ("Retries".to_owned(), thousands(r.measured.retries)),

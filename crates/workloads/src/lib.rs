@@ -11,7 +11,8 @@ pub mod ycsb;
 
 use std::collections::BTreeMap;
 
-use perbuck_core::study::{Located, Metric, Scalar};
+use perbuck_core::study::{Located, Scalar};
+use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
 use params::{ParamProblem, Reader};
@@ -28,7 +29,7 @@ pub enum Plan {
 }
 
 /// The kinds that a study may name.
-pub const KINDS: &[&str] = &["sysbench", "tpcc", "ycsb"];
+pub static KINDS: [&WorkloadKind; 3] = [&sysbench::KIND, &tpcc::KIND, &ycsb::KIND];
 
 impl Plan {
     /// Checks the parameters of a workload of that kind.
@@ -42,9 +43,10 @@ impl Plan {
             "tpcc" => Self::Tpcc(tpcc::Options::read(&mut reader)),
             "ycsb" => Self::Ycsb(ycsb::Options::read(&mut reader)),
             other => {
-                let help = match perbuck_core::problem::nearest(other, KINDS.iter().copied()) {
+                let names = KINDS.map(|kind| kind.name);
+                let help = match perbuck_core::problem::nearest(other, names) {
                     Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!("use one of {}", KINDS.join(", ")),
+                    None => format!("use one of {}", names.join(", ")),
                 };
                 let message = format!("there is no workload kind \"{other}\"");
                 return Err(vec![ParamProblem { key: "kind".to_owned(), message, help }]);
@@ -54,11 +56,12 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The figure that this workload is compared by unless the study says otherwise.
-    pub fn default_metric(&self) -> Metric {
+    /// What its kind declares.
+    pub fn kind(&self) -> &'static WorkloadKind {
         match self {
-            Self::Sysbench(_) | Self::Ycsb(_) => Metric::Tps,
-            Self::Tpcc(_) => Metric::Tpmc,
+            Self::Sysbench(_) => &sysbench::KIND,
+            Self::Tpcc(_) => &tpcc::KIND,
+            Self::Ycsb(_) => &ycsb::KIND,
         }
     }
 

@@ -164,10 +164,8 @@ fn is_identifier(text: &str) -> bool {
 
 fn describe(scalar: &Scalar) -> String {
     match scalar {
-        Scalar::Int(v) => v.to_string(),
-        Scalar::Float(v) => v.to_string(),
-        Scalar::Bool(v) => v.to_string(),
         Scalar::Text(v) => format!("\"{v}\""),
+        other => other.to_string(),
     }
 }
 

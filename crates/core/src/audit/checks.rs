@@ -107,41 +107,10 @@ fn latencies(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
     out
 }
 
-/// Statements of one transaction of a sysbench script with its default options, BEGIN and COMMIT included.
-fn statements_of(workload: &WorkloadSpec) -> Option<f64> {
-    let script = match workload.parameters.get("script").map(|s| &s.value) {
-        Some(Scalar::Text(script)) => script.as_str(),
-        None => "oltp_read_write",
-        Some(_) => return None,
-    };
-    // sysbench's oltp scripts: 10 point selects, 4 ranges; 2 updates, a delete and an insert; BEGIN and COMMIT.
-    match script {
-        "oltp_read_write" => Some(20.0),
-        "oltp_read_only" => Some(16.0),
-        "oltp_write_only" => Some(6.0),
-        "oltp_point_select" | "oltp_update_index" | "oltp_update_non_index" | "oltp_insert" | "oltp_delete" => Some(1.0),
-        _ => None,
-    }
-}
-
+/// Statements of a transaction, where the kind of workload knows their number.
 fn statements(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
-    // Options that change the number of statements make the constant wrong.
-    let changed = [
-        "point_selects",
-        "range_selects",
-        "skip_trx",
-        "simple_ranges",
-        "sum_ranges",
-        "order_ranges",
-        "distinct_ranges",
-        "index_updates",
-        "non_index_updates",
-        "delete_inserts",
-    ];
-    if workload.kind.value != "sysbench" || changed.iter().any(|key| workload.parameters.contains_key(*key)) {
-        return Vec::new();
-    }
-    let Some(expected) = statements_of(workload) else { return Vec::new() };
+    let known = workload.known.and_then(|kind| (kind.statements_per_transaction)(&workload.parameters));
+    let Some(expected) = known else { return Vec::new() };
     let one = |(place, row): (String, &ResultRow)| {
         let share = number(row, "qps")? / number(row, "tps").filter(|t| *t > 0.0)?;
         let holds = (share / expected - 1.0).abs() <= COUNT_TOLERANCE;
@@ -175,7 +144,7 @@ fn durations(study: &Study, published: &Published, workload: &WorkloadSpec) -> V
         Some(Scalar::Int(n)) if *n > 0 => *n as f64,
         _ => return Vec::new(),
     };
-    let column = study.metric_of(&workload.name).column();
+    let column = study.metric_of(&workload.name).name.as_ref();
     let one = |(place, row): (String, &ResultRow)| {
         let seconds = operations / number(row, column).filter(|r| *r > 0.0)?;
         let found = format!("{seconds:.1} s for {operations} operations");

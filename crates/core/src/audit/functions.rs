@@ -87,7 +87,7 @@ fn result(ground: &Ground<'_>, workload: &str, contender: &str, level: &str, col
     if study.contender(contender).is_none() {
         return Err(no_such("contender", contender, study.contenders.iter().map(|c| c.name.as_str())));
     }
-    let column = column.unwrap_or_else(|| study.metric_of(workload).column());
+    let column = column.unwrap_or_else(|| study.metric_of(workload).name.as_ref());
     let published = study.published.as_ref().ok_or("the study has no `[results]`")?;
     let row = level.parse().ok().and_then(|level| published.row(workload, contender, level));
     let Some(row) = row else {

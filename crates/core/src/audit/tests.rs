@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::exact::{Exact, Mode};
 use crate::units::MicroUsd;
+use crate::workload_kind::tests::KINDS;
 
 /// A price list of nothing.
 struct Nothing;
@@ -32,7 +33,8 @@ name = "s"
 name = "a"
 [[workload]]
 name = "w"
-kind = "sysbench"
+kind = "shop"
+metric = "tps"
 over = [100, 200]
 [results]
 [[results.table]]
@@ -45,7 +47,7 @@ mean_ms = [99.96, 120]
 "#;
 
 fn try_audit(text: &str) -> Result<Audit, Vec<(usize, String)>> {
-    let study = Study::read("s.toml", &format!("{HEAD}{text}")).unwrap_or_else(|p| panic!("{p:#?}"));
+    let study = Study::read("s.toml", &format!("{HEAD}{text}"), &KINDS).unwrap_or_else(|p| panic!("{p:#?}"));
     audit(&Ground { study: &study, bills: &[], facts: &Nothing })
 }
 
@@ -133,7 +135,7 @@ fn claims_hold_fail_or_cannot_be_told() {
     assert_eq!(holds, [Holds::Yes, Holds::No, Holds::Yes]);
     let with_error = HEAD.replace("mean_ms = [99.96, 120]", "error = 5");
     let text = format!("{with_error}{}", claim("result('w', 'a', 100)", "at_least = 1000"));
-    let study = Study::read("s.toml", &text).unwrap();
+    let study = Study::read("s.toml", &text, &KINDS).unwrap();
     let found = audit(&Ground { study: &study, bills: &[], facts: &Nothing }).unwrap();
     assert_eq!(found.claims[0].holds, Holds::Unknown);
     assert!(found.claims[0].found.contains("from 995.4000 to 1,005.4000"), "{}", found.claims[0].found);

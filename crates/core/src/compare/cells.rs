@@ -3,10 +3,11 @@
 use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, Place, Without};
 use super::judge::{Basis, judgement};
 use super::result::{Cell, Latency};
+use crate::metric::{Better, Metric};
 use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
-use crate::study::{Metric, Slo, Study};
+use crate::study::{Slo, Study};
 
 impl Cell {
     /// Its figures with their places in the design.
@@ -30,7 +31,7 @@ impl Cell {
 ///
 /// # Errors
 /// Names the trial whose histogram cannot be read.
-pub(super) fn cells(study: &Study, records: &[&RunRecord], metric: Metric, design: Design) -> Result<Vec<Cell>, String> {
+pub(super) fn cells(study: &Study, records: &[&RunRecord], metric: &Metric, design: Design) -> Result<Vec<Cell>, String> {
     let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
     let all: Vec<(u32, &str)> = study.sweep.levels().iter().flat_map(of_level).collect();
     // Decoding the histograms of thousands of trials is most of the work of a comparison.
@@ -40,12 +41,12 @@ pub(super) fn cells(study: &Study, records: &[&RunRecord], metric: Metric, desig
         trials.sort_by_key(|r| (r.key.deployment(), r.key.trial));
         measured(study, contender, *level, &trials, metric)
     })?;
-    cells.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, design));
+    cells.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, metric.better, design));
     Ok(cells)
 }
 
 /// A cell of trials, by itself.
-fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: Metric) -> Result<Cell, String> {
+fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: &Metric) -> Result<Cell, String> {
     let mut merged = Merged::default();
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
@@ -106,7 +107,7 @@ fn latencies(cell: &mut Cell, merged: &Merged, slo: Option<&Slo>, confidence: f6
 }
 
 /// Ratios and judgements of the cells of one level: to the baseline, of an A/A control to what it repeats.
-pub(super) fn compare(study: &Study, cells: &mut [Cell], design: Design) {
+pub(super) fn compare(study: &Study, cells: &mut [Cell], better: Better, design: Design) {
     let rule = &study.decision;
     for (i, contender) in study.contenders.iter().enumerate() {
         let to = contender.control_of.as_ref().map_or(study.baseline, |of| study.position(of).unwrap_or(study.baseline));
@@ -123,7 +124,7 @@ pub(super) fn compare(study: &Study, cells: &mut [Cell], design: Design) {
         let deployed = mine.places.iter().any(|p| p.deployment > 1);
         let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
         let published = study.published.is_some();
-        let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published }, rank));
+        let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published, better }, rank));
         let cell = &mut cells[i];
         (cell.ratio, cell.without) = (judged.as_ref().map(|j| j.ratio), without);
         cell.judgement = judged;

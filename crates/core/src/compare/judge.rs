@@ -1,6 +1,7 @@
 //! From a ratio to a verdict: the whole interval must lie beyond the margin, or inside it.
 
 use super::result::{Judgement, Verdict, Why, WorkloadResult};
+use crate::metric::Better;
 use crate::stats::{self, Interval, Rank, Ratio};
 use crate::study::Decision;
 
@@ -16,6 +17,8 @@ pub(super) struct Basis {
     pub(super) deployed: bool,
     /// Whether the figures were published.
     pub(super) published: bool,
+    /// Which values of the metric are good.
+    pub(super) better: Better,
 }
 
 /// Everything that follows from a ratio by the rule of decision.
@@ -25,6 +28,8 @@ pub(super) fn judgement(ratio: Ratio, rule: &Decision, basis: Basis, rank: Optio
         Verdict::Undecided { why: Why::MoreTrials { more } } if basis.deployed => {
             Verdict::Undecided { why: Why::MoreDeployments { more } }
         }
+        Verdict::Better if basis.better == Better::Lower => Verdict::Worse,
+        Verdict::Worse if basis.better == Better::Lower => Verdict::Better,
         other => other,
     };
     let (detectable, level) = (stats::detectable(&ratio, rule.confidence), stats::deciding_level(&ratio, rule.margin));

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::WorkloadResult;
 use crate::bill::{Bill, LineGroup};
-use crate::study::Metric;
+use crate::metric::{Better, Metric};
 
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
@@ -82,7 +82,10 @@ const SCOPES: [(&str, &[LineGroup]); 3] = [
 
 /// Adds the models to every price of a workload.
 pub(super) fn fill(result: &mut WorkloadResult, baseline: &str, bills: &[Bill]) {
-    let metric = result.metric;
+    let metric = result.metric.clone();
+    if metric.better == Better::Lower {
+        return;
+    }
     let base_value = result.contenders.iter().find(|c| c.contender == baseline).and_then(|c| c.value);
     for contender in &mut result.contenders {
         let Some(value) = contender.value.filter(|v| *v > 0.0) else { continue };
@@ -90,22 +93,18 @@ pub(super) fn fill(result: &mut WorkloadResult, baseline: &str, bills: &[Bill]) 
             let of = |name: &str| bills.iter().find(|b| b.contender == name && b.region == price.region);
             let Some(bill) = of(&contender.contender) else { continue };
             let base = of(baseline).zip(base_value.filter(|v| *v > 0.0)).filter(|_| contender.contender != baseline);
-            price.models = models(bill, value, metric, base);
+            price.models = models(bill, value, &metric, base);
         }
     }
 }
 
-fn models(bill: &Bill, value: f64, metric: Metric, base: Option<(&Bill, f64)>) -> Option<Models> {
+fn models(bill: &Bill, value: f64, metric: &Metric, base: Option<(&Bill, f64)>) -> Option<Models> {
     let monthly = bill.monthly_exact().as_usd_f64();
     if monthly <= 0.0 {
         return None;
     }
     let hours = f64::from(bill.hours_per_month);
-    let per_second = match metric {
-        Metric::Tps => Some(value),
-        Metric::Tpmc => Some(value / 60.0),
-        Metric::Qps | Metric::Relative => None,
-    };
+    let per_second = metric.transactions_per_s(value);
     let (vcpus, cores) = (bill.vcpus(), bill.cores());
     let per = |amount: f64, of: Option<f64>| of.filter(|n| *n > 0.0).map(|n| amount / n);
     let whole = vcpus.map(f64::from);

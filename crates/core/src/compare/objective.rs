@@ -3,11 +3,12 @@
 use super::findings::{Cheapest, Kept, KeptPrice, Objective};
 use super::result::{Cell, WorkloadResult};
 use crate::bill::Bill;
+use crate::metric::Better;
 use crate::study::Study;
 
 /// What a workload says under the objective; `None` without one, or where nothing was measured.
 pub(super) fn objective(study: &Study, result: &WorkloadResult, bills: &[Bill]) -> Option<Objective> {
-    study.decision.slo.as_ref()?;
+    study.decision.slo.as_ref().filter(|_| result.metric.better == Better::Higher)?;
     if result.cells.iter().all(|c| c.objective.is_none()) {
         return None;
     }

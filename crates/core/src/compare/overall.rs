@@ -8,6 +8,7 @@ use super::findings::{Overall, OverallPrice};
 use super::judge::{Basis, judgement};
 use super::workload::{Judged, cheaper_by, scaled};
 use crate::bill::Bill;
+use crate::metric::Better;
 use crate::stats::{self, Estimate, Ratio};
 use crate::study::Study;
 
@@ -19,9 +20,9 @@ pub(super) fn overall(study: &Study, workloads: &[Judged], bills: &[Bill], deplo
     let sum: f64 = workloads.iter().map(|w| w.weight).sum();
     let one = |contender: &String| {
         let of = |w: &Judged| w.estimates.iter().find(|(name, _)| name == contender).map(|(_, e)| e.clone());
-        let parts: Vec<(f64, Estimate)> = workloads.iter().map(|w| Some((w.weight / sum, of(w)?))).collect::<Option<_>>()?;
+        let parts: Vec<(f64, Estimate)> = workloads.iter().map(|w| Some((w.power() / sum, of(w)?))).collect::<Option<_>>()?;
         let (ratio, units) = weighed(&parts, study.decision.confidence);
-        let basis = Basis { units, deployed, published: study.published.is_some() };
+        let basis = Basis { units, deployed, published: study.published.is_some(), better: Better::Higher };
         let judged = |ratio: Ratio| judgement(ratio, &study.decision, basis, None);
         let price = |bill: &Bill| {
             let times = cheaper_by(study, bills, bill)?;

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{Basis, correct_family, judgement};
 use super::result::Judgement;
+use super::workload::metric_of;
 use super::{Refusal, Verdict};
+use crate::metric::{Metric, named};
 use crate::run_record::RunRecord;
 use crate::stats::{self, Design, Summarise, Trial};
-use crate::study::{Decision, Metric, Study, Summary};
+use crate::study::{Decision, Study, Summary};
 
 /// What a new results folder says beside an old one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +42,8 @@ pub struct Compared {
     /// The workload.
     pub workload: String,
     /// The figure that is compared.
+    #[serde(flatten, with = "named")]
+    #[schemars(flatten, with = "named::Named")]
     pub metric: Metric,
     /// How it is made from the points.
     pub summary: Summary,
@@ -135,15 +139,15 @@ fn compared(
     is: &[RunRecord],
     rule: &Decision,
 ) -> Option<Compared> {
-    let metric = study.workload(workload).and_then(|w| w.metric).or_else(|| is.first().map(|r| r.workload.metric))?;
+    let metric = metric_of(study.workload(workload)?, is.first());
     let summary = study.summary_of(workload).clone();
     let both: BTreeSet<u32> = levels(was).intersection(&levels(is)).copied().collect();
     let (how, points) = match &summary {
         Summary::MeanOver(list) => (Summarise::Mean, list.iter().filter(|l| both.contains(l)).copied().collect::<Vec<_>>()),
-        Summary::Peak => (Summarise::Max, both.into_iter().collect()),
+        Summary::Peak => (Summarise::best(metric.better), both.into_iter().collect()),
     };
     let trials = |records: &[RunRecord]| -> Vec<Vec<Trial>> {
-        let one = |r: &RunRecord| Trial { deployment: r.key.deployment(), block: r.key.trial, value: r.metric(metric) };
+        let one = |r: &RunRecord| Trial { deployment: r.key.deployment(), block: r.key.trial, value: r.metric(&metric) };
         points.iter().map(|level| records.iter().filter(|r| r.key.level() == *level).map(one).collect()).collect()
     };
     let (before, after) = (trials(was), trials(is));
@@ -151,14 +155,15 @@ fn compared(
     let deployed = before.iter().chain(&after).flatten().any(|t| t.deployment > 1);
     let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, how));
     let rank = stats::rank(&figures(&before), &figures(&after), rule.confidence);
+    let basis = Basis { units: estimate.units, deployed, published: false, better: metric.better };
     Some(Compared {
         contender: contender.to_owned(),
         workload: workload.to_owned(),
-        metric,
         summary,
         old: stats::summarise(&before, how)?,
         new: stats::summarise(&after, how)?,
-        judgement: judgement(estimate.ratio, rule, Basis { units: estimate.units, deployed, published: false }, rank),
+        judgement: judgement(estimate.ratio, rule, basis, rank),
+        metric,
     })
 }
 

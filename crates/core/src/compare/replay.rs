@@ -6,6 +6,7 @@ use super::workload::{self, Judged};
 use super::{Cell, Comparison, Remark, WorkloadResult, judge, overall};
 use crate::bill::Bill;
 use crate::exact::Exact;
+use crate::metric::Metric;
 use crate::stats::Design;
 use crate::study::{Published, Study, WorkloadSpec};
 
@@ -14,8 +15,8 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
     let published = study.published.as_ref()?;
     let one = |spec: &WorkloadSpec| {
         let metric = study.metric_of(&spec.name);
-        let cells = cells(study, published, spec, metric.column());
-        workload::judged(study, spec, metric, cells, &published.levels(&spec.name), bills, Design::Independent)
+        let cells = cells(study, published, spec, metric);
+        workload::judged(study, spec, metric.clone(), cells, &published.levels(&spec.name), bills, Design::Independent)
     };
     let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
     let overall = overall::overall(study, &workloads, bills, false);
@@ -48,19 +49,19 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
 }
 
 /// The points of a workload, by level and then contender.
-fn cells(study: &Study, published: &Published, spec: &WorkloadSpec, column: &str) -> Vec<Cell> {
+fn cells(study: &Study, published: &Published, spec: &WorkloadSpec, metric: &Metric) -> Vec<Cell> {
     let confidence = study.decision.confidence;
     let mut cells: Vec<Cell> = Vec::new();
     for level in published.levels(&spec.name) {
         let first = cells.len();
         for contender in &study.contenders {
             let row = published.row(&spec.name, &contender.name, level);
-            let exact = row.and_then(|r| r.columns.get(column)).cloned().unwrap_or_default();
+            let exact = row.and_then(|r| r.columns.get(metric.name.as_ref())).cloned().unwrap_or_default();
             let figures = exact.into_iter().map(Exact::as_f64).zip(1..);
             let placed = figures.map(|(value, trial)| (value, Place { deployment: 1, trial }));
             cells.push(cells::of_figures(&contender.name, level, placed, confidence));
         }
-        cells::compare(study, &mut cells[first..], Design::Independent);
+        cells::compare(study, &mut cells[first..], metric.better, Design::Independent);
     }
     cells
 }
@@ -100,7 +101,7 @@ table = [
 
     #[test]
     fn single_published_figures_have_ratios_and_no_verdict() {
-        let study = Study::read("s.toml", STUDY).unwrap();
+        let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let c = replay(&study, &[]).unwrap();
         assert_eq!((c.published.as_deref(), c.planned, c.found), (Some("Somebody"), 10, 8));
         let b = second(&c, "w");
@@ -113,7 +114,7 @@ table = [
 
     #[test]
     fn a_point_that_is_not_shown_is_left_out_of_the_peak_and_told() {
-        let study = Study::read("s.toml", STUDY).unwrap();
+        let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let c = replay(&study, &[]).unwrap();
         let b = second(&c, "best");
         assert_eq!((b.value, b.throughput.as_ref().map(|j| j.ratio.value)), (Some(15.0), Some(0.5)));
@@ -123,6 +124,6 @@ table = [
     #[test]
     fn a_study_without_results_has_nothing_to_replay() {
         let bare = STUDY.split("[results]").next().unwrap().replace("over = [8, 16]\n", "");
-        assert_eq!(replay(&Study::read("s.toml", &bare).unwrap(), &[]), None);
+        assert_eq!(replay(&Study::read("s.toml", &bare, &[]).unwrap(), &[]), None);
     }
 }

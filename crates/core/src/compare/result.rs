@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, Place, Without};
 use super::models::Models;
 use crate::bill::Bill;
+use crate::metric::{Metric, named};
 use crate::stats::{Interval, Rank, Ratio};
-use crate::study::{Decision, Metric, Summary};
+use crate::study::{Decision, Summary};
 use crate::units::MicroUsd;
 use crate::usl::Scalability;
 
@@ -61,6 +62,8 @@ pub struct WorkloadResult {
     /// Its kind.
     pub kind: String,
     /// The figure that is compared.
+    #[serde(flatten, with = "named")]
+    #[schemars(flatten, with = "named::Named")]
     pub metric: Metric,
     /// How points become one figure.
     pub summary: Summary,

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::bill::{BillLine, LineGroup};
 use crate::histogram::Histogram;
+use crate::metric::{RecordedMetric, TPS};
 use crate::plan::TrialKey;
 use crate::run_record::{
     Flag, HistogramRecord, HostRecord, LoadRecord, Measured, TargetRecord, TransactionRecord, WorkloadRecord,
 };
 use crate::stats::{self, Interval, Ratio};
-use crate::study::{Decision, Metric, Rounding, Summary};
+use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
 mod findings;
@@ -42,12 +43,12 @@ over = [8, 64]
 const WINDOW_NS: u64 = 3_000_000_000;
 
 fn study() -> Study {
-    Study::read("s.toml", STUDY).unwrap()
+    Study::read("s.toml", STUDY, &[]).unwrap()
 }
 
 fn study_with(from: &str, to: &str) -> Study {
     assert!(STUDY.contains(from), "{from}");
-    Study::read("s.toml", &STUDY.replace(from, to)).unwrap()
+    Study::read("s.toml", &STUDY.replace(from, to), &[]).unwrap()
 }
 
 /// A trial of `committed` transactions of one to three milliseconds.
@@ -84,7 +85,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
             data: "kept".into(),
             rows_before: BTreeMap::new(),
             rows_after: BTreeMap::new(),
-            metric: Metric::Tps,
+            metric: RecordedMetric::Declared(TPS.clone()),
         },
         target: TargetRecord {
             address: "sqlite:a.db".into(),

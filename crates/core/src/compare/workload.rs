@@ -7,9 +7,10 @@ use super::objective;
 use super::result::{Cell, ContenderResult, Judgement, PricePerformance, WorkloadResult};
 use super::{Refusal, models};
 use crate::bill::Bill;
+use crate::metric::{Better, Metric, TPS};
 use crate::run_record::RunRecord;
 use crate::stats::{self, Design, Estimate, Interval, Ratio, Summarise, Trial};
-use crate::study::{Contender, Metric, Study, Summary, WorkloadSpec};
+use crate::study::{Contender, Study, Summary, WorkloadSpec};
 use crate::usl;
 
 /// A workload with the estimates behind its ratios, which other workloads are weighed with.
@@ -20,6 +21,16 @@ pub(super) struct Judged {
     pub(super) weight: f64,
     /// By contender; the baseline and controls have none.
     pub(super) estimates: Vec<(String, Estimate)>,
+}
+
+impl Judged {
+    /// Its exponent in the geometric mean over workloads: its weight, negative where low values are good.
+    pub(super) fn power(&self) -> f64 {
+        match self.result.metric.better {
+            Better::Higher => self.weight,
+            Better::Lower => -self.weight,
+        }
+    }
 }
 
 /// Trials of a workload, compared.
@@ -34,9 +45,16 @@ pub(super) fn measured(
     design: Design,
 ) -> Result<Judged, Refusal> {
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
-    let metric = spec.metric.or_else(|| mine.first().map(|r| r.workload.metric)).unwrap_or(Metric::Tps);
-    let cells = cells::cells(study, &mine, metric, design).map_err(|reason| Refusal { reason, insist: None })?;
+    let metric = metric_of(spec, mine.first().copied());
+    let cells = cells::cells(study, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
     Ok(judged(study, spec, metric, cells, study.sweep.levels(), bills, design))
+}
+
+/// The metric that a study names, else that of its records. A record's own declaration goes before the program's.
+pub(super) fn metric_of(spec: &WorkloadSpec, record: Option<&RunRecord>) -> Metric {
+    let recorded = record.map(|r| r.workload.metric.metric());
+    let kept = recorded.filter(|r| spec.metric.as_ref().is_none_or(|asked| asked.name == r.name));
+    kept.or(spec.metric.as_ref()).unwrap_or(&TPS).clone()
 }
 
 /// What the points of a workload say; where they are from does not matter here.
@@ -52,16 +70,16 @@ pub(super) fn judged(
     let rule = study.summary_of(&spec.name).clone();
     let (points, how) = match &rule {
         Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
-        Summary::Peak => (levels.to_vec(), Summarise::Max),
+        Summary::Peak => (levels.to_vec(), Summarise::best(metric.better)),
     };
     // A trial that is still missing may be the best one. An article shows what it shows.
-    let gaps = study.published.is_some() && how == Summarise::Max;
+    let gaps = study.published.is_some() && rule == Summary::Peak;
     let trials = |contender: &str| -> Vec<Vec<Trial>> {
         let at = |c: &u32| cells.iter().find(|cell| cell.contender == contender && cell.level == *c);
         let all = points.iter().map(|c| at(c).map(Cell::trials).unwrap_or_default());
         all.filter(|v| !(gaps && v.is_empty())).collect()
     };
-    let desk = Desk { study, bills, how, design };
+    let desk = Desk { study, bills, how, design, better: metric.better };
     let base = trials(&study.baseline().name);
     let mut result = WorkloadResult {
         workload: spec.name.clone(),
@@ -82,7 +100,8 @@ pub(super) fn judged(
         let rival = i != study.baseline && contender.control_of.is_none();
         let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
         let mut found = desk.contender(contender, &base, &mine, estimate.as_ref());
-        found.scalability = scalability(study, spec, &contender.name, &cells);
+        let throughput = result.metric.better == Better::Higher;
+        found.scalability = if throughput { scalability(study, spec, &contender.name, &cells) } else { None };
         estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
         result.contenders.push(found);
     }
@@ -98,12 +117,13 @@ struct Desk<'a> {
     bills: &'a [Bill],
     how: Summarise,
     design: Design,
+    better: Better,
 }
 
 impl Desk<'_> {
     fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
         let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
-        Basis { units: estimate.units, deployed, published: self.study.published.is_some() }
+        Basis { units: estimate.units, deployed, published: self.study.published.is_some(), better: self.better }
     }
 
     fn contender(
@@ -129,7 +149,11 @@ impl Desk<'_> {
             interval,
             throughput,
             scalability: None,
-            price: prices(self.study, &who.name, self.bills, (value, interval), estimate, &judge),
+            // Money buys more of what is good; of what is bad there is no price.
+            price: match self.better {
+                Better::Higher => prices(self.study, &who.name, self.bills, (value, interval), estimate, &judge),
+                Better::Lower => prices(self.study, &who.name, self.bills, (None, None), None, &judge),
+            },
         }
     }
 

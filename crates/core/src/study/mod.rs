@@ -19,8 +19,10 @@ pub use self::server::ServerSpec;
 use crate::arrivals::Arrivals;
 pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
+use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
 use crate::units::Seed;
+use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
 pub use published::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule};
 pub use results_csv::CsvRow;
@@ -89,7 +91,7 @@ pub enum SnapshotRule {
 }
 
 /// One system under test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Contender {
     /// Path-safe name.
     pub name: String,
@@ -167,13 +169,15 @@ pub struct Volume {
     pub line: usize,
 }
 
-/// A workload as declared; what the parameters mean is known to the workloads crate.
+/// A workload as a study declares it.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     /// Path-safe name.
     pub name: String,
     /// sysbench, tpcc, …
     pub kind: Located<String>,
+    /// What is known of that kind; `None` of one that this program does not have.
+    pub known: Option<&'static WorkloadKind>,
     /// The database (or SQLite file suffix) that holds its tables; `None` is the one of the target.
     pub database: Option<String>,
     /// What happens to the data between trials; `None` is the workload's own default.
@@ -268,32 +272,6 @@ impl Sweep {
             Some(rate) => LoadModel::rate(rate, self.arrivals, self.warmup_ns + self.duration_ns),
             None if self.phases.is_empty() => LoadModel::closed(),
             None => LoadModel::phased(&self.phases, self.arrivals, self.warmup_ns),
-        }
-    }
-}
-
-/// The figure that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Metric {
-    /// Transactions per second.
-    Tps,
-    /// Queries per second.
-    Qps,
-    /// New-order transactions per minute, those rolled back by design included (TPC-C 5.4.2).
-    Tpmc,
-    /// Throughput in units that an article does not name: only ratios mean something. Never measured by perbuck.
-    Relative,
-}
-
-impl Metric {
-    /// The name in tables.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Tps => "TPS",
-            Self::Qps => "QPS",
-            Self::Tpmc => "tpmC",
-            Self::Relative => "relative",
         }
     }
 }

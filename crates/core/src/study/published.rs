@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::exact::Exact;
 use crate::formula::Formula;
+use crate::metric::{Metric, TPS};
 
-use super::{Metric, Study, Summary};
+use super::{Study, Summary};
 
 /// The published side of a study that perbuck did not measure.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -101,18 +102,6 @@ pub struct Claim {
     pub line: usize,
 }
 
-impl Metric {
-    /// What its column of published results is called.
-    pub fn column(self) -> &'static str {
-        match self {
-            Self::Tps => "tps",
-            Self::Qps => "qps",
-            Self::Tpmc => "tpmc",
-            Self::Relative => "relative",
-        }
-    }
-}
-
 impl Published {
     /// The row of one point.
     pub fn row(&self, workload: &str, contender: &str, connections: u32) -> Option<&ResultRow> {
@@ -143,10 +132,10 @@ impl Study {
         self.workload(workload).and_then(|w| w.summary.as_ref()).unwrap_or(&self.summary)
     }
 
-    /// The figure of a workload that is compared, where the study or its kind says so.
-    pub fn metric_of(&self, workload: &str) -> Metric {
+    /// The metric of a workload, where the study or its kind says so.
+    pub fn metric_of(&self, workload: &str) -> &Metric {
         let spec = self.workload(workload);
-        let usual = if spec.is_some_and(|w| w.kind.value == "tpcc") { Metric::Tpmc } else { Metric::Tps };
-        spec.and_then(|w| w.metric).unwrap_or(usual)
+        let usual = || spec.and_then(|w| w.known).map_or(&TPS, |kind| kind.metric);
+        spec.and_then(|w| w.metric.as_ref()).unwrap_or_else(usual)
     }
 }

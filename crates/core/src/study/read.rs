@@ -1,15 +1,18 @@
 //! From TOML to a checked study, or to all problems at once.
 
+use crate::metric::Metric;
 use crate::problem::{Problem, nearest};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
+use crate::workload_kind::{self, WorkloadKind};
 
 use super::server::{read_server, read_server_settings};
 use super::{
-    Contender, Decision, Discount, Fee, Metric, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study,
-    Summary, Sweep, Traffic, Volume, WorkloadSpec,
+    Contender, Decision, Discount, Fee, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary,
+    Sweep, Traffic, Volume, WorkloadSpec,
 };
 
+mod collected;
 mod costs;
 mod published;
 mod sweep;
@@ -20,14 +23,16 @@ use sweep::{default_sweep, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 const MANY: i64 = 1_000_000;
+/// The seed of a study that names none.
+const DEFAULT_SEED: i64 = 42;
 
 impl Study {
-    /// Reads a study; `name` is how messages call the file.
+    /// Reads a study; `name` is how messages call the file, and `kinds` are the workloads that it may have.
     ///
     /// # Errors
     /// Every problem of the file, in the order of its lines.
-    pub fn read(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
-        match Self::read_with_problems(name, text) {
+    pub fn read(name: &str, text: &str, kinds: &[&'static WorkloadKind]) -> Result<Self, Vec<Problem>> {
+        match Self::read_with_problems(name, text, kinds) {
             (Some(study), problems) if problems.is_empty() => Ok(study),
             (_, problems) => Err(problems),
         }
@@ -35,25 +40,25 @@ impl Study {
 
     /// Reads a study with all problems of the file, in the order of its lines. Where there are any, the study is there
     /// only for a caller that looks for more of them: what is wrong in it has its default.
-    pub fn read_with_problems(name: &str, text: &str) -> (Option<Self>, Vec<Problem>) {
+    pub fn read_with_problems(name: &str, text: &str, kinds: &[&'static WorkloadKind]) -> (Option<Self>, Vec<Problem>) {
         let file = match TomlFile::parse(name, text.to_owned()) {
             Ok(file) => file,
             Err(problem) => return (None, vec![problem]),
         };
-        let study = read_root(&file.root());
+        let study = read_root(&file.root(), kinds);
         (study, file.into_problems())
     }
 }
 
-fn read_root(root: &Section<'_>) -> Option<Study> {
+fn read_root(root: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<Study> {
     let schema = root.required_int("schema", 1..=STUDY_SCHEMA, "1");
     let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
-    let seed = root.int("seed", 0..=i64::MAX).map_or(42, |s| s.value);
+    let seed = root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let price = read_price(root.table("price").as_ref());
     let contenders: Vec<Option<Contender>> = root.tables("contender").iter().map(read_contender).collect();
-    let workloads: Vec<Option<WorkloadSpec>> = root.tables("workload").iter().map(read_workload).collect();
+    let workloads: Vec<Option<WorkloadSpec>> = root.tables("workload").iter().map(|s| read_workload(s, kinds)).collect();
     let sweep = root.table("sweep").map_or_else(|| Some(default_sweep()), |s| read_sweep(&s));
     let published = read_results(root);
     let audit = read_audit(root);
@@ -80,8 +85,12 @@ fn read_root(root: &Section<'_>) -> Option<Study> {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
         check_results(root, published, &names, &workloads, summary);
     }
-    let metric = root.table("summary").and_then(|s| word(&s, "metric", METRICS));
-    workloads.iter_mut().for_each(|w| w.metric = w.metric.or(metric));
+    if let Some(metric) = root.table("summary").and_then(|s| read_metric(&s, kinds, None)) {
+        for w in workloads.iter_mut().filter(|w| w.metric.is_none()) {
+            let own = w.known.and_then(|kind| kind.metrics.iter().find(|m| m.name == metric.name));
+            w.metric = Some(own.map_or_else(|| metric.clone(), |own| (*own).clone()));
+        }
+    }
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
     if published.is_none() {
@@ -135,8 +144,8 @@ fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
 impl WorkloadSpec {
     /// The parameters without their lines, for equality.
     fn parameters_data(&self) -> Vec<(&String, String)> {
-        // What is done with the tables; the other parameters say what they hold.
-        let shared = |key: &str| !["script", "workload"].contains(&key);
+        let choices = self.known.map_or(&[] as &[_], |kind| kind.choices);
+        let shared = |key: &str| !choices.contains(&key);
         self.parameters.iter().filter(|(k, _)| shared(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
     }
 }
@@ -192,8 +201,8 @@ fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Optio
     found
 }
 
-fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
-    let mut basis = PriceBasis {
+fn default_price() -> PriceBasis {
+    PriceBasis {
         snapshot: None,
         regions: Vec::new(),
         hours_per_month: 730,
@@ -202,7 +211,11 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
         round: Rounding::None,
         note: String::new(),
         scenarios: Vec::new(),
-    };
+    }
+}
+
+fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
+    let mut basis = default_price();
     let Some(s) = section else { return Some(basis) };
     basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
     if let Some(regions) = s.texts("regions") {
@@ -309,24 +322,30 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     Some(Volume { kind, size_gb, iops, throughput_mib_s, count, daily_snapshots, daily_change_gb, line })
 }
 
-fn read_workload(s: &Section<'_>) -> Option<WorkloadSpec> {
+fn read_workload(s: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<WorkloadSpec> {
     let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
     let kind = s.required_text("kind", "\"sysbench\"");
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
     let reset = word(s, "reset", &[("never", Reset::Never), ("per-block", Reset::PerBlock), ("per-trial", Reset::PerTrial)]);
-    let metric = word(s, "metric", METRICS);
+    let known = kind.as_ref().and_then(|kind| WorkloadKind::named(kinds, &kind.value));
+    let metric = read_metric(s, kinds, known);
     let summary = read_over(s);
     let weight = s.number("weight", 0.0, 1e6).map_or(1.0, |v| v.value);
     let parameters = s.remaining_scalars();
-    Some(WorkloadSpec { name: name?, kind: kind?, database, reset, metric, summary, weight, parameters, line: s.line() })
+    let (name, kind, line) = (name?, kind?, s.line());
+    Some(WorkloadSpec { name, kind, known, database, reset, metric, summary, weight, parameters, line })
 }
 
-const METRICS: &[(&str, Metric)] =
-    &[("tps", Metric::Tps), ("qps", Metric::Qps), ("tpmc", Metric::Tpmc), ("relative", Metric::Relative)];
+/// A metric by its name. One that only another kind has is left to the caller, who can say what the workload lacks.
+fn read_metric(s: &Section<'_>, kinds: &[&'static WorkloadKind], known: Option<&'static WorkloadKind>) -> Option<Metric> {
+    let all = workload_kind::metrics(kinds, known);
+    let words: Vec<(&str, &Metric)> = all.iter().map(|m| (m.name.as_ref(), *m)).collect();
+    word(s, "metric", &words).cloned()
+}
 
 fn read_summary(root: &Section<'_>, sweep: Option<&Sweep>) -> Option<Summary> {
     let Some(s) = root.table("summary") else { return Some(Summary::Peak) };
-    // Read by the caller, who gives it to the workloads; asked for here so that it is known.
+    // Read by the caller for each workload; asked for here so that it is known.
     s.has("metric");
     let summary = read_over(&s);
     check_points(root, summary.as_ref(), sweep, s.line_of("over"));

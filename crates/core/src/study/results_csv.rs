@@ -121,7 +121,7 @@ mod tests {
 
     fn take(header: &str, rows: &[&str]) -> Result<Study, Vec<Problem>> {
         let split = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<String>>();
-        let mut study = Study::read("s.toml", STUDY).unwrap();
+        let mut study = Study::read("s.toml", STUDY, &[]).unwrap();
         let rows: Vec<CsvRow> = rows.iter().enumerate().map(|(i, r)| (i + 2, split(r))).collect();
         study.take_results("r.csv", &split(header), &rows).map(|()| study)
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perbuck_core::run_record::ErrorRecord;
 use serde::Serialize;
 
 use super::settings::Settings;
@@ -9,14 +10,14 @@ use super::tally::{Distribution, Extras, Fairness, Summary, Tally};
 
 /// A run as JSON. Times are seconds, latencies milliseconds, rates per second.
 #[derive(Debug, Serialize)]
-pub(super) struct RunJson {
+pub(super) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     pub(super) compat: &'static str,
     pub(super) script: &'static str,
     /// Every option of the script with its effective value.
     pub(super) parameters: BTreeMap<String, String>,
     /// The address of the database, without any credential.
-    pub(super) target: String,
+    pub(super) target: &'a str,
     pub(super) threads: u32,
     /// Transactions per second offered; `null` in closed loop.
     pub(super) rate: Option<u32>,
@@ -24,10 +25,10 @@ pub(super) struct RunJson {
     pub(super) seed: i32,
     pub(super) summary: SummaryJson,
     /// Full reports at the seconds of `--report-checkpoints`; the summary then covers the time since the last one.
-    pub(super) checkpoints: Vec<SummaryJson>,
-    pub(super) intervals: Vec<IntervalJson>,
+    pub(super) checkpoints: &'a [SummaryJson],
+    pub(super) intervals: &'a [IntervalJson],
     /// Errors of the whole run.
-    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     pub(super) statement_latency_ms: BTreeMap<String, LatencyJson>,
     /// Pairs of the highest value of a bucket and its count.
     pub(super) histogram_ms: Option<Vec<(f64, u64)>>,
@@ -40,7 +41,7 @@ pub(super) struct RunJson {
     /// What perbuck does otherwise than sysbench.
     pub(super) notes: Vec<String>,
     /// The record of the run.
-    pub(super) record: Option<String>,
+    pub(super) record: Option<&'a str>,
 }
 
 /// A full report.
@@ -82,30 +83,22 @@ pub(super) struct LatencyJson {
     percentiles: BTreeMap<String, f64>,
 }
 
-/// An error code.
-#[derive(Debug, Serialize)]
-pub(super) struct ErrorJson {
-    count: u64,
-    class: String,
-    example: String,
-}
-
 /// One interval.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct IntervalJson {
-    at_s: i64,
-    transactions_per_s: f64,
-    queries_per_s: f64,
-    read_per_s: f64,
-    write_per_s: f64,
-    other_per_s: f64,
-    errors_per_s: f64,
-    reconnects_per_s: f64,
-    percentiles_ms: BTreeMap<String, f64>,
+    pub(super) at_s: i64,
+    pub(super) transactions_per_s: f64,
+    pub(super) queries_per_s: f64,
+    pub(super) read_per_s: f64,
+    pub(super) write_per_s: f64,
+    pub(super) other_per_s: f64,
+    pub(super) errors_per_s: f64,
+    pub(super) reconnects_per_s: f64,
+    pub(super) percentiles_ms: BTreeMap<String, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue_length: Option<u64>,
+    pub(super) queue_length: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    concurrency: Option<u64>,
+    pub(super) concurrency: Option<u64>,
 }
 
 fn latency(of: &Distribution, settings: &Settings) -> LatencyJson {
@@ -138,16 +131,6 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
         latency_ms: latency(&summary.latency, settings),
         fairness,
     }
-}
-
-/// Errors by code as JSON.
-pub(super) fn errors(extras: &Extras) -> BTreeMap<String, ErrorJson> {
-    let one = |e: &perbuck_core::run_record::ErrorRecord| ErrorJson {
-        count: e.count,
-        class: e.class.clone(),
-        example: e.example.clone(),
-    };
-    extras.errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
 }
 
 /// Latencies of statements as JSON.
@@ -186,7 +169,7 @@ pub(super) fn csv_header(settings: &Settings) -> String {
         names.push(rate.to_owned());
     }
     names.extend(settings.percentiles.iter().map(|(label, _)| format!("p{label}_ms")));
-    if settings.rate.is_some() {
+    if settings.load.rate.is_some() {
         names.extend(["queue_length".to_owned(), "concurrency".to_owned()]);
     }
     names.join(",") + "\n"
@@ -195,7 +178,7 @@ pub(super) fn csv_header(settings: &Settings) -> String {
 /// The values of an interval.
 pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
     let i = interval;
-    let mut values = vec![i.at_s.to_string(), settings.threads.to_string()];
+    let mut values = vec![i.at_s.to_string(), settings.load.connections.to_string()];
     let rates =
         [i.transactions_per_s, i.queries_per_s, i.read_per_s, i.write_per_s, i.other_per_s, i.errors_per_s, i.reconnects_per_s];
     values.extend(rates.iter().map(|r| format!("{r:.2}")));

@@ -3,10 +3,21 @@
 use std::path::PathBuf;
 
 use perbuck_core::load_model::HIGHEST_PER_S;
+use perbuck_core::units::Seed;
+use perbuck_lab::trial::DRAIN_NS;
+use perbuck_load::limit::Tolerance;
 
 use super::options::find;
 use super::parse::Given;
+use super::target::scheme;
+use crate::load::{Load, MOST_WORKERS, SECOND_NS};
 use crate::refused::Refused;
+use crate::run::Records;
+
+/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
+const ATTEMPTS: u32 = 1000;
+/// The most connections that a study can name.
+const MOST_THREADS: u32 = 1_000_000;
 
 /// Whose defaults and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,16 +68,12 @@ pub(super) enum Ignored {
 pub(super) struct Settings {
     /// Whose defaults and summary.
     pub(super) compat: Compat,
-    /// Connections.
-    pub(super) threads: u32,
-    /// The most transactions; `None` is no limit.
-    pub(super) events: Option<u64>,
+    /// The load of a run.
+    pub(super) load: Load,
     /// Seconds of the measured window; `None` is no limit.
     pub(super) time_s: Option<u32>,
     /// Seconds before it.
     pub(super) warmup_s: u32,
-    /// Transactions per second offered; `None` is closed loop.
-    pub(super) rate: Option<u32>,
     /// Seconds between interval lines.
     pub(super) report_interval_s: Option<u32>,
     /// Seconds at which a full report is due, ascending.
@@ -87,22 +94,14 @@ pub(super) struct Settings {
     pub(super) debug: bool,
     /// Whether `--validate` is given, which the banner says.
     pub(super) validate: bool,
-    /// Whether the latency of each kind of statement is printed.
-    pub(super) statement_latency: bool,
     /// What standard output holds.
     pub(super) output: Output,
     /// After which errors the run goes on.
     pub(super) ignored: Ignored,
     /// Whether statements are sent as text.
     pub(super) as_text: bool,
-    /// Folder of all records; `None` writes none.
-    pub(super) results: Option<PathBuf>,
-    /// Whether somebody named it.
-    pub(super) results_asked: bool,
-    /// The name of the database in the records.
-    pub(super) contender: Option<String>,
-    /// Load threads.
-    pub(super) workers: Option<u32>,
+    /// Where the record goes.
+    pub(super) records: Records,
 }
 
 impl Settings {
@@ -121,33 +120,53 @@ impl Settings {
             return Err(Refused::fatal("--histogram cannot be used with --percentile=0", help));
         }
         let typed_seed = text(given, "rand-seed").parse().ok().filter(|s| *s != 0);
-        let threads = count(given, "threads")?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
+        let threads = at_most(given, "threads", MOST_THREADS)?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
+        let (warmup_s, forced_shutdown_s) = (count(given, "warmup-time")?.unwrap_or(0), forced_shutdown(given, time_s)?);
+        let (ignored, ns) = (ignored(given)?, |seconds: u32| u64::from(seconds) * SECOND_NS);
+        // One that was drawn from the time can be given again.
+        let seed = typed_seed.unwrap_or_else(drawn_seed);
+        let load = Load {
+            connections: threads,
+            rate: at_most(given, "rate", HIGHEST_PER_S)?,
+            warmup_ns: ns(warmup_s),
+            window_ns: time_s.map(ns),
+            events: events.map(u64::from),
+            workers: at_most(given, "workers", MOST_WORKERS)?,
+            attempts: ATTEMPTS,
+            drain_ns: forced_shutdown_s.map_or(DRAIN_NS, ns),
+            time_statements: switch(given, "statement-latency"),
+            tolerance: tolerance(scheme(given)?, &ignored),
+            seed: Seed(u64::from(seed.unsigned_abs())).derive("perbuck sysbench"),
+        };
         Ok(Self {
             compat,
-            threads,
-            events: events.map(u64::from),
+            load,
             time_s,
-            warmup_s: count(given, "warmup-time")?.unwrap_or(0),
-            rate: rate(given)?,
+            warmup_s,
             report_interval_s: count(given, "report-interval")?,
             checkpoints_s: checkpoints(given, time_s)?,
-            forced_shutdown_s: forced_shutdown(given, time_s)?,
+            forced_shutdown_s,
             percentiles,
             histogram,
             verbosity: verbosity(given)?,
-            seed: typed_seed.unwrap_or_else(drawn_seed),
+            seed,
             seed_drawn: typed_seed.is_none(),
             debug: switch(given, "debug"),
             validate: switch(given, "validate"),
-            statement_latency: switch(given, "statement-latency"),
             output: output(given)?,
-            ignored: ignored(given)?,
+            ignored,
             as_text: ps_mode(given)?,
-            results: results(given),
-            results_asked: given.has("results"),
-            contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
-            workers: count(given, "workers")?,
+            records: Records {
+                folder: results(given),
+                asked: given.has("results"),
+                contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
+            },
         })
+    }
+
+    /// Seconds to wait for the last transactions.
+    pub(super) fn drain_s(&self) -> u32 {
+        (self.load.drain_ns / SECOND_NS) as u32
     }
 
     /// The percentile of the interval lines: the 95th where it is asked for, as sysbench's default, else the first.
@@ -187,6 +206,22 @@ fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
     }
 }
 
+/// After which errors the run goes on. sysbench knows numbers of MySQL, and three states of PostgreSQL.
+fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
+    let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
+    let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
+    match (scheme, ignored) {
+        ("mysql" | "tidb", Ignored::All) => Tolerance::Every,
+        ("mysql" | "tidb", Ignored::Listed(codes)) => {
+            // The numbers of the client library for a connection that is gone.
+            let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
+            Tolerance::Listed { codes: listed(codes), retries: false, losses }
+        }
+        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new(), false),
+        _ => retries(vec!["sqlstate 23505".to_owned()], false),
+    }
+}
+
 fn compat(given: &Given) -> Result<Compat, Refused> {
     match text(given, "compat") {
         "sysbench-1.0" => Ok(Compat::V10),
@@ -198,13 +233,14 @@ fn compat(given: &Given) -> Result<Compat, Refused> {
 
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
 fn drawn_seed() -> i32 {
-    ((crate::drawn_seed() & 0x7fff_ffff) as i32).max(1)
+    ((crate::load::drawn_seed() & 0x7fff_ffff) as i32).max(1)
 }
 
-fn rate(given: &Given) -> Result<Option<u32>, Refused> {
-    match count(given, "rate")? {
-        Some(rate) if rate > HIGHEST_PER_S => Err(invalid(given, "rate", &format!("give at most {HIGHEST_PER_S}"))),
-        rate => Ok(rate),
+/// The same where a study can name no more.
+fn at_most(given: &Given, name: &str, most: u32) -> Result<Option<u32>, Refused> {
+    match count(given, name)? {
+        Some(number) if number > most => Err(invalid(given, name, &format!("give at most {most}"))),
+        number => Ok(number),
     }
 }
 
@@ -320,14 +356,14 @@ mod tests {
     #[test]
     fn defaults_are_those_of_sysbench() {
         let s = read(&[]).unwrap();
-        assert_eq!((s.threads, s.events, s.time_s, s.rate), (1, None, Some(10), None));
+        assert_eq!((s.load.connections, s.load.events, s.time_s, s.load.rate), (1, None, Some(10), None));
         assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
         assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
-        assert_eq!(s.results, Some(PathBuf::from("results/sysbench")));
-        assert_eq!(read(&["--no-record"]).unwrap().results, None);
-        assert_eq!(read(&["--record=off"]).unwrap().results, None);
+        assert_eq!(s.records.folder, Some(PathBuf::from("results/sysbench")));
+        assert_eq!(read(&["--no-record"]).unwrap().records.folder, None);
+        assert_eq!(read(&["--record=off"]).unwrap().records.folder, None);
     }
 
     #[test]

@@ -3,20 +3,17 @@
 use std::path::Path;
 use std::time::Instant;
 
-use perbuck_database::Target;
 use perbuck_load::workload::Dataset;
-use perbuck_workloads::tpcc::TpccData;
+use perbuck_workloads::tpcc::{Options, TpccData};
 
-use super::plan::Checked;
 use super::settings::Settings;
-use crate::End;
 use crate::flags::Given;
-use crate::refused::Refused;
+use crate::refused::{End, Refused};
+use crate::run::Run;
 use perbuck_console::Display;
 use perbuck_console::{print, stop_on_signal};
 use perbuck_lab::csv::study::{end_text, passing_text, table_text};
-use perbuck_lab::csv::{self as lab_csv, CsvRequest};
-use perbuck_lab::inputs::Inputs;
+use perbuck_lab::csv::{self, CsvRequest};
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
@@ -39,26 +36,21 @@ pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
 }
 
 /// Writes them: as many files for each table as there are threads, as go-tpc does.
-pub(super) fn write(
-    given: &Given,
-    settings: &Settings,
-    checked: &Checked,
-    target: &dyn Target,
-    inputs: &Inputs,
-) -> Result<(), End> {
-    let (Some(server), Some(csv)) = (target.server(), target.dialect().csv()) else {
+pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: &Run<'_>) -> Result<(), End> {
+    let (Some(server), Some(words)) = (run.target.server(), run.target.dialect().csv()) else {
         let help = "name the database that they are for with -d mysql or -d postgres, and --db";
         return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
     };
     let database = server.database.as_str();
-    let seed = stage::data_seed(&inputs.study, &inputs.study.workloads[0]);
-    let data = TpccData::new(checked.options.clone(), target.dialect(), seed);
+    let study = run.series.study(&[], 1);
+    let seed = stage::data_seed(&study, &study.workloads[0]);
+    let data = TpccData::new(options.clone(), run.target.dialect(), seed);
     let tables: Vec<String> = given.list("tables").into_iter().map(str::to_owned).collect();
-    let (folder, files) = (Path::new(given.text("output-dir")), settings.threads.min(data.parts()));
-    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.threads, csv };
+    let (folder, files) = (Path::new(given.text("output-dir")), settings.load.connections.min(data.parts()));
+    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.load.connections, csv: words };
     let stop = stop_on_signal("stopping; no file is kept")?;
     let (mut progress, began) = (Display::default(), Instant::now());
-    let written = lab_csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;
+    let written = csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;
     drop(progress);
     for table in &written {
         print(&format!("{}\n", table_text(table)))?;

@@ -6,24 +6,23 @@ use perbuck_core::run_record::{AuditFigure, ErrorRecord};
 use serde::Serialize;
 
 use super::lines::{Row, Wait};
-use super::live::Shown;
 
 /// A run as JSON. Times are seconds, latencies milliseconds; the rows have go-tpc's names of columns, with numbers.
 #[derive(Debug, Serialize)]
-pub(super) struct RunJson {
+pub(super) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     /// Every parameter of the workload with its effective value.
-    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) parameters: &'a BTreeMap<String, String>,
     /// The address of the database, without any credential.
-    pub(super) target: String,
+    pub(super) target: &'a str,
     pub(super) threads: u32,
     /// As `--seed` takes it.
     pub(super) seed: u64,
     pub(super) warmup_s: f64,
     /// The length of the measured window.
     pub(super) measured_s: f64,
-    pub(super) current: Vec<CurrentJson>,
-    pub(super) summary: Vec<RowJson>,
+    pub(super) current: &'a [CurrentJson],
+    pub(super) summary: &'a [Row],
     /// Mean keying and think times; empty without `--wait`.
     pub(super) waits_s: BTreeMap<String, f64>,
     /// New orders a minute, those rolled back by design included.
@@ -39,7 +38,7 @@ pub(super) struct RunJson {
     /// Attempts beyond the first in the measured window.
     pub(super) retries: u64,
     /// Errors of the whole run.
-    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     /// Not ended within the limit for the last transactions.
     pub(super) aborted: u64,
     /// What a reader of the figures must know.
@@ -49,72 +48,21 @@ pub(super) struct RunJson {
     /// Whether somebody ended it before its time.
     pub(super) interrupted: bool,
     /// The record of the run.
-    pub(super) record: Option<String>,
+    pub(super) record: Option<&'a str>,
 }
 
 /// The rows of one interval.
 #[derive(Debug, Serialize)]
 pub(super) struct CurrentJson {
     at_s: u32,
-    operations: Vec<RowJson>,
+    operations: Vec<Row>,
     waits_s: BTreeMap<String, f64>,
 }
 
-impl From<&Shown> for CurrentJson {
-    fn from(shown: &Shown) -> Self {
-        Self { at_s: shown.at_s, operations: shown.rows.iter().map(RowJson::from).collect(), waits_s: waits(&shown.waits) }
-    }
-}
-
-/// A row.
-#[derive(Debug, Serialize)]
-pub(super) struct RowJson {
-    #[serde(rename = "Operation")]
-    operation: String,
-    #[serde(rename = "Takes(s)")]
-    takes_s: f64,
-    #[serde(rename = "Count")]
-    count: u64,
-    #[serde(rename = "TPM")]
-    tpm: f64,
-    #[serde(rename = "Sum(ms)")]
-    sum_ms: f64,
-    #[serde(rename = "Avg(ms)")]
-    avg_ms: f64,
-    #[serde(rename = "50th(ms)")]
-    p50_ms: f64,
-    #[serde(rename = "90th(ms)")]
-    p90_ms: f64,
-    #[serde(rename = "95th(ms)")]
-    p95_ms: f64,
-    #[serde(rename = "99th(ms)")]
-    p99_ms: f64,
-    #[serde(rename = "99.9th(ms)")]
-    p999_ms: f64,
-    #[serde(rename = "99.99th(ms)")]
-    p9999_ms: f64,
-    #[serde(rename = "Max(ms)")]
-    max_ms: f64,
-}
-
-impl From<&Row> for RowJson {
-    fn from(row: &Row) -> Self {
-        let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms, p9999_ms] = row.percentiles_ms;
-        Self {
-            operation: row.operation.clone(),
-            takes_s: row.takes_s,
-            count: row.count,
-            tpm: row.per_minute(),
-            sum_ms: row.sum_ms,
-            avg_ms: row.avg_ms(),
-            p50_ms,
-            p90_ms,
-            p95_ms,
-            p99_ms,
-            p999_ms,
-            p9999_ms,
-            max_ms: row.max_ms,
-        }
+impl CurrentJson {
+    /// The rows and waits of the interval that ended at this second of the window.
+    pub(super) fn of(at_s: u32, operations: Vec<Row>, all: &[Wait]) -> Self {
+        Self { at_s, operations, waits_s: waits(all) }
     }
 }
 
@@ -153,18 +101,4 @@ impl From<&AuditFigure> for FigureJson {
 /// Waits as JSON.
 pub(super) fn waits(waits: &[Wait]) -> BTreeMap<String, f64> {
     waits.iter().map(|wait| (wait.operation.clone(), wait.mean_s)).collect()
-}
-
-/// An error code.
-#[derive(Debug, Serialize)]
-pub(super) struct ErrorJson {
-    count: u64,
-    class: String,
-    example: String,
-}
-
-/// Errors by code as JSON.
-pub(super) fn errors(errors: &BTreeMap<String, ErrorRecord>) -> BTreeMap<String, ErrorJson> {
-    let one = |e: &ErrorRecord| ErrorJson { count: e.count, class: e.class.clone(), example: e.example.clone() };
-    errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
 }

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::study::{Located, Scalar};
+use perbuck_core::units::Seed;
+use perbuck_lab::trial::DRAIN_NS;
+use perbuck_load::limit::Tolerance;
 use perbuck_workloads::Plan;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
-use crate::drawn_seed;
+use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
 use crate::refused::Refused;
+use crate::run::Records;
+use crate::study::{Series, Workload};
 use perbuck_lab::inputs::read_text;
 
 /// The most connections that one client can well have.
@@ -40,24 +45,14 @@ pub(super) enum Style {
 /// A command line with everything about it checked, but for the database.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// What is done.
-    pub(super) order: Order,
     /// The name of the workload in its study.
     pub(super) name: String,
     /// The workload.
     pub(super) options: Options,
     /// Its properties as a study writes them.
     pub(super) parameters: BTreeMap<String, Scalar>,
-    /// Connections.
-    pub(super) threads: u32,
-    /// Operations per second that are due; `None` is closed loop.
-    pub(super) target: Option<u32>,
-    /// Seconds of the measured window; `None` is no limit.
-    pub(super) time_s: Option<u32>,
-    /// Seconds before it.
-    pub(super) warmup_s: u32,
-    /// The most operations; `None` is no limit.
-    pub(super) events: Option<u64>,
+    /// The load.
+    pub(super) load: Load,
     /// Whether the load takes the fastest way, and measures no single INSERT.
     pub(super) bulk: bool,
     /// Whether the load drops the table before.
@@ -76,14 +71,8 @@ pub(super) struct Settings {
     pub(super) output_file: Option<PathBuf>,
     /// The seed of the operations.
     pub(super) seed: u64,
-    /// Load threads.
-    pub(super) workers: Option<u32>,
-    /// Folder of all records; `None` writes none.
-    pub(super) results: Option<PathBuf>,
-    /// Whether somebody named it.
-    pub(super) results_asked: bool,
-    /// The name of the database in the records.
-    pub(super) contender: Option<String>,
+    /// Where the record goes.
+    pub(super) records: Records,
 }
 
 impl Settings {
@@ -116,17 +105,31 @@ impl Settings {
             let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
             return Err(Refused::usage("neither operationcount nor maxexecutiontime limits the run", help));
         }
+        let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
+        let seed = seed(given, properties)?;
+        // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
+        let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
+        let load = Load {
+            connections: count(properties, "threadcount", 1, MOST_THREADS)?,
+            rate: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
+            warmup_ns: if loads { 0 } else { ns(count(properties, "warmuptime", 0, u32::MAX)?) },
+            window_ns: time_s.map(ns),
+            events,
+            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
+            // YCSB tries every operation once.
+            attempts: 1,
+            drain_ns: DRAIN_NS,
+            // The reads and updates within read-modify-writes are told of apart.
+            time_statements: !loads && options.proportions[4] > 0.0,
+            tolerance: if loads { of_load } else { Tolerance::All },
+            seed: Seed(seed).derive("perbuck ycsb"),
+        };
         let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
         Ok(Self {
-            order,
             name,
             options,
             parameters,
-            threads: count(properties, "threadcount", 1, MOST_THREADS)?,
-            target: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
-            time_s,
-            warmup_s: if loads { 0 } else { count(properties, "warmuptime", 0, u32::MAX)? },
-            events,
+            load,
             bulk,
             drop_data: switch(properties, "dropdata")?,
             interval_s: match properties.text("measurement.interval") {
@@ -142,12 +145,21 @@ impl Settings {
             percentiles: percentiles(properties)?,
             status_s: given.option("-s").map(|_| count(properties, "status.interval", 1, u32::MAX)).transpose()?,
             output_file: Some(properties.text("measurement.output_file")).filter(|f| !f.is_empty()).map(PathBuf::from),
-            seed: seed(given, properties)?,
-            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, 10_000)).transpose()?,
-            results: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
-            results_asked: given.option("--results").is_some(),
-            contender: given.option("--contender").map(str::to_owned),
+            seed,
+            records: Records {
+                folder: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
+                asked: given.option("--results").is_some(),
+                contender: given.option("--contender").map(str::to_owned),
+            },
         })
+    }
+}
+
+impl Settings {
+    /// The command line as a study: everything that decides what is measured, but for the database and the seed.
+    pub(super) fn series(&self) -> Series {
+        let (name, parameters) = (self.name.clone(), self.parameters.clone());
+        Series::new(Workload { name, parameters, plan: Plan::Ycsb(self.options.clone()) }, self.load.clone(), "")
     }
 }
 
@@ -204,7 +216,7 @@ fn count(properties: &Properties, name: &str, least: u32, most: u32) -> Result<u
     number(properties.text(name), name, least, most)
 }
 
-fn switch(properties: &Properties, name: &str) -> Result<bool, Refused> {
+pub(super) fn switch(properties: &Properties, name: &str) -> Result<bool, Refused> {
     match properties.text(name).to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),
@@ -269,16 +281,20 @@ mod tests {
     #[test]
     fn a_plain_command_line_has_the_defaults_of_go_ycsb() {
         let s = settings(&["run", "mysql", "-P", "workloads/workloada"]).unwrap();
-        assert_eq!((s.threads, s.target, s.time_s, s.events, s.warmup_s), (1, None, None, Some(1000), 0));
+        let l = &s.load;
+        assert_eq!((l.connections, l.rate, l.window_ns, l.events, l.warmup_ns), (1, None, None, Some(1000), 0));
         assert_eq!((s.shape, s.style, s.interval_s, s.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
         assert_eq!((s.options.compat, s.options.dotransactions, s.options.recordcount), (Compat::GoYcsb, true, 1000));
         let load = settings(&["load", "mysql", "-Pworkloadc", "--threads=4", "-precordcount=50", "-p", "compat=ycsb"]).unwrap();
-        assert_eq!((load.threads, load.events, load.bulk, load.name.as_str()), (4, Some(50), false, "workloadc-load"));
+        assert_eq!(
+            (load.load.connections, load.load.events, load.bulk, load.name.as_str()),
+            (4, Some(50), false, "workloadc-load")
+        );
         assert_eq!((load.options.dotransactions, load.options.compat), (false, Compat::Ycsb));
         assert!(settings(&["load", "mysql", "-P", "workloadc", "-p", "batch.size=100"]).unwrap().bulk);
         let java =
             settings(&["run", "mysql", "-P", "workloadc", "-threads", "8", "-target", "9", "-s", "--shape", "ycsb"]).unwrap();
-        assert_eq!((java.threads, java.target, java.status_s, java.shape), (8, Some(9), Some(10), Shape::Ycsb));
+        assert_eq!((java.load.connections, java.load.rate, java.status_s, java.shape), (8, Some(9), Some(10), Shape::Ycsb));
     }
 
     #[test]

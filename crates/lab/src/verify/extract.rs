@@ -3,11 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use perbuck_core::study::Study;
 use perbuck_report::evidence::{Kind, Unpacked};
 
 use crate::error::{ErrorKind, LabError};
-use crate::store;
+use crate::{store, stored};
 
 /// Writes the embedded study, prices and records as a results folder, which must not exist.
 ///
@@ -31,7 +30,7 @@ pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
         store::replace(&folder.join("results.csv"), &results.text)?;
     }
     if data.head.kind == Kind::Measured {
-        if let Ok(study) = Study::read(store::STUDY_FILE, &data.head.study.text) {
+        if let Ok(study) = stored::read_study(&data.head.study.text) {
             store::replace(&folder.join(store::FINGERPRINT_FILE), &format!("{}\n", study.fingerprint()))?;
         }
         if data.head.checked {

@@ -78,7 +78,7 @@ fn study(price: &str, contender: &str) -> Study {
         "schema = 1\nname = \"s\"\n[price]\nsnapshot = \"all\"\nregions = [\"near\", \"far\"]\n{price}\n\
          [[contender]]\nname = \"a\"\n{contender}\n[[workload]]\nname = \"w\"\nkind = \"sysbench\"\n"
     );
-    Study::read("s.toml", &text).unwrap_or_else(|p| panic!("{p:#?}\n{text}"))
+    Study::read("s.toml", &text, &[]).unwrap_or_else(|p| panic!("{p:#?}\n{text}"))
 }
 
 fn try_bills(price: &str, contender: &str) -> Result<Vec<Bill>, Vec<Problem>> {

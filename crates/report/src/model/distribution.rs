@@ -66,7 +66,7 @@ pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
             let up = format!("{time}, {} percentile (logarithmic)", ordinal(drawn.percentile));
             panels.push(XyPanel {
                 title: clean(&w.workload),
-                x: Axis { title: w.metric.label().to_owned(), scale: AxisScale::FromZero },
+                x: Axis { title: clean(&w.metric.label), scale: AxisScale::FromZero },
                 y: Axis { title: up, scale: AxisScale::LogTime },
                 same_axes: false,
                 series,

@@ -276,10 +276,9 @@ fn trials(all: &Context<'_>) -> Table {
     let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
     ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));
     for r in ordered {
-        let metric =
-            all.comparison.workloads.iter().find(|w| w.workload == r.key.workload).map_or(r.workload.metric, |w| w.metric);
+        let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, crate::number::significant_decimals(value, 4)), metric.label());
+        let figure = format!("{} {}", fixed(value, crate::number::significant_decimals(value, 4)), clean(&metric.label));
         let remarks: Vec<String> = r.flags.iter().map(|f| clean(&f.text())).collect();
         let texts = [
             r.position.to_string(),

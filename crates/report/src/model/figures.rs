@@ -5,7 +5,7 @@ use perbuck_core::stats::Interval;
 
 use super::levels::levels_of;
 use super::money::groups;
-use super::{Context, metric_text, phases, published};
+use super::{Context, phases, published};
 use crate::document::{Bar, BarPanel, Cell, Figure, LinePanel, Panels, Point, RowKind, Scale, Series, Stack, StackPanel, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, range};
@@ -61,7 +61,7 @@ pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
             let Some(value) = p.usd_per_unit else { continue };
             let interval = p.usd_per_unit_interval.map_or_else(|| ABSENT.to_owned(), |i| range(i, decimals));
             let texts = [clean(&w.workload), clean(&p.region), all.label(name), fixed(value, decimals), interval];
-            table.texts(texts.into_iter().chain([w.metric.label().to_owned()]));
+            table.texts(texts.into_iter().chain([clean(&w.metric.label)]));
         }
     }
     (!panels.is_empty()).then(|| Figure {
@@ -115,7 +115,7 @@ fn bar_panel(all: &Context<'_>, w: &WorkloadResult, months: u32) -> Option<BarPa
             bars.push(bar);
         }
     }
-    let axis = format!("USD of {months} months per {}", w.metric.label());
+    let axis = format!("USD of {months} months per {}", clean(&w.metric.label));
     (!groups.is_empty()).then(|| BarPanel { title: clean(&w.workload), axis, groups })
 }
 
@@ -214,7 +214,7 @@ fn line_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
     };
     LinePanel {
         title: clean(&w.workload),
-        axis: metric_text(w.metric).to_owned(),
+        axis: clean(&w.metric.title()),
         scale: Scale::Linear,
         along: all.words().unit.to_owned(),
         along_even: all.words().even(),

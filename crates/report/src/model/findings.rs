@@ -115,7 +115,10 @@ fn kept_cells(w: &WorkloadResult, k: &Kept) -> [Cell; 2] {
     let between = |i: Interval| format!("{}–{}", duration_text(i.low as u64), duration_text(i.high as u64));
     let sure = if k.surely { "" } else { "; its interval does not wholly keep it" };
     let note = k.interval.map_or_else(|| "single trial".to_owned(), |i| between(i) + sure);
-    [Cell::new(format!("{} {}", fixed(k.throughput, decimals), w.metric.label())), Cell::noted(duration_text(k.latency_ns), note)]
+    [
+        Cell::new(format!("{} {}", fixed(k.throughput, decimals), clean(&w.metric.label))),
+        Cell::noted(duration_text(k.latency_ns), note),
+    ]
 }
 
 fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {

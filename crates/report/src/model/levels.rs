@@ -102,7 +102,7 @@ mod tests {
 
     fn sweep(lines: &str) -> Sweep {
         let start = "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\n[[workload]]\nname = \"w\"\nkind = \"sysbench\"\n";
-        Study::read("s.toml", &format!("{start}[sweep]\n{lines}\n")).unwrap().sweep
+        Study::read("s.toml", &format!("{start}[sweep]\n{lines}\n"), &[]).unwrap().sweep
     }
 
     #[test]

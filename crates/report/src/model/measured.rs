@@ -3,24 +3,20 @@
 use perbuck_core::compare::{Cell as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::{Metric, Scalar, Slo};
+use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::workload_kind::{Disclosed, Disclosure};
 
 use super::levels::levels_of;
-use super::{
-    Context, conformance, distribution, figures, metric_text, open_figures, open_loop, ordinal, paragraph, scaling, summary_text,
-};
+use super::{Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, counted, delta_decimals, fixed, percent, signed_percent};
+use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, percent, signed_percent};
 
 /// What times of a closed loop are, and are not.
 const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
                       a closed loop: a slow answer delays the next question, so this is not the response time of users who arrive on their \
                       own. Failed transactions were given up; retries are attempts beyond the first.";
-
-/// New orders a minute that one warehouse can give under the think times of the TPC-C standard.
-const CEILING_PER_WAREHOUSE: f64 = 12.86;
 
 pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     let measured = all.measured();
@@ -36,7 +32,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     for w in &measured {
         blocks.push(Block::Table(throughput_table(all, w)));
     }
-    for w in measured.iter().filter(|w| w.kind == "tpcc") {
+    for w in measured {
         blocks.extend(disclosure(all, w));
         blocks.extend(conformance::audit(all, w));
     }
@@ -50,7 +46,7 @@ pub(super) fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) ->
 }
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let caption = format!("{}: {} by {}", clean(&w.workload), metric_text(w.metric), all.words().unit);
+    let caption = format!("{}: {} by {}", clean(&w.workload), clean(&w.metric.title()), all.words().unit);
     let mut table = Table::new(caption, &["Contender"]);
     let points = levels_of(w);
     for p in &points {
@@ -93,45 +89,24 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
     std::iter::once(head).chain(shares.iter().map(text)).collect()
 }
 
-/// What must be said wherever tpmC is printed.
-fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
+/// What the kind of a workload says wherever it is shown, and how near each contender comes to what the kind allows.
+fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Option<Block> {
+    let spec = all.study.workload(&w.workload)?;
+    let record = all.records.iter().find(|r| r.key.workload == w.workload);
+    let declared = || spec.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect();
+    let parameters = record.map_or_else(declared, |r| r.workload.parameters.clone());
     let workload = clean(&w.workload);
-    let waits = |r: &&RunRecord| r.key.workload == w.workload && r.workload.parameters.get("wait").is_some_and(|v| v == "true");
-    let waited = all.records.iter().any(|r| waits(&r));
-    let without = if waited { "its audit" } else { "its keying and think times, its audit" };
-    let mut text = format!(
-        "{workload} is not a TPC result: it uses the transactions and data of TPC-C without {without} and its priced configuration, \
-         and cannot be compared with published TPC-C results."
-    );
-    if w.metric != Metric::Tpmc {
-        return vec![Block::Note(text)];
+    let disclosed = Disclosed { workload: &workload, metric: &w.metric, parameters: &parameters };
+    let Disclosure { mut text, ceiling } = (spec.known?.disclosure)(&disclosed)?;
+    if let Some((ceiling, at)) = ceiling {
+        let one = |name: &str| {
+            let value = w.contenders.iter().find(|c| c.contender == name)?.value?;
+            Some(format!("{}: efficiency {} % at {at}", all.label(name), fixed(value / ceiling * 100.0, 1)))
+        };
+        let efficiencies: Vec<String> = all.contenders_of(w).into_iter().filter_map(one).collect();
+        text += &format!(" {}.", efficiencies.join("; "));
     }
-    text += &format!(
-        " With think times a warehouse gives at most {CEILING_PER_WAREHOUSE} tpmC; efficiency is tpmC / ({CEILING_PER_WAREHOUSE} × \
-         warehouses){}",
-        if waited { "." } else { ", and a value above 100 % shows that think times were left out." }
-    );
-    let Some(warehouses) = warehouses(all, w) else { return vec![Block::Note(text)] };
-    let ceiling = CEILING_PER_WAREHOUSE * warehouses;
-    let count = counted(warehouses as usize, "warehouse");
-    let one = |name: &str| {
-        let value = w.contenders.iter().find(|c| c.contender == name)?.value?;
-        let share = fixed(value / ceiling * 100.0, 1);
-        Some(format!("{}: efficiency {share} % at {count}", all.label(name)))
-    };
-    let efficiencies: Vec<String> = all.contenders_of(w).into_iter().filter_map(one).collect();
-    text += &format!(" {}.", efficiencies.join("; "));
-    vec![Block::Note(text)]
-}
-
-fn warehouses(all: &Context<'_>, w: &WorkloadResult) -> Option<f64> {
-    let recorded =
-        all.records.iter().filter(|r| r.key.workload == w.workload).find_map(|r| r.workload.parameters.get("warehouses"));
-    let declared = || match all.study.workload(&w.workload)?.parameters.get("warehouses")?.value {
-        Scalar::Int(n) => Some(n as f64),
-        _ => None,
-    };
-    recorded.and_then(|v| v.parse::<f64>().ok()).or_else(declared).filter(|n| (1.0..1e9).contains(n))
+    Some(Block::Note(text))
 }
 
 pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {

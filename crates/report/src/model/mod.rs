@@ -31,8 +31,9 @@ mod warnings;
 use std::collections::HashMap;
 
 use perbuck_core::compare::{Comparison, WorkloadResult};
+use perbuck_core::metric::Metric;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::study::{Decision, Metric, Rounding, Study, Summary};
+use perbuck_core::study::{Decision, Rounding, Study, Summary};
 use perbuck_core::units::duration_text;
 
 use crate::document::{Block, ReportModel, Section};
@@ -161,6 +162,19 @@ impl<'a> Context<'a> {
         self.points.get(&(workload, contender, level)).cloned().unwrap_or_default()
     }
 
+    /// The metric by which a trial is compared.
+    fn metric_of(&self, r: &'a RunRecord) -> &'a Metric {
+        let workload = self.comparison.workloads.iter().find(|w| w.workload == r.key.workload);
+        workload.map_or_else(|| r.workload.metric.metric(), |w| &w.metric)
+    }
+
+    /// The metrics that count some kinds of transaction only, each once.
+    fn own_metrics(&self) -> impl Iterator<Item = &'a Metric> {
+        let all: &[WorkloadResult] = &self.comparison.workloads;
+        let first = |(i, w): &(usize, &WorkloadResult)| all[..*i].iter().all(|o| o.metric != w.metric);
+        all.iter().enumerate().filter(first).map(|(_, w)| &w.metric).filter(|m| m.kinds().is_some())
+    }
+
     /// The workloads that have a measured point.
     fn measured(&self) -> Vec<&'a WorkloadResult> {
         self.comparison.workloads.iter().filter(|w| w.cells.iter().any(|c| !c.values.is_empty())).collect()
@@ -212,16 +226,6 @@ fn summary_text(summary: &Summary, words: Words) -> String {
             let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
             format!("mean over {} {}", list(&points), words.unit)
         }
-    }
-}
-
-/// What a metric counts.
-fn metric_text(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Tps => "transactions per second (TPS)",
-        Metric::Qps => "statements per second (QPS)",
-        Metric::Tpmc => "new-order transactions per minute (tpmC)",
-        Metric::Relative => "throughput in units of the article",
     }
 }
 

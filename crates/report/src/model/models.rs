@@ -1,7 +1,6 @@
 //! Cost and throughput by the models that people publish with.
 
 use perbuck_core::compare::{Advantage, ContenderResult, Models, PricePerformance, WorkloadResult};
-use perbuck_core::study::Metric;
 
 use super::{Context, money_figures, paragraph, tradeoff};
 use crate::document::{Block, Cell, RowKind, Table};
@@ -83,11 +82,13 @@ fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
     ];
     let mut table = Table::new(format!("Units of cost in {}", clean(region)), &heads);
     for (w, c, _, m) in rows {
-        let throughput =
-            format!("{} {}", fixed(m.throughput_per_usd_hour, column_decimals([m.throughput_per_usd_hour])), w.metric.label());
-        let transactions = if w.metric == Metric::Tpmc { "new orders" } else { "" };
+        let throughput = format!(
+            "{} {}",
+            fixed(m.throughput_per_usd_hour, column_decimals([m.throughput_per_usd_hour])),
+            clean(&w.metric.label)
+        );
         let mut million = number(m.usd_per_million_transactions, true);
-        transactions.clone_into(&mut million.note);
+        million.note = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
         let cells = vec![
             Cell::new(clean(&w.workload)),
             Cell::new(all.label(&c.contender)),
@@ -131,7 +132,7 @@ fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) ->
             Cell::new(format!(
                 "{} {}",
                 fixed(a.break_even_throughput, column_decimals([a.break_even_throughput])),
-                w.metric.label()
+                clean(&w.metric.label)
             )),
         ];
         table.row(RowKind::Plain, cells);
@@ -151,7 +152,7 @@ fn fixed_cost(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)])
             Cell::new(clean(&w.workload)),
             Cell::new(all.label(&c.contender)),
             Cell::new(fixed(a.systems_for_same_money, 3)),
-            Cell::new(format!("{throughput} {}", w.metric.label())),
+            Cell::new(format!("{throughput} {}", clean(&w.metric.label))),
             number(Some(a.usd_month_for_same_throughput), true),
         ];
         table.row(RowKind::Plain, cells);

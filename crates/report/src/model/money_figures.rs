@@ -190,7 +190,7 @@ pub(super) fn same_money(all: &Context<'_>) -> Option<Figure> {
             continue;
         }
         let (units, dollars) = (column_decimals(rows.iter().map(|r| r.1)), dollar_decimals(rows.iter().map(|r| r.2)));
-        let unit = w.metric.label();
+        let unit = clean(&w.metric.label);
         let work: Vec<Bar> = rows.iter().map(|r| bar(all, r.0, r.1, format!("{} {unit}", fixed(r.1, units)))).collect();
         let cost: Vec<Bar> = rows.iter().map(|r| bar(all, r.0, r.2, format!("${}", fixed(r.2, dollars)))).collect();
         for (what, bars) in [("for the same money", &work), ("for the same throughput", &cost)] {

@@ -24,7 +24,7 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
         for r in all.records.iter().filter(|r| r.key.workload == w.workload) {
             let cell = cell_of(w, &r.key.contender, r.key.level()).filter(|c| c.values.len() > 1);
             let Some(mean) = cell.and_then(|c| c.mean).filter(|m| *m > 0.0) else { continue };
-            let value = r.metric(w.metric);
+            let value = r.metric(&w.metric);
             trials.push((r, value, value / mean - 1.0));
         }
         trials.sort_by_key(|t| (t.0.position, t.0.key.clone()));

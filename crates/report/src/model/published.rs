@@ -80,7 +80,7 @@ fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Optio
     let mut names: Vec<&str> = mine().flat_map(|r| r.columns.keys()).map(String::as_str).collect();
     names.sort_unstable();
     names.dedup();
-    names.retain(|n| *n != w.metric.column());
+    names.retain(|n| *n != w.metric.name);
     if names.is_empty() {
         return None;
     }

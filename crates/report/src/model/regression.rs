@@ -43,7 +43,7 @@ fn verdicts(found: &Regression) -> Table {
     let mut table = Table::new("New against old", &["Workload", "Contender", "#Old", "#New", "#New over old", "Verdict"]);
     for r in &found.results {
         let decimals = column_decimals([r.old, r.new]);
-        let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), r.metric.label()));
+        let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), clean(&r.metric.label)));
         let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), figure(r.old), figure(r.new)];
         table.row(RowKind::Plain, row.into_iter().chain([ratio_cell(&r.judgement), verdict_cell(&r.judgement, true)]).collect());
     }

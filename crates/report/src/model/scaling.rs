@@ -62,7 +62,7 @@ fn panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) -> Option<XyP
     (!series.is_empty()).then(|| XyPanel {
         title: clean(&w.workload),
         x: Axis { title: "connections".to_owned(), scale: AxisScale::FromZero },
-        y: Axis { title: w.metric.label().to_owned(), scale: AxisScale::FromZero },
+        y: Axis { title: clean(&w.metric.label), scale: AxisScale::FromZero },
         same_axes: false,
         series,
         guides,

@@ -1,7 +1,7 @@
 //! What every number rests on: the formulas by name, and each trial with the counters that its figure is made of.
 
-use perbuck_core::run_record::{NEW_ORDER, RunRecord, TransactionRecord};
-use perbuck_core::study::Metric;
+use perbuck_core::metric::{Metric, Period};
+use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::thousands;
 
 use super::{Context, paragraph};
@@ -47,11 +47,9 @@ fn formulas(all: &Context<'_>) -> Table {
     let from = if published { "the published figures" } else { "the records of the trials" };
     let mut row = |number: &str, formula: &str, from: &str| table.texts([number, formula, from]);
     if !published {
-        row(
-            "figure of a trial",
-            "completed transactions, or statements, or 60 × new orders, divided by the true seconds of the window",
-            from,
-        );
+        let counted: String = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short))).collect();
+        let made = format!("completed transactions, or statements{counted}, divided by the true seconds of the window");
+        row("figure of a trial", &made, from);
         row("point", "mean of the figures of its trials", "figures of trials");
         row("percentile", "of the merged histograms of all trials of the point", from);
     }
@@ -73,26 +71,21 @@ fn trials(all: &Context<'_>) -> Table {
     let mut ordered: Vec<(String, &RunRecord)> = all.records.iter().map(|r| (r.key.path(), r)).collect();
     ordered.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, r) in ordered.into_iter().take(SHOWN) {
-        let metric =
-            all.comparison.workloads.iter().find(|w| w.workload == r.key.workload).map_or(r.workload.metric, |w| w.metric);
+        let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), metric.label());
+        let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), clean(&metric.label));
         table.texts([clean(&path), figure, made_of(r, metric)]);
     }
     table
 }
 
-/// `8,123 / 60.000 s`.
-fn made_of(r: &RunRecord, metric: Metric) -> String {
+/// `8,123 transactions / 60.000 s`, `60 × 8,123 new orders / 60.000 s`.
+fn made_of(r: &RunRecord, metric: &Metric) -> String {
     let seconds = fixed(r.measured.window_ns as f64 / 1e9, 6);
-    let completed = |kinds: &mut dyn Iterator<Item = &TransactionRecord>| kinds.map(TransactionRecord::completed).sum::<u64>();
-    let (count, what) = match metric {
-        Metric::Tpmc => {
-            let orders = completed(&mut r.measured.transactions.iter().filter(|t| t.0 == NEW_ORDER).map(|t| t.1));
-            return format!("60 × {} new orders / {seconds} s", thousands(orders));
-        }
-        Metric::Qps => (r.measured.statements.total(), "statements"),
-        Metric::Tps | Metric::Relative => (completed(&mut r.measured.transactions.values()), "transactions"),
-    };
-    format!("{} {what} / {seconds} s", thousands(count))
+    format!("{}{} {} / {seconds} s", times(metric.per), thousands(r.counted(metric)), clean(&metric.short))
+}
+
+/// What a count is multiplied by.
+fn times(per: Period) -> String {
+    if per == Period::Second { String::new() } else { format!("{} × ", per.seconds()) }
 }

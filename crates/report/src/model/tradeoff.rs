@@ -71,7 +71,7 @@ fn pareto_panel(all: &Context<'_>, w: &WorkloadResult, region: &str, table: &mut
     (!series.is_empty()).then(|| XyPanel {
         title: format!("{}, {}", clean(&w.workload), clean(region)),
         x: Axis { title: "USD per month".to_owned(), scale: AxisScale::FromZero },
-        y: Axis { title: w.metric.label().to_owned(), scale: AxisScale::FromZero },
+        y: Axis { title: clean(&w.metric.label), scale: AxisScale::FromZero },
         same_axes: false,
         series,
         guides,

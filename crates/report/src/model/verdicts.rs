@@ -180,7 +180,7 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
     let Some(value) = c.value else { return Cell::new(ABSENT) };
     let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
     let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
-    Cell::noted(format!("{} {}", fixed(value, decimals), w.metric.label()), note)
+    Cell::noted(format!("{} {}", fixed(value, decimals), clean(&w.metric.label)), note)
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -263,7 +263,7 @@ fn price_table(all: &Context<'_>, region: &str) -> Table {
         let dollars = dollar_decimals(prices.iter().flatten().filter_map(|p| p.usd_per_unit));
         let units = column_decimals(prices.iter().flatten().filter_map(|p| p.units_per_usd));
         for (i, (c, p)) in w.contenders.iter().zip(&prices).enumerate() {
-            let note = if i == 0 { format!("unit: {}", w.metric.label()) } else { String::new() };
+            let note = if i == 0 { format!("unit: {}", clean(&w.metric.label)) } else { String::new() };
             let mut cells = vec![Cell::noted(clean(&w.workload), note), Cell::new(all.label(&c.contender))];
             cells.extend(price_cells(all, c, p.as_ref(), dollars, units));
             table.row(RowKind::Plain, cells);

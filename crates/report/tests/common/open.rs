@@ -52,11 +52,11 @@ pub fn phased() -> Study {
     let phases =
         r#"phases = [{ time = "10s", rate = 200 }, { time = "20s", rate = 200, to = 1200 }, { time = "10s", rate = 100 }]"#;
     let text = STUDY.replace("rate = [200, 500, 900]", phases).replace("duration = \"30s\"\n", "");
-    Study::read("study.toml", &text.replace("over = [200, 900]", "over = \"peak\"")).unwrap()
+    Study::read("study.toml", &text.replace("over = [200, 900]", "over = \"peak\""), &super::KINDS).unwrap()
 }
 
 pub fn study() -> Study {
-    Study::read("study.toml", STUDY).unwrap()
+    Study::read("study.toml", STUDY, &super::KINDS).unwrap()
 }
 
 /// One arrival; times relative to the window.

@@ -10,7 +10,7 @@ use perbuck_core::units::duration_text;
 use perbuck_report::document::{Block, Panels};
 use perbuck_report::{html, markdown, text};
 
-use crate::common::{self, golden, open};
+use crate::common::{self, KINDS, golden, open};
 use crate::open_loop::{Made, cell, made, merged};
 
 #[test]
@@ -53,7 +53,7 @@ fn closed() -> (Study, Vec<RunRecord>) {
     let phases = r#"phases = [{ time = "10s", connections = 1 }, { time = "20s", connections = 64 }]"#;
     let text = open::STUDY.replace("rate = [200, 500, 900]", phases).replace("connections = [16]\n", "");
     let text = text.replace("duration = \"30s\"\n", "").replace("over = [200, 900]", "over = \"peak\"");
-    let study = Study::read("study.toml", &text).unwrap();
+    let study = Study::read("study.toml", &text, &KINDS).unwrap();
     let kind = |count: u64, ns: u64| {
         let mut h = Histogram::new();
         (0..count).for_each(|_| h.record(ns));

@@ -25,6 +25,7 @@ mod options;
 mod order_status;
 mod pauses;
 mod payment;
+mod registration;
 mod rows;
 mod schema;
 mod stock_level;
@@ -42,6 +43,7 @@ pub use compat::compat_notes;
 pub use data::{TpccData, TpccPart};
 pub use deck::KINDS;
 pub use options::{Compat, Isolation, Options, PartitionType};
+pub use registration::{KIND, TPMC};
 pub use terminal::{Tpcc, TpccTerminal};
 
 /// Money is counted in cents.

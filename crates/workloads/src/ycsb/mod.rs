@@ -10,6 +10,7 @@ mod data;
 mod draw;
 mod keys;
 mod options;
+mod registration;
 mod row;
 mod schema;
 mod terminal;
@@ -23,6 +24,7 @@ pub use draw::{Law, Lengths};
 pub use options::{
     Compat, Options, PROPERTIES, PropertyHelp, PropertyKind, Request, WORKLOADS, preset, property_help, property_value,
 };
+pub use registration::KIND;
 pub use terminal::{KINDS, Ycsb, YcsbTerminal};
 
 /// Positions in [`KINDS`].

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::bill::{BillLine, Processors};
+use crate::metric::{QPS, TPS};
 use crate::study::Rounding;
 use crate::units::MicroUsd;
 
@@ -40,7 +41,7 @@ fn near(found: f64, expected: f64) {
 fn known_numbers_give_known_models() {
     let own = bill("a", &[(LineGroup::Compute, 730_000_000), (LineGroup::Volume, 270_000_000)]);
     let base = bill("b", &[(LineGroup::Compute, 1_460_000_000), (LineGroup::Volume, 40_000_000)]);
-    let m = models(&own, 1200.0, Metric::Tps, Some((&base, 1000.0))).unwrap();
+    let m = models(&own, 1200.0, &TPS, Some((&base, 1000.0))).unwrap();
     // $1000 a month is $1.36986 an hour; 1200 TPS make 3153.6 million transactions a month.
     near(m.throughput_per_usd_hour, 1200.0 / (1000.0 / 730.0));
     near(m.usd_per_million_transactions.unwrap(), 1000.0 / 3153.6);
@@ -63,9 +64,9 @@ fn known_numbers_give_known_models() {
 fn what_is_not_known_is_absent() {
     let mut own = bill("a", &[(LineGroup::Compute, 1_000_000)]);
     own.lines[0].processors = None;
-    let m = models(&own, 10.0, Metric::Qps, None).unwrap();
+    let m = models(&own, 10.0, &QPS, None).unwrap();
     assert_eq!((m.vcpus, m.cores, m.usd_per_million_transactions, m.advantage), (None, None, None, None));
-    assert_eq!(models(&bill("a", &[]), 10.0, Metric::Tps, None), None);
+    assert_eq!(models(&bill("a", &[]), 10.0, &TPS, None), None);
 }
 
 proptest! {
@@ -78,8 +79,8 @@ proptest! {
     ) {
         let own = bill("a", &[(LineGroup::Compute, cost)]);
         let base = bill("b", &[(LineGroup::Compute, base_cost)]);
-        let m = models(&own, value, Metric::Tps, Some((&base, base_value))).unwrap();
-        let b = models(&base, base_value, Metric::Tps, None).unwrap();
+        let m = models(&own, value, &TPS, Some((&base, base_value))).unwrap();
+        let b = models(&base, base_value, &TPS, None).unwrap();
         let a = m.advantage.unwrap();
         // Work per dollar is the product of its two sources, and the ratio of every model of unit cost.
         near(a.work_per_usd, a.performance * a.price);

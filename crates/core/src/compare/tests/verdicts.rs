@@ -1,6 +1,7 @@
 //! What follows from an interval, and how many more trials would decide.
 
 use super::*;
+use crate::metric::{Better, Metric};
 
 #[test]
 fn verdicts_at_the_edges_of_the_margin() {
@@ -62,4 +63,25 @@ fn the_number_of_further_trials_is_the_smallest_that_decides() {
         assert_eq!(with(value, 3 + more), decided, "{value} {more}");
         assert_eq!(with(value, 2 + more), Verdict::Undecided { why: Why::MoreTrials { more: 1 } }, "{value} {more}");
     }
+}
+
+#[test]
+fn of_a_metric_whose_low_values_are_good_the_lower_one_is_better_and_has_no_price() {
+    let lost = Metric { name: "lost".into(), better: Better::Lower, ..TPS.clone() };
+    let mut records = records();
+    records.iter_mut().for_each(|r| r.workload.metric = RecordedMetric::Declared(lost.clone()));
+    let study = study_with("metric = \"tps\"\nover = [8, 64]", "over = \"peak\"");
+    let bills = [bill("arm", "r", 1, Rounding::None), bill("x86", "r", 1, Rounding::None)];
+    let c = compare(&study, &records, &bills, &[]).unwrap();
+    let judged = arm(&c).throughput.as_ref().unwrap();
+    // The best points are those of 8 connections.
+    near(judged.ratio.value, 1.2);
+    assert_eq!(judged.verdict, Verdict::Worse);
+    assert_eq!(c.workloads[0].cells[0].judgement.as_ref().unwrap().verdict, Verdict::Worse);
+    let price = &arm(&c).price[0];
+    assert_eq!((price.usd_per_unit, &price.value_for_money, &price.models), (None, &None, &None));
+    // Its declaration stands beside its name, and is read from there.
+    let said = serde_json::to_value(&c.workloads[0]).unwrap();
+    assert_eq!((&said["metric"], &said["metric_declared"]["better"]), (&"lost".into(), &"lower".into()));
+    assert_eq!(serde_json::from_value::<WorkloadResult>(said).unwrap(), c.workloads[0]);
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::workload_kind::tests::{KINDS, ORDERS};
 
 const GOOD: &str = r#"
 schema = 1
@@ -20,13 +21,13 @@ fee = [{ name = "EKS", usd_per_hour = 0.10 }]
 name = "b"
 [[workload]]
 name = "small"
-kind = "tpcc"
+kind = "shop"
 warehouses = 10
 [sweep]
 connections = [8, 1]
 duration = "10s"
 [summary]
-metric = "tpmc"
+metric = "orders"
 over = [1, 8]
 [decision]
 slo = { percentile = 95, at_most = "50ms" }
@@ -34,13 +35,13 @@ slo = { percentile = 95, at_most = "50ms" }
 
 #[test]
 fn a_good_study_is_read_whole() {
-    let study = Study::read("s.toml", GOOD).unwrap();
+    let study = Study::read("s.toml", GOOD, &KINDS).unwrap();
     assert_eq!((study.baseline().name.as_str(), study.seed), ("b", Seed(42)));
     let node = &study.contenders[0].nodes[0];
     assert_eq!((node.count, node.line), (3, 13));
     assert!(node.volumes.first().is_some_and(|v| v.daily_snapshots && v.size_gb == 1000));
     assert!(!study.contenders[0].nodes[1].priced);
-    assert_eq!(study.workloads[0].metric, Some(Metric::Tpmc));
+    assert_eq!(study.workloads[0].metric, Some(ORDERS.clone()));
     assert_eq!(study.workloads[0].parameters["warehouses"].value, crate::toml_reader::Scalar::Int(10));
     assert_eq!(study.sweep.connections, [1, 8]);
     assert_eq!(study.summary, Summary::MeanOver(vec![1, 8]));
@@ -56,14 +57,15 @@ fn every_broken_line_is_named() {
         ("round = \"monthly\"", "round = \"daily\"", "\"monthly\""),
         ("count = 3", "count = 0", "outside"),
         ("usd_per_hour = 0.10", "usd_per_hour = \"ten\"", "decimal number"),
-        ("kind = \"tpcc\"", "knd = \"tpcc\"", "kind"),
+        ("kind = \"shop\"", "knd = \"shop\"", "kind"),
         ("duration = \"10s\"", "duration = 10", "duration"),
         ("over = [1, 8]", "over = [1, 9]", "does not measure"),
+        ("metric = \"orders\"", "metric = \"order\"", "use one of \"tps\", \"qps\", \"orders\", \"relative\""),
         ("[sweep]", "[swep]", "sweep"),
     ];
     for (good, bad, expected) in broken {
         assert!(GOOD.contains(good), "{good}");
-        let problems = Study::read("s.toml", &GOOD.replace(good, bad)).map(|s| s.name).unwrap_err();
+        let problems = Study::read("s.toml", &GOOD.replace(good, bad), &KINDS).map(|s| s.name).unwrap_err();
         let all = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
         assert!(all.contains(expected), "{bad}: {all}");
         assert!(problems.iter().all(|p| p.line > 0 && !p.help.is_empty()), "{all}");
@@ -72,11 +74,15 @@ fn every_broken_line_is_named() {
 
 #[test]
 fn two_workloads_of_one_kind_need_two_databases() {
-    let second = "[[workload]]\nname = \"large\"\nkind = \"tpcc\"\nwarehouses = 20\n[sweep]";
-    let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second)).map(|s| s.name).unwrap_err();
-    assert!(problems[0].to_string().contains("same tpcc tables"), "{problems:?}");
+    let second = "[[workload]]\nname = \"large\"\nkind = \"shop\"\nwarehouses = 20\n[sweep]";
+    let problems = Study::read("s.toml", &GOOD.replace("[sweep]", second), &KINDS).map(|s| s.name).unwrap_err();
+    assert!(problems[0].to_string().contains("same shop tables"), "{problems:?}");
     let own = second.replace("warehouses = 20", "warehouses = 20\ndatabase = \"large\"");
-    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own)).is_ok());
+    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &own), &KINDS).is_ok());
+    // What is only done with the same tables does not need others.
+    let mix = second.replace("warehouses = 20", "warehouses = 10\nmix = \"reads\"");
+    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &mix), &KINDS).is_ok());
+    assert!(Study::read("s.toml", &GOOD.replace("[sweep]", &mix), &[]).is_err(), "of an unknown kind every word may matter");
 }
 
 #[test]
@@ -86,13 +92,14 @@ fn settings_of_servers_are_names_and_plain_values_and_decide_what_is_measured() 
         Study::read(
             "s.toml",
             &GOOD.replace(target, &format!("{target}\nserver_settings = {{ {settings} }}\ntiflash_replicas = 2")),
+            &KINDS,
         )
     };
     let study = with("Tidb_Enable_Auto_Analyze = false, r = 0.5, n = 7, t = \"20m\"").unwrap();
     let read: Vec<_> = study.contenders[0].server_settings.iter().map(|(n, v)| (n.as_str(), v.value.as_str())).collect();
     assert_eq!(read, [("n", "7"), ("r", "0.5"), ("t", "20m"), ("tidb_enable_auto_analyze", "OFF")]);
     assert_eq!(study.contenders[0].tiflash_replicas.as_ref().map(|n| n.value), Some(2));
-    let plain = Study::read("s.toml", GOOD).unwrap();
+    let plain = Study::read("s.toml", GOOD, &KINDS).unwrap();
     let other = with("n = 8").unwrap();
     let prints = [plain.fingerprint(), study.fingerprint(), other.fingerprint()];
     assert!(prints[0] != prints[1] && prints[1] != prints[2] && prints[0] != prints[2]);

@@ -1,0 +1,119 @@
+//! What a kind of workload declares about itself. Study reader, audit, comparison and report ask it, and know no benchmark.
+
+use std::collections::BTreeMap;
+
+use crate::metric::{Metric, QPS, RELATIVE, TPS};
+use crate::study::{Located, Scalar};
+
+/// The parameters of a `[[workload]]`, by name.
+pub type Parameters = BTreeMap<String, Located<Scalar>>;
+
+/// A kind of workload: what it is called, and what others must know of it.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadKind {
+    /// The word of a study file.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub help: &'static str,
+    /// The metrics that only it has.
+    pub metrics: &'static [&'static Metric],
+    /// The metric that it is compared by unless a study says otherwise.
+    pub metric: &'static Metric,
+    /// Parameters that choose what is done with the tables; workloads that differ only in them may share their tables.
+    pub choices: &'static [&'static str],
+    /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
+    pub statements_per_transaction: fn(&Parameters) -> Option<f64>,
+    /// What a report must say wherever it shows this workload.
+    pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
+}
+
+/// A workload that a report shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Disclosed<'a> {
+    /// Its printable name.
+    pub workload: &'a str,
+    /// Its metric.
+    pub metric: &'a Metric,
+    /// Its parameters as they were recorded or, without a record, declared.
+    pub parameters: &'a BTreeMap<String, String>,
+}
+
+/// What a report must say of a workload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disclosure {
+    /// One or more sentences.
+    pub text: String,
+    /// The largest value that the metric can have by design, and what gives it, such as `10 warehouses`.
+    pub ceiling: Option<(f64, String)>,
+}
+
+impl WorkloadKind {
+    /// A kind without anything of its own.
+    pub const fn plain(name: &'static str, help: &'static str) -> Self {
+        Self { name, help, metrics: &[], metric: &TPS, choices: &[], statements_per_transaction: |_| None, disclosure: |_| None }
+    }
+
+    /// The kind of that name.
+    pub fn named(kinds: &[&'static Self], name: &str) -> Option<&'static Self> {
+        kinds.iter().find(|k| k.name == name).copied()
+    }
+
+    /// Whether it has a metric, its own or one that all have.
+    pub fn has(&self, metric: &Metric) -> bool {
+        [&TPS, &QPS].into_iter().chain(self.metrics.iter().copied()).any(|m| m == metric)
+    }
+}
+
+/// Every metric that a study may name; those of `first` stand before others of the same name.
+pub(crate) fn metrics(kinds: &[&'static WorkloadKind], first: Option<&'static WorkloadKind>) -> Vec<&'static Metric> {
+    let mut all = vec![&TPS, &QPS];
+    for metric in first.into_iter().chain(kinds.iter().copied()).flat_map(|k| k.metrics.iter().copied()) {
+        if all.iter().all(|m| m.name != metric.name) {
+            all.push(metric);
+        }
+    }
+    all.push(&RELATIVE);
+    all
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::metric::{Counted, Period};
+
+    /// A metric that counts one kind of transaction.
+    pub(crate) static ORDERS: Metric = Metric::rate(
+        "orders",
+        "orders/min",
+        ["orders of customers", "orders"],
+        Counted::Kinds(Cow::Borrowed(&[Cow::Borrowed("order")])),
+        Period::Minute,
+    );
+
+    static SHOP: WorkloadKind = WorkloadKind {
+        metrics: &[&ORDERS],
+        metric: &ORDERS,
+        choices: &["mix"],
+        statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
+        ..WorkloadKind::plain("shop", "a shop")
+    };
+    static PLAIN: WorkloadKind = WorkloadKind::plain("plain", "nothing of its own");
+
+    /// What the tests of this crate know.
+    pub(crate) static KINDS: [&WorkloadKind; 2] = [&SHOP, &PLAIN];
+
+    #[test]
+    fn a_kind_has_its_own_metrics_and_those_of_all() {
+        assert!(SHOP.has(&ORDERS) && SHOP.has(&TPS) && !PLAIN.has(&ORDERS) && !SHOP.has(&RELATIVE));
+        let names = |first| metrics(&KINDS, first).iter().map(|m| m.name.as_ref()).collect::<Vec<_>>();
+        assert_eq!(names(None), ["tps", "qps", "orders", "relative"]);
+        assert_eq!(names(Some(&SHOP)), ["tps", "qps", "orders", "relative"]);
+        assert_eq!(
+            (ORDERS.title(), ORDERS.transactions_per_s(120.0)),
+            ("orders of customers per minute (orders/min)".into(), Some(2.0))
+        );
+        assert_eq!((RELATIVE.title().as_str(), QPS.transactions_per_s(1.0)), ("throughput in units of the article", None));
+    }
+}
