@@ -4,7 +4,7 @@
 mod common;
 
 use common::maria::{Maria, study};
-use common::{Desk, files, server};
+use common::{Desk, files, server, wait_until};
 
 const RW: &str = "kind = \"sysbench\"\nscript = \"oltp_read_write\"\ntables = 2\ntable_size = 3000";
 const SHORT: &str = "connections = [4]\nwarmup = \"100ms\"\nduration = \"500ms\"\ntrials = 1";
@@ -98,10 +98,10 @@ fn a_password_is_in_no_file_no_output_and_no_process_list() {
     desk.write("word", &format!("{}\n", maria.password));
     let mut child = desk.command(&["run", "f.toml"]).env_remove("PERBUCK_M_PASSWORD").spawn().unwrap();
     let mut seen = String::new();
-    while child.try_wait().unwrap().is_none() {
+    wait_until("the run has ended", || {
         seen += &std::fs::read_to_string(format!("/proc/{}/cmdline", child.id())).unwrap_or_default();
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+        child.try_wait().unwrap().is_some()
+    });
     assert!(child.wait().unwrap().success() && seen.contains("f.toml") && !seen.contains(&maria.password));
     desk.good(&["report", "results/by-file"]);
     assert!(!format!("{by_environment:?}").contains(&maria.password));

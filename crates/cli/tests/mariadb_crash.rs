@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::maria::{Maria, study};
-use common::{Desk, ended, server};
+use common::{Desk, ended, server, wait_until};
 use perbuck_core::run_record::Flag;
 
 const TPCC: &str = "kind = \"tpcc\"\nwarehouses = 2\nreset = \"never\"";
@@ -38,9 +38,7 @@ fn conditions_hold_after_load_run_and_a_killed_server() {
     let child = desk.command(&["run", "crash.toml"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // Killed once the load is on, whatever the machine's speed: when the server has seen the terminals.
     let before = maria.status("Com_commit");
-    while maria.status("Com_commit") < before + 200 {
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until("the load is on", || maria.status("Com_commit") >= before + 200);
     let restart = server("PERBUCK_TEST_MARIADB_RESTART");
     assert!(Command::new(&restart).arg("kill").status().unwrap().success());
     std::thread::sleep(Duration::from_millis(1500));

@@ -201,10 +201,10 @@ fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     desk.write("s.toml", &study(&maria.url(), &format!("{name} = 201"), SWEEP).replace("[[workload]]", &more));
     let mut seen = Vec::new();
     let mut child = start(&desk);
-    while child.try_wait().unwrap().is_none() {
+    wait_until("the run has ended", || {
         seen.push(value(&maria, name));
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+        child.try_wait().unwrap().is_some()
+    });
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     // Every trial had its own, and the plain one what the server had.
@@ -231,10 +231,10 @@ fn data_are_loaded_under_the_settings_of_the_server_whoever_had_the_trial_before
     let format =
         "SELECT row_format FROM information_schema.tables WHERE table_schema = 'settings_reload' AND table_name = 'sbtest1'";
     let mut seen = Vec::new();
-    while child.try_wait().unwrap().is_none() {
+    wait_until("the run has ended", || {
         seen.push(maria.sql(format).trim().to_owned());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+        child.try_wait().unwrap().is_some()
+    });
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let records = desk.records("results/s");

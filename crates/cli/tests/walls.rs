@@ -9,8 +9,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+/// What the room of a database may use.
+const ROOM: [&str; 6] =
+    ["perbuck-core", "perbuck-database", "perbuck-driver-suite", "perbuck-event", "perbuck-load", "perbuck-net"];
+
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 18] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     ("perbuck-core", &[]),
     // What perbuck is measured against shares nothing with it.
     // Benchmarks may use what they measure; nothing uses them.
@@ -25,7 +29,37 @@ const MAY_USE: [(&str, &[&str]); 18] = [
     ("perbuck-observe", &["perbuck-core"]),
     ("perbuck-report", &["perbuck-core"]),
     ("perbuck-deploy", &["perbuck-core"]),
-    ("perbuck-drivers", &["perbuck-core", "perbuck-event", "perbuck-grpc", "perbuck-load", "perbuck-tikv-server"]),
+    ("perbuck-database", &["perbuck-core", "perbuck-load"]),
+    ("perbuck-net", &["perbuck-database", "perbuck-event", "perbuck-load"]),
+    // What the tests of the databases share.
+    ("perbuck-driver-suite", &["perbuck-event", "perbuck-load"]),
+    ("perbuck-mysql", &ROOM),
+    ("perbuck-postgres", &ROOM),
+    ("perbuck-sqlite", &ROOM),
+    (
+        "perbuck-tikv",
+        &[
+            "perbuck-core",
+            "perbuck-database",
+            "perbuck-event",
+            "perbuck-grpc",
+            "perbuck-load",
+            "perbuck-net",
+            "perbuck-tikv-server",
+        ],
+    ),
+    (
+        "perbuck-drivers",
+        &[
+            "perbuck-database",
+            "perbuck-load",
+            "perbuck-mysql",
+            "perbuck-net",
+            "perbuck-postgres",
+            "perbuck-sqlite",
+            "perbuck-tikv",
+        ],
+    ),
     ("perbuck-workloads", &["perbuck-core", "perbuck-load"]),
     (
         "perbuck-lab",

@@ -142,6 +142,10 @@ fn integrity_finds_what_was_planted_and_nothing_else() {
     }
 }
 
+fn rows(cluster: &Cluster, transactional: bool) -> usize {
+    if transactional { cluster.keys().1 } else { cluster.keys().0 }
+}
+
 /// Runs a mix that inserts, reads and updates while `disturb` is done to the cluster; nothing may fail or be lost.
 fn disturbed(kind: &[&str], disturb: &dyn Fn(&Cluster)) {
     let transactional = kind[0].ends_with("txn");
@@ -153,8 +157,7 @@ fn disturbed(kind: &[&str], disturb: &dyn Fn(&Cluster)) {
     let arguments = words("run", &pd, kind, &[&["-P", "workloada"][..], &records, &mix, &time].concat());
     let ended = std::thread::scope(|scope| {
         let running = scope.spawn(|| desk.perbuck(&arguments));
-        let rows = || if transactional { cluster.keys().1 } else { cluster.keys().0 };
-        wait_until("the run inserts", || rows() > 2_050);
+        wait_until("the run inserts", || rows(&cluster, transactional) > 2_050);
         disturb(&cluster);
         running.join().unwrap()
     });
@@ -190,14 +193,17 @@ fn splits_leaders_restarts_and_busy_stores_lose_nothing_in_transactions() {
 
 /// A region split, a leader transfer, the restart of a store, and a second in which every store is busy.
 fn everything(cluster: &Cluster, transactional: bool) {
-    let pause = || std::thread::sleep(Duration::from_millis(200));
+    let refused = |before| wait_until("a request goes to the old place", || cluster.refused() > before);
+    let before = cluster.refused();
     assert!(cluster.split(b"usertable:user61", transactional));
-    pause();
+    refused(before);
+    let before = cluster.refused();
     assert!(cluster.transfer_leader(b"usertable:user1", transactional) > 0);
-    pause();
+    refused(before);
     for store in 1..=3 {
         cluster.stop_store(store);
-        pause();
+        let before = rows(cluster, transactional);
+        wait_until("the run goes on without the store", || rows(cluster, transactional) > before + 50);
         cluster.start_store(store);
     }
     cluster.be_busy(Duration::from_secs(1));

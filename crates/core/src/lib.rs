@@ -3,6 +3,37 @@
 //! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
 //! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet), [`audit`] (whether printed
 //! figures follow from their raw numbers).
+//!
+//! ```
+//! use perbuck_core::study::Study;
+//!
+//! let text = r#"
+//! schema = 1
+//! name = "first"
+//! [[contender]]
+//! name = "a"
+//! target = "sqlite:a.db"
+//! [[contender]]
+//! name = "b"
+//! target = "sqlite:b.db"
+//! [[workload]]
+//! name = "reads"
+//! kind = "sysbench"
+//! [sweep]
+//! connections = [1, 8]
+//! trials = 3
+//! "#;
+//! let study = Study::read("first.toml", text).expect("the study has no problem");
+//! let plan = study.plan();
+//! assert_eq!(plan.len(), 2 * 2 * 3);
+//! // The seed decides the order: it is the same on every machine.
+//! assert_eq!(plan, study.plan());
+//!
+//! let problems = Study::read("first.toml", &text.replace("trials", "trails")).unwrap_err();
+//! assert_eq!((problems.len(), problems[0].line), (1, 14));
+//! ```
+//!
+//! Place on the floor plan: floor 0. Everything stands on it, and it stands on no other crate of perbuck.
 
 pub mod arrivals;
 pub mod audit;

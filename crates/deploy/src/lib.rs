@@ -1,3 +1,23 @@
-//! How systems under test are put up, as pure functions: what to run with which arguments, never running it.
+//! How systems under test are put up, as pure functions: which programs to run with which arguments and files. Who calls it runs
+//! them. Today it knows private servers on this machine ([`local`]).
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::path::{Path, PathBuf};
+//!
+//! use perbuck_deploy::local::{Kind, Wanted};
+//!
+//! let (config, databases) = (BTreeMap::from([("work_mem".to_owned(), "64MB".to_owned())]), ["perbuck".to_owned()]);
+//! assert!(config.iter().all(|(key, value)| Kind::Postgres.check(key, value).is_ok()));
+//! let wanted =
+//!     Wanted { folder: Path::new("/tmp/pg"), port: 5433, config: &config, databases: &databases, connections: 90, as_root: false };
+//! let programs: Vec<PathBuf> = Kind::Postgres.programs().iter().map(|program| PathBuf::from(program.names[0])).collect();
+//! let recipe = Kind::Postgres.recipe(&wanted, &programs, "s3cret").unwrap_or_else(|refused| panic!("{}", refused.message));
+//! assert!(recipe.target.contains("127.0.0.1:5433") && !recipe.target.contains("s3cret"));
+//! assert!(Kind::Postgres.check("port", "1").is_err(), "perbuck sets it itself");
+//! ```
+//!
+//! Place on the floor plan: floor 4 in time (manifests of deployments). It stands on no other crate of perbuck; `lab` starts what it
+//! describes.
 
 pub mod local;

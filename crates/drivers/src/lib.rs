@@ -1,10 +1,5 @@
-//! The databases: each module speaks one protocol and classifies its errors. No workload, no statistics.
+//! The databases, by one name.
 
-pub mod mysql;
-mod net;
-pub mod postgres;
-pub mod secret;
-mod sql;
-pub mod sqlite;
+pub use perbuck_database::secret;
+pub use {perbuck_mysql as mysql, perbuck_postgres as postgres, perbuck_sqlite as sqlite, perbuck_tikv as tikv};
 pub mod target;
-pub mod tikv;

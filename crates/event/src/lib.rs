@@ -9,9 +9,30 @@
 //! - [`now`], [`sleep_until`] and [`timeout_at`] use the clock of the loop they run in; a time is a [`Moment`].
 //! - [`TaskSet`] spawns tasks and collects their results; [`tcp::TcpStream`] is a socket; [`dns::resolve`] looks up names.
 //!
+//! ```
+//! use std::time::Duration;
+//!
+//! use perbuck_event::{TaskSet, block_on_simulated, now, sleep};
+//!
+//! let ended = block_on_simulated(async {
+//!     let start = now();
+//!     let mut tasks = TaskSet::default();
+//!     for minutes in [60, 1] {
+//!         tasks.spawn(async move {
+//!             sleep(Duration::from_secs(60 * minutes)).await;
+//!             minutes
+//!         });
+//!     }
+//!     (tasks.next().await, tasks.next().await, now() - start)
+//! });
+//! assert_eq!(ended, (Some(1), Some(60), Duration::from_secs(3600)));
+//! ```
+//!
 //! A task may be polled although nothing happened that it waits for; every future here bears that. Readiness wakes the
 //! whole task, so combinators that poll only the parts whose own waker was woken (`FuturesUnordered`) must not hold
 //! sockets or sleeps of this crate.
+//!
+//! Place on the floor plan: floor 0. `load` and the drivers stand on it; it knows no database and no benchmark.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("perbuck runs on Linux: its event loop is made of epoll and timerfd");

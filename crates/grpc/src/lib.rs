@@ -5,6 +5,24 @@
 //! - [`hpack`] writes and reads header blocks.
 //! - [`proto`] writes and reads messages, field by field.
 //! - [`kvproto`] has the field numbers of the messages of PD and TiKV.
+//!
+//! ```
+//! use perbuck_grpc::proto::{Value, fields, put_bytes, put_uint};
+//! use perbuck_grpc::{PREFIX, message_length, put_prefix};
+//!
+//! let mut message = Vec::new();
+//! put_uint(&mut message, 1, 150);
+//! put_bytes(&mut message, 2, b"testing");
+//! assert_eq!(message, b"\x08\x96\x01\x12\x07testing");
+//! let read: Vec<_> = fields(&message).flatten().collect();
+//! assert_eq!(read, [(1, Value::Varint(150)), (2, Value::Bytes(b"testing"))]);
+//!
+//! let mut sent = Vec::new();
+//! put_prefix(&mut sent, message.len());
+//! assert_eq!((sent.len(), message_length(&sent)), (PREFIX, Ok(Some(message.len()))));
+//! ```
+//!
+//! Place on the floor plan: a part of TiKV's room (floor 2). It stands on no other crate of perbuck.
 
 pub mod endpoint;
 pub mod frame;

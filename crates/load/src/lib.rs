@@ -1,7 +1,70 @@
-//! The load engine: it drives sessions with workloads and measures, and knows no SQL, no database and no terminal.
+//! The load engine: it drives sessions with workloads and measures. It knows no database, no terminal of a user, and of SQL only
+//! how the loader drops and counts tables.
 //!
-//! Read [`driver`] and [`workload`] for the two sides it joins, then [`worker`], which is the hot loop, then
+//! Read [`driver`] and [`workload`] for the two sides it joins, then `worker`, which is the hot loop, then
 //! [`executor`], which starts the workers and collects what they saw. [`loader`] fills tables.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use perbuck_core::{load_model::LoadModel, units::Seed};
+//! use perbuck_load::connection::Connection;
+//! use perbuck_load::driver::Session;
+//! use perbuck_load::error::DriverError;
+//! use perbuck_load::statement::{Catalogue, StatementId, Verb};
+//! use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
+//! use perbuck_load::{executor::run_trial, limit::Tolerance, observer::Unobserved, sim::SimDriver, stop::StopToken, trial::TrialSpec};
+//!
+//! /// One statement a transaction.
+//! struct Reads(Arc<Catalogue>);
+//! struct Reader;
+//!
+//! impl Workload for Reads {
+//!     type Terminal = Reader;
+//!     fn catalogue(&self) -> Arc<Catalogue> {
+//!         self.0.clone()
+//!     }
+//!     fn kinds(&self) -> &'static [&'static str] {
+//!         &["read"]
+//!     }
+//!     fn terminal(&self, _: TerminalId) -> Reader {
+//!         Reader
+//!     }
+//! }
+//!
+//! impl Terminal for Reader {
+//!     fn kind(&mut self, _: &Operation) -> u8 {
+//!         0
+//!     }
+//!     async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, _: &mut Operation) -> Result<Done, DriverError> {
+//!         c.execute(StatementId(0)).await?;
+//!         Ok(Done::committed(0))
+//!     }
+//! }
+//!
+//! let mut catalogue = Catalogue::default();
+//! catalogue.add(Verb::Select, "one row");
+//! let spec = TrialSpec {
+//!     load: LoadModel::closed(),
+//!     phases: Vec::new(),
+//!     connections: 4,
+//!     workers: Some(1),
+//!     warmup_ns: 0,
+//!     duration_ns: 50_000_000,
+//!     max_attempts: 1,
+//!     seed: Seed(42),
+//!     drain_ns: 1_000_000_000,
+//!     max_events: Some(100),
+//!     time_statements: false,
+//!     tolerance: Tolerance::All,
+//! };
+//! let (driver, workload) = (Arc::new(SimDriver::default()), Arc::new(Reads(Arc::new(catalogue))));
+//! let outcome = run_trial(&spec, &driver, &workload, &StopToken::default(), &mut Unobserved).expect("nothing fails here");
+//! assert_eq!(outcome.terminals.len(), 4);
+//! assert!(outcome.measured.transactions["read"].committed > 0);
+//! ```
+//!
+//! Place on the floor plan: floor 1, a tool. It stands on `core` and `event`; databases and workloads stand on it.
 
 mod arrivals;
 mod collector;

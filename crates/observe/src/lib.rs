@@ -2,6 +2,20 @@
 //!
 //! Everything here reads the running system (`/proc`, `uname`, `getrusage`); what is read is parsed by pure functions.
 //! Nothing fails: a fact that the system does not tell is absent, zero or the word "unknown", as each item says.
+//!
+//! ```
+//! use perbuck_observe::{cpu_of, host, own_cpu};
+//!
+//! let facts = host();
+//! assert!(facts.cpus >= 1 && !facts.cpu_model.is_empty());
+//!
+//! let before = own_cpu();
+//! let used = own_cpu().minus(before);
+//! assert!(used.user_ns + used.system_ns == used.total_ns());
+//! assert!(cpu_of(std::process::id()).is_some() && cpu_of(u32::MAX).is_none());
+//! ```
+//!
+//! Place on the floor plan: floor 1, a tool. It stands on `core` alone.
 
 mod cpu_model;
 mod cpu_time;

@@ -19,6 +19,10 @@ pub(crate) fn clean(text: &str) -> String {
 
 /// The same with another limit.
 pub(crate) fn clean_to(text: &str, longest: usize) -> String {
+    // Almost all names are so, and a report of thousands of trials has a million.
+    if text.len() <= longest && text.bytes().all(|b| matches!(b, b' '..=b'~')) {
+        return text.to_owned();
+    }
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
         if i >= longest {

@@ -33,26 +33,10 @@ pub(crate) fn csv(t: &Table) -> String {
 pub(crate) fn link(t: &Table) -> String {
     let mut out = "data:text/csv;charset=utf-8,".to_owned();
     for b in csv(t).bytes() {
-        match b {
-            b'a'..=b'z'
-            | b'A'..=b'Z'
-            | b'0'..=b'9'
-            | b'.'
-            | b','
-            | b'-'
-            | b'_'
-            | b'~'
-            | b'/'
-            | b':'
-            | b';'
-            | b'('
-            | b')'
-            | b'$' => {
-                out.push(char::from(b));
-            }
-            b => {
-                let _ = write!(out, "%{b:02X}");
-            }
+        if b.is_ascii_alphanumeric() || b".,-_~/:;()$".contains(&b) {
+            out.push(char::from(b));
+        } else {
+            let _ = write!(out, "%{b:02X}");
         }
     }
     out

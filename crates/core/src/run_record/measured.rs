@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ProcessorTimes;
+use super::processors::ProcessorTimes;
 use crate::histogram::Histogram;
 use crate::littles_law::LittlesLaw;
 use crate::load_model::Phase;

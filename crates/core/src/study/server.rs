@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Scalar;
-use crate::toml_reader::{Located, Section};
+use crate::toml_reader::{Located, Scalar, Section};
 
 /// A server on this machine, which lives as long as the command that needs it.
 #[derive(Debug, Clone)]

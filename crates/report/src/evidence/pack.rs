@@ -18,7 +18,7 @@ const PIECE: usize = 64;
 /// Pieces that are in memory at the same time.
 const PIECES_AT_ONCE: usize = 32;
 
-/// The fastest level: three quarters of the old form's size in the time that a report has.
+/// The fastest level. Level 6 saves a third of the size and takes five times as long, which is as long as all else of a report.
 const LEVEL: Compression = Compression::fast();
 
 /// A record with its path and its checksum.

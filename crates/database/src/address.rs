@@ -1,0 +1,143 @@
+//! What the addresses of all databases have in common: why one is refused, options, percent signs.
+
+use std::fmt;
+
+use perbuck_core::problem::nearest;
+use perbuck_core::units::parse_duration_ns;
+use percent_encoding::{percent_decode_str, percent_encode_byte};
+
+/// Why an address is refused. Neither part ever quotes what may be a password.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetProblem {
+    /// What is wrong.
+    pub message: String,
+    /// The way out.
+    pub help: String,
+}
+
+impl fmt::Display for TargetProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n    help: {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for TargetProblem {}
+
+/// A refusal of an address.
+///
+/// # Errors
+/// Always.
+pub fn problem<T>(message: impl Into<String>, help: impl Into<String>) -> Result<T, TargetProblem> {
+    Err(TargetProblem { message: message.into(), help: help.into() })
+}
+
+/// The refusal of an address that may hold a password; it quotes nothing.
+///
+/// # Errors
+/// Always.
+pub fn password_in_target<T>() -> Result<T, TargetProblem> {
+    problem(
+        "the target holds a password (or an `@` that is not written %40); it is not shown here, and would be in every record",
+        "leave `:password` out; set PERBUCK_<CONTENDER>_PASSWORD in the environment, or name a file with `password_file`",
+    )
+}
+
+/// An address with its options behind it.
+pub fn with_options(mut address: String, options: &[String]) -> String {
+    for (i, option) in options.iter().enumerate() {
+        address.push(if i == 0 { '?' } else { '&' });
+        address.push_str(option);
+    }
+    address
+}
+
+/// The options as (known key, decoded value). Values of keys that are not known are never quoted.
+///
+/// # Errors
+/// The first option that is not known, comes twice, or cannot be decoded.
+pub fn options_of<'k>(text: &str, known: &[&'k str]) -> Result<Vec<(&'k str, String)>, TargetProblem> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    for option in text.split('&').filter(|o| !o.is_empty()) {
+        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        if matches!(key.to_ascii_lowercase().as_str(), "password" | "passwd" | "pwd" | "pass") {
+            return password_in_target();
+        }
+        let Some(key) = known.iter().find(|k| **k == key) else {
+            let help = nearest(key, known.iter().copied())
+                .map_or_else(|| format!("the options are {}", known.join(", ")), |near| format!("did you mean `{near}`?"));
+            return problem(format!("`{key}` is not an option of this target"), help);
+        };
+        if found.iter().any(|(k, _)| k == key) {
+            return problem(format!("the option `{key}` is given twice"), "keep one of them");
+        }
+        found.push((key, percent_decode(value, &format!("the option `{key}`"))?));
+    }
+    Ok(found)
+}
+
+/// One of some words.
+///
+/// # Errors
+/// Any other word.
+pub fn one_of(key: &str, value: &str, allowed: &[&str]) -> Result<String, TargetProblem> {
+    if allowed.contains(&value) {
+        return Ok(value.to_owned());
+    }
+    problem(format!("`{value}` is not a value of `{key}`"), format!("use one of {}", allowed.join(", ")))
+}
+
+/// A duration of at least so many milliseconds.
+///
+/// # Errors
+/// What is none, or out of range.
+pub fn milliseconds(key: &str, value: &str, least: u32) -> Result<u32, TargetProblem> {
+    let ns = parse_duration_ns(value).or_else(|why| problem(format!("`{key}`: {why}"), "write a duration such as `10s`"))?;
+    match u32::try_from(ns / 1_000_000) {
+        Ok(ms) if ms >= least => Ok(ms),
+        _ => problem(format!("`{key}`: `{value}` is out of range"), "write a duration from 1ms to 40 days"),
+    }
+}
+
+/// A size such as `64MiB`.
+///
+/// # Errors
+/// What is none.
+pub fn kibibytes(key: &str, value: &str) -> Result<u32, TargetProblem> {
+    let units = [("KiB", 1), ("MiB", 1_024), ("GiB", 1_048_576)];
+    let found = units.iter().find_map(|(unit, factor)| Some((value.strip_suffix(unit)?.trim().parse::<u32>().ok()?, *factor)));
+    match found.and_then(|(number, factor)| number.checked_mul(factor)) {
+        // SQLite takes the size as a negative 32-bit number of KiB.
+        Some(kib) if kib > 0 && i32::try_from(kib).is_ok() => Ok(kib),
+        _ => problem(format!("`{key}`: `{value}` is not a size"), "write a size such as `64MiB`"),
+    }
+}
+
+/// Text without its percent signs; `what` names it.
+///
+/// # Errors
+/// A percent sign without its digits, and what text cannot hold.
+pub fn percent_decode(text: &str, what: &str) -> Result<String, TargetProblem> {
+    let help = "write a percent sign itself as %25; text is UTF-8 without control characters";
+    let coded = |rest: &str| rest.as_bytes().first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    if !text.split('%').skip(1).all(coded) {
+        return problem(format!("{what} holds a `%` without two hexadecimal digits"), help);
+    }
+    match percent_decode_str(text).decode_utf8() {
+        Ok(decoded) if !decoded.contains(char::is_control) => Ok(decoded.into_owned()),
+        _ => problem(format!("{what} holds what text cannot hold"), help),
+    }
+}
+
+/// Text in which these characters (of ASCII) are written by a percent sign. All others stay, so that people can read them.
+pub fn percent_encode(text: &str, special: &str) -> String {
+    text.split_inclusive(|c| special.contains(c)).fold(String::with_capacity(text.len()), |mut out, part| {
+        match part.as_bytes().split_last() {
+            Some((last, _)) if special.as_bytes().contains(last) => {
+                out.push_str(&part[..part.len() - 1]);
+                out.push_str(percent_encode_byte(*last));
+            }
+            _ => out.push_str(part),
+        }
+        out
+    })
+}

@@ -1,0 +1,130 @@
+//! The basic data types of the protocol ("Protocol Basics: Basic Data Types").
+
+use perbuck_net::reader::Reader;
+use perbuck_net::{Malformed, Parsed};
+
+/// The numbers and texts of this protocol.
+pub(crate) trait MysqlReader<'a> {
+    /// The next two bytes.
+    fn u16(&mut self) -> Parsed<u16>;
+    /// The next four bytes.
+    fn u32(&mut self) -> Parsed<u32>;
+    /// The next eight bytes.
+    fn u64(&mut self) -> Parsed<u64>;
+    /// `int<lenenc>`. 0xFB (NULL of a text row) and 0xFF (the header of an error) are no integers.
+    fn lenenc(&mut self) -> Parsed<u64>;
+    /// `string<lenenc>`.
+    fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]>;
+}
+
+impl<'a> MysqlReader<'a> for Reader<'a> {
+    #[inline]
+    fn u16(&mut self) -> Parsed<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    fn u32(&mut self) -> Parsed<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    #[inline]
+    fn u64(&mut self) -> Parsed<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    #[inline]
+    fn lenenc(&mut self) -> Parsed<u64> {
+        match self.u8()? {
+            short @ 0..=0xfa => Ok(u64::from(short)),
+            0xfc => self.u16().map(u64::from),
+            0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
+            0xfe => self.u64(),
+            _ => Err(Malformed("a length begins with a byte that none can begin with")),
+        }
+    }
+
+    #[inline]
+    fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]> {
+        let length = self.lenenc()?;
+        self.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
+    }
+}
+
+/// Appends `int<lenenc>`.
+#[inline]
+pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
+    let bytes = value.to_le_bytes();
+    match value {
+        0..=0xfa => out.push(bytes[0]),
+        0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&bytes[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+/// Appends `string<lenenc>`.
+#[inline]
+pub(crate) fn put_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_lenenc(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lengths_are_encoded_as_the_protocol_page_says() {
+        for (value, bytes) in [
+            (0, &[0][..]),
+            (250, &[250]),
+            (251, &[0xfc, 251, 0]),
+            (65_535, &[0xfc, 0xff, 0xff]),
+            (65_536, &[0xfd, 0, 0, 1]),
+            (0xff_ffff, &[0xfd, 0xff, 0xff, 0xff]),
+            (0x100_0000, &[0xfe, 0, 0, 0, 1, 0, 0, 0, 0]),
+            (u64::MAX, &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255]),
+        ] {
+            let mut out = Vec::new();
+            put_lenenc(&mut out, value);
+            assert_eq!(out, bytes);
+            assert_eq!(Reader::new(bytes).lenenc(), Ok(value));
+        }
+        assert!(Reader::new(&[0xfb]).lenenc().is_err() && Reader::new(&[0xff, 1]).lenenc().is_err());
+        assert!(Reader::new(&[0xfd, 1]).lenenc().is_err() && Reader::new(&[]).lenenc().is_err());
+    }
+
+    #[test]
+    fn a_string_ends_at_its_nul_or_with_the_packet() {
+        let mut r = Reader::new(b"ab\0cd");
+        assert_eq!((r.nul_bytes(), r.left()), (&b"ab"[..], 2));
+        assert_eq!((r.nul_bytes(), r.left()), (&b"cd"[..], 0));
+        assert_eq!((r.nul_bytes(), r.rest()), (&b""[..], &b""[..]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_lead_beyond_the_packet(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let mut r = Reader::new(&bytes);
+            while r.left() > 0 {
+                let before = r.left();
+                if r.lenenc_bytes().is_err() {
+                    let _ = r.nul_bytes();
+                }
+                prop_assert!(r.left() < before);
+            }
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! The values of kept rows, from both forms of result sets ("Binary Protocol Resultset Row", "Text Resultset Row").
+//! Both give the same cells: integers as integers, FLOAT and DOUBLE as floating numbers, all else as the text that the
+//! text protocol prints.
+
+use std::io::Write;
+
+use perbuck_load::values::Rows;
+
+use crate::wire::bytes::MysqlReader as _;
+use crate::wire::packets::Column;
+use perbuck_net::reader::Reader;
+use perbuck_net::{Malformed, Parsed};
+
+/// Column types ("enum_field_types") that are not read as text.
+mod kind {
+    pub(crate) const TINY: u8 = 1;
+    pub(crate) const SHORT: u8 = 2;
+    pub(crate) const LONG: u8 = 3;
+    pub(crate) const FLOAT: u8 = 4;
+    pub(crate) const DOUBLE: u8 = 5;
+    pub(crate) const NULL: u8 = 6;
+    pub(crate) const TIMESTAMP: u8 = 7;
+    pub(crate) const LONGLONG: u8 = 8;
+    pub(crate) const INT24: u8 = 9;
+    pub(crate) const DATE: u8 = 10;
+    pub(crate) const TIME: u8 = 11;
+    pub(crate) const DATETIME: u8 = 12;
+    pub(crate) const YEAR: u8 = 13;
+}
+
+const SHORT_ROW: Malformed = Malformed("a row ends before its last column, or goes on after it");
+
+/// Keeps one row of a prepared statement.
+pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
+    let mut r = Reader::new(payload);
+    if r.u8()? != 0 {
+        return Err(Malformed("a row of a prepared statement begins with a wrong byte"));
+    }
+    // The bitmap of NULLs has an offset of two bits in rows.
+    let nulls = r.take((columns.len() + 9) / 8)?;
+    for (i, column) in columns.iter().enumerate() {
+        let bit = i + 2;
+        if nulls.get(bit / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0) {
+            rows.push_null();
+        } else {
+            binary_cell(&mut r, *column, rows)?;
+        }
+    }
+    end_row(&r, rows)
+}
+
+/// Keeps one row of a text query.
+pub(crate) fn keep_text_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
+    let mut r = Reader::new(payload);
+    for column in columns {
+        let mut peek = r.clone();
+        if peek.u8()? == 0xfb {
+            r = peek;
+            rows.push_null();
+        } else {
+            text_cell(r.lenenc_bytes()?, *column, rows)?;
+        }
+    }
+    end_row(&r, rows)
+}
+
+fn end_row(r: &Reader<'_>, rows: &mut Rows) -> Parsed<()> {
+    if r.left() > 0 {
+        return Err(SHORT_ROW);
+    }
+    rows.end_row();
+    Ok(())
+}
+
+fn binary_cell(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
+    let unsigned = column.unsigned;
+    match column.kind {
+        kind::TINY => {
+            let byte = r.u8()?;
+            rows.push_int(if unsigned { i64::from(byte) } else { i64::from(byte.cast_signed()) });
+        }
+        kind::SHORT | kind::YEAR => {
+            let short = r.u16()?;
+            let is_signed = !unsigned && column.kind == kind::SHORT;
+            rows.push_int(if is_signed { i64::from(short.cast_signed()) } else { i64::from(short) });
+        }
+        kind::LONG | kind::INT24 => {
+            let long = r.u32()?;
+            rows.push_int(if unsigned { i64::from(long) } else { i64::from(long.cast_signed()) });
+        }
+        kind::LONGLONG => {
+            let long = r.u64()?;
+            push_u64(long, unsigned, rows);
+        }
+        kind::FLOAT => rows.push_float(f64::from(f32::from_bits(r.u32()?))),
+        kind::DOUBLE => rows.push_float(f64::from_bits(r.u64()?)),
+        kind::NULL => rows.push_null(),
+        kind::DATE | kind::DATETIME | kind::TIMESTAMP => push_date(r, column, rows)?,
+        kind::TIME => push_time(r, column, rows)?,
+        _ => rows.push_text(r.lenenc_bytes()?),
+    }
+    Ok(())
+}
+
+/// BIGINT UNSIGNED goes beyond what a cell holds as an integer; those values are kept as their digits.
+fn push_u64(bits: u64, unsigned: bool, rows: &mut Rows) {
+    match i64::try_from(bits) {
+        Err(_) if unsigned => rows.push_text(bits.to_string().as_bytes()),
+        _ => rows.push_int(bits.cast_signed()),
+    }
+}
+
+fn text_cell(text: &[u8], column: Column, rows: &mut Rows) -> Parsed<()> {
+    let as_str = || std::str::from_utf8(text).map_err(|_| Malformed("a number is not made of digits"));
+    match column.kind {
+        kind::TINY | kind::SHORT | kind::LONG | kind::INT24 | kind::LONGLONG | kind::YEAR => {
+            let digits = as_str()?;
+            match digits.parse::<i64>() {
+                Ok(value) => rows.push_int(value),
+                Err(_) if digits.parse::<u64>().is_ok() => rows.push_text(text),
+                Err(_) => return Err(Malformed("a number is not made of digits")),
+            }
+        }
+        // Through f32, so that the same value comes out of both forms of a result set.
+        kind::FLOAT => rows.push_float(f64::from(as_str()?.parse::<f32>().map_err(|_| Malformed("not a number"))?)),
+        kind::DOUBLE => rows.push_float(as_str()?.parse().map_err(|_| Malformed("not a number"))?),
+        _ => rows.push_text(text),
+    }
+    Ok(())
+}
+
+/// "MYSQL_TYPE_DATE", "…_DATETIME", "…_TIMESTAMP" of the binary protocol: trailing zeros are left out in steps.
+fn push_date(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
+    let mut fields = fields(r, &[0, 4, 7, 11])?;
+    let (year, month, day) = (fields.u16()?, fields.u8()?, fields.u8()?);
+    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u32()?);
+    let mut text = Text::new();
+    text.put(format_args!("{year:04}-{month:02}-{day:02}"));
+    if column.kind != kind::DATE {
+        text.put(format_args!(" {hour:02}:{minute:02}:{second:02}"));
+        text.put_micros(micros, column.decimals);
+    }
+    rows.push_text(text.bytes());
+    Ok(())
+}
+
+/// "MYSQL_TYPE_TIME": days and hours are apart there and together in the text.
+fn push_time(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
+    let mut fields = fields(r, &[0, 8, 12])?;
+    let (negative, days) = (fields.u8()?, fields.u32()?);
+    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u32()?);
+    let hours = u64::from(days) * 24 + u64::from(hour);
+    let mut text = Text::new();
+    text.put(format_args!("{}{hours:02}:{minute:02}:{second:02}", if negative == 1 { "-" } else { "" }));
+    text.put_micros(micros, column.decimals);
+    rows.push_text(text.bytes());
+    Ok(())
+}
+
+/// The fields of a date or time, filled up with the zeros that were left out.
+struct Fields([u8; 16], usize);
+
+fn fields(r: &mut Reader<'_>, lengths: &[u8]) -> Parsed<Fields> {
+    let length = r.u8()?;
+    if !lengths.contains(&length) {
+        return Err(Malformed("a date or time has an impossible length"));
+    }
+    let mut all = [0; 16];
+    let bytes = r.take(usize::from(length))?;
+    all[..bytes.len()].copy_from_slice(bytes);
+    Ok(Fields(all, 0))
+}
+
+impl Fields {
+    fn next<const N: usize>(&mut self) -> Parsed<[u8; N]> {
+        let bytes = self.0.get(self.1..).and_then(|rest| rest.first_chunk::<N>()).ok_or(SHORT_ROW)?;
+        self.1 += N;
+        Ok(*bytes)
+    }
+
+    fn u8(&mut self) -> Parsed<u8> {
+        self.next::<1>().map(|b| b[0])
+    }
+
+    fn u16(&mut self) -> Parsed<u16> {
+        self.next().map(u16::from_le_bytes)
+    }
+
+    fn u32(&mut self) -> Parsed<u32> {
+        self.next().map(u32::from_le_bytes)
+    }
+}
+
+/// A short text on the stack.
+struct Text {
+    bytes: [u8; 64],
+    length: usize,
+}
+
+impl Text {
+    fn new() -> Self {
+        Self { bytes: [0; 64], length: 0 }
+    }
+
+    /// The longest text is a time with all its fields at their maximum, 31 bytes.
+    fn put(&mut self, what: std::fmt::Arguments<'_>) {
+        let mut room = &mut self.bytes[self.length..];
+        let before = room.len();
+        if room.write_fmt(what).is_ok() {
+            self.length += before - room.len();
+        }
+    }
+
+    /// The digits behind the point of seconds, as many as the column has; where that varies, all or none.
+    fn put_micros(&mut self, micros: u32, decimals: u8) {
+        let digits = match decimals {
+            0..=6 => usize::from(decimals),
+            _ if micros > 0 => 6,
+            _ => 0,
+        };
+        if digits > 0 {
+            let all = 10_u32.pow(6 - digits as u32);
+            self.put(format_args!(".{:0digits$}", micros / all));
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn column(kind: u8, unsigned: bool, decimals: u8) -> Column {
+        Column { kind, unsigned, decimals }
+    }
+
+    fn shown(rows: &Rows) -> Vec<String> {
+        (0..rows.width()).map(|i| rows.display(0, i).unwrap()).collect()
+    }
+
+    fn binary(columns: &[Column], payload: &[u8]) -> Parsed<Vec<String>> {
+        let mut rows = Rows::default();
+        rows.start(true);
+        keep_binary_row(payload, columns, &mut rows).map(|()| shown(&rows))
+    }
+
+    #[test]
+    fn binary_values_of_every_type_are_read() {
+        let columns = [
+            column(kind::TINY, false, 0),
+            column(kind::TINY, true, 0),
+            column(kind::SHORT, false, 0),
+            column(kind::YEAR, true, 0),
+            column(kind::INT24, false, 0),
+            column(kind::LONGLONG, true, 0),
+            column(kind::LONGLONG, false, 0),
+            column(kind::FLOAT, false, 31),
+            column(kind::DOUBLE, false, 31),
+            column(253, false, 0),
+            column(246, false, 2),
+        ];
+        let mut payload = vec![0, 0, 0, 0xff, 0xff, 0xfe, 0xff, 0xe8, 0x07, 0xfd, 0xff, 0xff, 0xff];
+        payload.extend_from_slice(&u64::MAX.to_le_bytes());
+        payload.extend_from_slice(&(-9_i64).to_le_bytes());
+        payload.extend_from_slice(&1.5_f32.to_le_bytes());
+        payload.extend_from_slice(&(-2.25_f64).to_le_bytes());
+        payload.extend_from_slice(b"\x02ab\x041.50");
+        let expected = ["-1", "255", "-2", "2024", "-3", "18446744073709551615", "-9", "1.5", "-2.25", "ab", "1.50"];
+        assert_eq!(binary(&columns, &payload).unwrap(), expected);
+        assert!(binary(&columns, &payload[..payload.len() - 1]).is_err());
+        payload.push(0);
+        assert!(binary(&columns, &payload).is_err());
+    }
+
+    #[test]
+    fn nulls_are_where_the_bitmap_says() {
+        let columns = [column(kind::LONG, false, 0); 9];
+        let mut payload = vec![0, 0b1111_0100, 0b0000_0111];
+        payload.extend_from_slice(&7_u32.to_le_bytes());
+        let expected = ["NULL", "7", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL"];
+        assert_eq!(binary(&columns, &payload).unwrap(), expected);
+    }
+
+    /// The examples of the pages "MYSQL_TYPE_DATETIME" and "MYSQL_TYPE_TIME".
+    #[test]
+    fn dates_and_times_are_the_text_that_the_text_protocol_prints() {
+        let datetime = |decimals, bytes: &[u8]| binary(&[column(kind::DATETIME, false, decimals)], bytes).unwrap().concat();
+        let stamp = [0, 0, 0x0b, 0xda, 0x07, 0x0a, 0x11, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
+        assert_eq!(datetime(6, &stamp), "2010-10-17 19:27:30.000001");
+        assert_eq!(datetime(31, &stamp), "2010-10-17 19:27:30.000001");
+        assert_eq!(
+            datetime(0, &stamp[..2].iter().chain(&[4, 0xda, 7, 10, 17]).copied().collect::<Vec<_>>()),
+            "2010-10-17 00:00:00"
+        );
+        assert_eq!(datetime(3, &[0, 0, 0]), "0000-00-00 00:00:00.000");
+        assert_eq!(binary(&[column(kind::DATE, false, 0)], &[0, 0, 4, 0xda, 7, 10, 17]).unwrap(), ["2010-10-17"]);
+        let time = |decimals, bytes: &[u8]| binary(&[column(kind::TIME, false, decimals)], bytes).unwrap().concat();
+        assert_eq!(time(6, &[0, 0, 12, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e, 1, 0, 0, 0]), "-2899:27:30.000001");
+        assert_eq!(time(0, &[0, 0, 8, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e]), "-2899:27:30");
+        assert_eq!(time(2, &[0, 0, 0]), "00:00:00.00");
+        assert!(binary(&[column(kind::TIME, false, 0)], &[0, 0, 5, 1, 2, 3, 4, 5]).is_err());
+    }
+
+    #[test]
+    fn text_values_become_the_same_cells() {
+        let mut rows = Rows::default();
+        rows.start(true);
+        let columns = [
+            column(kind::LONG, false, 0),
+            column(kind::LONGLONG, true, 0),
+            column(kind::FLOAT, false, 31),
+            column(253, false, 0),
+        ];
+        keep_text_row(b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
+        assert_eq!(rows.int(0, 0), Ok(-12));
+        assert_eq!(shown(&rows)[1..], ["18446744073709551615", &f64::from(0.1_f32).to_string(), "NULL"]);
+        assert!(keep_text_row(b"\x02ab", &columns[..1], &mut rows).is_err());
+        assert!(keep_text_row(b"\xfc\x02", &columns[3..], &mut rows).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_makes_the_reader_panic(
+            mut bytes in proptest::collection::vec(any::<u8>(), 0..120),
+            kinds in proptest::collection::vec((any::<u8>(), any::<bool>(), any::<u8>()), 0..12),
+        ) {
+            let columns: Vec<Column> = kinds.iter().map(|(k, u, d)| column(if *k < 128 { k % 16 } else { *k }, *u, *d)).collect();
+            let mut rows = Rows::default();
+            rows.start(true);
+            let _ = keep_text_row(&bytes, &columns, &mut rows);
+            if let Some(first) = bytes.first_mut() {
+                *first = 0;
+            }
+            let _ = keep_binary_row(&bytes, &columns, &mut rows);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What the SQLSTATEs of PostgreSQL mean for a load generator ("PostgreSQL Error Codes"), and those that CockroachDB and
+//! YugabyteDB add: theirs are used by none of the others.
+//!
+//! What is not in the table is fatal: a syntax error or a full disk fails every transaction, and a run that counts
+//! thousands of them measures nothing.
+
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
+
+use crate::wire::messages::PostgresReader as _;
+use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
+use perbuck_net::reader::Reader;
+use perbuck_net::{Malformed, Parsed, printable};
+
+const FEATURE_NOT_SUPPORTED: &[u8; 5] = b"0A000";
+const INVALID_STATEMENT_NAME: &[u8; 5] = b"26000";
+const TOO_MANY_CONNECTIONS: &[u8; 5] = b"53300";
+pub(crate) const IN_FAILED_TRANSACTION: &[u8; 5] = b"25P02";
+
+/// Codes by their beginning; of several the longest counts.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, ErrorClass)] = &[
+    // The transaction was rolled back, or must be, because of what others did at the same time.
+    ("40", "transaction_rollback: serialization_failure 40001, deadlock_detected 40P01", Retry),
+    ("40002", "transaction_integrity_constraint_violation", Failed),
+    ("40003", "statement_completion_unknown", Failed),
+    ("55P03", "lock_not_available: lock_timeout, NOWAIT", Retry),
+    ("72000", "snapshot_too_old", Retry),
+    ("26000", "invalid_sql_statement_name", Retry), // the session prepares again, see session.rs
+    ("CR000", "of CockroachDB before it said 40001", Retry),
+    // About the values of one transaction.
+    ("21", "cardinality_violation", Failed),
+    ("22", "data_exception", Failed),
+    ("23", "integrity_constraint_violation: unique_violation 23505", Failed),
+    ("44", "with_check_option_violation", Failed),
+    ("P0", "raised by a function", Failed),
+    ("25P02", "in_failed_sql_transaction", Failed),
+    // One statement was stopped; the connection is as good as before.
+    ("57014", "query_canceled: statement_timeout", Failed),
+    // CockroachDB lost a node, or the majority of a range: the statement has failed, and the next one may succeed.
+    ("58C00", "range_unavailable", Failed),
+    ("58C01", "internal_connection_failure, between two nodes", Failed),
+    ("XXA00", "transaction_committed_with_schema_change_failure", Failed),
+    // The connection is gone, or the server is about to go.
+    ("08", "connection_exception", Lost),
+    ("25P03", "idle_in_transaction_session_timeout", Lost),
+    ("25P04", "transaction_timeout", Lost),
+    ("57P01", "admin_shutdown: also pg_terminate_backend", Lost),
+    ("57P02", "crash_shutdown", Lost),
+    ("57P03", "cannot_connect_now: it starts or stops", Lost),
+    ("57P05", "idle_session_timeout", Lost),
+    // The server does not let us in. Too many connections belong here: what is lost is opened again, for ever in this
+    // case, and a trial with fewer connections than it says would be measured wrongly.
+    ("28", "invalid_authorization_specification: invalid_password 28P01", Refused),
+    ("3D000", "invalid_catalog_name: no such database", Refused),
+    ("42501", "insufficient_privilege", Refused),
+    ("53300", "too_many_connections", Refused),
+    ("57P04", "database_dropped", Refused),
+    // In the table for those who look for them: the default.
+    ("08P01", "protocol_violation", Fatal),
+    ("0A000", "feature_not_supported", Fatal),
+    ("42", "syntax_error_or_access_rule_violation: undefined_table 42P01", Fatal),
+    ("53", "insufficient_resources: disk_full 53100", Fatal),
+    ("58", "system_error", Fatal),
+    ("XX", "internal_error", Fatal),
+];
+
+/// What an SQLSTATE means.
+pub(crate) fn class_of(state: &[u8; 5]) -> ErrorClass {
+    let fits = |(prefix, _, _): &&(&str, &str, ErrorClass)| state.starts_with(prefix.as_bytes());
+    TABLE.iter().filter(fits).max_by_key(|(prefix, _, _)| prefix.len()).map_or(Fatal, |(_, _, class)| *class)
+}
+
+/// What YugabyteDB says without a code of its own ("Transaction error codes in YSQL", and its source): a code, the beginning
+/// or a part of its message, which is never translated, and what it means.
+#[rustfmt::skip]
+const BY_MESSAGE: &[(&[u8; 5], &str, ErrorClass)] = &[
+    // Tables or indexes were changed by another session: what was known of them is read anew with the next statement.
+    (b"XX000", "Catalog Version Mismatch", Retry),
+    (b"XX000", "schema version mismatch", Retry),
+    // Before these had 40001.
+    (b"XX000", "Restart read required", Retry),
+    (b"XX000", "expired or aborted by a conflict", Retry),
+    // The transaction was aborted by another; PostgreSQL has this code for the statements that come after the error.
+    (b"25P02", "current transaction is expired or aborted", Retry),
+    // A tablet has no leader at the moment, or its server is gone.
+    (b"XX000", "Timed out: ", Failed),
+    (b"XX000", "Network error: ", Failed),
+    (b"XX000", "Service unavailable: ", Failed),
+    (b"XX000", "Leader not ready", Failed),
+];
+
+/// The class of an error that only its message tells.
+fn class_by_message(state: &[u8; 5], message: &[u8]) -> Option<ErrorClass> {
+    let said = |part: &str| message.windows(part.len()).any(|some| some == part.as_bytes());
+    BY_MESSAGE.iter().find(|(code, part, _)| *code == state && said(part)).map(|(_, _, class)| *class)
+}
+
+/// What a person can do something about.
+fn cause_of(state: &[u8; 5]) -> Option<Cause> {
+    Some(match state {
+        b"28P01" | b"28000" => Cause::Password,
+        b"3D000" => Cause::NoDatabase,
+        b"42501" => Cause::NoRight,
+        b"42P01" => Cause::NoTable,
+        TOO_MANY_CONNECTIONS => Cause::Connections,
+        b"53100" => Cause::DiskFull,
+        b"23505" => Cause::DuplicateKey,
+        // duplicate_table, which an index is, too, and duplicate_object.
+        b"42P07" | b"42710" => Cause::AlreadyThere,
+        b"P0001" => Cause::Raised,
+        _ => return None,
+    })
+}
+
+/// An error of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServerError {
+    pub(crate) error: DriverError,
+    /// The server gives up the connection (severity FATAL or PANIC); it will say no more.
+    pub(crate) ends_connection: bool,
+}
+
+/// The error in an ErrorResponse ("Error and Notice Message Fields").
+pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
+    let mut r = Reader::new(body);
+    let (mut severity, mut state, mut message, mut hint, mut routine) = (&b""[..], None, &b""[..], &b""[..], &b""[..]);
+    loop {
+        match r.u8()? {
+            0 => break,
+            // The second is not translated; servers before 9.6 have the first only.
+            b'S' if severity.is_empty() => severity = r.text()?,
+            b'V' => severity = r.text()?,
+            b'C' => state = r.text()?.first_chunk().copied(),
+            b'M' => message = r.text()?,
+            b'H' => hint = r.text()?,
+            b'R' => routine = r.text()?,
+            _ => _ = r.text()?,
+        }
+    }
+    let state = state.ok_or(Malformed("an error has no SQLSTATE"))?;
+    let ends_connection = severity == b"FATAL" || severity == b"PANIC";
+    // "cached plan must not change result type": the table was altered. The function is named the same in all languages.
+    let stale = &state == FEATURE_NOT_SUPPORTED && routine == b"RevalidateCachedQuery";
+    let class = match class_by_message(&state, message).unwrap_or_else(|| class_of(&state)) {
+        _ if stale => Retry,
+        Retry | Failed | Fatal if ends_connection => Lost,
+        class => class,
+    };
+    let code = ErrorCode::State("sqlstate", if stale { *INVALID_STATEMENT_NAME } else { state });
+    let mut text = printable(message);
+    if text.is_empty() {
+        text.push_str("the server gives no reason");
+    }
+    if !hint.is_empty() {
+        text = format!("{text}; {}", printable(hint));
+    }
+    if &state == TOO_MANY_CONNECTIONS {
+        text.push_str("; raise max_connections of the server or use fewer connections");
+    }
+    Ok(ServerError { error: DriverError::new(class, code, text).because(cause_of(&state)), ends_connection })
+}
+
+/// Whether a prepared statement is gone or stale, so that it must be prepared again.
+pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
+    error.code == ErrorCode::State("sqlstate", *INVALID_STATEMENT_NAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_listed_twice() {
+        let mut prefixes: Vec<&str> = TABLE.iter().map(|(prefix, _, _)| *prefix).collect();
+        prefixes.sort_unstable();
+        let count = prefixes.len();
+        prefixes.dedup();
+        assert_eq!(prefixes.len(), count);
+    }
+
+    #[test]
+    fn classes_are_what_the_engine_needs() {
+        for (state, class) in [
+            (b"40001", Retry),
+            (b"40P01", Retry),
+            (b"CR000", Retry),
+            (b"58C01", Failed),
+            (b"58030", Fatal),
+            (b"55P03", Retry),
+            (b"23505", Failed),
+            (b"22003", Failed),
+            (b"40003", Failed),
+            (b"57014", Failed),
+            (b"57P01", Lost),
+            (b"08006", Lost),
+            (b"28P01", Refused),
+            (b"3D000", Refused),
+            (b"42501", Refused),
+            (b"53300", Refused),
+            (b"42P01", Fatal),
+            (b"53100", Fatal),
+            (b"08P01", Fatal),
+            (b"ZZZZZ", Fatal),
+        ] {
+            assert_eq!(class_of(state), class, "{}", String::from_utf8_lossy(state));
+        }
+    }
+
+    fn fields(all: &[&str]) -> Vec<u8> {
+        let mut body: Vec<u8> = all.iter().flat_map(|field| [field.as_bytes(), b"\0"].concat()).collect();
+        body.push(0);
+        body
+    }
+
+    #[test]
+    fn fields_are_read_in_any_language() {
+        let found = from_message(&fields(&["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"])).unwrap();
+        let code = ErrorCode::State("sqlstate", *b"40P01");
+        assert_eq!((found.error.class, found.error.code, found.ends_connection), (Retry, code, false));
+        assert_eq!(found.error.message, "deadlock detected; See log.");
+        let found = from_message(&fields(&["SFATAL", "C57P01", "M"])).unwrap();
+        assert_eq!((found.error.class, found.ends_connection), (Lost, true));
+        assert_eq!(found.error.message, "the server gives no reason");
+        // Whatever ends the connection is no matter of one transaction.
+        assert_eq!(from_message(&fields(&["VFATAL", "C40001", "Mconflict with recovery"])).unwrap().error.class, Lost);
+        assert_eq!(from_message(&fields(&["VFATAL", "C08P01", "Mgone"])).unwrap().error.class, Lost);
+        let many = from_message(&fields(&["VFATAL", "C53300", "Msorry, too many clients already"])).unwrap();
+        assert!(many.error.class == Refused && many.error.message.contains("raise max_connections"));
+        for broken in [&b""[..], b"C40001", b"C40001\0", b"Mx\0\0", b"C400\0\0"] {
+            assert!(from_message(broken).is_err());
+        }
+    }
+
+    #[test]
+    fn what_only_a_message_tells_is_not_fatal() {
+        let class = |code: &str, message: &str| {
+            from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap().error.class
+        };
+        // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
+        let mismatch = "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.";
+        assert_eq!(class("XX000", mismatch), Retry);
+        assert_eq!(class("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0"), Retry);
+        assert_eq!(class("25P02", "current transaction is expired or aborted (query layer retry isn't possible)"), Retry);
+        assert_eq!(class("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline"), Failed);
+        // PostgreSQL's own words for these codes.
+        assert_eq!(class("25P02", "current transaction is aborted, commands ignored until end of transaction block"), Failed);
+        assert_eq!(class("XX000", "could not find block containing chunk 0x55"), Fatal);
+        // As CockroachDB writes them.
+        assert_eq!(class("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError"), Retry);
+        assert_eq!(class("40003", "result is ambiguous: error=ba: EndTxn"), Failed);
+        assert_eq!(class("58C00", "replica unavailable: (n1,s1):1 unable to serve request"), Failed);
+        assert_eq!(class("57P01", "server is shutting down"), Lost);
+    }
+
+    #[test]
+    fn a_stale_plan_is_prepared_again_and_other_missing_features_are_fatal() {
+        let body = ["VERROR", "C0A000", "Mcached plan must not change result type", "RRevalidateCachedQuery"];
+        let stale = from_message(&fields(&body)).unwrap().error;
+        assert!(stale.class == Retry && asks_to_prepare_again(&stale));
+        let missing = from_message(&fields(&body[..3])).unwrap().error;
+        assert!(missing.class == Fatal && !asks_to_prepare_again(&missing));
+    }
+}

@@ -1,0 +1,319 @@
+//! What a server says about itself: provenance for the record, and its own counters.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use perbuck_load::driver::{Session, TargetFacts};
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
+use perbuck_load::values::Rows;
+
+use crate::family;
+use crate::session::PostgresSession;
+use crate::wire::login::APPLICATION;
+
+/// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
+/// that a published record has no business with.
+const VARIABLES: &[&str] = &[
+    "autovacuum",
+    "autovacuum_max_workers",
+    "autovacuum_naptime",
+    "autovacuum_vacuum_cost_delay",
+    "autovacuum_vacuum_cost_limit",
+    "autovacuum_vacuum_scale_factor",
+    "backend_flush_after",
+    "bgwriter_delay",
+    "bgwriter_lru_maxpages",
+    "block_size",
+    "checkpoint_completion_target",
+    "checkpoint_timeout",
+    "commit_delay",
+    "commit_siblings",
+    "data_checksums",
+    "data_sync_retry",
+    "deadlock_timeout",
+    "default_statistics_target",
+    "default_toast_compression",
+    "default_transaction_isolation",
+    "default_transaction_read_only",
+    "effective_cache_size",
+    "effective_io_concurrency",
+    "fsync",
+    "full_page_writes",
+    "hash_mem_multiplier",
+    "huge_pages",
+    "io_max_concurrency",
+    "io_method",
+    "io_workers",
+    "jit",
+    "lc_collate",
+    "lock_timeout",
+    "maintenance_work_mem",
+    "max_connections",
+    "max_parallel_workers",
+    "max_parallel_workers_per_gather",
+    "max_prepared_transactions",
+    "max_wal_size",
+    "max_worker_processes",
+    "min_wal_size",
+    "plan_cache_mode",
+    "random_page_cost",
+    "seq_page_cost",
+    "server_encoding",
+    "server_version",
+    "shared_buffers",
+    "statement_timeout",
+    "synchronous_commit",
+    "synchronous_standby_names",
+    "temp_buffers",
+    "track_activities",
+    "track_counts",
+    "track_io_timing",
+    "wal_block_size",
+    "wal_buffers",
+    "wal_compression",
+    "wal_level",
+    "wal_log_hints",
+    "wal_recycle",
+    "wal_segment_size",
+    "wal_sync_method",
+    "wal_writer_delay",
+    "wal_writer_flush_after",
+    "work_mem",
+];
+
+/// The same of CockroachDB, which calls them session variables.
+const COCKROACH_VARIABLES: &[&str] = &[
+    "default_int_size",
+    "default_transaction_isolation",
+    "default_transaction_priority",
+    "default_transaction_read_only",
+    "default_transaction_use_follower_reads",
+    "distsql",
+    "enable_implicit_select_for_update",
+    "lock_timeout",
+    "optimizer_use_histograms",
+    "plan_cache_mode",
+    "results_buffer_size",
+    "server_version",
+    "statement_timeout",
+    "synchronous_commit",
+    "vectorize",
+];
+
+/// Settings of a cluster of CockroachDB.
+const COCKROACH_CLUSTER: &[&str] = &[
+    "kv.closed_timestamp.target_duration",
+    "kv.raft_log.disable_synchronization_unsafe",
+    "kv.range_split.by_load_enabled",
+    "kv.transaction.max_intents_bytes",
+    "kv.transaction.write_buffering.enabled",
+    "kv.transaction.write_pipelining.enabled",
+    "sql.defaults.default_int_size",
+    "sql.stats.automatic_collection.enabled",
+    "sql.txn.read_committed_isolation.enabled",
+    "sql.txn.repeatable_read_isolation.enabled",
+    "storage.wal_failover.unhealthy_op_threshold",
+    "version",
+];
+
+/// Those of YugabyteDB beside PostgreSQL's. Effective is the isolation level that transactions have where the one that is asked
+/// for is not there.
+const YUGABYTE_VARIABLES: &[&str] = &[
+    "yb_bnl_batch_size",
+    "yb_default_copy_from_rows_per_transaction",
+    "yb_disable_transactional_writes",
+    "yb_effective_transaction_isolation_level",
+    "yb_enable_base_scans_cost_model",
+    "yb_enable_cbo",
+    "yb_enable_docdb_tracing",
+    "yb_enable_optimizer_statistics",
+    "yb_fetch_row_limit",
+    "yb_fetch_size_limit",
+    "yb_max_query_layer_retries",
+    "yb_read_after_commit_visibility",
+    "yb_read_from_followers",
+    "yb_use_hash_splitting_by_default",
+];
+
+/// Counters of the current database; pg_stat_database has had them in every version for ten years. It counts what
+/// server processes have reported, which they do once a second at the most and when they end.
+const COUNTERS: &[&str] = &[
+    "blk_read_time",
+    "blk_write_time",
+    "blks_hit",
+    "blks_read",
+    "conflicts",
+    "deadlocks",
+    "temp_bytes",
+    "temp_files",
+    "tup_deleted",
+    "tup_fetched",
+    "tup_inserted",
+    "tup_returned",
+    "tup_updated",
+    "xact_commit",
+    "xact_rollback",
+];
+
+/// How often it is looked whether processes have ended, and how long they may take.
+const LOOK: Duration = Duration::from_millis(5);
+const LEAVE: Duration = Duration::from_millis(500);
+
+pub(crate) async fn facts(session: &mut PostgresSession, dialect: Dialect) -> Result<TargetFacts, DriverError> {
+    let mut rows = Rows::default();
+    session.query("SELECT version()", &mut rows).await?;
+    let version = rows.display(0, 0)?;
+    // A pooler may have kept it to itself when it let us in.
+    family::must_be(dialect, family::of_version(&version), &version, session.wire.place())?;
+    let on_this_machine = session.wire.peer_is_local();
+    let mut variables = match dialect {
+        Dialect::Cockroach => cockroach_variables(session).await?,
+        Dialect::Yugabyte => yugabyte_variables(session).await?,
+        _ => settings(session, VARIABLES).await?,
+    };
+    // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
+    variables.insert("connection encryption".to_owned(), encryption(session, dialect).await?);
+    let local_pid = match dialect {
+        // The number is none of the operating system's, or that of a process which only plans: tablets are served by another.
+        Dialect::Cockroach | Dialect::Yugabyte => None,
+        _ if on_this_machine => {
+            session.query("SELECT pg_backend_pid()", &mut rows).await?;
+            u32::try_from(rows.int(0, 0)?).ok().and_then(postmaster_of)
+        }
+        _ => None,
+    };
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine })
+}
+
+/// The settings of these names, as far as the server has them.
+async fn settings(session: &mut PostgresSession, names: &[&str]) -> Result<BTreeMap<String, String>, DriverError> {
+    let names = names.join("', '");
+    pairs(session, &format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')")).await
+}
+
+async fn pairs(session: &mut PostgresSession, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut rows = Rows::default();
+    session.query(sql, &mut rows).await?;
+    let count = usize::try_from(rows.len()).unwrap_or_default();
+    (0..count).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
+}
+
+/// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
+async fn pairs_if_allowed(session: &mut PostgresSession, what: &str, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    match pairs(session, sql).await {
+        Err(error) if error.class == ErrorClass::Lost => Err(error),
+        Err(error) => Ok(BTreeMap::from([(what.to_owned(), format!("not readable: {error}"))])),
+        read => read,
+    }
+}
+
+async fn cockroach_variables(session: &mut PostgresSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let names = COCKROACH_VARIABLES.join("', '");
+    let sql = format!("SELECT variable, value FROM [SHOW ALL] WHERE variable IN ('{names}')");
+    let mut variables = pairs_if_allowed(session, "session variables", &sql).await?;
+    let names = COCKROACH_CLUSTER.join("', '");
+    let sql =
+        format!("SELECT 'cluster setting ' || variable, value FROM [SHOW ALL CLUSTER SETTINGS] WHERE variable IN ('{names}')");
+    variables.extend(pairs_if_allowed(session, "cluster settings", &sql).await?);
+    Ok(variables)
+}
+
+async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut variables = settings(session, VARIABLES).await?;
+    variables.extend(settings(session, YUGABYTE_VARIABLES).await?);
+    let sql = "SELECT 'cluster nodes', CAST(COUNT(*) AS TEXT) FROM yb_servers()";
+    variables.extend(pairs_if_allowed(session, "cluster nodes", sql).await?);
+    Ok(variables)
+}
+
+/// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
+async fn encryption(session: &mut PostgresSession, dialect: Dialect) -> Result<String, DriverError> {
+    if !session.wire.is_encrypted() {
+        return Ok("none".to_owned());
+    }
+    if dialect == Dialect::Cockroach {
+        // It does not tell the cipher.
+        return Ok("TLS".to_owned());
+    }
+    let mut rows = Rows::default();
+    session.query("SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl", &mut rows).await?;
+    if rows.is_empty() { Ok("TLS".to_owned()) } else { rows.display(0, 0) }
+}
+
+pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<String, i64>, DriverError> {
+    let mut rows = Rows::default();
+    until_others_are_gone(session, &mut rows).await?;
+    let columns: Vec<String> = COUNTERS.iter().map(|name| format!("{name}::bigint")).collect();
+    let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
+    session.query(&sql, &mut rows).await?;
+    let mut counters = BTreeMap::new();
+    if !rows.is_empty() {
+        for (i, name) in COUNTERS.iter().enumerate() {
+            if !rows.is_null(0, i)? {
+                counters.insert((*name).to_owned(), rows.int(0, i)?);
+            }
+        }
+    }
+    Ok(counters)
+}
+
+/// A process of the server reports what it counted when it ends, which is some time after its client took leave: waits for
+/// those that served us, as long as they become fewer. Others, such as those that a pooler keeps, are waited for once.
+async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -> Result<(), DriverError> {
+    let sql = format!(
+        "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user \
+         AND application_name = '{APPLICATION}' AND pid <> pg_backend_pid()"
+    );
+    let (mut left, mut waited) = (i64::MAX, Duration::ZERO);
+    while waited < LEAVE {
+        session.query(&sql, rows).await?;
+        let now = rows.int(0, 0)?;
+        if now == 0 {
+            break;
+        }
+        waited = if now < left { Duration::ZERO } else { waited + LOOK };
+        left = now;
+        perbuck_event::sleep(LOOK).await;
+    }
+    Ok(())
+}
+
+/// The server's first process, the parent of the one that serves us, where both are seen to be what they should. In a
+/// container of its own the server has other numbers for its processes, and there is no answer.
+fn postmaster_of(backend: u32) -> Option<u32> {
+    let (name, parent) = name_and_parent(backend)?;
+    let (first, _) = name_and_parent(parent)?;
+    (name == first && name.contains("postgres")).then_some(parent)
+}
+
+/// The second and the fourth field of `/proc/PID/stat` (proc(5)).
+fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, name) = before.split_once('(')?;
+    Some((name.to_owned(), after.split_ascii_whitespace().nth(1)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_and_hold_nothing_twice() {
+        for list in [VARIABLES, COCKROACH_VARIABLES, COCKROACH_CLUSTER, YUGABYTE_VARIABLES, COUNTERS] {
+            assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+
+    #[test]
+    fn a_process_that_is_no_server_is_not_taken_for_one() {
+        assert_eq!(postmaster_of(std::process::id()), None);
+        assert_eq!(postmaster_of(u32::MAX), None);
+        if Path::new("/proc/self/stat").exists() {
+            assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
+        }
+    }
+}

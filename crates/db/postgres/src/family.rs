@@ -1,0 +1,118 @@
+//! Which of the databases that speak PostgreSQL's protocol a server is. Tables and statements are made for one of them, so
+//! a target that names another is refused before anything is measured.
+
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
+
+use crate::wire::messages::PostgresReader as _;
+use perbuck_net::Parsed;
+use perbuck_net::printable;
+use perbuck_net::reader::Reader;
+
+/// What the servers say of themselves while they let us in ("ParameterStatus").
+#[derive(Debug, Default)]
+pub(crate) struct Said {
+    /// `15.4`, of YugabyteDB `15.2-YB-2.25.0.0-b0`; CockroachDB says the version of PostgreSQL that it follows.
+    server_version: Option<String>,
+    /// CockroachDB alone says this.
+    crdb_version: Option<String>,
+}
+
+impl Said {
+    /// Keeps what tells the servers apart. What is said first counts.
+    pub(crate) fn hear(&mut self, body: &[u8]) -> Parsed<()> {
+        let mut r = Reader::new(body);
+        let (name, value) = (r.text()?, r.text()?);
+        let kept = match name {
+            b"server_version" => &mut self.server_version,
+            b"crdb_version" => &mut self.crdb_version,
+            _ => return Ok(()),
+        };
+        kept.get_or_insert_with(|| printable(value));
+        Ok(())
+    }
+
+    /// Whether it may be a server of `wanted`. One that says nothing, such as a pooler that keeps it to itself, may be.
+    pub(crate) fn check(&self, wanted: Dialect, place: &str) -> Result<(), DriverError> {
+        match (&self.crdb_version, &self.server_version) {
+            (Some(version), _) => must_be(wanted, Dialect::Cockroach, version, place),
+            (None, Some(version)) => must_be(wanted, of_version(version), version, place),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// By the answer to `version()` or the setting `server_version`.
+pub(crate) fn of_version(version: &str) -> Dialect {
+    if version.contains("CockroachDB") {
+        Dialect::Cockroach
+    } else if version.contains("-YB-") {
+        Dialect::Yugabyte
+    } else {
+        Dialect::Postgres
+    }
+}
+
+/// Refuses a server that is another than the target says.
+pub(crate) fn must_be(wanted: Dialect, found: Dialect, version: &str, place: &str) -> Result<(), DriverError> {
+    if wanted == found {
+        return Ok(());
+    }
+    let word = match found {
+        Dialect::Cockroach => "cockroach",
+        Dialect::Yugabyte => "yugabyte",
+        _ => "postgres",
+    };
+    let message = format!(
+        "{place} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
+         the target, or name the database `{word}` on the command line",
+        found.name(),
+        wanted.name()
+    );
+    Err(DriverError::client(ErrorClass::Refused, "family", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VERSIONS: [(&str, Dialect); 6] = [
+        ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Dialect::Postgres),
+        ("17.6 (Debian 17.6-1.pgdg12+1)", Dialect::Postgres),
+        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Dialect::Cockroach),
+        ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Dialect::Cockroach),
+        ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Dialect::Yugabyte),
+        ("15.12-YB-2025.1.0.0-b0", Dialect::Yugabyte),
+    ];
+
+    #[test]
+    fn versions_tell_the_databases_apart() {
+        for (version, dialect) in VERSIONS {
+            assert_eq!(of_version(version), dialect, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_taken_for_what_it_says_it_is() {
+        let said = |settings: &[&[u8]]| {
+            let mut said = Said::default();
+            settings.iter().for_each(|body| said.hear(body).unwrap());
+            [Dialect::Postgres, Dialect::Cockroach, Dialect::Yugabyte].map(|wanted| said.check(wanted, "db:1").is_ok())
+        };
+        assert_eq!(said(&[]), [true; 3]);
+        assert_eq!(said(&[b"client_encoding\0UTF8\0", b"server_version\x0015.4\0"]), [true, false, false]);
+        let cockroach: [&[u8]; 2] = [b"server_version\x0013.0.0\0", b"crdb_version\0CockroachDB CCL v23.1.11 (x86_64)\0"];
+        assert_eq!(said(&cockroach), [false, true, false]);
+        assert_eq!(said(&[b"server_version\x0011.2-YB-2.18.0.0-b0\0"]), [false, false, true]);
+        assert!(Said::default().hear(b"server_version").is_err());
+    }
+
+    #[test]
+    fn the_refusal_names_both_and_the_way_out() {
+        let error = must_be(Dialect::Postgres, Dialect::Cockroach, "v23.1.11", "db:26257").unwrap_err();
+        assert_eq!(error.class, ErrorClass::Refused);
+        for part in ["db:26257 is CockroachDB (v23.1.11)", "told that it is PostgreSQL", "`cockroach://`"] {
+            assert!(error.message.contains(part), "{error}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! One connection as the engine uses it ("Extended Query"). The hot path is [`Session::execute`]: one write, one read,
+//! rows counted where they lie.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use perbuck_event::rarely;
+use perbuck_load::driver::{Access, BulkTable, Effect, Session};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::values::{Params, Rows};
+
+use crate::errors::{IN_FAILED_TRANSACTION, asks_to_prepare_again};
+use crate::wire::Wire;
+use crate::wire::answer::{Asked, ResultReader};
+use crate::wire::execute::{Prepared, put_close, put_execute, put_prepare, put_sync};
+use crate::wire::messages::{column_types, kind, parameter_types, put_message, put_text, status};
+use crate::wire::placeholders::numbered;
+use perbuck_net::Malformed;
+
+/// What is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A text.
+    Text,
+    /// A text that is followed by data.
+    Copy,
+    /// The statement in this place of the catalogue.
+    Statement(usize),
+}
+
+/// How far a command is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Begins,
+    Sends,
+    Waits,
+}
+
+/// A connection to a server of PostgreSQL's protocol.
+pub struct PostgresSession {
+    pub(crate) wire: Wire,
+    reader: ResultReader,
+    catalogue: Arc<Catalogue>,
+    /// By place in the catalogue; empty until the statement is used.
+    slots: Vec<Option<Prepared>>,
+    /// What must be said before each COPY, if anything.
+    pub(crate) before_copy: Option<&'static str>,
+}
+
+/// Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
+const BEGIN: &[u8] = b"BEGIN";
+const COMMIT: &[u8] = b"COMMIT";
+const ROLLBACK: &[u8] = b"ROLLBACK";
+
+impl PostgresSession {
+    pub(crate) fn new(wire: Wire, status: u8) -> Self {
+        let reader = ResultReader::new(status);
+        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None }
+    }
+
+    /// Appends the message Query ("Simple Query").
+    #[inline]
+    pub(crate) fn put_query(&mut self, sql: &[u8]) -> Result<&mut Vec<u8>, DriverError> {
+        let out = self.wire.command()?;
+        put_message(out, b'Q', |out| put_text(out, sql));
+        Ok(out)
+    }
+
+    async fn run(&mut self, sql: &[u8]) -> Result<(), DriverError> {
+        self.put_query(sql)?;
+        self.ask(What::Text, &mut Rows::default()).await.map(|_| ())
+    }
+
+    /// Sends what was written and reads its answer. As a rule the socket takes it at once and one read brings the whole
+    /// answer. One future with one state, since every level of futures is a detour on the way back from the event loop,
+    /// through memory that the database has pushed out of the caches.
+    #[inline]
+    pub(crate) fn ask<'a>(
+        &'a mut self,
+        what: What,
+        rows: &'a mut Rows,
+    ) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
+        let mut step = Step::Begins;
+        poll_fn(move |_| self.poll_ask(&mut step, what, rows))
+    }
+
+    #[inline]
+    fn poll_ask(&mut self, step: &mut Step, what: What, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        if *step != Step::Waits {
+            if *step == Step::Begins {
+                self.wire.ask();
+                *step = Step::Sends;
+            }
+            ready!(self.wire.poll_send())?;
+            *step = Step::Waits;
+            self.reader.begin();
+        }
+        let asked = match what {
+            What::Text => Asked::Text,
+            What::Copy => Asked::Copy,
+            What::Statement(place) => Asked::Prepared(self.slots.get(place).and_then(Option::as_ref).and_then(Prepared::columns)),
+        };
+        loop {
+            ready!(self.wire.poll_receive())?;
+            if let Some(effect) = self.reader.scan(&mut self.wire, asked, rows) {
+                return Poll::Ready(Ok(effect));
+            }
+            if let Some(effect) = self.reader.advance(&mut self.wire, asked, rows)? {
+                return Poll::Ready(Ok(effect));
+            }
+        }
+    }
+
+    /// First use of a statement on this connection.
+    #[cold]
+    async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
+        let place = usize::from(id.0);
+        if place >= self.slots.len() {
+            let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
+            return Err(DriverError::client(ErrorClass::Fatal, "catalogue", message));
+        }
+        let name = name_of(place);
+        let catalogue = Arc::clone(&self.catalogue);
+        put_prepare(self.wire.command()?, &name, &numbered(&catalogue.get(id).sql));
+        self.wire.send().await?;
+        let prepared = self.prepared(&name).await?;
+        if let Some(slot) = self.slots.get_mut(place) {
+            *slot = Some(prepared);
+        }
+        Ok(())
+    }
+
+    /// The answer to a prepare: what was closed, what is parsed, its parameters, its columns.
+    async fn prepared(&mut self, name: &str) -> Result<Prepared, DriverError> {
+        let (mut params, mut columns) = (None, None);
+        self.each_message(|kind, body| {
+            match kind {
+                kind::CLOSE_COMPLETE | kind::PARSE_COMPLETE => {}
+                kind::PARAMETER_DESCRIPTION => params = Some(parameter_types(body)?),
+                kind::ROW_DESCRIPTION => columns = Some(Some(column_types(body)?)),
+                kind::NO_DATA => columns = Some(None),
+                _ => return Err(Malformed("a prepared statement was expected")),
+            }
+            Ok(())
+        })
+        .await?;
+        match (params, columns) {
+            (Some(params), Some(columns)) => Ok(Prepared::new(name, &params, columns.as_deref())),
+            _ => Err(self.wire.malformed(Malformed("a prepared statement was expected"))),
+        }
+    }
+
+    /// Reads an answer to its end, message by message.
+    async fn each_message(&mut self, mut read: impl FnMut(u8, &[u8]) -> Result<(), Malformed>) -> Result<(), DriverError> {
+        let mut failed = None;
+        loop {
+            let message = self.wire.message().await?;
+            let body = self.wire.body(&message);
+            match message.kind {
+                kind::READY => {
+                    let ready = crate::wire::messages::ready_status(body);
+                    self.reader.status = ready.map_err(|why| self.wire.malformed(why))?;
+                    self.wire.answered();
+                    return failed.map_or(Ok(()), Err);
+                }
+                kind::ERROR => {
+                    let found = self.wire.server_error(&message);
+                    if found.ends_connection {
+                        return Err(found.error);
+                    }
+                    failed.get_or_insert(found.error);
+                }
+                kind => read(kind, body).map_err(|why| self.wire.malformed(why))?,
+            }
+        }
+    }
+
+    /// Closes the prepared statements of the catalogue before, if any: the server keeps them otherwise.
+    async fn close_statements(&mut self) -> Result<(), DriverError> {
+        let slots = std::mem::take(&mut self.slots);
+        if slots.iter().all(Option::is_none) {
+            return Ok(());
+        }
+        let out = self.wire.command()?;
+        for (place, _) in slots.iter().enumerate().filter(|(_, slot)| slot.is_some()) {
+            put_close(out, &name_of(place));
+        }
+        put_sync(out);
+        self.wire.send().await?;
+        let closed = |kind, _: &[u8]| match kind {
+            kind::CLOSE_COMPLETE => Ok(()),
+            _ => Err(Malformed("it should say that a statement is closed")),
+        };
+        self.each_message(closed).await
+    }
+}
+
+/// The name of a statement on the server.
+fn name_of(place: usize) -> String {
+    format!("s{place}")
+}
+
+#[cold]
+fn wrong_count(expected: usize, bound: usize) -> DriverError {
+    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
+    DriverError::client(ErrorClass::Fatal, "parameters", message)
+}
+
+/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
+const PATIENCE: Duration = Duration::from_secs(48 * 3600);
+
+impl Session for PostgresSession {
+    async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
+        self.close_statements().await?;
+        self.catalogue = Arc::clone(catalogue);
+        self.slots.resize_with(catalogue.statements().len(), || None);
+        Ok(())
+    }
+
+    fn be_patient(&mut self) {
+        self.wire.set_read_timeout(PATIENCE);
+    }
+
+    async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
+        let place = usize::from(id.0);
+        if !matches!(self.slots.get(place), Some(Some(_))) {
+            rarely(|| self.first_use(id)).await?;
+        }
+        rows.start(self.catalogue.brief(id).keep_rows);
+        let out = self.wire.command()?;
+        let Some(Some(prepared)) = self.slots.get(place) else { return Err(wrong_count(0, params.len())) };
+        if params.len() != prepared.params() {
+            return Err(wrong_count(prepared.params(), params.len()));
+        }
+        put_execute(out, prepared, params);
+        let result = self.ask(What::Statement(place), rows).await;
+        if let Err(error) = &result
+            && asks_to_prepare_again(error)
+        {
+            self.slots[place] = None;
+        }
+        result
+    }
+
+    async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
+        self.run(BEGIN).await
+    }
+
+    async fn commit(&mut self) -> Result<(), DriverError> {
+        if self.reader.status == status::FAILED {
+            // The server would answer COMMIT with a rollback, and call it no error.
+            self.run(ROLLBACK).await?;
+            let message = "the transaction had failed before, and was rolled back instead of committed".to_owned();
+            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
+        }
+        self.run(COMMIT).await
+    }
+
+    async fn rollback(&mut self) -> Result<bool, DriverError> {
+        if self.reader.status == status::IDLE && !self.wire.is_busy() {
+            return Ok(false);
+        }
+        self.run(ROLLBACK).await.map(|()| true)
+    }
+
+    async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        rows.start(true);
+        self.put_query(sql.as_bytes())?;
+        self.ask(What::Text, rows).await
+    }
+
+    async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        crate::bulk::insert_rows(self, table, cells).await
+    }
+
+    async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        crate::bulk::load_rows(self, table, cells).await
+    }
+
+    async fn close(mut self) {
+        // The server may be gone already, and then there is nobody to take leave of.
+        if let Ok(out) = self.wire.command() {
+            put_message(out, b'X', |_| {});
+            let _ = self.wire.send().await;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! SQLite, linked into perbuck: the target that needs no server.
+//!
+//! - Calls block their thread, so each session has a thread of its own ([`Driver::blocking`]).
+//! - There is one writer at a time. A transaction that writes begins with BEGIN IMMEDIATE and takes its turn there; one
+//!   that only reads begins with BEGIN and, in WAL mode, never waits.
+//! - Waiting for a turn is SQLite's own: with `busy_timeout` it sleeps between tries, 1 ms at first and 100 ms in the
+//!   end, and sleepers do not queue. Under contention latencies show these steps; that is what an application sees.
+//!   When the time is up the transaction may be tried again (`Retry`).
+//! - There are no decimals: `Value::Decimal` is stored as its unscaled integer.
+//! - An UPDATE counts the rows that it finds, where MySQL counts those that it changes.
+
+mod errors;
+mod session;
+mod settings;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
+use rusqlite::Connection;
+
+pub use session::SqliteSession;
+pub use target::SqliteTarget;
+
+/// Opens sessions on one database file.
+#[derive(Debug)]
+pub struct SqliteDriver {
+    target: SqliteTarget,
+    path: Arc<Path>,
+    /// Held while a connection is set up: the first one switches the file's journal mode, which nobody else may use
+    /// meanwhile, and for which SQLite does not always wait.
+    setup: Mutex<()>,
+}
+
+impl SqliteDriver {
+    /// A driver for the file of `target`, which is made on the first connection if there is none.
+    ///
+    /// # Errors
+    /// `Fatal` for a setting that SQLite does not know, and for a database in memory, which sessions cannot share.
+    pub fn new(target: SqliteTarget) -> Result<Self, DriverError> {
+        settings::check(&target)?;
+        let path = Arc::from(target.path.as_path());
+        Ok(Self { target, path, setup: Mutex::new(()) })
+    }
+
+    fn open(&self) -> Result<Connection, DriverError> {
+        let _alone = self.setup.lock().unwrap_or_else(PoisonError::into_inner);
+        settings::open(&self.target).map_err(|mut error| {
+            // Nothing was begun that could be tried again: the file is in somebody else's hands for now.
+            if error.class == ErrorClass::Retry {
+                error.class = ErrorClass::Lost;
+            }
+            error
+        })
+    }
+}
+
+impl Driver for SqliteDriver {
+    type Session = SqliteSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn blocking(&self) -> bool {
+        true
+    }
+
+    fn load_sessions(&self) -> u32 {
+        1
+    }
+
+    async fn connect(&self, _id: SessionId) -> Result<SqliteSession, DriverError> {
+        Ok(SqliteSession::new(self.open()?, Arc::clone(&self.path)))
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        let connection = self.open()?;
+        settings::facts(&connection).map_err(|e| errors::driver_error(&e, &self.path))
+    }
+
+    /// None: the library counts nothing that outlives a connection.
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        Ok(BTreeMap::new())
+    }
+}

@@ -1,0 +1,79 @@
+//! `sqlite:PATH?synchronous=FULL&journal_mode=WAL`.
+
+use std::path::PathBuf;
+
+use perbuck_database::address::{
+    TargetProblem, kibibytes, milliseconds, one_of, options_of, percent_decode, percent_encode, problem, with_options,
+};
+
+const OPTIONS: [&str; 4] = ["synchronous", "journal_mode", "busy_timeout", "cache"];
+const SYNCHRONOUS: [&str; 4] = ["OFF", "NORMAL", "FULL", "EXTRA"];
+const JOURNAL_MODES: [&str; 5] = ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"];
+
+/// An SQLite file and its settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteTarget {
+    /// The database file.
+    pub path: PathBuf,
+    /// `PRAGMA synchronous`: OFF, NORMAL, FULL or EXTRA.
+    pub synchronous: String,
+    /// `PRAGMA journal_mode`: WAL, DELETE, TRUNCATE, PERSIST or MEMORY.
+    pub journal_mode: String,
+    /// How long a session waits for a lock, in milliseconds.
+    pub busy_timeout_ms: u32,
+    /// `PRAGMA cache_size` in KiB.
+    pub cache_kib: u32,
+}
+
+impl SqliteTarget {
+    /// Reads what stands behind the scheme.
+    pub fn parse(rest: &str) -> Result<Self, TargetProblem> {
+        let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let path = percent_decode(path, "the path")?;
+        if path.is_empty() || path.ends_with('/') {
+            return problem("the sqlite target names no file", "write sqlite:FILE, for instance sqlite:bench.db");
+        }
+        if path.starts_with(":memory:") {
+            return problem(
+                "an SQLite database in memory belongs to a single connection",
+                "name a file on a memory file system, for instance sqlite:/dev/shm/bench.db",
+            );
+        }
+        let mut target = Self {
+            path: PathBuf::from(path),
+            synchronous: "FULL".to_owned(),
+            journal_mode: "WAL".to_owned(),
+            busy_timeout_ms: 60_000,
+            cache_kib: 2_000,
+        };
+        for (key, value) in options_of(options, &OPTIONS)? {
+            match key {
+                "synchronous" => target.synchronous = one_of(key, &value.to_ascii_uppercase(), &SYNCHRONOUS)?,
+                "journal_mode" => target.journal_mode = one_of(key, &value.to_ascii_uppercase(), &JOURNAL_MODES)?,
+                "busy_timeout" => target.busy_timeout_ms = milliseconds(key, &value, 0)?,
+                _ => target.cache_kib = kibibytes(key, &value)?,
+            }
+        }
+        Ok(target)
+    }
+
+    /// The canonical text.
+    pub fn address(&self) -> String {
+        let path = percent_encode(&self.path.to_string_lossy(), "?%");
+        let mut options = Vec::new();
+        let mut add = |differs: bool, text: String| options.extend(differs.then_some(text));
+        add(self.synchronous != "FULL", format!("synchronous={}", self.synchronous));
+        add(self.journal_mode != "WAL", format!("journal_mode={}", self.journal_mode));
+        add(self.busy_timeout_ms != 60_000, format!("busy_timeout={}ms", self.busy_timeout_ms));
+        add(self.cache_kib != 2_000, format!("cache={}KiB", self.cache_kib));
+        with_options(format!("sqlite:{path}"), &options)
+    }
+
+    /// The same with a file beside it: `a.db` becomes `a-name.db`.
+    #[must_use]
+    pub fn with_database(&self, name: &str) -> Self {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        let extension = self.path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
+        Self { path: self.path.with_file_name(format!("{stem}-{name}{extension}")), ..self.clone() }
+    }
+}

@@ -1,0 +1,122 @@
+//! TiKV, raw and transactional: our own client, because a load generator's own cost is part of what it measures
+//! (docs/adr/0002-tikv-client.md). Sessions of one load thread share the connections to each store; what they ask within one
+//! turn of the event loop leaves as one batch of commands in one write.
+//!
+//! From the bottom: `call` is one request, `streams` and `channel` are a connection of gRPC, `pd` and `answers` read messages,
+//! `keys`, `regions` and `hub` find the store of a key, `retry` and `request` send a request until it is answered, `raw` and
+//! `txn` are the two ways to read and write, `row` and `sentence` are go-ycsb's layout, `session` and
+//! `house` are what the engine sees.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use perbuck_grpc::Malformed;
+use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::statement::Dialect;
+use rustls::ClientConfig;
+
+use perbuck_net::certificates::config_for_grpc;
+
+mod house;
+mod hub;
+mod keys;
+mod later;
+mod pairs;
+mod raw;
+mod regions;
+mod request;
+mod retry;
+mod row;
+mod sentence;
+mod session;
+mod target;
+mod txn;
+mod wire;
+
+pub use session::TikvSession;
+pub use target::TikvTarget;
+
+use hub::Hub;
+use regions::Space;
+use retry::Counts;
+
+/// What all sessions of a driver have in common.
+struct Settings {
+    target: TikvTarget,
+    tls: Option<Arc<ClientConfig>>,
+    counts: Counts,
+    space: Space,
+    /// What every key begins with.
+    prefix: Vec<u8>,
+}
+
+/// A way to reach one TiKV cluster, through its PD.
+pub struct TikvDriver {
+    settings: Arc<Settings>,
+}
+
+impl TikvDriver {
+    /// Makes a driver; nothing is connected yet.
+    ///
+    /// # Errors
+    /// `Refused` where a file of certificates cannot be used; the message names it.
+    pub fn new(target: TikvTarget) -> Result<Self, DriverError> {
+        let own = target.own_certificate.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
+        let tls = config_for_grpc(target.tls, target.ca_file.as_deref(), own)?;
+        let (v2, keyspace) = (target.api_v2, target.keyspace);
+        let mut prefix = if v2 {
+            let [_, a, b, c] = keyspace.to_be_bytes();
+            vec![if target.transactional { b'x' } else { b'r' }, a, b, c]
+        } else {
+            Vec::new()
+        };
+        prefix.extend_from_slice(target.prefix.as_bytes());
+        let space = Space { v2, keyspace, encoded: target.transactional || v2 };
+        let settings = Settings { target, tls, counts: Counts::default(), space, prefix };
+        Ok(Self { settings: Arc::new(settings) })
+    }
+}
+
+impl Driver for TikvDriver {
+    type Session = TikvSession;
+
+    fn dialect(&self) -> Dialect {
+        Dialect::Tikv
+    }
+
+    async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
+        let hub = Hub::of(&self.settings);
+        hub.reach().await?;
+        Ok(TikvSession::new(hub, id.0))
+    }
+
+    async fn facts(&self) -> Result<TargetFacts, DriverError> {
+        let hub = Hub::of(&self.settings);
+        let (cluster, stores) = hub.cluster().await?;
+        let up: Vec<_> = stores.iter().filter(|s| s.state == 0).collect();
+        let mut versions: Vec<&str> = up.iter().map(|s| s.version.as_str()).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        let mut variables =
+            BTreeMap::from([("cluster_id".to_owned(), cluster.to_string()), ("stores".to_owned(), up.len().to_string())]);
+        variables.extend(up.iter().map(|s| (format!("store {}", s.id), format!("{} {}", s.address, s.version))));
+        let version = format!("TiKV {}", versions.join(", "));
+        Ok(TargetFacts { version, variables, local_pid: None, on_this_machine: hub.is_local() })
+    }
+
+    /// How often this client sent requests again, by reason: TiKV itself counts elsewhere.
+    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
+        Ok(self.settings.counts.named())
+    }
+}
+
+fn malformed(why: Malformed) -> DriverError {
+    let message = format!("what a store answers is none of TiKV's messages: {}", why.0);
+    DriverError::client(ErrorClass::Fatal, "protocol", message)
+}
+
+/// The nearer of the end of a region and that of a range; empty is the end of all keys.
+fn nearer<'a>(region_end: &'a [u8], end: &'a [u8]) -> &'a [u8] {
+    if region_end.is_empty() || (!end.is_empty() && end < region_end) { end } else { region_end }
+}

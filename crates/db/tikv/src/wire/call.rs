@@ -1,0 +1,104 @@
+//! One request under way. A session has one and uses it again, so that a request allocates nothing.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Poll, Waker};
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Nothing is asked.
+    Idle,
+    /// It is on its way.
+    Waiting,
+    /// The answer is there.
+    Answered,
+    /// There will be none: the connection failed, or could not carry it. The text is in the body.
+    Lost,
+    /// The server refused it with this status of gRPC. Its words are in the body.
+    Status(u32),
+}
+
+/// A request and its answer.
+#[derive(Debug)]
+pub(crate) struct Call {
+    stage: Cell<Stage>,
+    body: RefCell<Vec<u8>>,
+    /// Where the message begins in the body.
+    start: Cell<usize>,
+    /// A timestamp that was asked for.
+    pub(crate) number: Cell<u64>,
+    waker: RefCell<Option<Waker>>,
+}
+
+impl Call {
+    pub(crate) fn new() -> Rc<Self> {
+        let stage = Cell::new(Stage::Idle);
+        Rc::new(Self { stage, body: RefCell::default(), start: Cell::new(0), number: Cell::new(0), waker: RefCell::default() })
+    }
+
+    #[inline]
+    pub(crate) fn stage(&self) -> Stage {
+        self.stage.get()
+    }
+
+    /// It is sent now.
+    #[inline]
+    pub(crate) fn begin(&self) {
+        self.stage.set(Stage::Waiting);
+        self.start.set(0);
+        self.body.borrow_mut().clear();
+    }
+
+    /// Adds to the body.
+    #[inline]
+    pub(crate) fn add(&self, bytes: &[u8]) {
+        self.body.borrow_mut().extend_from_slice(bytes);
+    }
+
+    /// It has ended, and its message begins at `start` of the body.
+    #[inline]
+    pub(crate) fn end(&self, stage: Stage, start: usize) {
+        self.stage.set(stage);
+        self.start.set(start);
+        if let Some(waker) = &*self.waker.borrow() {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// It has ended without an answer.
+    #[cold]
+    pub(crate) fn fail(&self, stage: Stage, words: &str) {
+        let mut body = self.body.borrow_mut();
+        body.clear();
+        body.extend_from_slice(words.as_bytes());
+        drop(body);
+        self.end(stage, 0);
+    }
+
+    /// Ready once it has ended; else the task of `waker` is polled when it has.
+    #[inline]
+    pub(crate) fn poll_ended(&self, waker: &Waker) -> Poll<Stage> {
+        let stage = self.stage.get();
+        if stage != Stage::Waiting {
+            return Poll::Ready(stage);
+        }
+        let mut kept = self.waker.borrow_mut();
+        if !kept.as_ref().is_some_and(|k| k.will_wake(waker)) {
+            *kept = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// Looks at the message of the answer.
+    #[inline]
+    pub(crate) fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
+        look(self.body.borrow().get(self.start.get()..).unwrap_or_default())
+    }
+
+    /// Its message as text: why there is no answer.
+    #[cold]
+    pub(crate) fn words(&self) -> String {
+        self.with(perbuck_net::printable)
+    }
+}

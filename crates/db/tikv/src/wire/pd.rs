@@ -1,0 +1,163 @@
+//! What PD is asked, and what it answers (pdpb.proto).
+
+use perbuck_grpc::kvproto::metapb;
+use perbuck_grpc::kvproto::pdpb::{
+    self, get_all_stores_response, get_members_response, get_region_request, get_region_response, get_store_request,
+    get_store_response, member, request_header, response_header,
+};
+use perbuck_grpc::proto::{Value, fields, put_bytes, put_message, put_uint};
+use perbuck_grpc::{Malformed, Parsed};
+
+use crate::regions::{Peer, Region, Space};
+
+/// Methods of the service.
+pub(crate) mod method {
+    pub(crate) const GET_MEMBERS: &str = "/pdpb.PD/GetMembers";
+    pub(crate) const GET_REGION: &str = "/pdpb.PD/GetRegion";
+    pub(crate) const GET_STORE: &str = "/pdpb.PD/GetStore";
+    pub(crate) const GET_ALL_STORES: &str = "/pdpb.PD/GetAllStores";
+}
+
+/// A request of a cluster: its header, and what `write` adds.
+pub(crate) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_message(&mut out, pdpb::request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
+    write(&mut out);
+    out
+}
+
+/// The cluster of an answer, and the error that it reports.
+pub(crate) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
+    let (mut cluster, mut error) = (0, None);
+    for field in fields(answer) {
+        let (pdpb::response::HEADER, Value::Bytes(header)) = field? else { continue };
+        for part in fields(header) {
+            match part? {
+                (response_header::CLUSTER_ID, Value::Varint(n)) => cluster = n,
+                (response_header::ERROR, Value::Bytes(told)) => {
+                    let (mut code, mut words) = (0, String::new());
+                    for detail in fields(told) {
+                        match detail? {
+                            (pdpb::error::TYPE, Value::Varint(n)) => code = n,
+                            (pdpb::error::MESSAGE, Value::Bytes(text)) => words = perbuck_net::printable(text),
+                            _ => {}
+                        }
+                    }
+                    error = (code != 0).then(|| format!("error {code} of PD: {words}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok((cluster, error))
+}
+
+/// Where the leader of PD is reached: `host:port`, from GetMembers.
+pub(crate) fn leader(answer: &[u8]) -> Parsed<Option<(String, u16)>> {
+    for field in fields(answer) {
+        let (get_members_response::LEADER, Value::Bytes(leader)) = field? else { continue };
+        for part in fields(leader) {
+            let (member::CLIENT_URLS, Value::Bytes(url)) = part? else { continue };
+            let url = std::str::from_utf8(url).map_err(|_| Malformed("the address of PD is no text"))?;
+            let place = url.split_once("://").map_or(url, |(_, place)| place).trim_end_matches('/');
+            return Ok(split_place(place));
+        }
+    }
+    Ok(None)
+}
+
+/// `host:port` in its parts; an IPv6 address loses its brackets.
+pub(crate) fn split_place(place: &str) -> Option<(String, u16)> {
+    let (host, port) = place.rsplit_once(':')?;
+    let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    Some((host.to_owned(), port.parse().ok()?))
+}
+
+/// The region of a key (in PD's form).
+pub(crate) fn get_region(cluster: u64, key: &[u8]) -> Vec<u8> {
+    request(cluster, |out| put_bytes(out, get_region_request::REGION_KEY, key))
+}
+
+/// The region of an answer; `None` where PD knows none now.
+pub(crate) fn region(answer: &[u8], space: &Space) -> Parsed<Option<Region>> {
+    let (mut region, mut leader) = (None, None);
+    for field in fields(answer) {
+        match field? {
+            (get_region_response::REGION, Value::Bytes(message)) => region = Some(message),
+            (get_region_response::LEADER, Value::Bytes(message)) => leader = Some(Peer::parse(message)?),
+            _ => {}
+        }
+    }
+    region.map(|message| Region::parse(message, leader, space)).transpose()
+}
+
+/// A store as PD knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Store {
+    pub(crate) id: u64,
+    /// `host:port`.
+    pub(crate) address: String,
+    /// 0 is up, 1 offline, 2 gone for good.
+    pub(crate) state: u64,
+    pub(crate) version: String,
+}
+
+/// The address of a store.
+pub(crate) fn get_store(cluster: u64, id: u64) -> Vec<u8> {
+    request(cluster, |out| put_uint(out, get_store_request::STORE_ID, id))
+}
+
+/// The stores of an answer, of one store or of all.
+pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
+    const { assert!(get_store_response::STORE == get_all_stores_response::STORES) };
+    let mut all = Vec::new();
+    for field in fields(answer) {
+        let (get_all_stores_response::STORES, Value::Bytes(message)) = field? else { continue };
+        let mut store = Store::default();
+        for part in fields(message) {
+            match part? {
+                (metapb::store::ID, Value::Varint(id)) => store.id = id,
+                (metapb::store::ADDRESS, Value::Bytes(address)) => store.address = perbuck_net::printable(address),
+                (metapb::store::STATE, Value::Varint(state)) => store.state = state,
+                (metapb::store::VERSION, Value::Bytes(version)) => store.version = perbuck_net::printable(version),
+                _ => {}
+            }
+        }
+        all.push(store);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_leader_is_found_whatever_its_address_looks_like() {
+        for (url, place) in [
+            ("http://10.0.0.1:2379", ("10.0.0.1", 2379)),
+            ("https://pd-0.pd:2379/", ("pd-0.pd", 2379)),
+            ("http://[::1]:5", ("::1", 5)),
+        ] {
+            let mut answer = Vec::new();
+            put_message(&mut answer, 1, |h| put_uint(h, 1, 77));
+            put_message(&mut answer, 3, |m| put_bytes(m, 4, url.as_bytes()));
+            assert_eq!(leader(&answer).unwrap().unwrap(), (place.0.to_owned(), place.1));
+            assert_eq!(header(&answer).unwrap(), (77, None));
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_header_is_one() {
+        let mut answer = Vec::new();
+        put_message(&mut answer, 1, |h| {
+            put_uint(h, 1, 5);
+            put_message(h, 2, |e| {
+                put_uint(e, 1, 2);
+                put_bytes(e, 2, b"not bootstrapped");
+            });
+        });
+        assert_eq!(header(&answer).unwrap(), (5, Some("error 2 of PD: not bootstrapped".to_owned())));
+    }
+}

@@ -1,0 +1,222 @@
+//! A connection: what is to be sent, what came in, whose turn it is, and what it means when the other side falls silent.
+
+use std::io;
+use std::sync::Arc;
+use std::task::{Poll, ready};
+use std::time::Duration;
+
+use perbuck_load::error::{DriverError, ErrorClass};
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+
+use super::Malformed;
+use super::buffer::{self, Buffer};
+use super::stream::{Socket, SocketFault};
+use crate::server::host_text;
+
+/// One connection at the level of bytes.
+pub struct Link {
+    socket: Socket,
+    /// What came in.
+    pub inbox: Buffer,
+    /// What is to be sent.
+    pub out: Vec<u8>,
+    /// How many bytes of it the socket took.
+    sent: usize,
+    /// For messages, and elsewhere: what a session carries along is what a statement waits for.
+    peer: Box<Peer>,
+    /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
+    /// is then good for nothing, since the next answer would be taken for that of another statement.
+    busy: bool,
+}
+
+/// Who is at the other end.
+struct Peer {
+    /// `host:port`.
+    place: String,
+    protocol: &'static str,
+}
+
+impl Link {
+    /// Connects. An answer is then outstanding: a greeting, or that to the first thing said.
+    pub async fn connect(host: &str, port: u16, read_timeout: Duration, protocol: &'static str) -> Result<Self, DriverError> {
+        let place = host_text(host, port);
+        let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| {
+            let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
+            DriverError::client(ErrorClass::Lost, "unreachable", message)
+        })?;
+        Ok(Self { socket, inbox: Buffer::new(), out: Vec::new(), sent: 0, peer: Box::new(Peer { place, protocol }), busy: true })
+    }
+
+    /// A connection to a server in memory that is past the login.
+    #[cfg(feature = "canned")]
+    pub fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration, protocol: &'static str) -> Self {
+        let socket = Socket::canned(server, read_timeout);
+        let mut inbox = Buffer::new();
+        inbox.logged_in();
+        let peer = Box::new(Peer { place: "memory".to_owned(), protocol });
+        Self { socket, inbox, out: Vec::new(), sent: 0, peer, busy: false }
+    }
+
+    /// Another limit for all further answers.
+    pub fn set_read_timeout(&mut self, limit: Duration) {
+        self.socket.set_read_timeout(limit);
+    }
+
+    /// Goes on under TLS.
+    ///
+    /// # Errors
+    /// A handshake that fails, or bytes that came before it.
+    pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> Result<(), DriverError> {
+        if !self.inbox.is_empty() {
+            // Said in the clear, by whoever sits on the line, to be taken for what the server says under TLS.
+            return Err(self.malformed(Malformed("bytes follow its answer before TLS begins")));
+        }
+        let started = self.socket.start_tls(config, name).await;
+        started.map_err(|error| tls_failure(&self.peer.place, &error))
+    }
+
+    /// Whether it is under TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
+    }
+
+    /// Whether the server is on this machine.
+    pub fn peer_is_local(&self) -> bool {
+        self.socket.peer_is_local()
+    }
+
+    /// `host:port`, for messages.
+    pub fn place(&self) -> &str {
+        &self.peer.place
+    }
+
+    /// Whether an answer is outstanding, or bytes are left that belong to none.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        !self.busy && self.inbox.is_empty()
+    }
+
+    #[inline]
+    /// Whether an answer is outstanding.
+    pub fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// The connection is good for nothing any more.
+    pub fn give_up(&mut self) {
+        self.busy = true;
+    }
+
+    /// The send buffer, emptied.
+    #[inline]
+    pub fn begin(&mut self) -> &mut Vec<u8> {
+        if self.out.capacity() == 0 {
+            self.out = buffer::spare_out();
+        }
+        self.out.clear();
+        &mut self.out
+    }
+
+    /// What is in the buffer is to be sent; the answer is then outstanding, and its limit begins now.
+    #[inline]
+    pub fn ask(&mut self) {
+        self.busy = true;
+        self.sent = 0;
+        self.inbox.rest();
+        self.socket.expect_answer();
+    }
+
+    /// Sends the buffer, as the socket takes it.
+    #[inline]
+    pub fn poll_send(&mut self) -> Poll<Result<(), DriverError>> {
+        let sent = ready!(self.socket.poll_write_all(&self.out, &mut self.sent));
+        // Until then it may hold a password, see `scrub`.
+        if self.inbox.is_logged_in() {
+            buffer::give_back(&mut self.out);
+        }
+        Poll::Ready(sent.map_err(|fault| self.lost(fault)))
+    }
+
+    /// Takes the next bytes of the answer, at least one.
+    #[inline]
+    pub fn poll_receive(&mut self) -> Poll<Result<(), DriverError>> {
+        loop {
+            if let Err(fault) = ready!(self.socket.poll_readable()) {
+                return Poll::Ready(Err(self.lost(fault)));
+            }
+            let room = match self.inbox.room() {
+                Ok(room) => room,
+                Err(why) => return Poll::Ready(Err(self.malformed(why))),
+            };
+            match self.socket.try_read(room) {
+                Ok(Some(count)) => {
+                    self.inbox.filled(count);
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(None) => {}
+                Err(fault) => return Poll::Ready(Err(self.lost(fault))),
+            }
+        }
+    }
+
+    /// The answer is complete, and the next thing may be sent.
+    #[inline]
+    pub fn answered(&mut self) {
+        self.busy = false;
+    }
+
+    /// The login is done: answers may be large now, and nothing of it stays in memory.
+    pub fn logged_in(&mut self) {
+        self.inbox.logged_in();
+        self.inbox.rest();
+        self.scrub();
+        self.answered();
+    }
+
+    /// Overwrites what was sent, which held a password or an answer to a challenge; the end of a longer packet before it, too.
+    pub fn scrub(&mut self) {
+        self.out.clear();
+        self.out.resize(self.out.capacity(), 0);
+    }
+
+    /// The server does not speak the protocol.
+    #[cold]
+    pub fn malformed(&self, why: Malformed) -> DriverError {
+        let message =
+            format!("what {} answers is not the {} protocol: {}; is this its port?", self.peer.place, self.peer.protocol, why.0);
+        DriverError::client(ErrorClass::Fatal, "protocol", message)
+    }
+
+    #[cold]
+    /// The error of a connection that the server has closed.
+    pub fn closed(&self, how: &str) -> DriverError {
+        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.peer.place))
+    }
+
+    #[cold]
+    fn lost(&self, fault: SocketFault) -> DriverError {
+        match fault {
+            SocketFault::Closed => self.closed("was closed by the server"),
+            SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
+            SocketFault::Overdue => {
+                // Somebody else may listen there who waits to be spoken to.
+                let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
+                let message =
+                    format!("{} did not answer within the limit; see `read_timeout` of the target{who}", self.peer.place);
+                DriverError::client(ErrorClass::Lost, "timeout", message)
+            }
+        }
+    }
+}
+
+/// A failed negotiation. Whatever TLS itself complains about will not get better by trying again.
+pub fn tls_failure(place: &str, error: &io::Error) -> DriverError {
+    let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
+    if of_tls {
+        let message = format!("TLS with {place} failed: {error}; check `tls` and `ca` of the target");
+        return DriverError::client(ErrorClass::Refused, "tls", message);
+    }
+    let message = format!("{place} closed the connection while TLS was being negotiated: {error}");
+    DriverError::client(ErrorClass::Lost, "closed", message)
+}

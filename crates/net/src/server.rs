@@ -1,0 +1,222 @@
+//! `mysql://user@host:port,host:port/database?tls=required`, and the same for `postgres://` and its kin.
+
+use std::path::{Path, PathBuf};
+
+use perbuck_load::statement::Dialect;
+
+use perbuck_database::address::{
+    TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
+};
+
+/// What may be written. The last one is any that begins so; those are read before the others.
+const OPTIONS: [&str; 6] = ["tls", "ca", "connect_timeout", "read_timeout", "statements", "set.NAME"];
+/// Before the name of a variable.
+const SET: &str = "set.";
+const TLS_MODES: [(&str, TlsMode); 5] = [
+    ("disabled", TlsMode::Disabled),
+    ("preferred", TlsMode::Preferred),
+    ("required", TlsMode::Required),
+    ("verify-ca", TlsMode::VerifyCa),
+    ("verify-identity", TlsMode::VerifyIdentity),
+];
+
+/// One or more servers of one protocol, and how to reach them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerTarget {
+    /// The SQL of the servers: MySQL's, or PostgreSQL's and that of the databases which follow it.
+    pub dialect: Dialect,
+    /// Hosts and ports; connection i goes to entry i modulo their number.
+    pub hosts: Vec<(String, u16)>,
+    /// User name.
+    pub user: String,
+    /// Database.
+    pub database: String,
+    /// How TLS is used.
+    pub tls: TlsMode,
+    /// A PEM file of certificate authorities, instead of the public ones.
+    pub ca_file: Option<PathBuf>,
+    /// Limit for reaching a server and logging in, in milliseconds.
+    pub connect_timeout_ms: u32,
+    /// Limit for an answer, in milliseconds.
+    pub read_timeout_ms: u32,
+    /// Whether statements are sent as text with their values in it, and not prepared: what proxies need that keep no
+    /// prepared statements. MySQL's protocol only.
+    pub as_text: bool,
+    /// Variables that every session sets when it opens, by name, in the order of the address.
+    pub settings: Vec<(String, String)>,
+}
+
+/// How TLS is used; the words of the mysql client's `--ssl-mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlsMode {
+    /// Never.
+    Disabled,
+    /// Where the server offers it; its certificate is not checked.
+    Preferred,
+    /// Always; the certificate is not checked.
+    Required,
+    /// Always; the certificate must come from a known authority.
+    VerifyCa,
+    /// As before, and it must carry the host's name.
+    VerifyIdentity,
+}
+
+impl ServerTarget {
+    /// Reads `//user@host:port,host:port/database?options`.
+    pub fn parse(dialect: Dialect, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
+        let scheme = scheme_of(dialect);
+        let form = || format!("write {scheme}://USER@HOST:PORT/DATABASE");
+        let Some(rest) = rest.strip_prefix("//") else { return problem("the target has no `//` after the scheme", form()) };
+        let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, behind) = rest.split_at(authority_end);
+        // A password may hold any of `/?#@`, and then the URL falls apart in the wrong place: a second `@`, or one behind
+        // the hosts, is therefore taken for the sign of one.
+        let (user, hosts) = match authority.rsplit_once('@') {
+            Some((user, hosts)) if !user.contains([':', '@']) && !behind.contains('@') => (user, hosts),
+            None if !rest.contains('@') => return problem("the target names no user", form()),
+            _ => return password_in_target(),
+        };
+        // From here on nothing can be a password, and messages may quote what they mean.
+        let user = percent_decode(user, "the user name")?;
+        if user.is_empty() {
+            return problem("the target names no user", form());
+        }
+        let hosts = hosts.split(',').map(|host| parse_host(host, default_port)).collect::<Result<Vec<_>, _>>()?;
+        let (database, options) = behind.split_once('?').unwrap_or((behind, ""));
+        let database = percent_decode(database.strip_prefix('/').unwrap_or(database), "the database name")?;
+        if database.is_empty() || database.contains(['/', '#']) {
+            return problem("the target names no database that can be one", form());
+        }
+        let (tls, ca_file, connect_timeout_ms, read_timeout_ms) = (TlsMode::Preferred, None, 10_000, 60_000);
+        let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
+        let settings = settings_of(&set)?;
+        let mut target =
+            Self { dialect, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false, settings };
+        for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
+            match key {
+                "tls" => target.tls = tls_mode(&value)?,
+                "ca" if value.is_empty() => return problem("`ca` names no file", "give the PEM file of the authority"),
+                "ca" => target.ca_file = Some(PathBuf::from(value)),
+                "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
+                "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,
+                _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
+            }
+        }
+        if target.as_text && dialect != Dialect::Mysql {
+            return problem(format!("a {scheme} target cannot have `statements=text`"), "leave it out: they are prepared");
+        }
+        Ok(target)
+    }
+
+    /// The settings of a session as statements that begin with `set`: `SET SESSION` or `SET`.
+    pub fn session_statements<'s>(&'s self, set: &'s str) -> impl Iterator<Item = (&'s str, String)> + 's {
+        self.settings.iter().map(move |(name, value)| {
+            // Servers want numbers bare, and no text holds a quote or a backslash.
+            let bare = value.parse::<i64>().is_ok();
+            let value = if bare { value.clone() } else { format!("'{value}'") };
+            (name.as_str(), format!("{set} {name} = {value}"))
+        })
+    }
+
+    /// The host that connection `index` goes to, or the one that stands `away` places behind it in the list.
+    pub fn host(&self, index: u32, away: u32) -> Option<&(String, u16)> {
+        self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
+    }
+
+    /// All hosts as `host:port`.
+    pub fn places(&self) -> Vec<String> {
+        self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
+    }
+
+    /// The canonical text, without a password.
+    pub fn address(&self) -> String {
+        let (scheme, hosts) = (scheme_of(self.dialect), self.places());
+        let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
+        let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
+        let mut options = Vec::new();
+        let mut add = |differs: bool, text: String| options.extend(differs.then_some(text));
+        add(self.tls != TlsMode::Preferred, format!("tls={mode}"));
+        let ca = self.ca_file.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+        add(self.ca_file.is_some(), format!("ca={}", percent_encode(&ca, "@&#%+")));
+        add(self.connect_timeout_ms != 10_000, format!("connect_timeout={}ms", self.connect_timeout_ms));
+        add(self.read_timeout_ms != 60_000, format!("read_timeout={}ms", self.read_timeout_ms));
+        add(self.as_text, "statements=text".to_owned());
+        for (name, value) in &self.settings {
+            add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
+        }
+        with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
+    }
+}
+
+/// What the canonical address of such a server begins with.
+pub fn scheme_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Mysql => "mysql",
+        Dialect::Cockroach => "cockroach",
+        Dialect::Yugabyte => "yugabyte",
+        // The others are no servers of these protocols.
+        Dialect::Postgres | Dialect::Sqlite | Dialect::Tikv => "postgres",
+    }
+}
+
+fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem> {
+    let mut settings: Vec<(String, String)> = Vec::new();
+    for option in options {
+        let (name, value) = option[SET.len()..].split_once('=').unwrap_or((&option[SET.len()..], ""));
+        let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        if name.is_empty() || !name.chars().all(word) {
+            return problem(format!("`{SET}` names no variable"), "write set.NAME=VALUE, such as set.tidb_txn_mode=optimistic");
+        }
+        if name.to_ascii_lowercase().contains("passw") {
+            return password_in_target();
+        }
+        let value = percent_decode(value, &format!("the option `{SET}{name}`"))?;
+        if value.contains(['\'', '\\', '\n', '\r']) {
+            return problem(format!("the value of `{SET}{name}` holds a quote or a backslash"), "write it without quotes");
+        }
+        if settings.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            return problem(format!("the option `{SET}{name}` is given twice"), "keep one of them");
+        }
+        settings.push((name.to_owned(), value));
+    }
+    Ok(settings)
+}
+
+/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
+///
+/// # Errors
+/// What is no host.
+pub fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
+    let bad = || problem(format!("`{text}` is not a host"), "write HOST, HOST:PORT or [IPV6]:PORT, several with commas");
+    let (host, port) = match text.strip_prefix('[') {
+        Some(bracketed) => {
+            let Some((host, port)) = bracketed.split_once(']') else { return bad() };
+            let Ok(address) = host.parse::<std::net::Ipv6Addr>() else { return bad() };
+            (address.to_string(), port)
+        }
+        None => {
+            let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+            if host.is_empty() || !host.chars().all(plain) {
+                return bad();
+            }
+            (host.to_owned(), port)
+        }
+    };
+    match port.strip_prefix(':').map(str::parse::<u16>) {
+        None if port.is_empty() => Ok((host, default_port)),
+        Some(Ok(port)) if port > 0 => Ok((host, port)),
+        _ => bad(),
+    }
+}
+
+/// `host:port`, with brackets around an IPv6 address.
+pub fn host_text(host: &str, port: u16) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}
+
+fn tls_mode(value: &str) -> Result<TlsMode, TargetProblem> {
+    let words = TLS_MODES.map(|(word, _)| word);
+    let word = one_of("tls", value, &words)?;
+    Ok(TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Preferred, |(_, mode)| *mode))
+}
