@@ -23,13 +23,13 @@
 //! connections = [1, 8]
 //! trials = 3
 //! "#;
-//! let study = Study::read("first.toml", text).expect("the study has no problem");
+//! let study = Study::read("first.toml", text, &[]).expect("the study has no problem");
 //! let plan = study.plan();
 //! assert_eq!(plan.len(), 2 * 2 * 3);
 //! // The seed decides the order: it is the same on every machine.
 //! assert_eq!(plan, study.plan());
 //!
-//! let problems = Study::read("first.toml", &text.replace("trials", "trails")).unwrap_err();
+//! let problems = Study::read("first.toml", &text.replace("trials", "trails"), &[]).unwrap_err();
 //! assert_eq!((problems.len(), problems[0].line), (1, 14));
 //! ```
 //!

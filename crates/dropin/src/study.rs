@@ -8,6 +8,7 @@ use perbuck_core::study::Scalar;
 
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::inputs::{self, Inputs};
+use perbuck_lab::registry::Registry;
 
 /// A database in a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +113,7 @@ impl Frame {
             let _ = writeln!(text, "[[contender]]\nname = \"{}\"\ntarget = {address}\n", member.name);
         }
         let _ = write!(text, "{}\n{}trials = {trials}\n", self.workload, self.sweep);
-        inputs::check("the study of this command line", text, None).map_err(|problems| {
+        inputs::check("the study of this command line", text, None, Registry::default()).map_err(|problems| {
             let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
             LabError::new(
                 ErrorKind::Failed,

@@ -47,7 +47,7 @@ use perbuck_console::say;
 use perbuck_console::{print, stop_on_signal};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::inputs::Inputs;
-use perbuck_lab::stage::{self, Stage};
+use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::Failure;
 
 /// The way out of errors of a server.
@@ -146,7 +146,7 @@ fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Resu
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
     let patient = with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
-    let stage = stage::stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
+    let stage = inputs.registry.stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
     let stop = match order {
         Order::Run => stop_on_signal("stopping; this run is thrown away")?,
         Order::Prepare => stop_on_signal("stopping the load")?,

@@ -40,7 +40,7 @@ use perbuck_console::say;
 use perbuck_console::{print, stop_by_signal, stop_on_signal};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::inputs::Inputs;
-use perbuck_lab::stage::{self, Stage};
+use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::{DRAIN_NS, Failure};
 
 const DOOR: Door = Door { command: "tpcc", variable: "PERBUCK_TPCC_PASSWORD" };
@@ -179,7 +179,8 @@ impl Work<'_> {
     fn stage(&self, patience_s: Option<u64>) -> Result<Stage, End> {
         let study = &self.inputs.study;
         let target = with_patience(&self.place.target, patience_s);
-        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &target, self.password);
+        let stage =
+            self.inputs.registry.stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &target, self.password);
         // The parameters of the workload in the words of the command line.
         stage.map_err(|error| {
             let words = |text: &str| {
@@ -217,7 +218,14 @@ impl Work<'_> {
     fn create_database(&self) -> Result<(), End> {
         let Some((elsewhere, sql)) = tables::create_database(&self.place.target) else { return Ok(()) };
         let study = &self.inputs.study;
-        let stage = stage::stage(study, study.baseline(), &study.workloads[0], &self.checked.plan, &elsewhere, self.password)?;
+        let stage = self.inputs.registry.stage(
+            study,
+            study.baseline(),
+            &study.workloads[0],
+            &self.checked.plan,
+            &elsewhere,
+            self.password,
+        )?;
         stage.server.execute("creating the database", &sql)?;
         Ok(())
     }

@@ -40,7 +40,7 @@ use perbuck_console::{Display, say};
 use perbuck_console::{print, stop_on_signal};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::progress::Progress;
-use perbuck_lab::stage::{self, Stage};
+use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::Failure;
 
 /// The kind of workload, in perbuck's notes on the data.
@@ -116,9 +116,9 @@ fn ordered(given: &Given) -> Result<(), End> {
     }
     let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
     let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let plan = Plan::Ycsb(settings.options.clone());
+    let plan = Plan::of(settings.options.clone());
     let patient = with_patience(&target, settings.time_s.map(|s| u64::from(s) + u64::from(settings.warmup_s) + 70));
-    let stage = stage::stage(&inputs.study, contender, workload, &plan, &patient, &password)?;
+    let stage = inputs.registry.stage(&inputs.study, contender, workload, &plan, &patient, &password)?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
     let work = Work { settings: &settings, target: &target, stage: &stage };
     header(&settings, &properties)?;
@@ -174,7 +174,7 @@ fn frame(settings: &Settings) -> Frame {
         workers: settings.workers,
         attempts: ATTEMPTS,
     };
-    let identity = format!("{:?} {}", Plan::Ycsb(settings.options.clone()).parameters(), sweep.text());
+    let identity = format!("{:?} {}", settings.options.parameters(), sweep.text());
     Frame::new(&Asked { command: KIND, workload: &settings.name, parameters: &settings.parameters, sweep: &sweep }, &identity)
 }
 

@@ -12,7 +12,6 @@ use perbuck_core::units::Seed;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialSpec};
-use perbuck_workloads::Plan;
 
 use super::live::Live;
 use super::report::{self, Operation};
@@ -99,7 +98,7 @@ impl Run<'_> {
             spec: self.spec(),
             position: 0,
             stage: self.stage,
-            parameters: Plan::Ycsb(s.options.clone()).parameters(),
+            parameters: s.options.parameters(),
             metric: TPS.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, and nobody who runs YCSB waits for it.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::study::{Located, Scalar};
-use perbuck_workloads::Plan;
+use perbuck_workloads::Benchmark;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
 
 use super::properties::Properties;
@@ -101,9 +101,8 @@ impl Settings {
         let bulk = batch > 1;
         let parameters = parameters(properties, loads && !bulk)?;
         let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
-        let options = match Plan::read("ycsb", &located) {
-            Ok(Plan::Ycsb(options)) => options,
-            Ok(_) => return Err(Refused::usage("the properties are those of no YCSB workload", "")),
+        let options = match Options::checked(&located) {
+            Ok(options) => options,
             Err(problems) => {
                 let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
                 let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
