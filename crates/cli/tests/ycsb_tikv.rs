@@ -198,7 +198,7 @@ fn everything(cluster: &Cluster, transactional: bool) {
     assert!(cluster.split(b"usertable:user61", transactional));
     refused(before);
     let before = cluster.refused();
-    assert!(cluster.transfer_leader(b"usertable:user1", transactional) > 0);
+    assert!(cluster.transfer_leader(FIRST.as_bytes(), transactional) > 0);
     refused(before);
     for store in 1..=3 {
         cluster.stop_store(store);

@@ -36,9 +36,13 @@ pub fn reader_gone() -> bool {
 
 /// Prints a value as JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), LabError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))?;
-    print(&(text + "\n"))
+    print(&json_text(value)?)
+}
+
+/// A value as the JSON that is printed.
+pub fn json_text(value: &impl Serialize) -> Result<String, LabError> {
+    let text = serde_json::to_string_pretty(value);
+    text.map(|text| text + "\n").map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))
 }
 
 /// What the first Ctrl-C does to a study.

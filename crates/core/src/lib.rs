@@ -23,6 +23,7 @@
 //! connections = [1, 8]
 //! trials = 3
 //! "#;
+//! // No kind of workload is given, so what the workloads say is not judged.
 //! let study = Study::read("first.toml", text, &[]).expect("the study has no problem");
 //! let plan = study.plan();
 //! assert_eq!(plan.len(), 2 * 2 * 3);
@@ -30,7 +31,7 @@
 //! assert_eq!(plan, study.plan());
 //!
 //! let problems = Study::read("first.toml", &text.replace("trials", "trails"), &[]).unwrap_err();
-//! assert_eq!((problems.len(), problems[0].line), (1, 14));
+//! assert_eq!((problems.len(), problems[0].line), (1, 15));
 //! ```
 //!
 //! Place on the floor plan: floor 0. Everything stands on it, and it stands on no other crate of perbuck.

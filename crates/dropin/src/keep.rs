@@ -7,11 +7,12 @@ use std::time::Duration;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
 
-use super::study::{Frame, Member};
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::inputs::{self, Inputs};
+use perbuck_lab::inputs;
 use perbuck_lab::registry::Registry;
-use perbuck_lab::store::Store;
+use perbuck_lab::store::{Store, StudyFiles};
+
+use crate::study::{Member, Series};
 
 /// How long another perbuck that writes to the same folder is waited for; it holds it for the length of a few writes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,13 +55,13 @@ fn place(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
     Ok(member(names.into_iter().find(|name| known.iter().all(|m| m.name != *name)).unwrap_or_else(|| made.to_owned())))
 }
 
-/// Finds out before a run whether its record can be kept under the name that was asked for.
+/// Finds out before a run whether its record can be kept under the name that was asked for, which `member` has.
 ///
 /// # Errors
 /// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
-pub(crate) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -> Result<(), LabError> {
-    let (members, _) = known(&results.join(&frame.name))?;
-    let member = place(&members, Some(asked), asked, address)?;
+pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<(), LabError> {
+    let (members, _) = known(&results.join(&series.name))?;
+    let member = place(&members, Some(&member.name), &member.name, &member.address)?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);
@@ -79,16 +80,16 @@ pub(crate) fn check(results: &Path, frame: &Frame, asked: &str, address: &str) -
 /// When the folder or a file in it cannot be written.
 pub(crate) fn keep(
     results: &Path,
-    frame: &Frame,
+    series: &Series,
     asked: Option<&str>,
     made: &str,
-    alone: &Inputs,
     mut record: RunRecord,
 ) -> Result<String, LabError> {
     let address = record.target.address.clone();
-    let store = Store::join_within(results, alone, &frame.fingerprint, PATIENCE)?;
-    let (mut members, trials) = known(store.root())?;
-    // A folder that was made a moment ago knows only the contender of this run.
+    let files = |text| StudyFiles { name: &series.name, study: text, prices: None };
+    let alone = series.text(&[Member { name: record.key.contender.clone(), address: address.clone() }], 1);
+    let store = Store::join_within(results, files(&alone), &series.fingerprint, PATIENCE)?;
+    let (mut members, trials) = if store.is_new() { (Vec::new(), 0) } else { known(store.root())? };
     let member = place(&members, asked, made, &address)?;
     let key = |trial| TrialKey { contender: member.name.clone(), trial, ..record.key.clone() };
     let Some(key) = (1..=TRIALS).map(key).find(|key| !store.has(key)) else {
@@ -99,10 +100,10 @@ pub(crate) fn keep(
     if !members.contains(&member) {
         members.push(member);
     }
-    let inputs = frame.inputs(&members, trials.max(key.trial))?;
-    let fingerprint = inputs.study.fingerprint_alone(&key.contender).unwrap_or_default();
-    store.keep(&inputs)?;
-    record = RunRecord { study: frame.name.clone(), study_fingerprint: fingerprint, key, position, ..record };
+    let trials = trials.max(key.trial);
+    let fingerprint = series.study(&members, trials).fingerprint_alone(&key.contender).unwrap_or_default();
+    store.keep(files(&series.text(&members, trials)))?;
+    record = RunRecord { study: series.name.clone(), study_fingerprint: fingerprint, key, position, ..record };
     store.write(&record)?;
     Ok(store.root().join(record.key.path()).display().to_string())
 }

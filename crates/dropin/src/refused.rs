@@ -1,6 +1,29 @@
-//! Why a command line is refused, and a password as it was typed.
+//! Why a command did not do its work, and a password as it was typed.
 
 use std::ffi::OsString;
+
+use perbuck_lab::error::LabError;
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// Its words are wrong, or what they ask for cannot be.
+    Refused(Refused),
+    /// Anything else.
+    Failed(LabError),
+}
+
+impl From<Refused> for End {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<LabError> for End {
+    fn from(error: LabError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// Why a command line is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

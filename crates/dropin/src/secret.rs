@@ -9,18 +9,10 @@ use std::process::Command;
 
 use perbuck_drivers::secret::Secret;
 
-use super::refused::{Refused, Typed};
+use crate::refused::{Refused, Typed};
+use crate::run::DropIn;
 use perbuck_console::say;
 use perbuck_lab::inputs::read_text;
-
-/// A command that takes passwords.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Door {
-    /// Its word behind `perbuck`.
-    pub(crate) command: &'static str,
-    /// The variable that holds its password.
-    pub(crate) variable: &'static str,
-}
 
 /// Where a password may stand, in the order in which they are looked at.
 #[derive(Debug, Clone, Copy)]
@@ -35,16 +27,16 @@ pub(crate) struct Places<'a> {
     pub(crate) client: &'static str,
 }
 
-impl Door {
+impl DropIn {
     /// Takes a password off the command line, which every user of the machine can read: starts the same program anew with
     /// the password in its environment, which only the same user can read. `words` are those behind the command, without
     /// any password. Returns where that fails.
-    pub(crate) fn hide(self, words: &[OsString], password: Option<&Typed>) {
+    pub(crate) fn hide(&self, words: &[OsString], password: Option<&Typed>) {
         let error = self.start_anew(words, password);
         say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
     }
 
-    fn start_anew(self, words: &[OsString], password: Option<&Typed>) -> io::Error {
+    fn start_anew(&self, words: &[OsString], password: Option<&Typed>) -> io::Error {
         // Said before, since the program that is started anew does not know of it.
         say(&format!(
             "perbuck: the password stood on the command line, where every user of this machine can read it;\n    \
@@ -59,7 +51,7 @@ impl Door {
         if let Some(name) = std::env::args_os().next() {
             anew.arg0(name);
         }
-        anew.arg(self.command).args(words);
+        anew.arg(self.word).args(words);
         if let Some(password) = password {
             anew.env(self.variable, &password.0);
         }
@@ -71,7 +63,7 @@ impl Door {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(crate) fn password(self, places: &Places<'_>) -> Result<Option<Secret>, Refused> {
+    pub(crate) fn password(&self, places: &Places<'_>) -> Result<Option<Secret>, Refused> {
         let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
         if let Some(typed) = places.typed {
             return Ok(of(&typed.0));

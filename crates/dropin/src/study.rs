@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use perbuck_core::plan;
-use perbuck_core::study::Scalar;
+use perbuck_core::study::{Scalar, Study};
+use perbuck_workloads::Plan;
 
-use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::inputs::{self, Inputs};
-use perbuck_lab::registry::Registry;
+use crate::load::Load;
 
 /// A database in a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,108 +18,67 @@ pub(crate) struct Member {
     pub(crate) address: String,
 }
 
-/// How a command line loads the database, as a study's `[sweep]` says it.
+/// The workload of a command line.
 #[derive(Debug, Clone)]
-pub(crate) struct Sweep {
-    /// Connections.
-    pub(crate) connections: u32,
-    /// The time before the measured window, as a study writes it (`3s`).
-    pub(crate) warmup: String,
-    /// The measured window; `None` is no limit.
-    pub(crate) duration: Option<String>,
-    /// The most transactions; `None` is no limit.
-    pub(crate) events: Option<u64>,
-    /// Transactions per second offered; `None` is closed loop.
-    pub(crate) rate: Option<u32>,
-    /// Load threads.
-    pub(crate) workers: Option<u32>,
-    /// How often a transaction is tried, at most.
-    pub(crate) attempts: u32,
+pub(crate) struct Workload {
+    /// Its name in a study.
+    pub(crate) name: String,
+    /// Its parameters as a study writes them: those that were given.
+    pub(crate) parameters: BTreeMap<String, Scalar>,
+    /// The same, checked.
+    pub(crate) plan: Plan,
 }
 
-impl Sweep {
-    /// The lines of the study, but for the number of trials.
-    pub(crate) fn text(&self) -> String {
-        let mut text = format!("[sweep]\ncollected = true\nconnections = [{}]\nwarmup = \"{}\"\n", self.connections, self.warmup);
-        if let Some(duration) = &self.duration {
-            let _ = writeln!(text, "duration = \"{duration}\"");
-        }
-        if let Some(events) = self.events {
-            let _ = writeln!(text, "events = {events}");
-        }
-        if let Some(rate) = self.rate {
-            let _ = writeln!(text, "rate = [{rate}]\narrivals = \"poisson\"");
-        }
-        if let Some(workers) = self.workers {
-            let _ = writeln!(text, "workers = {workers}");
-        }
-        let _ = writeln!(text, "max_attempts = {}", self.attempts);
-        text
-    }
-}
-
-/// What is run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    /// The word behind `perbuck`, which is also the kind of workload.
-    pub(crate) command: &'static str,
-    /// The name of the workload in its study.
-    pub(crate) workload: &'a str,
-    /// Its parameters, as a study writes them.
-    pub(crate) parameters: &'a BTreeMap<String, Scalar>,
-    /// How it is loaded.
-    pub(crate) sweep: &'a Sweep,
-}
-
-/// What all runs of one study have in common.
+/// What all runs of one command line have in common, whatever the database and the seed: they are trials of one study.
 #[derive(Debug, Clone)]
-pub(crate) struct Frame {
+pub(crate) struct Series {
+    /// What is run.
+    pub(crate) workload: Workload,
+    /// How the database is loaded.
+    pub(crate) load: Load,
     /// The name of the study, and of its folder.
     pub(crate) name: String,
     /// Tells it from every other one.
     pub(crate) fingerprint: String,
-    question: String,
-    workload: String,
-    sweep: String,
 }
 
-impl Frame {
-    /// The frame of a command line. `identity` is everything that decides what is measured, but for the database and the
-    /// seed.
-    pub(crate) fn new(asked: &Asked<'_>, identity: &str) -> Self {
-        let Asked { command, workload: name, parameters, sweep } = *asked;
-        let mut workload = format!("[[workload]]\nname = \"{name}\"\nkind = \"{command}\"\n");
-        for (key, value) in parameters {
-            // Without the quotes a point would make a table.
-            let key = if key.contains('.') { format!("\"{key}\"") } else { key.clone() };
-            let _ = writeln!(workload, "{key} = {}", toml(value));
-        }
-        let fingerprint = plan::fingerprint(identity);
-        let question = if name == command { command.to_owned() } else { format!("{command} {name}") };
-        let question = format!("perbuck {question} with {} threads", sweep.connections);
-        let name = format!("{name}-{}-{}", sweep.connections, &fingerprint[..8]);
-        Self { name, fingerprint, question, workload, sweep: sweep.text() }
+impl Series {
+    /// The series of a command line; `besides` is what decides what is measured besides workload and load.
+    pub(crate) fn new(workload: Workload, load: Load, besides: &str) -> Self {
+        // Parameters that are given with their defaults are the same as those left out.
+        let fingerprint = plan::fingerprint(&format!("{:?} {}{besides}", workload.plan.parameters(), load.text()));
+        let name = format!("{}-{}-{}", workload.name, load.connections, &fingerprint[..8]);
+        Self { workload, load, name, fingerprint }
+    }
+
+    fn question(&self) -> String {
+        let (kind, name) = (self.workload.plan.kind.name, &self.workload.name);
+        let what = if name == kind { name.clone() } else { format!("{kind} {name}") };
+        format!("perbuck {what} with {} threads", self.load.connections)
     }
 
     /// The study with these databases and so many runs of each.
-    ///
-    /// # Errors
-    /// What the reader of studies says; a defect of perbuck.
-    pub(crate) fn inputs(&self, members: &[Member], trials: u32) -> Result<Inputs, LabError> {
-        let mut text = format!("schema = 1\nname = \"{}\"\nquestion = \"{}\"\n\n", self.name, self.question);
+    pub(crate) fn study(&self, members: &[Member], trials: u32) -> Study {
+        let Workload { name, parameters, plan } = &self.workload;
+        let contenders = members.iter().map(|m| (m.name.as_str(), m.address.as_str()));
+        Study::collected((&self.name, &self.question()), contenders, (name, plan.kind), parameters, self.load.sweep(trials))
+    }
+
+    /// The text of that study, for its folder.
+    pub(crate) fn text(&self, members: &[Member], trials: u32) -> String {
+        let mut text = format!("schema = 1\nname = \"{}\"\nquestion = \"{}\"\n\n", self.name, self.question());
         for member in members {
             let address = toml(&Scalar::Text(member.address.clone()));
             let _ = writeln!(text, "[[contender]]\nname = \"{}\"\ntarget = {address}\n", member.name);
         }
-        let _ = write!(text, "{}\n{}trials = {trials}\n", self.workload, self.sweep);
-        inputs::check("the study of this command line", text, None, Registry::default()).map_err(|problems| {
-            let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            LabError::new(
-                ErrorKind::Failed,
-                lines.join("\n"),
-                "this is a defect of perbuck; --no-record goes on without a record",
-            )
-        })
+        let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.plan.kind.name);
+        for (key, value) in &self.workload.parameters {
+            // Without the quotes a point would make a table.
+            let key = if key.contains('.') { format!("\"{key}\"") } else { key.clone() };
+            let _ = writeln!(text, "{key} = {}", toml(value));
+        }
+        let _ = write!(text, "\n{}trials = {trials}\n", self.load.text());
+        text
     }
 }
 
@@ -145,4 +103,23 @@ fn toml(value: &Scalar) -> String {
             out + "\""
         }
     }
+}
+
+/// Holds a series against the study that is read from its text.
+#[cfg(test)]
+pub(crate) fn hold_against_its_text(series: &Series) {
+    let member = |name: &str, address: &str| Member { name: name.to_owned(), address: address.to_owned() };
+    let members = [member("a", "mysql://u@h:1/d?tls=disabled"), member("b", "sqlite:x\"y.db")];
+    let (made, text) = (series.study(&members, 3), series.text(&members, 3));
+    let inputs = perbuck_lab::inputs::check("study.toml", text, None, perbuck_lab::registry::Registry::default())
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
+    let without_lines = |study: &Study| {
+        let text = format!("{study:?}");
+        let parts = text.split("line: ").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
+        parts.collect::<Vec<_>>().join("line: ")
+    };
+    assert_eq!(without_lines(&made), without_lines(&inputs.study));
+    assert_eq!(made.fingerprint_alone("b"), inputs.study.fingerprint_alone("b"));
+    assert_eq!(format!("{:?}", inputs.plans), format!("{:?}", [&series.workload.plan]));
+    assert!(inputs.targets[1].as_ref().is_some_and(|target| target.address() == "sqlite:x\"y.db"));
 }

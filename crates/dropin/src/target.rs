@@ -1,9 +1,8 @@
-//! Servers as one of perbuck's targets, and its name in records.
+//! Servers as an address that perbuck reads, and their name in records.
 
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode};
-use perbuck_load::statement::Dialect;
+use perbuck_drivers::target::Target;
 
-use super::refused::Refused;
+use crate::refused::Refused;
 
 /// Reads an address.
 ///
@@ -18,35 +17,87 @@ pub(crate) fn port(typed: &str) -> Option<u16> {
     typed.parse().ok().filter(|port| *port > 0)
 }
 
+/// The port on which a database listens unless it is told otherwise.
+pub(crate) fn default_port(scheme: &str) -> u16 {
+    match scheme {
+        "mysql" => 3_306,
+        "tidb" => 4_000,
+        "cockroach" => 26_257,
+        "yugabyte" => 5_433,
+        _ => 5_432,
+    }
+}
+
 /// Every host at every port: all ports of a host, then the next host.
 pub(crate) fn every(hosts: &[&str], ports: &[u16]) -> Vec<(String, u16)> {
     hosts.iter().flat_map(|host| ports.iter().map(move |port| ((*host).to_owned(), *port))).collect()
 }
 
-/// The kin of PostgreSQL that a drop-in command may name; the programs that are replaced know both as PostgreSQL, but for
-/// go-ycsb, which says `cockroach` and `cdb`.
-pub(crate) fn kin_of_postgres(name: &str) -> Option<Dialect> {
+/// The scheme of a PostgreSQL-compatible database that a drop-in command may name; the programs that are replaced know both
+/// as PostgreSQL, but for go-ycsb, which says `cockroach` and `cdb`.
+pub(crate) fn postgres_compatible(name: &str) -> Option<&'static str> {
     match name {
-        "cockroach" | "cockroachdb" | "cdb" => Some(Dialect::Cockroach),
-        "yugabyte" | "yugabytedb" => Some(Dialect::Yugabyte),
+        "cockroach" | "cockroachdb" | "cdb" => Some("cockroach"),
+        "yugabyte" | "yugabytedb" => Some("yugabyte"),
         _ => None,
     }
 }
 
-/// A server with the limits of a target, without TLS.
-pub(crate) fn server(dialect: Dialect, hosts: Vec<(String, u16)>, user: String, database: String) -> ServerTarget {
-    ServerTarget {
-        dialect,
-        hosts,
-        user,
-        database,
-        tls: TlsMode::Disabled,
-        ca_file: None,
-        connect_timeout_ms: 10_000,
-        read_timeout_ms: 60_000,
-        as_text: false,
-        settings: Vec::new(),
+/// PostgreSQL's word for how TLS is used, as an address has it.
+pub(crate) fn sslmode(word: &str) -> Option<&'static str> {
+    match word {
+        "disable" => Some("disabled"),
+        "allow" | "prefer" => Some("preferred"),
+        "require" => Some("required"),
+        "verify-ca" => Some("verify-ca"),
+        "verify-full" => Some("verify-identity"),
+        _ => None,
     }
+}
+
+/// The options of TLS: how it is used, and the file of authorities, if there is one. As client libraries have it, a
+/// certificate that could be checked is checked.
+pub(crate) fn tls_options(mode: &'static str, authorities: &str) -> Vec<(&'static str, String)> {
+    let checked = if mode == "required" && !authorities.is_empty() { "verify-ca" } else { mode };
+    let file = (!authorities.is_empty()).then(|| ("ca", authorities.to_owned()));
+    [("tls", checked.to_owned())].into_iter().chain(file).collect()
+}
+
+/// The servers at an address that is made of parts. What is recorded must be readable again, so that names which cannot be
+/// written in an address are found here.
+///
+/// # Errors
+/// What no target can be.
+pub(crate) fn servers(
+    scheme: &str,
+    user: &str,
+    hosts: &[(String, u16)],
+    database: &str,
+    options: &[(&str, String)],
+) -> Result<Target, Refused> {
+    let place = |(host, port): &(String, u16)| {
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    };
+    let hosts: Vec<String> = hosts.iter().map(place).collect();
+    with_options(&format!("{scheme}://{}@{}/{}", encoded(user), hosts.join(","), encoded(database)), options)
+}
+
+/// The target at an address with options that replace those of the same name.
+///
+/// # Errors
+/// What no target can be.
+pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<Target, Refused> {
+    let (place, kept) = address.split_once('?').unwrap_or((address, ""));
+    let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
+    let kept = kept.split('&').filter(|kept| !kept.is_empty() && !replaced(kept)).map(str::to_owned);
+    let all: Vec<String> = kept.chain(options.iter().map(|(name, value)| format!("{name}={}", encoded(value)))).collect();
+    parsed(&if all.is_empty() { place.to_owned() } else { format!("{place}?{}", all.join("&")) })
+}
+
+/// Text whose signs are none of an address.
+pub(crate) fn encoded(text: &str) -> String {
+    let sign = |c: char| if ":@/?#%,&+".contains(c) { format!("%{:02X}", u32::from(c)) } else { c.to_string() };
+    text.chars().map(sign).collect()
 }
 
 /// The same with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
@@ -94,6 +145,15 @@ mod tests {
         let all: Vec<String> = every(&["a", "b"], &[1, 2]).iter().map(text).collect();
         assert_eq!(all, ["a:1", "a:2", "b:1", "b:2"]);
         assert_eq!((port("65535"), port("0"), port("65536"), port("x")), (Some(65_535), None, None, None));
+    }
+
+    #[test]
+    fn signs_of_an_address_are_no_part_of_a_name() {
+        let hosts = [("h".to_owned(), 1), ("::1".to_owned(), 2)];
+        let target = servers("postgres", "a:b@c", &hosts, "d%e", &tls_options("required", "x&y.pem")).unwrap();
+        assert_eq!(target.address(), "postgres://a%3Ab%40c@h:1,[::1]:2/d%25e?tls=verify-ca&ca=x%26y.pem");
+        let changed = with_options(&target.address(), &[("tls", "disabled".to_owned())]).unwrap();
+        assert_eq!(changed.address(), "postgres://a%3Ab%40c@h:1,[::1]:2/d%25e?tls=disabled&ca=x%26y.pem");
     }
 
     #[test]

@@ -36,6 +36,7 @@ const MACHINE: &str =
 #[derive(Debug)]
 pub struct LabError {
     kind: ErrorKind,
+    cause: Option<Cause>,
     message: String,
     help: String,
 }
@@ -43,7 +44,7 @@ pub struct LabError {
 impl LabError {
     /// An error with its way out; `help` may be empty where the message says it all.
     pub fn new(kind: ErrorKind, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), help: help.into() }
+        Self { kind, cause: None, message: message.into(), help: help.into() }
     }
 
     /// A file that cannot be read or written.
@@ -77,7 +78,8 @@ impl LabError {
             _ => ErrorKind::Failed,
         };
         let contender: String = who.split(',').next().unwrap_or(who).chars().map(upper).collect();
-        Self::new(kind, format!("{who}: {error}"), hint(error).replace("<CONTENDER>", &contender))
+        let (message, help) = (format!("{who}: {}", with_option(error)), hint(error).replace("<CONTENDER>", &contender));
+        Self { kind, cause: error.cause, message, help }
     }
 
     /// A failed load.
@@ -86,30 +88,38 @@ impl LabError {
             LoadError::Interrupted => Self::interrupted(),
             LoadError::Server { doing, error: answer } => {
                 let inner = Self::target(who, answer);
-                Self { message: format!("{who}: {doing}: {answer}"), ..inner }
+                Self { message: format!("{who}: {doing}: {}", with_option(answer)), ..inner }
             }
             LoadError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
-            LoadError::Ledger(_) => {
-                Self::new(ErrorKind::Failed, format!("{who}: {error}"), "`perbuck prepare --force STUDY` loads the data anew")
-            }
+            LoadError::Ledger(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), "").loading_again(),
             LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => {
                 Self::new(ErrorKind::Failed, format!("{who}: {error}"), "")
             }
         }
     }
 
-    /// The same with this way out, where it has none of its own.
+    /// The same with this way out, where it has none of its own; what caused it matters no more.
     pub fn or_help(self, help: &str) -> Self {
-        if self.help.is_empty() { Self { help: help.to_owned(), ..self } } else { self }
+        if self.help.is_empty() { Self { help: help.to_owned(), cause: None, ..self } } else { self }
+    }
+
+    /// The same, where it has no way out of its own: the data are to be loaded again.
+    pub(crate) fn loading_again(self) -> Self {
+        let cause = if self.help.is_empty() { Some(Cause::NoTable) } else { self.cause };
+        Self { cause, ..self.or_help("`perbuck prepare --force STUDY` loads the data anew") }
     }
 
     /// A failed trial.
     pub fn trial(who: &str, error: &RunError) -> Self {
         match error {
             RunError::Interrupted => Self::interrupted(),
-            RunError::Connect(answer) | RunError::Fatal(answer) => {
-                let inner = Self::target(who, answer);
-                Self { message: format!("{who}: {error}"), ..inner }
+            RunError::Connect(answer) => {
+                let named = RunError::Connect(with_option(answer));
+                Self { message: format!("{who}: {named}"), ..Self::target(who, answer) }
+            }
+            RunError::Fatal(answer) => {
+                let named = RunError::Fatal(with_option(answer));
+                Self { message: format!("{who}: {named}"), ..Self::target(who, answer) }
             }
             RunError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
             RunError::WorkerDied(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), ""),
@@ -138,6 +148,11 @@ impl LabError {
         self.kind
     }
 
+    /// What a person can do something about, where the way out says no more than that: a door has its own words for it.
+    pub fn cause(&self) -> Option<Cause> {
+        self.cause
+    }
+
     /// What is wrong, and the way out, which may be empty.
     pub fn words(&self) -> (&str, &str) {
         (&self.message, &self.help)
@@ -161,10 +176,19 @@ pub fn upper(c: char) -> char {
     if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }
 }
 
+/// An answer with the option of a study's target that its message is about.
+fn with_option(answer: &DriverError) -> DriverError {
+    let mut answer = answer.clone();
+    if answer.cause == Some(Cause::Timeout) {
+        answer.message += "; see `read_timeout` of the target";
+    }
+    answer
+}
+
 /// What a user can do about an answer of a server.
 fn hint(error: &DriverError) -> String {
     let text = match (error.cause, error.code) {
-        (Some(Cause::Password), _) | (_, ErrorCode::Word("client", "auth")) => {
+        (Some(Cause::Password), _) => {
             "check user and password; the password comes from PERBUCK_<CONTENDER>_PASSWORD, from `password_file` or from --ask-password"
         }
         (Some(Cause::NoDatabase), _) => "create it first (CREATE DATABASE …), or name another database in the target",
@@ -172,11 +196,9 @@ fn hint(error: &DriverError) -> String {
         (Some(Cause::NoTable), _) => "its tables are missing; `perbuck prepare STUDY` makes them",
         (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `sweep.connections`",
         (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
-        (_, ErrorCode::Word("client", "unreachable")) => {
-            "check that the server runs and that host and port in the target are right"
-        }
         (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",
-        (_, ErrorCode::Word("client", "tls")) => "check the certificate, `ca=` and `tls=` of the target",
+        (Some(Cause::Unreachable), _) => "check that the server runs and that host and port in the target are right",
+        (Some(Cause::Tls), _) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",
     };
     text.to_owned()

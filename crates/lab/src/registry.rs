@@ -23,12 +23,15 @@ use crate::stage::{self, Stage};
 type WriteRows =
     fn(&Plan, (Dialect, Seed), &CsvRequest<'_>, &StopToken, &mut dyn FnMut(CsvProgress)) -> Result<Vec<CsvTable>, LabError>;
 
+/// Joins one contender with one workload of a study.
+type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, &Target, &Secret) -> Result<Stage, LabError>;
+
 /// The benchmarks that a lab knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Registry {
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
-    stage: fn(&Study, &Contender, &WorkloadSpec, &Plan, &Target, &Secret) -> Result<Stage, LabError>,
+    stage: MakeStage,
     simulate: fn(&Plan, &TrialSpec, &StopToken) -> Result<TrialOutcome, LabError>,
     write_rows: WriteRows,
 }

@@ -26,10 +26,29 @@ pub const CHECKED_TEXT: &str = "every condition held after the last trial\n";
 /// The name of the file that holds the number of the folder.
 const ID_FILE: &str = "id";
 
+/// What lies beside the records of a study.
+#[derive(Debug, Clone, Copy)]
+pub struct StudyFiles<'a> {
+    /// The name of the study, and of its folder.
+    pub name: &'a str,
+    /// The text of the study.
+    pub study: &'a str,
+    /// The text of the price snapshot.
+    pub prices: Option<&'a str>,
+}
+
+impl<'a> From<&'a Inputs> for StudyFiles<'a> {
+    fn from(inputs: &'a Inputs) -> Self {
+        let prices = inputs.prices.as_ref().map(|(_, text)| text.as_str());
+        Self { name: &inputs.study.name, study: &inputs.text, prices }
+    }
+}
+
 /// A results folder that this process alone writes to.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
+    is_new: bool,
     // Held until the process ends: two runs of one study would double its load.
     _lock: File,
 }
@@ -41,7 +60,7 @@ impl Store {
     /// When the folder cannot be written, belongs to another study, or is in use.
     pub fn open(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
         let store = Self::join(results, inputs, fingerprint)?;
-        store.keep(inputs)?;
+        store.keep(inputs.into())?;
         Ok(store)
     }
 
@@ -50,15 +69,15 @@ impl Store {
     /// # Errors
     /// As [`Self::open`].
     pub fn join(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
-        Self::join_within(results, inputs, fingerprint, Duration::ZERO)
+        Self::join_within(results, inputs.into(), fingerprint, Duration::ZERO)
     }
 
     /// The same; where another perbuck writes there it is waited for, at most so long.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub fn join_within(results: &Path, inputs: &Inputs, fingerprint: &str, patience: Duration) -> Result<Self, LabError> {
-        let root = results.join(&inputs.study.name);
+    pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, patience: Duration) -> Result<Self, LabError> {
+        let root = results.join(files.name);
         fs::create_dir_all(&root).map_err(|e| LabError::file("make the results folder", &root, &e))?;
         let lock = lock(&root, patience)?;
         let stored = root.join(FINGERPRINT_FILE);
@@ -74,10 +93,10 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(LabError::file("read", &stored, &e)),
         };
-        let store = Self { root, _lock: lock };
+        let store = Self { root, is_new: !known, _lock: lock };
         if !known {
             replace(&stored, &format!("{fingerprint}\n"))?;
-            store.keep(inputs)?;
+            store.keep(files)?;
         }
         store.sweep_temporary()?;
         Ok(store)
@@ -87,12 +106,14 @@ impl Store {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn keep(&self, inputs: &Inputs) -> Result<(), LabError> {
-        replace(&self.root.join(STUDY_FILE), &inputs.text)?;
-        match &inputs.prices {
-            Some((_, text)) => replace(&self.root.join(PRICES_FILE), text),
-            None => Ok(()),
-        }
+    pub fn keep(&self, files: StudyFiles<'_>) -> Result<(), LabError> {
+        replace(&self.root.join(STUDY_FILE), files.study)?;
+        files.prices.map_or(Ok(()), |text| replace(&self.root.join(PRICES_FILE), text))
+    }
+
+    /// Whether the folder held no study when it was opened.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// A number of this folder alone, made when it is first used.

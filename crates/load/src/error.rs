@@ -65,6 +65,12 @@ pub enum Cause {
     NoTable,
     /// The server takes no more connections.
     Connections,
+    /// The server cannot be reached.
+    Unreachable,
+    /// TLS cannot be agreed on.
+    Tls,
+    /// No answer came within the time that the target allows.
+    Timeout,
     /// The server's disk is full.
     DiskFull,
     /// The file of the database cannot be opened or written, or is none.
@@ -130,7 +136,13 @@ impl DriverError {
 
     /// An error found by the client itself.
     pub fn client(class: ErrorClass, word: &'static str, message: impl Into<String>) -> Self {
-        Self::new(class, ErrorCode::Word("client", word), message)
+        let cause = match word {
+            "auth" => Some(Cause::Password),
+            "unreachable" | "pd" => Some(Cause::Unreachable),
+            "tls" => Some(Cause::Tls),
+            _ => None,
+        };
+        Self::new(class, ErrorCode::Word("client", word), message).because(cause)
     }
 }
 

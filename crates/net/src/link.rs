@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 use std::time::Duration;
 
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
@@ -202,9 +202,8 @@ impl Link {
             SocketFault::Overdue => {
                 // Somebody else may listen there who waits to be spoken to.
                 let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
-                let message =
-                    format!("{} did not answer within the limit; see `read_timeout` of the target{who}", self.peer.place);
-                DriverError::client(ErrorClass::Lost, "timeout", message)
+                let message = format!("{} did not answer within the limit{who}", self.peer.place);
+                DriverError::client(ErrorClass::Lost, "timeout", message).because(Some(Cause::Timeout))
             }
         }
     }

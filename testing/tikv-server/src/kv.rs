@@ -7,12 +7,14 @@ use std::sync::atomic::Ordering;
 use perbuck_grpc::kvproto::errorpb;
 use perbuck_grpc::kvproto::kvrpcpb::{
     api_version, batch_get_request, batch_rollback_request, check_secondary_locks_request, check_txn_status_request,
-    commit_request, context, delete_range_request, get_response, key_request, kv_pair, mutation, pairs_response,
-    pessimistic_lock_request, pessimistic_rollback_request, prewrite_request, range_request, raw_keys_request, raw_pairs,
-    raw_put_request, raw_scan_request, raw_scan_response, request, resolve_lock_request, response, scan_lock_request,
-    txn_heart_beat_request,
+    commit_request, context, delete_range_request, get_request, get_response, kv_pair, mutation, pessimistic_lock_request,
+    pessimistic_rollback_request, prewrite_request, raw_batch_delete_request, raw_batch_get_request, raw_batch_get_response,
+    raw_batch_put_request, raw_delete_request, raw_get_request, raw_get_response, raw_put_request, raw_scan_request,
+    raw_scan_response, resolve_lock_request, scan_lock_request, scan_request, txn_heart_beat_request,
 };
-use perbuck_grpc::kvproto::tikvpb::{batch_commands_empty, batch_commands_request, batch_commands_response, command};
+use perbuck_grpc::kvproto::tikvpb::{
+    batch_commands_empty_request, batch_commands_request, batch_commands_response, request as command,
+};
 use perbuck_grpc::proto::{Value, fields, put_bytes, put_element, put_message, put_uint, put_varint};
 
 use crate::cluster::{Shared, State};
@@ -66,11 +68,11 @@ impl Kv {
     /// Answers one command.
     fn command(&self, tag: u32, message: &[u8], out: &mut Vec<u8>) {
         if tag == command::EMPTY {
-            return put_uint(out, batch_commands_empty::TEST_ID, uint(message, batch_commands_empty::TEST_ID));
+            return put_uint(out, batch_commands_empty_request::TEST_ID, uint(message, batch_commands_empty_request::TEST_ID));
         }
         if let Some(error) = self.misplaced(tag, message) {
             self.shared.refused.fetch_add(1, Ordering::Relaxed);
-            return put_element(out, response::REGION_ERROR, &error);
+            return put_element(out, get_response::REGION_ERROR, &error);
         }
         match tag {
             command::RAW_GET | command::RAW_BATCH_GET | command::RAW_SCAN => raw_read(&self.shared.read(), tag, message, out),
@@ -110,7 +112,7 @@ impl Kv {
 /// reads it again, where the specification of protocol buffers would merge them. TiKV 8.5.4 answers such a request with
 /// `store_not_match`, as if it were for store 0.
 fn context_of(message: &[u8]) -> &[u8] {
-    bytes(message, request::CONTEXT)
+    bytes(message, get_request::CONTEXT)
 }
 
 fn is_v2(context: &[u8]) -> bool {
@@ -126,18 +128,18 @@ fn first_keys(tag: u32, message: &[u8]) -> Vec<&[u8]> {
         command::BATCH_ROLLBACK => all(message, batch_rollback_request::KEYS).collect(),
         command::PESSIMISTIC_ROLLBACK => all(message, pessimistic_rollback_request::KEYS).collect(),
         command::BATCH_GET => all(message, batch_get_request::KEYS).collect(),
-        command::RAW_BATCH_GET | command::RAW_BATCH_DELETE => all(message, raw_keys_request::KEYS).collect(),
-        command::RAW_BATCH_PUT => all(message, raw_pairs::PAIRS).map(|pair| bytes(pair, kv_pair::KEY)).collect(),
+        command::RAW_BATCH_GET | command::RAW_BATCH_DELETE => all(message, raw_batch_get_request::KEYS).collect(),
+        command::RAW_BATCH_PUT => all(message, raw_batch_put_request::PAIRS).map(|pair| bytes(pair, kv_pair::KEY)).collect(),
         // Without keys it is about the whole region.
         command::RESOLVE_LOCK => all(message, resolve_lock_request::KEYS).collect(),
         command::SCAN_LOCK => vec![bytes(message, scan_lock_request::START_KEY)],
         command::CHECK_SECONDARY_LOCKS => all(message, check_secondary_locks_request::KEYS).collect(),
         command::SCAN | command::DELETE_RANGE | command::RAW_SCAN | command::RAW_DELETE_RANGE => {
-            vec![bytes(message, range_request::START_KEY)]
+            vec![bytes(message, scan_request::START_KEY)]
         }
         command::CHECK_TXN_STATUS => vec![bytes(message, check_txn_status_request::PRIMARY_KEY)],
         command::TXN_HEART_BEAT => vec![bytes(message, txn_heart_beat_request::PRIMARY_LOCK)],
-        _ => vec![bytes(message, key_request::KEY)],
+        _ => vec![bytes(message, get_request::KEY)],
     }
 }
 
@@ -196,14 +198,14 @@ fn raw_value<'a>(state: &'a State, key: &[u8]) -> Option<&'a Vec<u8>> {
 
 fn raw_read(state: &State, tag: u32, message: &[u8], out: &mut Vec<u8>) {
     match tag {
-        command::RAW_GET => match raw_value(state, bytes(message, key_request::KEY)) {
-            Some(value) => put_bytes(out, get_response::VALUE, value),
-            None => put_uint(out, get_response::NOT_FOUND, 1),
+        command::RAW_GET => match raw_value(state, bytes(message, raw_get_request::KEY)) {
+            Some(value) => put_bytes(out, raw_get_response::VALUE, value),
+            None => put_uint(out, raw_get_response::NOT_FOUND, 1),
         },
         command::RAW_BATCH_GET => {
-            for key in all(message, raw_keys_request::KEYS) {
+            for key in all(message, raw_batch_get_request::KEYS) {
                 if let Some(value) = raw_value(state, key) {
-                    put_pair(out, pairs_response::PAIRS, key, value);
+                    put_pair(out, raw_batch_get_response::PAIRS, key, value);
                 }
             }
         }
@@ -257,12 +259,12 @@ fn raw_write(state: &mut State, tag: u32, message: &[u8]) {
             state.raw.insert(key.to_vec(), value.to_vec());
         }
         command::RAW_BATCH_PUT => {
-            for pair in all(message, raw_pairs::PAIRS) {
+            for pair in all(message, raw_batch_put_request::PAIRS) {
                 state.raw.insert(bytes(pair, kv_pair::KEY).to_vec(), bytes(pair, kv_pair::VALUE).to_vec());
             }
         }
-        command::RAW_DELETE => drop(state.raw.remove(bytes(message, key_request::KEY))),
-        command::RAW_BATCH_DELETE => all(message, raw_keys_request::KEYS).for_each(|key| drop(state.raw.remove(key))),
+        command::RAW_DELETE => drop(state.raw.remove(bytes(message, raw_delete_request::KEY))),
+        command::RAW_BATCH_DELETE => all(message, raw_batch_delete_request::KEYS).for_each(|key| drop(state.raw.remove(key))),
         _ => {
             let (start, end) = (bytes(message, delete_range_request::START_KEY), bytes(message, delete_range_request::END_KEY));
             state.raw.retain(|key, _| key.as_slice() < start || (!end.is_empty() && key.as_slice() >= end));

@@ -47,7 +47,7 @@ impl Pd {
 }
 
 fn put_header(out: &mut Vec<u8>) {
-    put_message(out, pdpb::response::HEADER, |header| put_uint(header, response_header::CLUSTER_ID, CLUSTER));
+    put_message(out, get_region_response::HEADER, |header| put_uint(header, response_header::CLUSTER_ID, CLUSTER));
 }
 
 fn put_store(out: &mut Vec<u8>, store: &Store) {

@@ -4,15 +4,15 @@ use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
 use perbuck_grpc::kvproto::kvrpcpb::{
-    action, already_exist, batch_get_request, batch_rollback_request, check_secondary_locks_request,
-    check_secondary_locks_response, check_txn_status_request, check_txn_status_response, cleanup_request, commit_request,
-    commit_response, commit_ts_expired, context, delete_range_request, error_response, errors_response, get_request,
-    get_response, key_error, kv_pair, lock_info, locks_response, mutation, op, pairs_response, pessimistic_action,
-    pessimistic_lock_request, pessimistic_lock_response, pessimistic_rollback_request, prewrite_request, prewrite_response,
-    request, resolve_lock_request, scan_lock_request, scan_request, scan_response, txn_heart_beat_request,
-    txn_heart_beat_response, txn_not_found, write_conflict,
+    action, already_exist, batch_get_request, batch_get_response, batch_rollback_request, batch_rollback_response,
+    check_secondary_locks_request, check_secondary_locks_response, check_txn_status_request, check_txn_status_response,
+    cleanup_request, cleanup_response, commit_request, commit_response, commit_ts_expired, context, delete_range_request,
+    get_request, get_response, key_error, kv_pair, lock_info, mutation, op, pessimistic_action, pessimistic_lock_request,
+    pessimistic_lock_response, pessimistic_rollback_request, prewrite_request, prewrite_response, resolve_lock_request,
+    scan_lock_request, scan_lock_response, scan_request, scan_response, txn_heart_beat_request, txn_heart_beat_response,
+    txn_not_found, write_conflict,
 };
-use perbuck_grpc::kvproto::tikvpb::command;
+use perbuck_grpc::kvproto::tikvpb::request as command;
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 
 use crate::cluster::{Shared, State, now_ms};
@@ -22,7 +22,7 @@ use crate::mvcc::{Entry, Fate, Lock, Mvcc};
 
 /// KvGet, KvScan and KvBatchGet.
 pub(crate) fn read(shared: &Shared, state: &State, tag: u32, message: &[u8], out: &mut Vec<u8>) {
-    let passed = uints(bytes(message, request::CONTEXT), context::RESOLVED_LOCKS);
+    let passed = uints(bytes(message, get_request::CONTEXT), context::RESOLVED_LOCKS);
     let version = match tag {
         command::GET => uint(message, get_request::VERSION),
         command::SCAN => uint(message, scan_request::VERSION),
@@ -54,8 +54,8 @@ pub(crate) fn read(shared: &Shared, state: &State, tag: u32, message: &[u8], out
         command::BATCH_GET => {
             for key in all(message, batch_get_request::KEYS) {
                 match state.mvcc.get(key).map(|entry| value(key, entry)) {
-                    Some(Ok(Some(found))) => put_pair(out, pairs_response::PAIRS, key, &found),
-                    Some(Err(error)) => put_message(out, pairs_response::PAIRS, |p| put_element(p, kv_pair::ERROR, &error)),
+                    Some(Ok(Some(found))) => put_pair(out, batch_get_response::PAIRS, key, &found),
+                    Some(Err(error)) => put_message(out, batch_get_response::PAIRS, |p| put_element(p, kv_pair::ERROR, &error)),
                     _ => {}
                 }
             }
@@ -94,7 +94,7 @@ pub(crate) fn write(shared: &Shared, state: &mut State, tag: u32, message: &[u8]
             let (key, start_ts) = (bytes(message, cleanup_request::KEY), uint(message, cleanup_request::START_VERSION));
             let entry = mvcc.entry(key.to_vec()).or_default();
             match entry.fate(start_ts) {
-                Fate::Committed(ts) => put_uint(out, commit_response::COMMIT_VERSION, ts),
+                Fate::Committed(ts) => put_uint(out, cleanup_response::COMMIT_VERSION, ts),
                 _ => entry.roll_back(start_ts),
             }
         }
@@ -103,7 +103,7 @@ pub(crate) fn write(shared: &Shared, state: &mut State, tag: u32, message: &[u8]
             for key in all(message, batch_rollback_request::KEYS) {
                 let entry = mvcc.entry(key.to_vec()).or_default();
                 if let Fate::Committed(_) = entry.fate(start_ts) {
-                    return put_message(out, error_response::ERROR, |error| {
+                    return put_message(out, batch_rollback_response::ERROR, |error| {
                         put_bytes(error, key_error::ABORT, b"committed already");
                     });
                 }
@@ -140,7 +140,7 @@ fn heart_beat(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
             lock.ttl_ms = lock.ttl_ms.max(uint(message, txn_heart_beat_request::ADVISE_LOCK_TTL));
             put_uint(out, txn_heart_beat_response::LOCK_TTL, lock.ttl_ms);
         }
-        None => put_message(out, error_response::ERROR, |error| put_txn_not_found(error, start_ts, primary)),
+        None => put_message(out, txn_heart_beat_response::ERROR, |error| put_txn_not_found(error, start_ts, primary)),
     }
 }
 
@@ -186,7 +186,7 @@ fn prewrite(shared: &Shared, mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>)
     let async_commit = uint(message, prewrite_request::USE_ASYNC_COMMIT) != 0;
     let one_pc = uint(message, prewrite_request::TRY_ONE_PC) != 0;
     let mutations: Vec<&[u8]> = all(message, prewrite_request::MUTATIONS).collect();
-    let refuse = |out: &mut Vec<u8>, error: &dyn Fn(&mut Vec<u8>)| put_message(out, errors_response::ERRORS, error);
+    let refuse = |out: &mut Vec<u8>, error: &dyn Fn(&mut Vec<u8>)| put_message(out, prewrite_response::ERRORS, error);
     for (i, wanted) in mutations.iter().enumerate() {
         let key = bytes(wanted, mutation::KEY);
         let entry = mvcc.entry(key.to_vec()).or_default();
@@ -202,7 +202,7 @@ fn prewrite(shared: &Shared, mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>)
         let locks = pessimistic.get(i) == Some(&pessimistic_action::DO_PESSIMISTIC_CHECK.into());
         match &entry.lock {
             Some(lock) if lock.start_ts != start_ts => {
-                return put_element(out, errors_response::ERRORS, &locked(key, lock));
+                return put_element(out, prewrite_response::ERRORS, &locked(key, lock));
             }
             None if locks => return refuse(out, &|e| put_bytes(e, key_error::ABORT, b"the pessimistic lock is gone")),
             Some(_) => {}
@@ -261,7 +261,7 @@ fn commit(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
         let entry = mvcc.entry(key.to_vec()).or_default();
         if let Some(lock) = entry.lock.as_ref().filter(|lock| lock.start_ts == start_ts && lock.min_commit_ts > commit_ts) {
             let earliest = lock.min_commit_ts;
-            return put_message(out, error_response::ERROR, |error| {
+            return put_message(out, commit_response::ERROR, |error| {
                 put_message(error, key_error::COMMIT_TS_EXPIRED, |expired| {
                     put_uint(expired, commit_ts_expired::START_TS, start_ts);
                     put_uint(expired, commit_ts_expired::ATTEMPTED_COMMIT_TS, commit_ts);
@@ -271,7 +271,7 @@ fn commit(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
             });
         }
         if !entry.commit(start_ts, commit_ts) && !matches!(entry.fate(start_ts), Fate::Committed(_)) {
-            return put_message(out, error_response::ERROR, |error| put_txn_not_found(error, start_ts, key));
+            return put_message(out, commit_response::ERROR, |error| put_txn_not_found(error, start_ts, key));
         }
     }
     put_uint(out, commit_response::COMMIT_VERSION, commit_ts);
@@ -283,7 +283,7 @@ fn scan_lock(mvcc: &Mvcc, message: &[u8], out: &mut Vec<u8>) {
     let held = mvcc.range::<[u8], _>((Bound::Included(start), Bound::Unbounded));
     let held = held.filter_map(|(key, entry)| entry.lock.as_ref().map(|lock| (key, lock)));
     for (key, lock) in held.filter(|(_, lock)| lock.start_ts <= max).take(limit) {
-        put_message(out, locks_response::LOCKS, |m| put_lock(m, key, lock));
+        put_message(out, scan_lock_response::LOCKS, |m| put_lock(m, key, lock));
     }
 }
 
@@ -310,13 +310,13 @@ fn pessimistic_lock(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
     for &key in &keys {
         let entry = mvcc.entry(key.to_vec()).or_default();
         if let Some(lock) = entry.lock.as_ref().filter(|lock| lock.start_ts != start_ts) {
-            return put_element(out, errors_response::ERRORS, &locked(key, lock));
+            return put_element(out, pessimistic_lock_response::ERRORS, &locked(key, lock));
         }
         if let Some(last) = entry.last().filter(|(commit_ts, _)| *commit_ts > for_update_ts) {
-            return put_message(out, errors_response::ERRORS, |e| put_conflict(e, key, start_ts, last));
+            return put_message(out, pessimistic_lock_response::ERRORS, |e| put_conflict(e, key, start_ts, last));
         }
         if entry.fate(start_ts) == Fate::RolledBack {
-            return put_message(out, errors_response::ERRORS, |e| put_conflict(e, key, start_ts, (start_ts, start_ts)));
+            return put_message(out, pessimistic_lock_response::ERRORS, |e| put_conflict(e, key, start_ts, (start_ts, start_ts)));
         }
     }
     let (mut values, mut absent) = (Vec::new(), Vec::new());
@@ -375,7 +375,7 @@ fn check_txn_status(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
             put_action(out, action::LOCK_NOT_EXIST_ROLLBACK);
         }
         Fate::Unknown => {
-            put_message(out, error_response::ERROR, |error| put_txn_not_found(error, lock_ts, primary));
+            put_message(out, check_txn_status_response::ERROR, |error| put_txn_not_found(error, lock_ts, primary));
         }
     }
 }
@@ -390,7 +390,7 @@ fn check_secondaries(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
     for key in all(message, check_secondary_locks_request::KEYS) {
         let entry = mvcc.entry(key.to_vec()).or_default();
         match entry.lock.clone().filter(|lock| lock.start_ts == start_ts && !lock.pessimistic) {
-            Some(lock) => put_message(out, locks_response::LOCKS, |m| put_lock(m, key, &lock)),
+            Some(lock) => put_message(out, check_secondary_locks_response::LOCKS, |m| put_lock(m, key, &lock)),
             None => match entry.fate(start_ts) {
                 Fate::Committed(ts) => return put_uint(out, check_secondary_locks_response::COMMIT_TS, ts),
                 _ => return entry.roll_back(start_ts),

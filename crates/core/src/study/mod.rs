@@ -91,7 +91,7 @@ pub enum SnapshotRule {
 }
 
 /// One system under test.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Contender {
     /// Path-safe name.
     pub name: String,

@@ -12,6 +12,7 @@ use super::{
     Sweep, Traffic, Volume, WorkloadSpec,
 };
 
+mod collected;
 mod costs;
 mod published;
 mod sweep;
@@ -22,6 +23,8 @@ use sweep::{default_sweep, read_sweep};
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 const MANY: i64 = 1_000_000;
+/// The seed of a study that names none.
+const DEFAULT_SEED: i64 = 42;
 
 impl Study {
     /// Reads a study; `name` is how messages call the file, and `kinds` are the workloads that it may have.
@@ -51,7 +54,7 @@ fn read_root(root: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<Stud
     let schema = root.required_int("schema", 1..=STUDY_SCHEMA, "1");
     let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
-    let seed = root.int("seed", 0..=i64::MAX).map_or(42, |s| s.value);
+    let seed = root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let price = read_price(root.table("price").as_ref());
     let contenders: Vec<Option<Contender>> = root.tables("contender").iter().map(read_contender).collect();
@@ -198,8 +201,8 @@ fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Optio
     found
 }
 
-fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
-    let mut basis = PriceBasis {
+fn default_price() -> PriceBasis {
+    PriceBasis {
         snapshot: None,
         regions: Vec::new(),
         hours_per_month: 730,
@@ -208,7 +211,11 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
         round: Rounding::None,
         note: String::new(),
         scenarios: Vec::new(),
-    };
+    }
+}
+
+fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
+    let mut basis = default_price();
     let Some(s) = section else { return Some(basis) };
     basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
     if let Some(regions) = s.texts("regions") {

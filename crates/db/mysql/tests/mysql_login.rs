@@ -7,7 +7,7 @@ use mysql_support::{SERVERS, driver, root, root_driver, run, select, target, var
 use perbuck_database::secret::Secret;
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Session, SessionId};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::Dialect;
 use perbuck_mysql::MysqlDriver;
 use perbuck_net::server::ServerTarget;
@@ -248,5 +248,5 @@ fn a_port_where_nobody_greets_is_doubted() {
     let silent = MysqlDriver::new(target, Secret::new(String::new())).unwrap();
     let error = block_on(silent.connect(SessionId(0))).unwrap().err().unwrap();
     assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "timeout")), "{error}");
-    assert!(error.message.contains("read_timeout") && error.message.ends_with("is this its port?"), "{error}");
+    assert!(error.cause == Some(Cause::Timeout) && error.message.ends_with("is this its port?"), "{error}");
 }

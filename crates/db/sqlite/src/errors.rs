@@ -28,7 +28,8 @@ pub(crate) fn driver_error(error: &Error, path: &Path) -> DriverError {
 fn cause_of(extended: i32, words: &str) -> Option<Cause> {
     match extended {
         ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_UNIQUE => Some(Cause::DuplicateKey),
-        // It has no code of its own.
+        // Neither has a code of its own.
+        ffi::SQLITE_ERROR if words.starts_with("no such table") => Some(Cause::NoTable),
         ffi::SQLITE_ERROR if words.contains("already exists") => Some(Cause::AlreadyThere),
         _ if matches!(extended & 0xff, ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_NOTADB) => Some(Cause::File),
         _ => None,

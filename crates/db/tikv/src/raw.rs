@@ -1,6 +1,6 @@
 //! Keys and values without transactions.
 
-use perbuck_grpc::kvproto::kvrpcpb::{key_request, kv_pair, raw_pairs, raw_put_request, raw_scan_request};
+use perbuck_grpc::kvproto::kvrpcpb::{kv_pair, raw_batch_put_request, raw_get_request, raw_put_request, raw_scan_request};
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
@@ -18,7 +18,7 @@ fn refused(words: &[u8]) -> DriverError {
 /// As [`Requests::send`], or the store's words.
 #[inline]
 pub(crate) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), DriverError> {
-    requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, key_request::KEY, key)).await?;
+    requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, raw_get_request::KEY, key)).await?;
     match requests.call.with(|answer| answers::value(answer).map(|v| v.map(drop).map_err(refused))) {
         Ok(read) => read,
         Err(why) => Err(crate::malformed(why)),
@@ -56,7 +56,7 @@ pub(crate) async fn put_some(requests: &mut Requests, pairs: &crate::pairs::Pair
     let sent = requests.send(Command::RAW_BATCH_PUT, pairs.key(from), |out, region| {
         count = 0;
         for (key, value) in pairs.from(from).take_while(|(key, _)| region.has(key)) {
-            put_message(out, raw_pairs::PAIRS, |pair| {
+            put_message(out, raw_batch_put_request::PAIRS, |pair| {
                 put_bytes(pair, kv_pair::KEY, key);
                 put_bytes(pair, kv_pair::VALUE, value);
             });

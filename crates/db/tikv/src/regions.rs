@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::rc::Rc;
 
 use perbuck_grpc::Parsed;
-use perbuck_grpc::kvproto::kvrpcpb::{api_version, context, request};
+use perbuck_grpc::kvproto::kvrpcpb::{api_version, context, get_request};
 use perbuck_grpc::kvproto::metapb::{self, peer, region_epoch};
 use perbuck_grpc::proto::{Value, fields, put_element, put_message, put_uint};
 
@@ -123,9 +123,9 @@ impl Region {
     pub(crate) fn put_context(&self, out: &mut Vec<u8>, is_retry: bool, resolved_locks: &[u64]) {
         let known = self.context.borrow();
         if !is_retry && resolved_locks.is_empty() {
-            return put_element(out, request::CONTEXT, &known);
+            return put_element(out, get_request::CONTEXT, &known);
         }
-        put_message(out, request::CONTEXT, |whole| {
+        put_message(out, get_request::CONTEXT, |whole| {
             whole.extend_from_slice(&known);
             resolved_locks.iter().for_each(|lock| put_uint(whole, context::RESOLVED_LOCKS, *lock));
             put_uint(whole, context::IS_RETRY_REQUEST, is_retry.into());

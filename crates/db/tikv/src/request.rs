@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
-use perbuck_grpc::kvproto::{kvrpcpb, tikvpb::command};
+use perbuck_grpc::kvproto::{kvrpcpb, tikvpb::request as command};
 use perbuck_grpc::proto::{Value, bytes_tag, fields};
 use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -246,7 +246,7 @@ impl Requests {
         match stage {
             None => {
                 self.hub.forget(region);
-                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit; see `read_timeout` of the target"))
+                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit"))
             }
             Some(Stage::Status(code)) => {
                 let words = format!("{place} refused: {} (status {code} of gRPC)", self.call.words());
@@ -313,11 +313,11 @@ pub(crate) struct RegionError {
 /// The region error of an answer, which begins with it.
 #[inline]
 pub(crate) fn region_error(answer: &[u8]) -> Parsed<Option<RegionError>> {
-    if answer.first() != Some(&(bytes_tag(kvrpcpb::response::REGION_ERROR) as u8)) {
+    if answer.first() != Some(&(bytes_tag(kvrpcpb::get_response::REGION_ERROR) as u8)) {
         return Ok(None);
     }
     match fields(answer).next() {
-        Some(Ok((kvrpcpb::response::REGION_ERROR, Value::Bytes(error)))) => parse_error(error).map(Some),
+        Some(Ok((kvrpcpb::get_response::REGION_ERROR, Value::Bytes(error)))) => parse_error(error).map(Some),
         Some(Err(why)) => Err(why),
         _ => Ok(None),
     }

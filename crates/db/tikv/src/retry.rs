@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use perbuck_event::Moment;
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
 /// Why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +147,8 @@ impl Tries {
         if now + pause > deadline {
             let (limit_ms, count) = (self.limit.as_millis(), self.count);
             let message = format!("given up after {count} tries within {limit_ms} ms: {} {words}", why.word());
-            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", why.word()), message));
+            let cause = (why == Why::Timeout).then_some(Cause::Timeout);
+            return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", why.word()), message).because(cause));
         }
         counts.add(why);
         if !pause.is_zero() {

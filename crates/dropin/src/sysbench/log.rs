@@ -3,10 +3,11 @@
 
 use std::process::ExitCode;
 
-use crate::refused::Refused;
-use perbuck_console::say;
-use perbuck_console::{print, reader_gone};
+use perbuck_console::{print, reader_gone, say};
 use perbuck_lab::error::LabError;
+
+use crate::output::Streams;
+use crate::refused::Refused;
 
 /// The verbosity that sysbench has for lines of a report.
 const NOTICE: u8 = 3;
@@ -34,28 +35,28 @@ impl Log {
     ///
     /// # Errors
     /// When standard output cannot be written.
-    pub(super) fn notice(self, text: &str) -> Result<(), LabError> {
-        self.line(NOTICE, text)
+    pub(super) fn notice(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
+        self.line(NOTICE, text, out)
     }
 
     /// A remark on the way.
     ///
     /// # Errors
     /// As [`Self::notice`].
-    pub(super) fn info(self, text: &str) -> Result<(), LabError> {
-        self.line(INFO, text)
+    pub(super) fn info(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
+        self.line(INFO, text, out)
     }
 
     /// Something that the reader of the figures should know.
     ///
     /// # Errors
     /// As [`Self::notice`].
-    pub(super) fn warning(self, text: &str) -> Result<(), LabError> {
+    pub(super) fn warning(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         if self.on_stdout {
-            return self.line(WARNING, &format!("WARNING: {text}\n"));
+            return self.line(WARNING, &format!("WARNING: {text}\n"), out);
         }
         if self.verbosity >= WARNING {
-            say(&format!("perbuck: {text}"));
+            out.say(&format!("perbuck: {text}"));
         }
         Ok(())
     }
@@ -64,12 +65,12 @@ impl Log {
     ///
     /// # Errors
     /// As [`Self::notice`].
-    pub(super) fn fatal(self, text: &str) -> Result<(), LabError> {
-        self.line(0, &format!("FATAL: {text}\n"))
+    pub(super) fn fatal(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
+        self.line(0, &format!("FATAL: {text}\n"), out)
     }
 
-    fn line(self, priority: u8, text: &str) -> Result<(), LabError> {
-        if self.on_stdout && self.verbosity >= priority { print(text) } else { Ok(()) }
+    fn line(self, priority: u8, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
+        if self.on_stdout && self.verbosity >= priority { out.print(text) } else { Ok(()) }
     }
 
     /// What ends the run: sysbench's line on standard output, the way out on standard error. The exit code is sysbench's,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perbuck_core::run_record::ErrorRecord;
 use serde::Serialize;
 
 use super::settings::Settings;
@@ -9,14 +10,14 @@ use super::tally::{Distribution, Extras, Fairness, Summary, Tally};
 
 /// A run as JSON. Times are seconds, latencies milliseconds, rates per second.
 #[derive(Debug, Serialize)]
-pub(super) struct RunJson {
+pub(super) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     pub(super) compat: &'static str,
     pub(super) script: &'static str,
     /// Every option of the script with its effective value.
     pub(super) parameters: BTreeMap<String, String>,
     /// The address of the database, without any credential.
-    pub(super) target: String,
+    pub(super) target: &'a str,
     pub(super) threads: u32,
     /// Transactions per second offered; `null` in closed loop.
     pub(super) rate: Option<u32>,
@@ -24,10 +25,10 @@ pub(super) struct RunJson {
     pub(super) seed: i32,
     pub(super) summary: SummaryJson,
     /// Full reports at the seconds of `--report-checkpoints`; the summary then covers the time since the last one.
-    pub(super) checkpoints: Vec<SummaryJson>,
-    pub(super) intervals: Vec<IntervalJson>,
+    pub(super) checkpoints: &'a [SummaryJson],
+    pub(super) intervals: &'a [IntervalJson],
     /// Errors of the whole run.
-    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     pub(super) statement_latency_ms: BTreeMap<String, LatencyJson>,
     /// Pairs of the highest value of a bucket and its count.
     pub(super) histogram_ms: Option<Vec<(f64, u64)>>,
@@ -40,7 +41,7 @@ pub(super) struct RunJson {
     /// What perbuck does otherwise than sysbench.
     pub(super) notes: Vec<String>,
     /// The record of the run.
-    pub(super) record: Option<String>,
+    pub(super) record: Option<&'a str>,
 }
 
 /// A full report.
@@ -80,14 +81,6 @@ pub(super) struct LatencyJson {
     sum: f64,
     /// By percent, as typed.
     percentiles: BTreeMap<String, f64>,
-}
-
-/// An error code.
-#[derive(Debug, Serialize)]
-pub(super) struct ErrorJson {
-    count: u64,
-    class: String,
-    example: String,
 }
 
 /// One interval.
@@ -138,16 +131,6 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
         latency_ms: latency(&summary.latency, settings),
         fairness,
     }
-}
-
-/// Errors by code as JSON.
-pub(super) fn errors(extras: &Extras) -> BTreeMap<String, ErrorJson> {
-    let one = |e: &perbuck_core::run_record::ErrorRecord| ErrorJson {
-        count: e.count,
-        class: e.class.clone(),
-        example: e.example.clone(),
-    };
-    extras.errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
 }
 
 /// Latencies of statements as JSON.

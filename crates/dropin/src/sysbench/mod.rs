@@ -1,20 +1,20 @@
 //! `perbuck sysbench`: takes the place of sysbench for its database scripts. The words are read by our own parser, since
 //! sysbench's syntax is not clap's.
 //!
-//! A command line goes one way: [`parse`] (words), [`secret`] (takes a password off it), [`settings`], [`script`] and
-//! [`target`] (what they mean), then [`tables`] or [`run`] with [`tally`], [`text`] and [`machine`], then `dropin::keep`.
+//! A command line goes one way: [`parse`] (words), the password taken off it, [`settings`], [`script`] and [`target`] (what they
+//! mean), then [`tables`] or the runner with [`printer`], [`tally`], [`text`] and [`machine`].
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod help;
-mod live;
 mod log;
 mod machine;
 mod options;
 mod parse;
-mod run;
+mod printer;
 mod script;
-mod secret;
 mod settings;
-mod study;
 mod tables;
 mod tally;
 mod target;
@@ -23,41 +23,45 @@ mod text;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use perbuck_console::{print, say, stop_on_signal};
 use perbuck_core::units::Seed;
+use perbuck_drivers::secret::Secret;
 use perbuck_drivers::target::Target;
+use perbuck_lab::error::ErrorKind;
+use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
-use perbuck_load::trial::RunError;
 use perbuck_load::workload::Dataset;
-use perbuck_workloads::sysbench::{Compat as Version, SysbenchData};
+use perbuck_workloads::sysbench::{Compat as Version, Options, SysbenchData};
 
 use log::Log;
 use parse::Given;
-use run::Run;
-use script::{Checked, Order};
+use printer::Lines;
+use script::Order;
 use settings::{Compat, Output, Settings};
 use tables::Tables;
-use target::Engine;
 
 use crate::advice::{Advice, answer_text};
-use crate::refused::Refused;
-use crate::study::{Frame, Member};
-use crate::target::{contender_name, with_patience};
-use crate::{End, keep, notes, unrecorded};
-use perbuck_console::say;
-use perbuck_console::{print, stop_on_signal};
-use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::inputs::Inputs;
-use perbuck_lab::stage::Stage;
-use perbuck_lab::trial::Failure;
+use crate::output::{Standard, Streams};
+use crate::refused::{End, Refused};
+use crate::run::{DropIn, Run};
+use crate::secret::Places;
+use crate::study::{Series, Workload};
 
-/// The way out of errors of a server.
-const ADVICE: Advice = Advice {
-    password: "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file",
-    database: "create the database first, or name another one with --mysql-db or --pgsql-db",
-    tables: "perbuck sysbench SCRIPT prepare makes the tables; --tables must not be more than there are",
-    connections: "raise max_connections of the server, or lower --threads",
-    errors: "an error that --mysql-ignore-errors lists does not end the run; \"all\" lists every one",
-    reach: "check that the server runs, and the options of host, port and TLS",
+/// The command.
+const COMMAND: DropIn = DropIn {
+    word: "sysbench",
+    variable: "PERBUCK_SYSBENCH_PASSWORD",
+    advice: Advice {
+        password: "check user and password; the password comes from PERBUCK_SYSBENCH_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file",
+        database: "create the database first, or name another one with --mysql-db or --pgsql-db",
+        tables: "perbuck sysbench SCRIPT prepare makes the tables; --tables must not be more than there are",
+        connections: "raise max_connections of the server, or lower --threads",
+        errors: "an error that --mysql-ignore-errors lists does not end the run; \"all\" lists every one",
+        reach: "check that the server runs, and the options of host, port and TLS",
+    },
+    unreachable,
+    connects: |_| true,
+    ended: (answer_text, ""),
 };
 
 /// sysbench's exit code where `--forced-shutdown` cut transactions off.
@@ -65,183 +69,185 @@ const CUT_OFF: u8 = 2;
 
 /// Runs the command. Its exit codes are sysbench's: 0, or 1 for whatever went wrong; 130 after Ctrl-C.
 pub fn run(words: &[OsString]) -> ExitCode {
-    let log = Log::new(3, true);
-    let given = match parse::parse(words, &script::options(None, None)) {
-        Ok(given) => given,
-        Err(refused) => return log.refused(&refused),
-    };
-    let engine = match Engine::of(&given) {
-        Ok(engine) => engine,
-        Err(refused) => return log.refused(&refused),
-    };
-    secret::hide(words, &given, engine);
-    if settings::switch(&given, "help") {
-        return printed(&help::general());
-    }
-    if settings::switch(&given, "version") {
-        return printed(&text::header(Compat::V10));
-    }
-    let settings = match Settings::read(&given) {
-        Ok(settings) => settings,
-        Err(refused) => return log.refused(&refused),
-    };
-    let log = Log::new(settings.verbosity, settings.output == Output::Text);
-    match ordered(&given, engine, &settings, log) {
-        Ok(Done::Whole) => ExitCode::SUCCESS,
-        Ok(Done::CutOff) => ExitCode::from(CUT_OFF),
+    let mut log = Log::new(3, true);
+    match ordered(words, &mut log) {
+        Ok(code) => code,
         Err(End::Refused(refused)) => log.refused(&refused),
-        Err(End::Failed(error)) => failed(&error, log),
+        Err(End::Failed(error)) if error.kind() == ErrorKind::Interrupted => perbuck_console::fail(&error),
+        Err(End::Failed(error)) => log.refused(&Refused::fatal(error.words().0, COMMAND.advice.of_failure(&error))),
     }
 }
 
-fn printed(text: &str) -> ExitCode {
-    match print(text) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => perbuck_console::fail(&error),
+/// Does what the command line asks for; `log` becomes that of its settings.
+fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
+    let given = parse::parse(words, &script::options(None, None))?;
+    hide(words, &given)?;
+    if let Some(text) = asked(&given) {
+        return Ok(print(&text).map_or_else(|error| perbuck_console::fail(&error), |()| ExitCode::SUCCESS));
     }
-}
-
-/// An error as a line of the log, with sysbench's exit code.
-fn failed(error: &LabError, log: Log) -> ExitCode {
-    if error.kind() == ErrorKind::Interrupted {
-        return perbuck_console::fail(error);
-    }
-    let (message, help) = error.words();
-    log.refused(&Refused::fatal(message, ADVICE.instead(help)))
-}
-
-/// How a command did its work.
-enum Done {
-    Whole,
-    /// Transactions did not end within the limit of `--forced-shutdown`; everything is printed.
-    CutOff,
-}
-
-/// Does what the command line asks for.
-fn ordered(given: &Given, engine: Engine, settings: &Settings, log: Log) -> Result<Done, End> {
-    given.warnings.iter().try_for_each(|warning| log.warning(warning))?;
-    log.notice(&text::header(settings.compat))?;
-    let (script, remark) = script::script(given)?;
-    let order = script::order(given)?;
+    let settings = Settings::read(&given)?;
+    *log = Log::new(settings.verbosity, settings.output == Output::Text);
+    let (log, out) = (*log, &mut Standard);
+    given.warnings.iter().try_for_each(|warning| log.warning(warning, out))?;
+    log.notice(&text::header(settings.compat), out)?;
+    let (script, remark) = script::script(&given)?;
+    let order = script::order(&given)?;
     let mut remarks = given.remarks.clone();
     remarks.extend(remark);
-    let checked = script::plan(given, script, settings, &mut remarks)?;
+    let (workload, options) = script::workload(&given, script, &settings, &mut remarks)?;
     remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     if order == Order::Help {
         print(&help::of_script(script, Version::named(settings.compat.word())))?;
-        return Ok(Done::Whole);
+        return Ok(ExitCode::SUCCESS);
     }
     if settings.events.is_none() && settings.time_s.is_none() && order == Order::Run {
-        log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report")?;
+        log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", out)?;
     }
-    let target = target::target(given, engine, settings.as_text)?;
-    let password = secret::password(given, engine)?;
-    let frame = study::frame(&checked, settings);
-    let made = contender_name(&target);
-    let name = settings.contender.clone().unwrap_or_else(|| made.clone());
-    // A name made of an address never collides.
-    if let (Order::Run, Some(results), Some(asked)) = (order, &settings.results, &settings.contender) {
-        keep::check(results, &frame, asked, &target.address())?;
+    let target = target::target(&given, settings.as_text)?;
+    let password = password(&given)?;
+    let series = series(workload, &settings, &target);
+    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
+    work(&run, order, &settings, &options, log)
+}
+
+/// What a command line asks to be told; `None` where it asks for work.
+fn asked(given: &Given) -> Option<String> {
+    let switch = |name| settings::switch(given, name);
+    switch("help").then(help::general).or_else(|| switch("version").then(|| text::header(Compat::V10)))
+}
+
+/// The option and the variable of the database's own client that hold a password.
+fn password_names(given: &Given) -> Result<Option<(&'static str, &'static str)>, Refused> {
+    Ok(match target::scheme(given)? {
+        "sqlite" => None,
+        "mysql" | "tidb" => Some(("mysql-password", "MYSQL_PWD")),
+        _ => Some(("pgsql-password", "PGPASSWORD")),
+    })
+}
+
+/// Takes a password off the command line. Returns where there is none, or where that fails.
+fn hide(words: &[OsString], given: &Given) -> Result<(), Refused> {
+    let names = password_names(given)?;
+    if !given.typed.is_empty() {
+        COMMAND.hide(&parse::without_passwords(words), names.and_then(|(option, _)| given.typed.get(option)));
     }
-    let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
-    let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let patient = with_patience(&target, (order == Order::Run).then(|| longest_s(settings)).flatten());
-    let stage = inputs.registry.stage(&inputs.study, contender, workload, &checked.plan, &patient, &password)?;
+    Ok(())
+}
+
+/// The password; none is the empty one.
+fn password(given: &Given) -> Result<Secret, Refused> {
+    let Some((option, client)) = password_names(given)? else { return Ok(Secret::default()) };
+    let file = settings::text(given, "password-file");
+    let places = Places { typed: given.typed.get(option), file, filed: given.filed.get(option), client };
+    Ok(COMMAND.password(&places)?.unwrap_or_default())
+}
+
+/// The command line as a study: everything that decides what is measured, but for the database and the seed.
+fn series(workload: Workload, settings: &Settings, target: &Target) -> Series {
+    Series::new(workload, settings.load(target.dialect()), &format!(" {:?}", settings.ignored))
+}
+
+fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log: Log) -> Result<ExitCode, End> {
+    let runs = order == Order::Run;
+    if runs {
+        run.check_name()?;
+    }
+    let stage = run.stage(if runs { run.series.load.longest_s() } else { None })?;
     let stop = match order {
         Order::Run => stop_on_signal("stopping; this run is thrown away")?,
         Order::Prepare => stop_on_signal("stopping the load")?,
         // Single statements: the signal ends the process, as it does without a handler.
         Order::Prewarm | Order::Cleanup | Order::Help => StopToken::default(),
     };
-    let work = Work { settings, checked: &checked, engine, target: &target, inputs: &inputs, stage: &stage, log };
-    if order == Order::Run {
-        return work.run(&frame, &made, &stop);
+    let (dialect, out) = (run.target.dialect(), &mut Standard);
+    if runs {
+        log.notice(&text::banner(settings), out)?;
     }
-    work.stage.server.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
+    run.reach(&stage)?;
+    // The seed of the rows plays no part in what tables there are.
+    let specs = || SysbenchData::new(options.clone(), dialect, Seed(0)).tables();
+    let tables = || Tables { stage: &stage, options, dialect, specs: specs(), log };
     match order {
-        Order::Prepare => work.tables().prepare(settings, &stop)?,
-        Order::Prewarm => work.tables().prewarm(settings)?,
-        Order::Cleanup => work.tables().cleanup()?,
-        Order::Run | Order::Help => {}
-    }
-    Ok(Done::Whole)
-}
-
-/// How long a run lasts at most, with a minute on top, in seconds; `None` where it has no end.
-fn longest_s(settings: &Settings) -> Option<u64> {
-    settings.time_s.map(|time_s| [time_s, settings.warmup_s, run::drain_s(settings), 60].iter().map(|s| u64::from(*s)).sum())
-}
-
-/// A command with everything it needs.
-struct Work<'a> {
-    settings: &'a Settings,
-    checked: &'a Checked,
-    engine: Engine,
-    target: &'a Target,
-    inputs: &'a Inputs,
-    stage: &'a Stage,
-    log: Log,
-}
-
-impl Work<'_> {
-    fn tables(&self) -> Tables<'_> {
-        let dialect = self.engine.dialect();
-        // The seed of the rows plays no part in what tables there are.
-        let specs = SysbenchData::new(self.checked.options.clone(), dialect, Seed(0)).tables();
-        Tables { stage: self.stage, options: &self.checked.options, dialect, specs, log: self.log }
-    }
-
-    fn run(&self, frame: &Frame, made: &str, stop: &StopToken) -> Result<Done, End> {
-        let Self { settings, checked: script, engine, inputs, stage, log, .. } = *self;
-        let run = Run { settings, script, engine, inputs, stage, address: self.target.address(), log };
-        run.banner()?;
-        stage.server.reach().map_err(|answer| self.explain(&RunError::Connect(answer)))?;
-        notes::used(stage, tables::KIND, "perbuck sysbench")?;
-        let ended = run.go(stop).map_err(|failure| match failure {
-            Failure::Run(error) => self.explain(&error),
-            Failure::Other(error) => End::Failed(error),
-        })?;
-        let kept = settings.results.as_deref().map(|results| {
-            let asked = settings.contender.as_deref();
-            keep::keep(results, frame, asked, made, inputs, ended.record.clone())
-        });
-        let cut_off = ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some();
-        let record = kept.as_ref().and_then(|k| k.as_ref().ok().cloned());
-        run.show(ended, record)?;
-        match kept {
-            Some(Ok(path)) => say(&format!("record: {path}")),
-            Some(Err(error)) => unrecorded(settings.results_asked, error)?,
-            None => {}
-        }
-        Ok(if cut_off { Done::CutOff } else { Done::Whole })
-    }
-
-    /// A run that ended by an error, in sysbench's words.
-    fn explain(&self, error: &RunError) -> End {
-        let refused = match error {
-            RunError::Connect(answer) => Refused::fatal(
-                format!("unable to connect to {}, aborting...\nFATAL: {}", self.place(), answer_text(answer)),
-                ADVICE.of(answer),
-            ),
-            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), ADVICE.of(answer)),
-            RunError::Interrupted => {
-                return End::Failed(LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""));
+        Order::Prepare => tables().prepare(settings, &stop)?,
+        Order::Prewarm => tables().prewarm(settings)?,
+        Order::Cleanup => tables().cleanup()?,
+        Order::Help => {}
+        Order::Run => {
+            run.note_use(&stage)?;
+            if settings.output == Output::Csv {
+                out.print(&machine::csv_header(settings))?;
             }
-            other => return End::Failed(LabError::trial(self.stage.title(), other)),
-        };
-        End::Refused(refused)
+            let mut lines = Lines::new(settings, &run.series.workload, options, dialect, log);
+            let ended = run.drive(&stage, &mut lines, out, &stop)?;
+            run.finish(&ended, true, &lines, out)?;
+            if ended.record.health.aborted > 0 && settings.forced_shutdown_s.is_some() {
+                return Ok(ExitCode::from(CUT_OFF));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// That no connection can be opened, with the server as sysbench names it.
+fn unreachable(target: &Target, answer: &DriverError) -> String {
+    let place = match target {
+        Target::Mysql(server) => match server.hosts.as_slice() {
+            [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
+            _ => "one of the MySQL servers".to_owned(),
+        },
+        Target::Postgres(server) => format!("the {} server", server.dialect.name()),
+        Target::Tikv(_) => "the TiKV cluster".to_owned(),
+        Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
+    };
+    format!("unable to connect to {place}, aborting...\nFATAL: {}", answer_text(answer))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod tests {
+    use super::*;
+    use crate::study::hold_against_its_text;
+
+    fn of(words: &[&str]) -> Series {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let given = parse::parse(&words, &script::options(None, None)).unwrap();
+        let (settings, script) = (Settings::read(&given).unwrap(), script::script(&given).unwrap().0);
+        let (workload, _) = script::workload(&given, script, &settings, &mut Vec::new()).unwrap();
+        series(workload, &settings, &target::target(&given, false).unwrap())
     }
 
-    /// The server as sysbench names it.
-    fn place(&self) -> String {
-        match self.target {
-            Target::Mysql(server) => match server.hosts.as_slice() {
-                [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
-                _ => "one of the MySQL servers".to_owned(),
-            },
-            Target::Postgres(server) => format!("the {} server", server.dialect.name()),
-            Target::Tikv(_) => "the TiKV cluster".to_owned(),
-            Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
+    #[test]
+    fn every_command_line_is_a_study_that_can_be_read() {
+        for words in [
+            &["oltp_read_write"][..],
+            &["oltp_update_non_index", "--threads=10000", "--rate=5", "--time=0", "--events=7", "--warmup-time=3"],
+            &["oltp_read_only", "--rand-type=pareto", "--rand-pareto-h=0.3", "--workers=2", "--skip-trx=off"],
+            &["oltp_insert", "--create-table-options=COMMENT \"x\\y\""],
+            &["oltp_delete", "--time=0", "--threads=1000000", "--workers=4096", "--db-driver=sqlite"],
+            &["bulk_insert", "--threads=4"],
+            &["select_random_ranges", "--compat=sysbench-1.1", "--rand-type=zipfian", "--rand-zipfian-exp=2"],
+        ] {
+            hold_against_its_text(&of(words));
+        }
+    }
+
+    #[test]
+    fn the_same_measurement_is_the_same_study_however_it_is_written() {
+        let plain = of(&["oltp_read_write"]);
+        let same =
+            of(&["/x/oltp_read_write.lua", "--threads=1", "--tables=1", "--time=10", "--rand-seed=9", "--mysql-host=other"]);
+        assert_eq!((&plain.name, &plain.fingerprint), (&same.name, &same.fingerprint));
+        for other in [
+            &["oltp_read_write", "--threads=2"][..],
+            &["oltp_read_write", "--tables=2"],
+            &["oltp_read_write", "--time=11"],
+            &["oltp_read_write", "--events=11"],
+            &["oltp_read_write", "--rate=11"],
+            &["oltp_read_write", "--mysql-ignore-errors=all"],
+            &["oltp_read_write", "--compat=sysbench-1.1"],
+            &["oltp_read_only"],
+        ] {
+            assert_ne!(plain.fingerprint, of(other).fingerprint, "{other:?}");
         }
     }
 }

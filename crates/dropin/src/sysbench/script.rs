@@ -12,6 +12,7 @@ use super::options::{Kind, find};
 use super::parse::{Given, ScriptOption};
 use super::settings::{Compat as SettingsCompat, Settings};
 use crate::refused::Refused;
+use crate::study::Workload;
 
 /// What a script is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +112,12 @@ const SHARED: [&str; 6] = ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand
 ///
 /// # Errors
 /// The first problem of an option.
-pub(super) fn plan(given: &Given, script: Script, settings: &Settings, remarks: &mut Vec<String>) -> Result<Checked, Refused> {
+pub(super) fn workload(
+    given: &Given,
+    script: Script,
+    settings: &Settings,
+    remarks: &mut Vec<String>,
+) -> Result<(Workload, sysbench::Options), Refused> {
     let mut parameters = BTreeMap::new();
     let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), Located { value, line: 0 });
     put("script", Scalar::Text(script.name().to_owned()));
@@ -140,18 +146,8 @@ pub(super) fn plan(given: &Given, script: Script, settings: &Settings, remarks: 
     }
     let options = sysbench::Options::checked(&parameters).map_err(|problems| refused(&problems, given))?;
     let plan = Plan::of(options.clone());
-    Ok(Checked { parameters: parameters.into_iter().map(|(name, located)| (name, located.value)).collect(), plan, options })
-}
-
-/// A script with checked options.
-#[derive(Debug, Clone)]
-pub(super) struct Checked {
-    /// As a study writes them: those that were given.
-    pub(super) parameters: BTreeMap<String, Scalar>,
-    /// As perbuck runs it.
-    pub(super) plan: Plan,
-    /// Its options.
-    pub(super) options: sysbench::Options,
+    let parameters = parameters.into_iter().map(|(name, located)| (name, located.value)).collect();
+    Ok((Workload { name: script.name().to_owned(), parameters, plan }, options))
 }
 
 fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {
@@ -180,10 +176,10 @@ mod tests {
         parse(&words, &options(None, None)).unwrap()
     }
 
-    fn read(words: &[&str]) -> Result<Checked, Refused> {
+    fn read(words: &[&str]) -> Result<(Workload, sysbench::Options), Refused> {
         let given = given(words);
         let settings = Settings::read(&given)?;
-        plan(&given, script(&given)?.0, &settings, &mut Vec::new())
+        workload(&given, script(&given)?.0, &settings, &mut Vec::new())
     }
 
     #[test]
@@ -213,13 +209,13 @@ mod tests {
 
     #[test]
     fn options_reach_the_workload() {
-        let checked = read(&["oltp_read_only", "--tables=4", "--table-size=1e3", "--rand-type=pareto", "--skip-trx"]).unwrap();
-        let o = &checked.options;
+        let words = ["oltp_read_only", "--tables=4", "--table-size=1e3", "--rand-type=pareto", "--skip-trx"];
+        let (workload, o) = read(&words).unwrap();
         assert_eq!((o.tables, o.table_size, o.skip_trx, o.rand_type.name()), (4, 1000, true, "pareto"));
-        assert_eq!(checked.parameters["tables"], Scalar::Int(4));
-        assert_eq!(read(&["oltp_read_only"]).unwrap().options.rand_type.name(), "special");
-        assert_eq!(read(&["oltp_read_only", "--compat=sysbench-1.1"]).unwrap().options.rand_type.name(), "uniform");
-        assert_eq!(read(&["bulk_insert", "--threads=7", "--tables=3"]).unwrap().options.table_count(), 7);
+        assert_eq!(workload.parameters["tables"], Scalar::Int(4));
+        assert_eq!(read(&["oltp_read_only"]).unwrap().1.rand_type.name(), "special");
+        assert_eq!(read(&["oltp_read_only", "--compat=sysbench-1.1"]).unwrap().1.rand_type.name(), "uniform");
+        assert_eq!(read(&["bulk_insert", "--threads=7", "--tables=3"]).unwrap().1.table_count(), 7);
     }
 
     #[test]

@@ -3,10 +3,21 @@
 use std::path::PathBuf;
 
 use perbuck_core::load_model::HIGHEST_PER_S;
+use perbuck_core::units::Seed;
+use perbuck_lab::trial::DRAIN_NS;
+use perbuck_load::limit::Tolerance;
+use perbuck_load::statement::Dialect;
 
 use super::options::find;
 use super::parse::Given;
+use crate::load::{Load, MOST_WORKERS, SECOND_NS};
 use crate::refused::Refused;
+use crate::run::Records;
+
+/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
+const ATTEMPTS: u32 = 1000;
+/// The most connections that a study can name.
+const MOST_THREADS: u32 = 1_000_000;
 
 /// Whose defaults and summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,12 +106,8 @@ pub(super) struct Settings {
     pub(super) ignored: Ignored,
     /// Whether statements are sent as text.
     pub(super) as_text: bool,
-    /// Folder of all records; `None` writes none.
-    pub(super) results: Option<PathBuf>,
-    /// Whether somebody named it.
-    pub(super) results_asked: bool,
-    /// The name of the database in the records.
-    pub(super) contender: Option<String>,
+    /// Where the record goes.
+    pub(super) records: Records,
     /// Load threads.
     pub(super) workers: Option<u32>,
 }
@@ -121,14 +128,14 @@ impl Settings {
             return Err(Refused::fatal("--histogram cannot be used with --percentile=0", help));
         }
         let typed_seed = text(given, "rand-seed").parse().ok().filter(|s| *s != 0);
-        let threads = count(given, "threads")?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
+        let threads = at_most(given, "threads", MOST_THREADS)?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
         Ok(Self {
             compat,
             threads,
             events: events.map(u64::from),
             time_s,
             warmup_s: count(given, "warmup-time")?.unwrap_or(0),
-            rate: rate(given)?,
+            rate: at_most(given, "rate", HIGHEST_PER_S)?,
             report_interval_s: count(given, "report-interval")?,
             checkpoints_s: checkpoints(given, time_s)?,
             forced_shutdown_s: forced_shutdown(given, time_s)?,
@@ -143,11 +150,37 @@ impl Settings {
             output: output(given)?,
             ignored: ignored(given)?,
             as_text: ps_mode(given)?,
-            results: results(given),
-            results_asked: given.has("results"),
-            contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
-            workers: count(given, "workers")?,
+            records: Records {
+                folder: results(given),
+                asked: given.has("results"),
+                contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
+            },
+            workers: at_most(given, "workers", MOST_WORKERS)?,
         })
+    }
+
+    /// Seconds to wait for the last transactions.
+    pub(super) fn drain_s(&self) -> u32 {
+        self.forced_shutdown_s.unwrap_or((DRAIN_NS / SECOND_NS) as u32)
+    }
+
+    /// The load on a database of this dialect.
+    pub(super) fn load(&self, dialect: Dialect) -> Load {
+        let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
+        Load {
+            connections: self.threads,
+            rate: self.rate,
+            warmup_ns: ns(self.warmup_s),
+            window_ns: self.time_s.map(ns),
+            events: self.events,
+            workers: self.workers,
+            attempts: ATTEMPTS,
+            drain_ns: ns(self.drain_s()),
+            time_statements: self.statement_latency,
+            tolerance: tolerance(dialect, &self.ignored),
+            // One that was drawn from the time is drawn with the settings, so that it can be given again.
+            seed: Seed(u64::from(self.seed.unsigned_abs())).derive("perbuck sysbench"),
+        }
     }
 
     /// The percentile of the interval lines: the 95th where it is asked for, as sysbench's default, else the first.
@@ -187,6 +220,22 @@ fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
     }
 }
 
+/// After which errors the run goes on. sysbench knows numbers of MySQL, and three states of PostgreSQL.
+fn tolerance(dialect: Dialect, ignored: &Ignored) -> Tolerance {
+    let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
+    let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
+    match (dialect, ignored) {
+        (Dialect::Mysql, Ignored::All) => Tolerance::Every,
+        (Dialect::Mysql, Ignored::Listed(codes)) => {
+            // The numbers of the client library for a connection that is gone.
+            let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
+            Tolerance::Listed { codes: listed(codes), retries: false, losses }
+        }
+        _ if dialect.follows_postgres() => retries(vec!["sqlstate 23505".to_owned()], false),
+        _ => retries(Vec::new(), false),
+    }
+}
+
 fn compat(given: &Given) -> Result<Compat, Refused> {
     match text(given, "compat") {
         "sysbench-1.0" => Ok(Compat::V10),
@@ -198,13 +247,14 @@ fn compat(given: &Given) -> Result<Compat, Refused> {
 
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
 fn drawn_seed() -> i32 {
-    ((crate::drawn_seed() & 0x7fff_ffff) as i32).max(1)
+    ((crate::load::drawn_seed() & 0x7fff_ffff) as i32).max(1)
 }
 
-fn rate(given: &Given) -> Result<Option<u32>, Refused> {
-    match count(given, "rate")? {
-        Some(rate) if rate > HIGHEST_PER_S => Err(invalid(given, "rate", &format!("give at most {HIGHEST_PER_S}"))),
-        rate => Ok(rate),
+/// The same where a study can name no more.
+fn at_most(given: &Given, name: &str, most: u32) -> Result<Option<u32>, Refused> {
+    match count(given, name)? {
+        Some(number) if number > most => Err(invalid(given, name, &format!("give at most {most}"))),
+        number => Ok(number),
     }
 }
 
@@ -325,9 +375,9 @@ mod tests {
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
         assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
-        assert_eq!(s.results, Some(PathBuf::from("results/sysbench")));
-        assert_eq!(read(&["--no-record"]).unwrap().results, None);
-        assert_eq!(read(&["--record=off"]).unwrap().results, None);
+        assert_eq!(s.records.folder, Some(PathBuf::from("results/sysbench")));
+        assert_eq!(read(&["--no-record"]).unwrap().records.folder, None);
+        assert_eq!(read(&["--record=off"]).unwrap().records.folder, None);
     }
 
     #[test]

@@ -11,15 +11,12 @@ use perbuck_workloads::sysbench::{self, Options};
 use super::log::Log;
 use super::settings::Settings;
 use crate::notes;
-use perbuck_console::Display;
-use perbuck_console::print;
+use crate::output::Standard;
+use perbuck_console::{Display, print};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::prepare::load_text;
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage::Stage;
-
-/// The kind of workload, in perbuck's notes on the data.
-pub(super) const KIND: &str = "sysbench";
 
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
@@ -42,7 +39,7 @@ impl Tables<'_> {
 
     /// sysbench starts threads for these commands when there are several.
     fn threads(&self, settings: &Settings) -> Result<(), LabError> {
-        if settings.threads > 1 { self.log.notice("Initializing worker threads...\n\n") } else { Ok(()) }
+        if settings.threads > 1 { self.log.notice("Initializing worker threads...\n\n", &mut Standard) } else { Ok(()) }
     }
 
     /// Makes and fills the tables.
@@ -79,7 +76,7 @@ impl Tables<'_> {
         // Every line is there even where the load was too quick to be seen on its way.
         stages.inserting(self)?;
         stages.indexing(self)?;
-        notes::forget(self.stage, KIND)
+        notes::forget(self.stage, super::COMMAND.word)
     }
 
     /// Reads the tables into the server's memory.
@@ -109,7 +106,7 @@ impl Tables<'_> {
             print(&format!("Dropping table '{name}'...\n"))?;
             self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
         }
-        notes::forget(self.stage, KIND)
+        notes::forget(self.stage, super::COMMAND.word)
     }
 }
 

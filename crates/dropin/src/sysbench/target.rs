@@ -1,63 +1,26 @@
-//! Which database, and where: the options of sysbench's drivers as one of perbuck's targets.
+//! Which database, and where: the options of sysbench's drivers as an address.
 
-use std::path::PathBuf;
-
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_drivers::target::Target;
 
 use super::parse::Given;
 use super::settings::{list, text};
 use crate::refused::Refused;
-use crate::target::{self, kin_of_postgres, parsed};
+use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, tls_options};
 
-/// A kind of database, as `--db-driver` names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Engine {
-    /// MySQL or MariaDB.
-    Mysql,
-    /// TiDB: MySQL's protocol at another port.
-    Tidb,
-    /// PostgreSQL.
-    Pgsql,
-    /// CockroachDB: PostgreSQL's protocol at another port.
-    Cockroach,
-    /// YugabyteDB: the same.
-    Yugabyte,
-    /// SQLite, inside perbuck.
-    Sqlite,
-}
-
-impl Engine {
-    /// Its SQL.
-    pub(super) fn dialect(self) -> Dialect {
-        match self {
-            Self::Mysql | Self::Tidb => Dialect::Mysql,
-            Self::Pgsql => Dialect::Postgres,
-            Self::Cockroach => Dialect::Cockroach,
-            Self::Yugabyte => Dialect::Yugabyte,
-            Self::Sqlite => Dialect::Sqlite,
-        }
-    }
-
-    /// The one that the command line names.
-    ///
-    /// # Errors
-    /// One that perbuck does not drive.
-    pub(super) fn of(given: &Given) -> Result<Self, Refused> {
-        match text(given, "db-driver") {
-            "mysql" | "mariadb" => Ok(Self::Mysql),
-            "tidb" => Ok(Self::Tidb),
-            "pgsql" | "postgres" | "postgresql" => Ok(Self::Pgsql),
-            "sqlite" | "sqlite3" => Ok(Self::Sqlite),
-            other => match kin_of_postgres(other) {
-                Some(Dialect::Cockroach) => Ok(Self::Cockroach),
-                Some(_) => Ok(Self::Yugabyte),
-                None => {
-                    let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte or sqlite";
-                    Err(Refused::fatal(format!("invalid database driver name: '{other}'"), help))
-                }
-            },
-        }
+/// The scheme of the kind of database that `--db-driver` names.
+///
+/// # Errors
+/// One that perbuck does not drive.
+pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
+    match text(given, "db-driver") {
+        "mysql" | "mariadb" => Ok("mysql"),
+        "tidb" => Ok("tidb"),
+        "pgsql" | "postgres" | "postgresql" => Ok("postgres"),
+        "sqlite" | "sqlite3" => Ok("sqlite"),
+        other => postgres_compatible(other).ok_or_else(|| {
+            let help = "use mysql, mariadb, tidb, pgsql, cockroach, yugabyte or sqlite";
+            Refused::fatal(format!("invalid database driver name: '{other}'"), help)
+        }),
     }
 }
 
@@ -65,92 +28,67 @@ impl Engine {
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(given: &Given, engine: Engine, as_text: bool) -> Result<Target, Refused> {
-    let target = match engine {
-        Engine::Mysql | Engine::Tidb => Target::Mysql(mysql(given, engine, as_text)?),
-        Engine::Pgsql | Engine::Cockroach | Engine::Yugabyte => Target::Postgres(pgsql(given, engine.dialect(), as_text)?),
-        Engine::Sqlite => return parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
-    };
-    // What is recorded must be readable again, so that names which cannot be written in an address are found here.
-    parsed(&target.address())
+pub(super) fn target(given: &Given, as_text: bool) -> Result<Target, Refused> {
+    match scheme(given)? {
+        "sqlite" => parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
+        scheme @ ("mysql" | "tidb") => mysql(given, scheme, as_text),
+        scheme => pgsql(given, scheme, as_text),
+    }
 }
 
-fn mysql(given: &Given, engine: Engine, as_text: bool) -> Result<ServerTarget, Refused> {
-    let port = if engine == Engine::Tidb && !given.has("mysql-port") { vec!["4000"] } else { list(given, "mysql-port") };
-    let mut server = server(given, (Dialect::Mysql, "mysql"), &port, as_text)?;
-    let mode = text(given, "mysql-ssl");
-    server.tls = match mode.to_ascii_lowercase().replace('-', "_").as_str() {
-        "off" | "0" | "false" | "disabled" => TlsMode::Disabled,
-        "on" | "1" | "true" | "required" => TlsMode::Required,
-        "preferred" => TlsMode::Preferred,
-        "verify_ca" => TlsMode::VerifyCa,
-        "verify_identity" => TlsMode::VerifyIdentity,
+fn mysql(given: &Given, scheme: &str, as_text: bool) -> Result<Target, Refused> {
+    let hosts = hosts(given, scheme, "mysql")?;
+    let typed = text(given, "mysql-ssl");
+    let mode = match typed.to_ascii_lowercase().replace('-', "_").as_str() {
+        "off" | "0" | "false" | "disabled" => "disabled",
+        "on" | "1" | "true" | "required" => "required",
+        "preferred" => "preferred",
+        "verify_ca" => "verify-ca",
+        "verify_identity" => "verify-identity",
         _ => {
             let help = "use off, on, DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY";
-            return Err(Refused::fatal(format!("Invalid value for --mysql-ssl: '{mode}'"), help));
+            return Err(Refused::fatal(format!("Invalid value for --mysql-ssl: '{typed}'"), help));
         }
     };
-    with_authorities(&mut server, text(given, "mysql-ssl-ca"));
-    Ok(server)
+    let mut options = tls_options(mode, text(given, "mysql-ssl-ca"));
+    options.extend(as_text.then(|| ("statements", "text".to_owned())));
+    servers(scheme, text(given, "mysql-user"), &hosts, text(given, "mysql-db"), &options)
 }
 
-fn pgsql(given: &Given, dialect: Dialect, as_text: bool) -> Result<ServerTarget, Refused> {
+fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<Target, Refused> {
     if as_text {
         let message = "--db-ps-mode=disable: with pgsql statements are always prepared";
         return Err(Refused::usage(message, "leave --db-ps-mode out"));
     }
-    let own_port = postgres_port(dialect).to_string();
-    let ports =
-        if dialect == Dialect::Postgres || given.has("pgsql-port") { list(given, "pgsql-port") } else { vec![&*own_port] };
-    let mut server = server(given, (dialect, "pgsql"), &ports, as_text)?;
-    let mode = text(given, "pgsql-sslmode");
-    server.tls = match mode {
-        "disable" => TlsMode::Disabled,
-        "allow" | "prefer" => TlsMode::Preferred,
-        "require" => TlsMode::Required,
-        "verify-ca" => TlsMode::VerifyCa,
-        "verify-full" => TlsMode::VerifyIdentity,
-        _ => {
-            let help = "use disable, allow, prefer, require, verify-ca or verify-full";
-            return Err(Refused::fatal(format!("Invalid value for --pgsql-sslmode: '{mode}'"), help));
-        }
-    };
-    with_authorities(&mut server, text(given, "pgsql-sslrootcert"));
-    Ok(server)
-}
-
-/// As both client libraries have it, a certificate that could be checked is checked.
-fn with_authorities(server: &mut ServerTarget, file: &str) {
-    if !file.is_empty() {
-        server.ca_file = Some(PathBuf::from(file));
-        if server.tls == TlsMode::Required {
-            server.tls = TlsMode::VerifyCa;
-        }
-    }
+    let hosts = hosts(given, scheme, "pgsql")?;
+    let typed = text(given, "pgsql-sslmode");
+    let mode = sslmode(typed).ok_or_else(|| {
+        let help = "use disable, allow, prefer, require, verify-ca or verify-full";
+        Refused::fatal(format!("Invalid value for --pgsql-sslmode: '{typed}'"), help)
+    })?;
+    let options = tls_options(mode, text(given, "pgsql-sslrootcert"));
+    servers(scheme, text(given, "pgsql-user"), &hosts, text(given, "pgsql-db"), &options)
 }
 
 /// Every host at every port, as sysbench deals its connections.
-fn server(given: &Given, (dialect, driver): (Dialect, &str), ports: &[&str], as_text: bool) -> Result<ServerTarget, Refused> {
-    let option = |name: &str| text(given, &format!("{driver}-{name}")).to_owned();
-    let hosts = option("host");
-    let hosts: Vec<&str> = hosts.split(',').map(str::trim).filter(|h| !h.is_empty()).collect();
+fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>, Refused> {
+    let (hosts, option) = (list(given, &format!("{driver}-host")), format!("{driver}-port"));
     let none = |what: &str| Refused::fatal(format!("No {driver} {what} specified, aborting"), format!("give --{driver}-{what}"));
     if hosts.is_empty() {
         return Err(none("host"));
     }
-    let mut numbers = Vec::new();
-    for port in ports {
+    let mut ports = if given.has(&option) { Vec::new() } else { vec![default_port(scheme)] };
+    for typed in list(given, &option).into_iter().filter(|_| given.has(&option)) {
         let bad = || {
-            let message = format!("Invalid value for the '{driver}_port' option: '{port}'");
+            let message = format!("Invalid value for the '{driver}_port' option: '{typed}'");
             Refused::usage(message, "give a port from 1 to 65535, several with commas between them")
         };
-        numbers.push(target::port(port).ok_or_else(bad)?);
+        ports.push(target::port(typed).ok_or_else(bad)?);
     }
-    if numbers.is_empty() {
+    if ports.is_empty() {
         return Err(none("port"));
     }
-    let server = target::server(dialect, target::every(&hosts, &numbers), option("user"), option("db"));
-    Ok(ServerTarget { as_text, ..server })
+    Ok(target::every(&hosts, &ports))
 }
 
 #[cfg(test)]
@@ -164,7 +102,7 @@ mod tests {
     fn read(words: &[&str]) -> Result<Target, Refused> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let given = parse(&words, &[])?;
-        target(&given, Engine::of(&given)?, false)
+        target(&given, false)
     }
 
     fn address(words: &[&str]) -> String {

@@ -14,8 +14,8 @@ pub(super) fn header(compat: Compat) -> String {
     format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// What is about to be run. `drain_s` is the limit for the last transactions.
-pub(super) fn banner(settings: &Settings, drain_s: u32) -> String {
+/// What is about to be run.
+pub(super) fn banner(settings: &Settings) -> String {
     let mut out = "Running the test with following options:\n".to_owned();
     let mut line = |text: String| out += &(text + "\n");
     line(format!("Number of threads: {}", settings.threads));
@@ -43,7 +43,7 @@ pub(super) fn banner(settings: &Settings, drain_s: u32) -> String {
         (seed, true) => line(format!("Initializing random number generator from current time (seed {seed})\n")),
     }
     if let (Some(time_s), Some(_)) = (settings.time_s, settings.forced_shutdown_s) {
-        line(format!("Forcing shutdown in {} seconds", u64::from(time_s) + u64::from(drain_s)));
+        line(format!("Forcing shutdown in {} seconds", u64::from(time_s) + u64::from(settings.drain_s())));
     }
     out + "\nInitializing worker threads...\n\n"
 }

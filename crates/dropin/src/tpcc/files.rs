@@ -6,18 +6,16 @@ use std::time::Instant;
 use perbuck_drivers::target::Target;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::workload::Dataset;
-use perbuck_workloads::tpcc::TpccData;
+use perbuck_workloads::tpcc::{Options, TpccData};
 
-use super::plan::Checked;
 use super::settings::Settings;
-use crate::End;
 use crate::flags::Given;
-use crate::refused::Refused;
+use crate::refused::{End, Refused};
+use crate::run::Run;
 use perbuck_console::Display;
 use perbuck_console::{print, stop_on_signal};
 use perbuck_lab::csv::study::{end_text, passing_text, table_text};
 use perbuck_lab::csv::{self, CsvRequest};
-use perbuck_lab::inputs::Inputs;
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
@@ -40,8 +38,8 @@ pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
 }
 
 /// Writes them: as many files for each table as there are threads, as go-tpc does.
-pub(super) fn write(given: &Given, settings: &Settings, checked: &Checked, target: &Target, inputs: &Inputs) -> Result<(), End> {
-    let (database, format) = match target {
+pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: &Run<'_>) -> Result<(), End> {
+    let (database, format) = match run.target {
         Target::Mysql(server) => (server.database.as_str(), CsvFormat::Mysql),
         Target::Postgres(server) => (server.database.as_str(), CsvFormat::Postgres),
         Target::Sqlite(_) | Target::Tikv(_) => {
@@ -49,8 +47,9 @@ pub(super) fn write(given: &Given, settings: &Settings, checked: &Checked, targe
             return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
         }
     };
-    let seed = stage::data_seed(&inputs.study, &inputs.study.workloads[0]);
-    let data = TpccData::new(checked.options.clone(), target.dialect(), seed);
+    let study = run.series.study(&[], 1);
+    let seed = stage::data_seed(&study, &study.workloads[0]);
+    let data = TpccData::new(options.clone(), run.target.dialect(), seed);
     let tables: Vec<String> = given.list("tables").into_iter().map(str::to_owned).collect();
     let (folder, files) = (Path::new(given.text("output-dir")), settings.threads.min(data.parts()));
     let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.threads, format };

@@ -6,23 +6,22 @@ use perbuck_core::run_record::{AuditFigure, ErrorRecord};
 use serde::Serialize;
 
 use super::lines::{Row, Wait};
-use super::live::Shown;
 
 /// A run as JSON. Times are seconds, latencies milliseconds; the rows have go-tpc's names of columns, with numbers.
 #[derive(Debug, Serialize)]
-pub(super) struct RunJson {
+pub(super) struct RunJson<'a> {
     pub(super) perbuck: &'static str,
     /// Every parameter of the workload with its effective value.
-    pub(super) parameters: BTreeMap<String, String>,
+    pub(super) parameters: &'a BTreeMap<String, String>,
     /// The address of the database, without any credential.
-    pub(super) target: String,
+    pub(super) target: &'a str,
     pub(super) threads: u32,
     /// As `--seed` takes it.
     pub(super) seed: u64,
     pub(super) warmup_s: f64,
     /// The length of the measured window.
     pub(super) measured_s: f64,
-    pub(super) current: Vec<CurrentJson>,
+    pub(super) current: &'a [CurrentJson],
     pub(super) summary: Vec<RowJson>,
     /// Mean keying and think times; empty without `--wait`.
     pub(super) waits_s: BTreeMap<String, f64>,
@@ -39,7 +38,7 @@ pub(super) struct RunJson {
     /// Attempts beyond the first in the measured window.
     pub(super) retries: u64,
     /// Errors of the whole run.
-    pub(super) errors_by_code: BTreeMap<String, ErrorJson>,
+    pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     /// Not ended within the limit for the last transactions.
     pub(super) aborted: u64,
     /// What a reader of the figures must know.
@@ -49,7 +48,7 @@ pub(super) struct RunJson {
     /// Whether somebody ended it before its time.
     pub(super) interrupted: bool,
     /// The record of the run.
-    pub(super) record: Option<String>,
+    pub(super) record: Option<&'a str>,
 }
 
 /// The rows of one interval.
@@ -60,9 +59,10 @@ pub(super) struct CurrentJson {
     waits_s: BTreeMap<String, f64>,
 }
 
-impl From<&Shown> for CurrentJson {
-    fn from(shown: &Shown) -> Self {
-        Self { at_s: shown.at_s, operations: shown.rows.iter().map(RowJson::from).collect(), waits_s: waits(&shown.waits) }
+impl CurrentJson {
+    /// The rows and waits of the interval that ended at this second of the window.
+    pub(super) fn of(at_s: u32, rows: &[Row], all: &[Wait]) -> Self {
+        Self { at_s, operations: rows.iter().map(RowJson::from).collect(), waits_s: waits(all) }
     }
 }
 
@@ -153,18 +153,4 @@ impl From<&AuditFigure> for FigureJson {
 /// Waits as JSON.
 pub(super) fn waits(waits: &[Wait]) -> BTreeMap<String, f64> {
     waits.iter().map(|wait| (wait.operation.clone(), wait.mean_s)).collect()
-}
-
-/// An error code.
-#[derive(Debug, Serialize)]
-pub(super) struct ErrorJson {
-    count: u64,
-    class: String,
-    example: String,
-}
-
-/// Errors by code as JSON.
-pub(super) fn errors(errors: &BTreeMap<String, ErrorRecord>) -> BTreeMap<String, ErrorJson> {
-    let one = |e: &ErrorRecord| ErrorJson { count: e.count, class: e.class.clone(), example: e.example.clone() };
-    errors.iter().map(|(code, e)| (code.clone(), one(e))).collect()
 }

@@ -9,17 +9,7 @@ use perbuck_workloads::{Benchmark, Plan, tpcc};
 use super::settings::{Order, Settings};
 use crate::flags::Given;
 use crate::refused::Refused;
-
-/// The workload with checked parameters.
-#[derive(Debug, Clone)]
-pub(super) struct Checked {
-    /// As a study writes them: those that were given.
-    pub(super) parameters: BTreeMap<String, Scalar>,
-    /// As perbuck runs it.
-    pub(super) plan: Plan,
-    /// Its options.
-    pub(super) options: tpcc::Options,
-}
+use crate::study::Workload;
 
 /// Options with the parameter that each becomes.
 const PARAMETERS: [(&str, &str); 6] = [
@@ -35,7 +25,12 @@ const PARAMETERS: [(&str, &str); 6] = [
 ///
 /// # Errors
 /// The first option that is wrong, by its name.
-pub(super) fn plan(given: &Given, order: Order, settings: &Settings, session: &str) -> Result<Checked, Refused> {
+pub(super) fn workload(
+    given: &Given,
+    order: Order,
+    settings: &Settings,
+    session: &str,
+) -> Result<(Workload, tpcc::Options), Refused> {
     let mut parameters = BTreeMap::new();
     let mut put = |name: &str, value: Scalar| drop(parameters.insert(name.to_owned(), value));
     put("warehouses", Scalar::Int(i64::from(given.count("warehouses", 1, 100_000)?)));
@@ -56,7 +51,7 @@ pub(super) fn plan(given: &Given, order: Order, settings: &Settings, session: &s
     }
     let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
     let options = tpcc::Options::checked(&parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
-    Ok(Checked { parameters, plan: Plan::of(options.clone()), options })
+    Ok((Workload { name: "tpcc".to_owned(), parameters, plan: Plan::of(options.clone()) }, options))
 }
 
 /// What decides a run and not the data.
@@ -130,7 +125,7 @@ mod tests {
     fn read(words: &[&str]) -> Result<tpcc::Options, Refused> {
         let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?;
         let order = Order::of(&given)?;
-        plan(&given, order, &Settings::read(&given)?, "").map(|c| c.options)
+        workload(&given, order, &Settings::read(&given)?, "").map(|(_, options)| options)
     }
 
     #[test]

@@ -4,10 +4,13 @@ use std::path::PathBuf;
 
 use perbuck_core::study::NO_LIMIT_NS;
 use perbuck_core::units::Seed;
+use perbuck_lab::trial::DRAIN_NS;
+use perbuck_load::limit::Tolerance;
 
 use crate::flags::Given;
+use crate::load::{Load, SECOND_NS, drawn_seed};
 use crate::refused::Refused;
-use crate::{SECOND_NS, drawn_seed};
+use crate::run::Records;
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,12 +92,8 @@ pub(super) struct Settings {
     pub(super) output: Output,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,
-    /// Folder of all records; `None` writes none.
-    pub(super) results: Option<PathBuf>,
-    /// Whether somebody named it.
-    pub(super) results_asked: bool,
-    /// The name of the database in the records.
-    pub(super) contender: Option<String>,
+    /// Where the record goes.
+    pub(super) records: Records,
     /// Load threads.
     pub(super) workers: Option<u32>,
     /// Whether tables that are there are dropped before a load.
@@ -139,9 +138,11 @@ impl Settings {
             go_tpc: go_tpc(given)?,
             output: output(given)?,
             seed,
-            results: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
-            results_asked: given.has("results"),
-            contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
+            records: Records {
+                folder: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
+                asked: given.has("results"),
+                contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
+            },
             workers: some(given.count("max-procs", 0, 1024)?),
             drop_data: given.switch("dropdata"),
             check: !given.switch("no-check"),
@@ -149,14 +150,31 @@ impl Settings {
         })
     }
 
-    /// How often a transaction is tried: go-tpc never tries again.
-    pub(super) fn attempts(&self) -> u32 {
-        if self.go_tpc { 1 } else { ATTEMPTS }
+    /// The load.
+    pub(super) fn load(&self) -> Load {
+        Load {
+            connections: self.threads,
+            rate: None,
+            warmup_ns: self.warmup_ns,
+            window_ns: self.time_ns,
+            events: self.count,
+            workers: self.workers,
+            // go-tpc never tries again.
+            attempts: if self.go_tpc { 1 } else { ATTEMPTS },
+            drain_ns: DRAIN_NS,
+            time_statements: false,
+            tolerance: self.tolerance(),
+            seed: Seed(self.seed).derive("perbuck tpcc"),
+        }
     }
 
-    /// The seed of the trial.
-    pub(super) fn trial_seed(&self) -> Seed {
-        Seed(self.seed).derive("perbuck tpcc")
+    /// After which errors the run goes on. By the specification a transaction that the server asks to send again is sent
+    /// again; go-tpc's worker ends by it, too.
+    fn tolerance(&self) -> Tolerance {
+        if self.ignore_error {
+            return Tolerance::Every;
+        }
+        Tolerance::Listed { codes: Vec::new(), retries: !self.go_tpc, losses: false }
     }
 }
 
@@ -210,7 +228,7 @@ mod tests {
         let s = read(&["run"]).unwrap();
         assert_eq!((s.threads, s.sessions, s.time_ns, s.count, s.interval_s, s.warmup_ns), (1, None, None, None, 10, 0));
         assert_eq!((s.ignore_error, s.go_tpc, s.output, s.check, s.check_all), (false, false, Output::Plain, true, false));
-        assert_eq!((s.attempts(), s.results), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
+        assert_eq!((s.load().attempts, s.records.folder), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
         assert!(s.seed > 0 && s.seed < 1 << 53);
     }
 
@@ -220,7 +238,7 @@ mod tests {
         assert_eq!((s.threads, s.time_ns, s.interval_s, s.count), (64, Some(5_400 * SECOND_NS), 60, Some(5)));
         assert_eq!((s.workers, s.seed), (Some(2), 9));
         let s = read(&["run", "--compat=go-tpc", "--ignore-error", "--no-record", "--output=table"]).unwrap();
-        assert_eq!((s.attempts(), s.ignore_error, s.output, s.results), (1, true, Output::Table, None));
+        assert_eq!((s.load().attempts, s.ignore_error, s.output, s.records.folder), (1, true, Output::Table, None));
         assert_eq!(Order::of(&given(&["prep", "--no-check"]).unwrap()), Ok(Order::Prepare));
         assert_eq!(Order::of(&given(&["-T4", "r"]).unwrap()), Ok(Order::Run));
     }

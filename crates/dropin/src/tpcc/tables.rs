@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use perbuck_core::units::{Seed, thousands};
 use perbuck_drivers::target::Target;
-use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::Ledger as _;
 use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::statement::Dialect;
@@ -12,6 +11,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::tpcc::{Options, TpccData};
 
+use super::COMMAND;
 use super::settings::Settings;
 use crate::notes;
 use perbuck_console::print;
@@ -23,15 +23,8 @@ use perbuck_lab::progress::Progress;
 use perbuck_lab::stage::Stage;
 use perbuck_lab::stage::cut_off::GOES_ON;
 
-/// The kind of workload, in perbuck's notes on the data.
-pub(super) const KIND: &str = "tpcc";
 /// The condition that is stated for fresh data only.
 const FRESH_ONLY: &str = "3.3.2.11";
-
-/// Whether a server says that it has no database of that name.
-pub(super) fn no_such_database(answer: &DriverError) -> bool {
-    answer.cause == Some(Cause::NoDatabase)
-}
 
 /// How a database is created: a target with a database that is always there, and the statement. `None` where there is
 /// nothing to create.
@@ -93,7 +86,7 @@ impl Tables<'_> {
         };
         loaded.map_err(|e| way_on(e, settings.drop_data))?;
         drop(progress);
-        notes::forget(self.stage, KIND)?;
+        notes::forget(self.stage, COMMAND.word)?;
         print(&format!("loaded {} rows of {} warehouses\n", thousands(last.rows), self.options.warehouses))?;
         if settings.check {
             self.conditions(true)?;
@@ -158,8 +151,8 @@ impl Tables<'_> {
             print(&format!("{sql}\n"))?;
             self.stage.server.execute(&format!("dropping table {name}"), &sql)?;
         }
-        self.stage.server.execute("removing the ledger of a load", &LoadLedger::new(KIND).drop())?;
-        notes::forget(self.stage, KIND)
+        self.stage.server.execute("removing the ledger of a load", &LoadLedger::new(COMMAND.word).drop())?;
+        notes::forget(self.stage, COMMAND.word)
     }
 
     /// Finds out whether the database has the warehouses that the command line names.

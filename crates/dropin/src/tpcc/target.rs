@@ -1,13 +1,12 @@
-//! Which database, and where: the options of go-tpc as one of perbuck's targets.
+//! Which database, and where: the options of go-tpc as an address.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_drivers::target::Target;
 
 use crate::flags::Given;
 use crate::refused::Refused;
-use crate::target::{self, kin_of_postgres, parsed};
+use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
 /// The database of a command line.
 #[derive(Debug, Clone)]
@@ -58,6 +57,27 @@ const POSTGRES_CLIENT: [&str; 6] = [
     "sslinline",
 ];
 
+/// What `--conn-params` is to a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Client {
+    /// Names of go-sql-driver/mysql.
+    Mysql,
+    /// Names of lib/pq.
+    Postgres,
+    /// Names of variables alone.
+    Own,
+}
+
+impl Client {
+    fn of(target: &Target) -> Self {
+        match target.scheme() {
+            "mysql" => Self::Mysql,
+            "sqlite" | "tikv" => Self::Own,
+            _ => Self::Postgres,
+        }
+    }
+}
+
 impl Place {
     /// The one that the command line names.
     ///
@@ -66,110 +86,93 @@ impl Place {
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
         let address = given.text("target");
         if !address.is_empty() {
-            return Self::addressed(given, address);
-        }
-        let driver = given.text("driver");
-        let target = match driver {
-            "mysql" => Target::Mysql(server(given, Dialect::Mysql)?),
-            "postgres" => Target::Postgres(server(given, Dialect::Postgres)?),
-            _ => {
-                let help = "use mysql, postgres, cockroach or yugabyte; --target reaches every database that perbuck drives";
-                let dialect = kin_of_postgres(driver).ok_or_else(|| given.invalid("driver", help))?;
-                Target::Postgres(server(given, dialect)?)
+            // It says all that the options of go-tpc say.
+            let both = ["host", "port", "user", "db", "driver", "targets", "ssl-ca"].into_iter().find(|name| given.has(name));
+            if let Some(name) = both {
+                let help = format!("leave --{name} out, or --target");
+                return Err(Refused::usage(format!("--{name} is given beside --target, which says it, too"), help));
             }
-        };
-        let mut place = Self { target, session: String::new(), unused: Vec::new() };
-        place.connect_by(given)?;
-        // What is recorded must be readable again, so that names which cannot be written in an address are found here.
-        place.target = parsed(&place.target.address())?;
-        Ok(place)
-    }
-
-    /// `--target`, which says all that the options of go-tpc say.
-    fn addressed(given: &Given, address: &str) -> Result<Self, Refused> {
-        let both = ["host", "port", "user", "db", "driver", "targets", "ssl-ca"].into_iter().find(|name| given.has(name));
-        if let Some(name) = both {
-            let help = format!("leave --{name} out, or --target");
-            return Err(Refused::usage(format!("--{name} is given beside --target, which says it, too"), help));
+            return Self::connected(given, parsed(address)?);
         }
-        let target = parsed(address)?;
-        let mut place = Self { target, session: String::new(), unused: Vec::new() };
-        place.connect_by(given)?;
-        Ok(place)
+        let help = "use mysql, postgres, cockroach or yugabyte; --target reaches every database that perbuck drives";
+        let scheme = match given.text("driver") {
+            "mysql" => "mysql",
+            "postgres" => "postgres",
+            driver => postgres_compatible(driver).ok_or_else(|| given.invalid("driver", help))?,
+        };
+        let hosts = hosts(given, scheme)?;
+        // Where the server has it, and for postgres always, which is what the drivers of go-tpc do unless told otherwise.
+        let tls = if scheme == "mysql" { "preferred" } else { "required" };
+        let target = servers(scheme, given.text("user"), &hosts, given.text("db"), &[("tls", tls.to_owned())])?;
+        Self::connected(given, target)
     }
 
     /// The kind of database takes no password.
     pub(super) fn embedded(&self) -> bool {
-        matches!(self.target, Target::Sqlite(_) | Target::Tikv(_))
+        Client::of(&self.target) == Client::Own
     }
 
     /// The variable of the database's own client that holds a password.
     pub(super) fn client_variable(&self) -> &'static str {
-        if matches!(self.target, Target::Postgres(_)) { "PGPASSWORD" } else { "MYSQL_PWD" }
+        if Client::of(&self.target) == Client::Postgres { "PGPASSWORD" } else { "MYSQL_PWD" }
     }
 
-    /// `--conn-params` and `--ssl-ca`.
-    fn connect_by(&mut self, given: &Given) -> Result<(), Refused> {
-        let mut variables = Vec::new();
+    /// The target with `--conn-params` and `--ssl-ca`.
+    fn connected(given: &Given, target: Target) -> Result<Self, Refused> {
+        let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
+        let client = Client::of(&target);
         for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(given.invalid("conn-params", "give NAME=VALUE, several with & between them"));
             };
             let word = value.trim_matches('\'');
-            match &mut self.target {
-                Target::Mysql(server) if name == "tls" => server.tls = mysql_tls(given, word)?,
-                Target::Postgres(server) if name == "sslmode" => server.tls = postgres_tls(given, word)?,
-                Target::Postgres(server) if name == "sslrootcert" => server.ca_file = Some(PathBuf::from(word)),
-                Target::Postgres(server) if name == "connect_timeout" => {
-                    let seconds = word.parse::<u32>().ok().and_then(|s| s.checked_mul(1000)).filter(|ms| *ms > 0);
-                    server.connect_timeout_ms =
-                        seconds.ok_or_else(|| given.invalid("conn-params", "connect_timeout is whole seconds"))?;
+            match (client, name) {
+                (Client::Mysql, "tls") => options.push(("tls", mysql_tls(given, word)?.to_owned())),
+                (Client::Postgres, "sslmode") => {
+                    let help = "sslmode is disable, allow, prefer, require, verify-ca or verify-full";
+                    let mode = sslmode(word).ok_or_else(|| given.invalid("conn-params", help))?;
+                    options.push(("tls", mode.to_owned()));
                 }
-                Target::Postgres(_) if matches!(name, "sslcert" | "sslkey") => {
+                (Client::Postgres, "sslrootcert") => options.push(("ca", word.to_owned())),
+                (Client::Postgres, "connect_timeout") => {
+                    let ms = word.parse::<u32>().ok().and_then(|s| s.checked_mul(1000)).filter(|ms| *ms > 0);
+                    let ms = ms.ok_or_else(|| given.invalid("conn-params", "connect_timeout is whole seconds"))?;
+                    options.push(("connect_timeout", format!("{ms}ms")));
+                }
+                (Client::Postgres, "sslcert" | "sslkey") => {
                     return Err(given.invalid("conn-params", "client certificates are not supported: log in by password"));
                 }
-                Target::Mysql(_) if MYSQL_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
-                Target::Postgres(_) if POSTGRES_CLIENT.contains(&name) => self.unused.push(name.to_owned()),
-                Target::Postgres(_) => variables.push(format!("{name}='{word}'")),
-                Target::Mysql(_) | Target::Sqlite(_) | Target::Tikv(_) => variables.push(part.to_owned()),
+                (Client::Mysql, name) if MYSQL_CLIENT.contains(&name) => unused.push(name.to_owned()),
+                (Client::Postgres, name) if POSTGRES_CLIENT.contains(&name) => unused.push(name.to_owned()),
+                (Client::Postgres, _) => variables.push(format!("{name}='{word}'")),
+                (Client::Mysql | Client::Own, _) => variables.push(part.to_owned()),
             }
         }
-        self.session = variables.join("&");
         let authorities = given.text("ssl-ca");
-        if let (Target::Mysql(server) | Target::Postgres(server), false) = (&mut self.target, authorities.is_empty()) {
+        if client != Client::Own && !authorities.is_empty() {
             // As in go-tpc, a certificate that can be checked is checked, with its name.
-            (server.ca_file, server.tls) = (Some(PathBuf::from(authorities)), TlsMode::VerifyIdentity);
+            options.extend([("ca", authorities.to_owned()), ("tls", "verify-identity".to_owned())]);
         }
-        Ok(())
+        // Of an option that is given twice the last one holds.
+        let last: BTreeMap<&str, String> = options.into_iter().collect();
+        let target = with_options(&target.address(), &last.into_iter().collect::<Vec<_>>())?;
+        Ok(Self { target, session: variables.join("&"), unused })
     }
 }
 
 /// The words of go-sql-driver/mysql.
-fn mysql_tls(given: &Given, word: &str) -> Result<TlsMode, Refused> {
+fn mysql_tls(given: &Given, word: &str) -> Result<&'static str, Refused> {
     match word.to_ascii_lowercase().as_str() {
-        "true" | "1" => Ok(TlsMode::VerifyIdentity),
-        "false" | "0" => Ok(TlsMode::Disabled),
-        "skip-verify" => Ok(TlsMode::Required),
-        "preferred" => Ok(TlsMode::Preferred),
+        "true" | "1" => Ok("verify-identity"),
+        "false" | "0" => Ok("disabled"),
+        "skip-verify" => Ok("required"),
+        "preferred" => Ok("preferred"),
         _ => Err(given.invalid("conn-params", "tls is true, false, skip-verify or preferred")),
     }
 }
 
-/// The words of PostgreSQL.
-fn postgres_tls(given: &Given, word: &str) -> Result<TlsMode, Refused> {
-    match word {
-        "disable" => Ok(TlsMode::Disabled),
-        "allow" | "prefer" => Ok(TlsMode::Preferred),
-        "require" => Ok(TlsMode::Required),
-        "verify-ca" => Ok(TlsMode::VerifyCa),
-        "verify-full" => Ok(TlsMode::VerifyIdentity),
-        _ => Err(given.invalid("conn-params", "sslmode is disable, allow, prefer, require, verify-ca or verify-full")),
-    }
-}
-
-/// Every host at every port, or what `--targets` names; TLS where the server has it, and for postgres always, which is what
-/// the drivers of go-tpc do unless told otherwise.
-fn server(given: &Given, dialect: Dialect) -> Result<ServerTarget, Refused> {
+/// Every host at every port, or what `--targets` names.
+fn hosts(given: &Given, scheme: &str) -> Result<Vec<(String, u16)>, Refused> {
     let port = |text: &str, of: &str| {
         let bad = || Refused::usage(format!("invalid argument for \"{of}\" flag: not a port"), "give ports from 1 to 65535");
         target::port(text).ok_or_else(bad)
@@ -182,17 +185,15 @@ fn server(given: &Given, dialect: Dialect) -> Result<ServerTarget, Refused> {
     if hosts.is_empty() {
         let mut ports = given.list("port").into_iter().map(|p| port(p, "-P, --port")).collect::<Result<Vec<_>, _>>()?;
         // go-tpc has one port for all; these two it does not know.
-        if matches!(dialect, Dialect::Cockroach | Dialect::Yugabyte) && !given.has("port") {
-            ports = vec![postgres_port(dialect)];
+        if matches!(scheme, "cockroach" | "yugabyte") && !given.has("port") {
+            ports = vec![default_port(scheme)];
         }
         hosts = target::every(&given.list("host"), &ports);
     }
     if hosts.is_empty() {
         return Err(given.invalid("host", "give a host and a port"));
     }
-    let server = target::server(dialect, hosts, given.text("user").to_owned(), given.text("db").to_owned());
-    let tls = if dialect.follows_postgres() { TlsMode::Required } else { TlsMode::Preferred };
-    Ok(ServerTarget { tls, ..server })
+    Ok(hosts)
 }
 
 #[cfg(test)]

@@ -1,13 +1,15 @@
 //! `perbuck ycsb`: takes the place of go-ycsb, and of YCSB, on databases that speak SQL and on TiKV.
 //!
 //! A command line goes one way: [`words`], [`properties`] (files and what stands over them), [`settings`] and [`target`] (what
-//! they mean), then [`run`] with [`live`] and [`report`], then `dropin::keep`.
+//! they mean), then the runner with [`printer`] and [`report`].
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by it")]
+mod golden;
 mod help;
-mod live;
+mod printer;
 mod properties;
 mod report;
-mod run;
 mod settings;
 mod target;
 mod tikv;
@@ -17,81 +19,57 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use perbuck_console::{Display, print, say, stop_on_signal};
 use perbuck_core::units::Seed;
-use perbuck_drivers::target::Target;
-use perbuck_load::stop::StopToken;
-use perbuck_load::trial::RunError;
-use perbuck_load::workload::{Dataset, TableSpec};
-use perbuck_workloads::Plan;
-use perbuck_workloads::ycsb::YcsbData;
-
-use properties::Properties;
-use run::{ATTEMPTS, RULE, Run, duration, show, verdict};
-use settings::{Settings, Shape};
-use target::Engine;
-use words::{Given, Order};
-
-use crate::advice::{Advice, answer_text};
-use crate::refused::Refused;
-use crate::study::{Asked, Frame, Member, Sweep};
-use crate::target::{contender_name, with_patience};
-use crate::{keep, notes, unrecorded};
-use perbuck_console::{Display, say};
-use perbuck_console::{print, stop_on_signal};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage::Stage;
-use perbuck_lab::trial::Failure;
+use perbuck_load::stop::StopToken;
+use perbuck_load::workload::{Dataset, TableSpec};
+use perbuck_workloads::ycsb::YcsbData;
 
-/// The kind of workload, in perbuck's notes on the data.
-const KIND: &str = "ycsb";
+use printer::{Lines, RULE, duration, verdict};
+use properties::Properties;
+use settings::{Settings, Shape};
+use target::Database;
+use words::{Given, Order};
 
-/// The way out of errors of a server.
-const ADVICE: Advice = Advice {
-    password: "check user and password; the password comes from PERBUCK_YCSB_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file",
-    database: "create the database first, or name another one with -p mysql.db=… or -p pg.db=…",
-    tables: "perbuck ycsb load makes the table; fieldcount and table must be those of the load",
-    connections: "raise max_connections of the server, or lower --threads",
-    errors: "the error ended the load; what was inserted stays, and -p dropdata=true begins anew",
-    reach: "check that the server runs, and the properties of host and port",
+use crate::advice::{Advice, answer_text};
+use crate::notes;
+use crate::output::{Standard, Streams};
+use crate::refused::End;
+use crate::run::{DropIn, Run};
+
+/// The command.
+const COMMAND: DropIn = DropIn {
+    word: "ycsb",
+    variable: "PERBUCK_YCSB_PASSWORD",
+    advice: Advice {
+        password: "check user and password; the password comes from PERBUCK_YCSB_PASSWORD, MYSQL_PWD, PGPASSWORD or --password-file",
+        database: "create the database first, or name another one with -p mysql.db=… or -p pg.db=…",
+        tables: "perbuck ycsb load makes the table; fieldcount and table must be those of the load",
+        connections: "raise max_connections of the server, or lower --threads",
+        errors: "the error ended the load; what was inserted stays, and -p dropdata=true begins anew",
+        reach: "check that the server runs, and the properties of host and port",
+    },
+    unreachable: |target, answer| format!("cannot connect to {}: {}", target.address(), answer_text(answer)),
+    connects: |_| true,
+    ended: (answer_text, ""),
 };
 
 /// Runs the command. It ends with 0, 1 for whatever went wrong, or 130 after Ctrl-C.
 pub fn run(words: &[OsString]) -> ExitCode {
-    let done = words::read(words).map_err(End::Refused).and_then(|given| ordered(&given));
-    match done {
+    let failed = |message: &str, help: &str| {
+        let help = if help.is_empty() { String::new() } else { format!("\n    help: {help}") };
+        say(&format!("error: {message}{help}"));
+        ExitCode::FAILURE
+    };
+    match words::read(words).map_err(End::Refused).and_then(|given| ordered(&given)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(End::Refused(refused)) => failed(&refused.message, &refused.help),
         Err(End::Failed(error)) if error.kind() == ErrorKind::Interrupted => perbuck_console::fail(&error),
-        Err(End::Failed(error)) => {
-            let (message, help) = error.words();
-            failed(message, ADVICE.instead(help))
-        }
+        Err(End::Failed(error)) => failed(error.words().0, COMMAND.advice.of_failure(&error)),
     }
-}
-
-/// Why a command did not do its work.
-enum End {
-    Refused(Refused),
-    Failed(LabError),
-}
-
-impl From<Refused> for End {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
-}
-
-impl From<LabError> for End {
-    fn from(error: LabError) -> Self {
-        Self::Failed(error)
-    }
-}
-
-fn failed(message: &str, help: &str) -> ExitCode {
-    let help = if help.is_empty() { String::new() } else { format!("\n    help: {help}") };
-    say(&format!("error: {message}{help}"));
-    ExitCode::FAILURE
 }
 
 /// Does what the command line asks for.
@@ -100,111 +78,78 @@ fn ordered(given: &Given) -> Result<(), End> {
         return Ok(print(&help::text())?);
     }
     let (order, database) = given.order()?;
-    let engine = Engine::of(database)?;
-    engine.hide(given);
+    let database = Database::of(database)?;
+    database.hide(given);
     let properties = Properties::read(given)?;
     let settings = Settings::read(given, &properties, order)?;
-    let target = engine.target(&properties)?;
-    let password = engine.password(given, &properties)?;
+    let target = database.target(&properties)?;
+    let password = database.password(given, &properties)?;
     properties.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
-    let frame = frame(&settings);
-    let made = contender_name(&target);
-    let name = settings.contender.clone().unwrap_or_else(|| made.clone());
-    // A name made of an address never collides.
-    if let (Some(results), Some(asked)) = (&settings.results, &settings.contender) {
-        keep::check(results, &frame, asked, &target.address())?;
-    }
-    let inputs = frame.inputs(&[Member { name, address: target.address() }], 1)?;
-    let (contender, workload) = (inputs.study.baseline(), &inputs.study.workloads[0]);
-    let plan = Plan::of(settings.options.clone());
-    let patient = with_patience(&target, settings.time_s.map(|s| u64::from(s) + u64::from(settings.warmup_s) + 70));
-    let stage = inputs.registry.stage(&inputs.study, contender, workload, &plan, &patient, &password)?;
+    let series = settings.series();
+    let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
+    run.check_name()?;
+    let stage = run.stage(series.load.longest_s())?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
-    let work = Work { settings: &settings, target: &target, stage: &stage };
-    header(&settings, &properties)?;
-    stage.server.reach().map_err(|answer| work.explain(&RunError::Connect(answer)))?;
-    let run = Run { settings: &settings, inputs: &inputs, stage: &stage, address: target.address() };
-    let tables = YcsbData::new(settings.options.clone(), target.dialect(), Seed(0)).tables();
+    header(&settings, &properties, &mut Standard)?;
+    run.reach(&stage)?;
+    let table = Table {
+        settings: &settings,
+        stage: &stage,
+        specs: YcsbData::new(settings.options.clone(), target.dialect(), Seed(0)).tables(),
+        folds: target.dialect().follows_postgres(),
+    };
     if order == Order::Load {
-        work.make(&tables)?;
+        table.make()?;
         if settings.bulk {
-            return Ok(work.fill(&stop)?);
+            return Ok(table.fill(&stop)?);
         }
     } else {
-        notes::used(&stage, KIND, "perbuck ycsb")?;
+        run.note_use(&stage)?;
     }
-    let ended = run.go(&stop).map_err(|failure| match failure {
-        Failure::Run(error) => work.explain(&error),
-        Failure::Other(error) => End::Failed(error),
-    })?;
+    let mut lines = Lines::new(&settings);
+    let ended = run.drive(&stage, &mut lines, &mut Standard, &stop)?;
     if order == Order::Load {
-        work.finish(&tables)?;
+        table.finish()?;
     }
-    let kept = settings
-        .results
-        .as_deref()
-        .map(|results| keep::keep(results, &frame, settings.contender.as_deref(), &made, &inputs, ended.record.clone()));
-    show(&settings, &ended)?;
-    match kept {
-        Some(Ok(path)) => say(&format!("record: {path}")),
-        Some(Err(error)) => unrecorded(settings.results_asked, error)?,
-        None => {}
-    }
-    verdict(&settings, &ended.operations).map_or(Ok(()), |error| Err(End::Failed(error)))
+    run.finish(&ended, true, &lines, &mut Standard)?;
+    Ok(verdict(&settings, &ended, &mut Standard)?)
 }
 
 /// The properties, as go-ycsb shows them; YCSB's shape has its figures alone on standard output.
-fn header(settings: &Settings, properties: &Properties) -> Result<(), LabError> {
+fn header(settings: &Settings, properties: &Properties, out: &mut dyn Streams) -> Result<(), LabError> {
     if settings.shape == Shape::GoYcsb {
         let lines: Vec<String> = properties.shown().iter().map(|(n, v)| format!("\"{n}\"=\"{v}\"\n")).collect();
-        print(&format!("***************** properties *****************\n{}{RULE}", lines.concat()))?;
+        out.print(&format!("***************** properties *****************\n{}{RULE}", lines.concat()))?;
     }
-    say(&format!("perbuck: the seed of the operations is {}; --seed={0} draws the same again", settings.seed));
+    out.say(&format!("perbuck: the seed of the operations is {}; --seed={0} draws the same again", settings.seed));
     Ok(())
 }
 
-/// The frame of a command line: everything that decides what is measured, but for the database and the seed.
-fn frame(settings: &Settings) -> Frame {
-    let sweep = Sweep {
-        connections: settings.threads,
-        warmup: format!("{}s", settings.warmup_s),
-        duration: settings.time_s.map(|time_s| format!("{time_s}s")),
-        events: settings.events,
-        rate: settings.target,
-        workers: settings.workers,
-        attempts: ATTEMPTS,
-    };
-    let identity = format!("{:?} {}", settings.options.parameters(), sweep.text());
-    Frame::new(&Asked { command: KIND, workload: &settings.name, parameters: &settings.parameters, sweep: &sweep }, &identity)
-}
-
-/// A command with what it needs.
-struct Work<'a> {
+/// The table of a load.
+struct Table<'a> {
     settings: &'a Settings,
-    target: &'a Target,
     stage: &'a Stage,
+    specs: Vec<TableSpec>,
+    /// Whether the database folds names that stand without quotes, as PostgreSQL does.
+    folds: bool,
 }
 
-impl Work<'_> {
+impl Table<'_> {
     /// Makes the table where it is not there; drops it before where that was asked for.
-    fn make(&self, tables: &[TableSpec]) -> Result<(), LabError> {
-        let name = &self.settings.options.table;
-        // PostgreSQL folds names that stand without quotes.
-        let folded = if self.target.dialect().follows_postgres() { name.to_ascii_lowercase() } else { name.clone() };
-        let there = self.stage.server.has_table(&folded)?;
+    fn make(&self) -> Result<(), LabError> {
+        let (name, server) = (&self.settings.options.table, &self.stage.server);
+        let folded = if self.folds { name.to_ascii_lowercase() } else { name.clone() };
+        let there = server.has_table(&folded)?;
         if self.settings.bulk && there && !self.settings.drop_data {
             let message = format!("table {name} is there already; nothing was changed");
             let help = "batch.size above 1 loads a new table: add -p dropdata=true to drop this one, or leave batch.size out";
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if self.settings.drop_data && there {
-            self.stage.server.execute(&format!("dropping table {name}"), &format!("DROP TABLE IF EXISTS {name}"))?;
+            server.execute(&format!("dropping table {name}"), &format!("DROP TABLE IF EXISTS {name}"))?;
         }
-        notes::forget(self.stage, KIND)?;
-        for sql in tables.iter().flat_map(|t| &t.create) {
-            self.stage.server.execute(&format!("creating table {name}"), sql)?;
-        }
-        Ok(())
+        notes::forget(self.stage, COMMAND.word)?;
+        self.specs.iter().flat_map(|t| &t.create).try_for_each(|sql| server.execute(&format!("creating table {name}"), sql))
     }
 
     /// Loads the records by the fastest way that the database offers.
@@ -216,34 +161,14 @@ impl Work<'_> {
         })?;
         drop(progress);
         let (took, count) = (began.elapsed(), self.settings.options.insertcount);
-        let rate = count as f64 / took.as_secs_f64();
-        print(&format!(
-            "{RULE}Run finished, takes {}\nBULK_LOAD - Takes(s): {:.1}, Count: {count}, OPS: {rate:.1}\n",
-            duration(took),
-            took.as_secs_f64()
-        ))
+        let (seconds, rate) = (took.as_secs_f64(), count as f64 / took.as_secs_f64());
+        let figures = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
+        print(&format!("{RULE}Run finished, takes {}\n{figures}\n", duration(took)))
     }
 
     /// What comes after the records are in.
-    fn finish(&self, tables: &[TableSpec]) -> Result<(), LabError> {
-        for sql in tables.iter().flat_map(|t| &t.after_load) {
-            self.stage.server.execute("gathering statistics of the table", sql)?;
-        }
-        Ok(())
-    }
-
-    /// A run that ended by an error.
-    fn explain(&self, error: &RunError) -> End {
-        let refused = match error {
-            RunError::Connect(answer) => {
-                Refused::fatal(format!("cannot connect to {}: {}", self.target.address(), answer_text(answer)), ADVICE.of(answer))
-            }
-            RunError::Fatal(answer) => Refused::fatal(answer_text(answer), ADVICE.of(answer)),
-            RunError::Interrupted => {
-                return End::Failed(LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""));
-            }
-            other => return End::Failed(LabError::trial(self.stage.title(), other)),
-        };
-        End::Refused(refused)
+    fn finish(&self) -> Result<(), LabError> {
+        let after = self.specs.iter().flat_map(|t| &t.after_load);
+        after.into_iter().try_for_each(|sql| self.stage.server.execute("gathering statistics of the table", sql))
     }
 }

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::study::{Located, Scalar};
-use perbuck_workloads::Benchmark;
+use perbuck_core::units::Seed;
+use perbuck_lab::trial::DRAIN_NS;
+use perbuck_load::limit::Tolerance;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
+use perbuck_workloads::{Benchmark, Plan};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
-use crate::drawn_seed;
+use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
 use crate::refused::Refused;
+use crate::run::Records;
+use crate::study::{Series, Workload};
 use perbuck_lab::inputs::read_text;
 
 /// The most connections that one client can well have.
@@ -78,12 +83,8 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Load threads.
     pub(super) workers: Option<u32>,
-    /// Folder of all records; `None` writes none.
-    pub(super) results: Option<PathBuf>,
-    /// Whether somebody named it.
-    pub(super) results_asked: bool,
-    /// The name of the database in the records.
-    pub(super) contender: Option<String>,
+    /// Where the record goes.
+    pub(super) records: Records,
 }
 
 impl Settings {
@@ -142,11 +143,43 @@ impl Settings {
             status_s: given.option("-s").map(|_| count(properties, "status.interval", 1, u32::MAX)).transpose()?,
             output_file: Some(properties.text("measurement.output_file")).filter(|f| !f.is_empty()).map(PathBuf::from),
             seed: seed(given, properties)?,
-            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, 10_000)).transpose()?,
-            results: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
-            results_asked: given.option("--results").is_some(),
-            contender: given.option("--contender").map(str::to_owned),
+            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
+            records: Records {
+                folder: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
+                asked: given.option("--results").is_some(),
+                contender: given.option("--contender").map(str::to_owned),
+            },
         })
+    }
+}
+
+impl Settings {
+    /// The load.
+    pub(super) fn load(&self) -> Load {
+        let (ns, loads) = (|seconds: u32| u64::from(seconds) * SECOND_NS, self.order == Order::Load);
+        // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
+        let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
+        Load {
+            connections: self.threads,
+            rate: self.target,
+            warmup_ns: ns(self.warmup_s),
+            window_ns: self.time_s.map(ns),
+            events: self.events,
+            workers: self.workers,
+            // YCSB tries every operation once.
+            attempts: 1,
+            drain_ns: DRAIN_NS,
+            // The reads and updates within read-modify-writes are told of apart.
+            time_statements: !loads && self.options.proportions[4] > 0.0,
+            tolerance: if loads { of_load } else { Tolerance::All },
+            seed: Seed(self.seed).derive("perbuck ycsb"),
+        }
+    }
+
+    /// The command line as a study: everything that decides what is measured, but for the database and the seed.
+    pub(super) fn series(&self) -> Series {
+        let (name, parameters) = (self.name.clone(), self.parameters.clone());
+        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load(), "")
     }
 }
 
@@ -203,7 +236,7 @@ fn count(properties: &Properties, name: &str, least: u32, most: u32) -> Result<u
     number(properties.text(name), name, least, most)
 }
 
-fn switch(properties: &Properties, name: &str) -> Result<bool, Refused> {
+pub(super) fn switch(properties: &Properties, name: &str) -> Result<bool, Refused> {
     match properties.text(name).to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
         "0" | "false" | "no" | "off" => Ok(false),

@@ -1,20 +1,15 @@
 //! Which database, and where: the properties of go-ycsb's databases as one of perbuck's targets.
 
-use std::path::PathBuf;
-
 use perbuck_core::problem::nearest;
 use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::{ServerTarget, Target, TlsMode, postgres_port};
-use perbuck_load::statement::Dialect;
+use perbuck_drivers::target::Target;
 
+use super::COMMAND;
 use super::properties::Properties;
 use super::words::Given;
 use crate::refused::Refused;
-use crate::secret::{Door, Places};
-use crate::target::{kin_of_postgres, parsed, port, server};
-
-/// Where the password comes from.
-pub(super) const DOOR: Door = Door { command: "ycsb", variable: "PERBUCK_YCSB_PASSWORD" };
+use crate::secret::Places;
+use crate::target::{default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
 const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
 /// Other databases of go-ycsb.
@@ -36,55 +31,41 @@ const OTHERS: [&str; 15] = [
     "dynamodb",
 ];
 
-/// A kind of database.
+/// The kind of database that the command line names, by its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Engine {
-    /// MySQL or MariaDB.
-    Mysql,
-    /// TiDB: MySQL's protocol at another port.
-    Tidb,
-    /// PostgreSQL, or one of its kin at a port of its own.
-    Postgres(Dialect),
-    /// SQLite, inside perbuck.
-    Sqlite,
-    /// TiKV, without SQL.
-    Tikv,
-}
+pub(super) struct Database(&'static str);
 
-impl Engine {
-    /// The one that the command line names.
+impl Database {
+    /// The one of that name.
     ///
     /// # Errors
     /// One that perbuck does not drive.
     pub(super) fn of(name: &str) -> Result<Self, Refused> {
         match name {
-            "mysql" | "mariadb" => Ok(Self::Mysql),
-            "tidb" => Ok(Self::Tidb),
-            "postgres" | "postgresql" | "pg" => Ok(Self::Postgres(Dialect::Postgres)),
-            "sqlite" | "sqlite3" => Ok(Self::Sqlite),
-            "tikv" => Ok(Self::Tikv),
+            "mysql" | "mariadb" => Ok(Self("mysql")),
+            "tidb" => Ok(Self("tidb")),
+            "postgres" | "postgresql" | "pg" => Ok(Self("postgres")),
+            "sqlite" | "sqlite3" => Ok(Self("sqlite")),
+            "tikv" => Ok(Self("tikv")),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
             other if OTHERS.contains(&other) => Err(Refused::usage(
                 format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
                 SUPPORTED,
             )),
-            other => {
-                if let Some(dialect) = kin_of_postgres(other) {
-                    return Ok(Self::Postgres(dialect));
-                }
+            other => postgres_compatible(other).map(Self).ok_or_else(|| {
                 let near = nearest(other, ["mysql", "mariadb", "tidb", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"]);
                 let help = near.map_or_else(|| SUPPORTED.to_owned(), |n| format!("did you mean {n}?"));
-                Err(Refused::usage(format!("{other} is not registered"), help))
-            }
+                Refused::usage(format!("{other} is not registered"), help)
+            }),
         }
     }
 
     /// The property of the password and the variable of the database's own client.
     fn password_names(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Self::Mysql | Self::Tidb => Some(("mysql.password", "MYSQL_PWD")),
-            Self::Postgres(_) => Some(("pg.password", "PGPASSWORD")),
-            Self::Sqlite | Self::Tikv => None,
+        match self.0 {
+            "sqlite" | "tikv" => None,
+            "mysql" | "tidb" => Some(("mysql.password", "MYSQL_PWD")),
+            _ => Some(("pg.password", "PGPASSWORD")),
         }
     }
 
@@ -92,7 +73,7 @@ impl Engine {
     pub(super) fn hide(self, given: &Given) {
         let Some((name, typed)) = &given.typed else { return };
         let own = self.password_names().is_some_and(|(property, _)| property == name);
-        DOOR.hide(&given.kept, own.then_some(typed));
+        COMMAND.hide(&given.kept, own.then_some(typed));
     }
 
     /// The password; none is the empty one.
@@ -104,7 +85,7 @@ impl Engine {
         let typed = given.typed.as_ref().filter(|(name, _)| name == property).map(|(_, typed)| typed);
         let file = given.option("--password-file").unwrap_or_default();
         let places = Places { typed, file, filed: properties.filed.get(property), client };
-        Ok(DOOR.password(&places)?.unwrap_or_default())
+        Ok(COMMAND.password(&places)?.unwrap_or_default())
     }
 
     /// The target that the properties name.
@@ -112,88 +93,65 @@ impl Engine {
     /// # Errors
     /// What no target can be.
     pub(super) fn target(self, properties: &Properties) -> Result<Target, Refused> {
-        let target = match self {
-            Self::Mysql | Self::Tidb => Target::Mysql(self.mysql(properties)?),
-            Self::Postgres(dialect) => Target::Postgres(postgres(properties, dialect)?),
-            Self::Tikv => Target::Tikv(super::tikv::target(properties)?),
-            Self::Sqlite => {
+        match self.0 {
+            "mysql" | "tidb" => self.mysql(properties),
+            "tikv" => super::tikv::target(properties),
+            "sqlite" => {
                 let (file, mode) = (properties.text("sqlite.db"), properties.text("sqlite.journalmode"));
                 let options =
                     if file.contains('?') { String::new() } else { format!("?journal_mode={}", mode.to_ascii_uppercase()) };
-                return parsed(&format!("sqlite:{file}{options}"));
+                parsed(&format!("sqlite:{file}{options}"))
             }
-        };
-        // What is recorded must be readable again, so that names which cannot be written in an address are found here.
-        parsed(&target.address())
+            _ => self.postgres(properties),
+        }
     }
 
-    fn mysql(self, properties: &Properties) -> Result<ServerTarget, Refused> {
-        let default =
-            if self == Self::Tidb && properties.get("mysql.port").is_none() { "4000" } else { properties.text("mysql.port") };
-        let instances: Vec<&str> =
-            properties.text("tidb.instances").split(',').map(str::trim).filter(|i| !i.is_empty()).collect();
-        let hosts = match instances.as_slice() {
-            [] => vec![(properties.text("mysql.host").to_owned(), of_port("mysql.port", default)?)],
-            some => some.iter().map(|instance| of_instance(instance, default)).collect::<Result<_, _>>()?,
+    /// The port that a property names, or the one of the database.
+    fn port(self, properties: &Properties, name: &str) -> Result<u16, Refused> {
+        properties.get(name).map_or(Ok(default_port(self.0)), |typed| of_port(name, typed))
+    }
+
+    fn mysql(self, properties: &Properties) -> Result<Target, Refused> {
+        let instances = properties.text("tidb.instances").split(',').map(str::trim).filter(|i| !i.is_empty());
+        let of_instance = |instance: &str| {
+            // A host alone is at the port of the others.
+            let typed = || properties.get("mysql.port").map_or_else(|| default_port(self.0).to_string(), str::to_owned);
+            let (host, port) = instance.rsplit_once(':').map_or((instance, typed()), |(host, port)| (host, port.to_owned()));
+            Ok((host.to_owned(), of_port("tidb.instances", &port)?))
         };
-        let (user, database) = (properties.text("mysql.user").to_owned(), properties.text("mysql.db").to_owned());
-        let mut server = server(Dialect::Mysql, hosts, user, database);
-        server.tls = match properties.text("mysql.tls").to_ascii_lowercase().as_str() {
-            "disabled" | "false" => TlsMode::Disabled,
-            "preferred" => TlsMode::Preferred,
-            "required" | "true" => TlsMode::Required,
-            "verify-ca" => TlsMode::VerifyCa,
-            "verify-identity" => TlsMode::VerifyIdentity,
+        let mut hosts = instances.map(of_instance).collect::<Result<Vec<_>, Refused>>()?;
+        if hosts.is_empty() {
+            hosts = vec![(properties.text("mysql.host").to_owned(), self.port(properties, "mysql.port")?)];
+        }
+        let mode = match properties.text("mysql.tls").to_ascii_lowercase().as_str() {
+            "disabled" | "false" => "disabled",
+            "preferred" => "preferred",
+            "required" | "true" => "required",
+            "verify-ca" => "verify-ca",
+            "verify-identity" => "verify-identity",
             other => {
                 let help = "use disabled, preferred, required, verify-ca or verify-identity";
                 return Err(Refused::usage(format!("mysql.tls is \"{other}\""), help));
             }
         };
-        with_authorities(&mut server, properties.text("mysql.ca"));
-        Ok(server)
+        let options = tls_options(mode, properties.text("mysql.ca"));
+        servers(self.0, properties.text("mysql.user"), &hosts, properties.text("mysql.db"), &options)
     }
-}
 
-fn postgres(properties: &Properties, dialect: Dialect) -> Result<ServerTarget, Refused> {
-    let port = match properties.get("pg.port") {
-        None if dialect != Dialect::Postgres => postgres_port(dialect),
-        _ => of_port("pg.port", properties.text("pg.port"))?,
-    };
-    let hosts = vec![(properties.text("pg.host").to_owned(), port)];
-    let mut server = server(dialect, hosts, properties.text("pg.user").to_owned(), properties.text("pg.db").to_owned());
-    server.tls = match properties.text("pg.sslmode") {
-        "disable" => TlsMode::Disabled,
-        "allow" | "prefer" => TlsMode::Preferred,
-        "require" => TlsMode::Required,
-        "verify-ca" => TlsMode::VerifyCa,
-        "verify-full" => TlsMode::VerifyIdentity,
-        other => {
+    fn postgres(self, properties: &Properties) -> Result<Target, Refused> {
+        let hosts = [(properties.text("pg.host").to_owned(), self.port(properties, "pg.port")?)];
+        let typed = properties.text("pg.sslmode");
+        let mode = sslmode(typed).ok_or_else(|| {
             let help = "use disable, allow, prefer, require, verify-ca or verify-full";
-            return Err(Refused::usage(format!("pg.sslmode is \"{other}\""), help));
-        }
-    };
-    with_authorities(&mut server, properties.text("pg.sslrootcert"));
-    Ok(server)
-}
-
-/// A certificate that could be checked is checked.
-fn with_authorities(server: &mut ServerTarget, file: &str) {
-    if !file.is_empty() {
-        server.ca_file = Some(PathBuf::from(file));
-        if server.tls == TlsMode::Required {
-            server.tls = TlsMode::VerifyCa;
-        }
+            Refused::usage(format!("pg.sslmode is \"{typed}\""), help)
+        })?;
+        let options = tls_options(mode, properties.text("pg.sslrootcert"));
+        servers(self.0, properties.text("pg.user"), &hosts, properties.text("pg.db"), &options)
     }
 }
 
 fn of_port(name: &str, typed: &str) -> Result<u16, Refused> {
     port(typed).ok_or_else(|| Refused::usage(format!("{name} is \"{typed}\""), "give a port from 1 to 65535"))
-}
-
-/// `host:port`, or a host at the port of the others.
-fn of_instance(typed: &str, default: &str) -> Result<(String, u16), Refused> {
-    let (host, port) = typed.rsplit_once(':').unwrap_or((typed, default));
-    Ok((host.to_owned(), of_port("tidb.instances", port)?))
 }
 
 #[cfg(test)]
@@ -207,7 +165,7 @@ mod tests {
         let words: Vec<OsString> = ["run", database].iter().chain(words).map(OsString::from).collect();
         let given = super::super::words::read(&words)?;
         let properties = Properties::read(&given)?;
-        Ok(Engine::of(database)?.target(&properties)?.address())
+        Ok(Database::of(database)?.target(&properties)?.address())
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The properties of TiKV as a target.
 
-use perbuck_drivers::target::{Target, TikvTarget};
+use perbuck_drivers::target::Target;
 
 use super::properties::Properties;
+use super::settings::switch;
 use crate::refused::Refused;
-use crate::target::parsed;
+use crate::target::with_options;
 
 /// Properties with the options of an address that say the same, in its words.
 const SAME: [(&str, &str); 9] = [
@@ -23,34 +24,21 @@ const SAME: [(&str, &str); 9] = [
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(properties: &Properties) -> Result<TikvTarget, Refused> {
+pub(super) fn target(properties: &Properties) -> Result<Target, Refused> {
     let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
-    let mut options: Vec<String> = Vec::new();
-    for (property, option) in SAME {
-        let value = properties.text(property);
-        if !value.is_empty() {
-            options.push(format!("{option}={}", value.replace('%', "%25").replace('&', "%26")));
-        }
-    }
+    let given = SAME.iter().map(|(property, option)| (*option, properties.text(property).to_owned()));
+    let mut options: Vec<(&str, String)> = given.filter(|(_, value)| !value.is_empty()).collect();
     for (property, option) in [("tikv.async_commit", "async_commit"), ("tikv.one_pc", "one_pc")] {
-        let word = match properties.text(property).to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => "on",
-            "0" | "false" | "no" | "off" => "off",
-            other => return Err(Refused::usage(format!("{property} is \"{other}\""), "give true or false")),
-        };
-        options.push(format!("{option}={word}"));
+        options.push((option, if switch(properties, property)? { "on" } else { "off" }.to_owned()));
     }
     match properties.text("tikv.apiversion").to_ascii_uppercase().as_str() {
         "V1" => {}
-        "V2" => options.push("api=v2".to_owned()),
+        "V2" => options.push(("api", "v2".to_owned())),
         "V1TTL" => return Err(Refused::usage("tikv.apiversion V1TTL is not supported", "use V1 or V2")),
         other => return Err(Refused::usage(format!("tikv.apiversion is \"{other}\""), "use V1 or V2")),
     }
     let refused = |r: Refused| Refused { message: format!("the properties of TiKV: {}", r.message), ..r };
-    match parsed(&format!("tikv://{}/?{}", pds.join(","), options.join("&"))).map_err(refused)? {
-        Target::Tikv(target) => Ok(target),
-        _ => Err(Refused::usage("the properties of TiKV name no TiKV", "give -p tikv.pd=HOST:PORT")),
-    }
+    with_options(&format!("tikv://{}/", pds.join(",")), &options).map_err(refused)
 }
 
 #[cfg(test)]
@@ -63,7 +51,7 @@ mod tests {
     fn address(words: &[&str]) -> Result<String, Refused> {
         let words: Vec<OsString> = ["run", "tikv"].iter().chain(words).map(OsString::from).collect();
         let given = super::super::words::read(&words)?;
-        Ok(Target::Tikv(target(&Properties::read(&given)?)?).address())
+        Ok(target(&Properties::read(&given)?)?.address())
     }
 
     #[test]

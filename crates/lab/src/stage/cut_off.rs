@@ -33,11 +33,11 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
 
     /// The failure of a load, and how to go on.
     pub(super) fn cut_off(&self, error: &loader::LoadError) -> LabError {
-        let help = match error {
+        let failure = LabError::load(&self.title, error);
+        match error {
             // What perbuck itself asks the server to raise, of data that going on does not mend.
-            loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => GOES_ON,
-            _ => "`perbuck prepare --force STUDY` loads the data anew",
-        };
-        LabError::load(&self.title, error).or_help(help)
+            loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => failure.or_help(GOES_ON),
+            _ => failure.loading_again(),
+        }
     }
 }

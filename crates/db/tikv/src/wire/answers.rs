@@ -2,8 +2,8 @@
 
 use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{
-    action, check_txn_status_response, error_response, errors_response, get_response, key_error, kv_pair, lock_info,
-    pessimistic_lock_response, prewrite_response,
+    action, check_txn_status_response, commit_response, get_response, key_error, kv_pair, lock_info, pessimistic_lock_response,
+    prewrite_response, raw_get_response, raw_put_response,
 };
 use perbuck_grpc::proto::{Value, fields, numbers};
 
@@ -79,6 +79,7 @@ impl KeyError {
 /// The value of `RawGetResponse` or `GetResponse`, or the bytes of its error.
 #[inline]
 pub(crate) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
+    const { assert!(get_response::VALUE == raw_get_response::VALUE && get_response::NOT_FOUND == raw_get_response::NOT_FOUND) };
     let (mut found, mut absent) = (None, false);
     for field in fields(answer) {
         match field? {
@@ -96,7 +97,7 @@ pub(crate) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
 #[inline]
 pub(crate) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {
     for field in fields(answer) {
-        if let (error_response::ERROR, Value::Bytes(error)) = field?
+        if let (raw_put_response::ERROR, Value::Bytes(error)) = field?
             && !error.is_empty()
         {
             return Ok(Some(error));
@@ -107,8 +108,10 @@ pub(crate) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {
 
 /// The first error of a key: `error` and `errors` have one number.
 pub(crate) fn key_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
+    const { assert!(commit_response::ERROR == prewrite_response::ERRORS) };
+    const { assert!(commit_response::ERROR == pessimistic_lock_response::ERRORS) };
     for field in fields(answer) {
-        if let (errors_response::ERRORS, Value::Bytes(error)) = field? {
+        if let (commit_response::ERROR, Value::Bytes(error)) = field? {
             return KeyError::parse(error).map(Some);
         }
     }
@@ -171,7 +174,7 @@ impl TxnStatus {
         let mut status = Self::default();
         for field in fields(answer) {
             match field? {
-                (error_response::ERROR, Value::Bytes(error)) => status.error = Some(KeyError::parse(error)?),
+                (check_txn_status_response::ERROR, Value::Bytes(error)) => status.error = Some(KeyError::parse(error)?),
                 (check_txn_status_response::LOCK_TTL, Value::Varint(ttl)) => status.ttl_ms = ttl,
                 (check_txn_status_response::COMMIT_VERSION, Value::Varint(ts)) => status.commit_ts = ts,
                 (check_txn_status_response::ACTION, Value::Varint(taken)) => {

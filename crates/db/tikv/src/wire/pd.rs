@@ -21,7 +21,7 @@ pub(crate) mod method {
 /// A request of a cluster: its header, and what `write` adds.
 pub(crate) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
-    put_message(&mut out, pdpb::request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
+    put_message(&mut out, get_region_request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
     write(&mut out);
     out
 }
@@ -30,7 +30,7 @@ pub(crate) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8>
 pub(crate) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
     let (mut cluster, mut error) = (0, None);
     for field in fields(answer) {
-        let (pdpb::response::HEADER, Value::Bytes(header)) = field? else { continue };
+        let (get_region_response::HEADER, Value::Bytes(header)) = field? else { continue };
         for part in fields(header) {
             match part? {
                 (response_header::CLUSTER_ID, Value::Varint(n)) => cluster = n,

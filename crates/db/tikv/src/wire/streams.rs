@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use perbuck_grpc::endpoint::{Endpoint, Event};
-use perbuck_grpc::kvproto::pdpb::{self, request_header, timestamp, tso_request, tso_response};
+use perbuck_grpc::kvproto::pdpb::{request_header, timestamp, tso_request, tso_response};
 use perbuck_grpc::kvproto::tikvpb::{batch_commands_request, batch_commands_response};
 use perbuck_grpc::proto::{Value, bytes_tag, fields, numbers, put_message, put_uint, put_varint, varint_length};
 use perbuck_grpc::{Malformed, PREFIX, Parsed, hpack, message_length, put_prefix};
@@ -208,7 +208,7 @@ impl Streams {
         let (framed, cluster) = (&mut self.framed, self.cluster);
         framed.clear();
         framed.resize(PREFIX, 0);
-        put_message(framed, pdpb::request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
+        put_message(framed, tso_request::HEADER, |header| put_uint(header, request_header::CLUSTER_ID, cluster));
         put_uint(framed, tso_request::COUNT, count.into());
         let length = (framed.len() - PREFIX) as u32;
         framed[1..PREFIX].copy_from_slice(&length.to_be_bytes());

@@ -128,8 +128,8 @@ Forcing shutdown in 15 seconds
 Initializing worker threads...
 
 ";
-    assert_eq!(banner(&settings(&words), 5), expected);
-    let plain = banner(&Settings { seed: 5, ..settings(&[]) }, 10);
+    assert_eq!(banner(&settings(&words)), expected);
+    let plain = banner(&Settings { seed: 5, ..settings(&[]) });
     assert!(plain.ends_with("(seed 5)\n\n\nInitializing worker threads...\n\n"), "{plain}");
 }
 

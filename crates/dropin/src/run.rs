@@ -1,0 +1,314 @@
+//! The runner: one load of one workload against one database, printed by the command and kept as a trial of its study.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use perbuck_core::plan::TrialKey;
+use perbuck_core::run_record::RunRecord;
+use perbuck_drivers::secret::Secret;
+use perbuck_drivers::target::Target;
+use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::registry::Registry;
+use perbuck_lab::stage::Stage;
+use perbuck_lab::trial::{Context, Details, Failure, Task, Watch, run_watched};
+use perbuck_load::error::DriverError;
+use perbuck_load::observer::SecondSeen;
+use perbuck_load::stop::StopToken;
+use perbuck_load::trial::RunError;
+
+use crate::advice::Advice;
+use crate::output::{Streams, heard};
+use crate::study::{Member, Series};
+use crate::target::{contender_name, with_patience};
+use crate::{keep, notes};
+
+/// A drop-in command: what it calls itself and how it words errors.
+#[derive(Debug)]
+pub(crate) struct DropIn {
+    /// Its word behind `perbuck`, which is also the kind of workload.
+    pub(crate) word: &'static str,
+    /// The variable that holds its password.
+    pub(crate) variable: &'static str,
+    /// The way out of errors of a server.
+    pub(crate) advice: Advice,
+    /// That no connection can be opened, in the words of the other program.
+    pub(crate) unreachable: fn(&Target, &DriverError) -> String,
+    /// Whether an answer to a connection of a run is told in those words.
+    pub(crate) connects: fn(&DriverError) -> bool,
+    /// That an answer ended the run, and the way out of answers that nothing is known of.
+    pub(crate) ended: (fn(&DriverError) -> String, &'static str),
+}
+
+/// Where the records of a command go.
+#[derive(Debug, Clone)]
+pub(crate) struct Records {
+    /// Folder of all records; `None` keeps none.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether somebody named it.
+    pub(crate) asked: bool,
+    /// The name of the database in them.
+    pub(crate) contender: Option<String>,
+}
+
+/// A command line, checked: what is run, how, and against what.
+pub(crate) struct Run<'a> {
+    /// The command.
+    pub(crate) command: &'static DropIn,
+    /// The workload and its load.
+    pub(crate) series: &'a Series,
+    /// The database.
+    pub(crate) target: &'a Target,
+    /// Its password.
+    pub(crate) password: &'a Secret,
+    /// Where the record goes.
+    pub(crate) records: &'a Records,
+}
+
+/// What a command prints of a run.
+pub(crate) trait Printer {
+    /// Whether it looks at seconds by kind of transaction.
+    fn by_kind(&self) -> bool {
+        false
+    }
+
+    /// Connections are open, and load is sent.
+    ///
+    /// # Errors
+    /// When standard output cannot be written, as for all that is printed.
+    fn starts(&mut self, _out: &mut dyn Streams) -> Result<(), LabError> {
+        Ok(())
+    }
+
+    /// A second is over, of the measured window or before it.
+    ///
+    /// # Errors
+    /// As [`Self::starts`].
+    fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError>;
+
+    /// The run is over; `record` is the path of what was kept of it.
+    ///
+    /// # Errors
+    /// As [`Self::starts`], or a histogram that cannot be read.
+    fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError>;
+}
+
+/// A run that has ended.
+pub(crate) struct Ended {
+    /// Its record, whose place in a study is yet to be found.
+    pub(crate) record: RunRecord,
+    /// What the record does not hold.
+    pub(crate) details: Details,
+    /// How long it took, warm-up included.
+    pub(crate) took: Duration,
+    /// Whether somebody ended it before its time.
+    pub(crate) early: bool,
+}
+
+impl Run<'_> {
+    /// The database under the name that was asked for, or else one made of its address.
+    fn member(&self) -> Member {
+        let name = self.records.contender.clone().unwrap_or_else(|| contender_name(self.target));
+        Member { name, address: self.target.address() }
+    }
+
+    /// Finds out whether a record could be kept under the name that was asked for; one made of an address never collides.
+    ///
+    /// # Errors
+    /// It could not.
+    pub(crate) fn check_name(&self) -> Result<(), LabError> {
+        match (&self.records.folder, &self.records.contender) {
+            (Some(folder), Some(_)) => keep::check(folder, self.series, &self.member()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The database joined with the workload; an answer may take so many seconds, `None` is the longest possible.
+    ///
+    /// # Errors
+    /// An unreadable certificate, or a workload that the database cannot have.
+    pub(crate) fn stage(&self, patience_s: Option<u64>) -> Result<Stage, LabError> {
+        self.stage_on(&with_patience(self.target, patience_s))
+    }
+
+    /// The same on another target.
+    ///
+    /// # Errors
+    /// As [`Self::stage`].
+    pub(crate) fn stage_on(&self, target: &Target) -> Result<Stage, LabError> {
+        let study = self.series.study(&[self.member()], 1);
+        Registry::default().stage(
+            &study,
+            study.baseline(),
+            &study.workloads[0],
+            &self.series.workload.plan,
+            target,
+            self.password,
+        )
+    }
+
+    /// Finds out whether the server lets us in.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(crate) fn reach(&self, stage: &Stage) -> Result<(), LabError> {
+        stage.server.reach().map_err(|answer| self.unreachable(&answer))
+    }
+
+    /// Notes that the data are no longer as `perbuck run` loaded them.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub(crate) fn note_use(&self, stage: &Stage) -> Result<(), LabError> {
+        notes::used(stage, self.command.word, &format!("perbuck {}", self.command.word))
+    }
+
+    /// Runs the load.
+    ///
+    /// # Errors
+    /// What ended the run without a result.
+    pub(crate) fn drive(
+        &self,
+        stage: &Stage,
+        printer: &mut dyn Printer,
+        out: &mut dyn Streams,
+        stop: &StopToken,
+    ) -> Result<Ended, LabError> {
+        let (load, plan) = (&self.series.load, &self.series.workload.plan);
+        let study = self.series.study(&[self.member()], 1);
+        let (host, fingerprint) = (perbuck_observe::host(), study.fingerprint());
+        let key = TrialKey {
+            contender: study.baseline().name.clone(),
+            workload: self.series.workload.name.clone(),
+            connections: load.connections,
+            rate_per_s: load.rate,
+            deployment: None,
+            trial: 1,
+        };
+        let task = Task {
+            key: &key,
+            spec: load.spec(),
+            position: 0,
+            stage,
+            parameters: plan.parameters(),
+            metric: plan.kind.metric.clone(),
+            data: "foreign",
+            // Counting the rows of a large table takes minutes, which the other programs do not ask for.
+            rows_before: None,
+        };
+        let context = Context { study: &study, fingerprint: &fingerprint, host: &host };
+        let (mut live, began) = (Live { printer, out, shown: Ok(()), stop: stop.clone() }, Instant::now());
+        let ran = run_watched(&context, task, stop, &mut live);
+        let took = began.elapsed();
+        let (mut record, details) = match ran {
+            Ok(ran) => ran,
+            Err(Failure::Run(error)) => {
+                if error == RunError::Interrupted {
+                    // A reader that is gone may be why.
+                    live.shown?;
+                }
+                return Err(self.explained(stage, &error));
+            }
+            Err(Failure::Other(error)) => return Err(error),
+        };
+        live.shown?;
+        // As typed, without the limits of this run.
+        record.target.address = self.target.address();
+        if load.window_ns.is_none() {
+            // A number of transactions was asked for, or no end at all; this is how long it took.
+            record.load.duration_ns = record.measured.window_ns;
+        }
+        let early = stop.requested() && (load.window_ns.is_some() || load.events.is_some());
+        Ok(Ended { record, details, took, early })
+    }
+
+    /// Keeps the record where `keeps` says so, and prints the figures.
+    ///
+    /// # Errors
+    /// As [`Printer::end`], and a record that cannot be kept although somebody named its folder.
+    pub(crate) fn finish(
+        &self,
+        ended: &Ended,
+        keeps: bool,
+        printer: &dyn Printer,
+        out: &mut dyn Streams,
+    ) -> Result<(), LabError> {
+        let folder = self.records.folder.as_deref().filter(|_| keeps);
+        let kept = folder.map(|folder| {
+            let (asked, made) = (self.records.contender.as_deref(), contender_name(self.target));
+            keep::keep(folder, self.series, asked, &made, ended.record.clone())
+        });
+        let path = kept.as_ref().and_then(|kept| kept.as_ref().ok()).map(String::as_str);
+        printer.end(ended, path, out)?;
+        match kept {
+            Some(Ok(path)) => out.say(&format!("record: {path}")),
+            // The figures are printed, and only their record is missing. Whoever asked for the folder must know by the exit
+            // code; a script of the other program that runs where nothing can be written goes on.
+            Some(Err(error)) if self.records.asked => return Err(error),
+            Some(Err(error)) => {
+                let way_out = "--results names another folder, --no-record keeps none";
+                out.say(&format!("perbuck: no record of this run was kept: {error}\n    {way_out}"));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// That the server does not answer, or does not let us in.
+    pub(crate) fn unreachable(&self, answer: &DriverError) -> LabError {
+        let message = (self.command.unreachable)(self.target, answer);
+        LabError::new(ErrorKind::Target, message, self.command.advice.of(answer))
+    }
+
+    /// What ended a run, in the words of the command.
+    fn explained(&self, stage: &Stage, error: &RunError) -> LabError {
+        let DropIn { advice, connects, ended: (ended, otherwise), .. } = self.command;
+        match error {
+            RunError::Connect(answer) if connects(answer) => self.unreachable(answer),
+            RunError::Connect(answer) | RunError::Fatal(answer) => {
+                let help = Some(advice.of(answer)).filter(|help| !help.is_empty()).unwrap_or(otherwise);
+                LabError::new(ErrorKind::Failed, ended(answer), help)
+            }
+            RunError::Interrupted => LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""),
+            RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(stage.title(), error),
+        }
+    }
+}
+
+/// A printer that looks on, and stops a run when nobody can read what it prints.
+pub(crate) struct Live<'a> {
+    pub(crate) printer: &'a mut dyn Printer,
+    pub(crate) out: &'a mut dyn Streams,
+    /// The first failure to print.
+    pub(crate) shown: Result<(), LabError>,
+    pub(crate) stop: StopToken,
+}
+
+impl Live<'_> {
+    fn show(&mut self, show: impl FnOnce(&mut dyn Printer, &mut dyn Streams) -> Result<(), LabError>) {
+        if self.shown.is_ok() {
+            self.shown = show(self.printer, self.out).and_then(|()| heard());
+            if self.shown.is_err() {
+                self.stop.request();
+            }
+        }
+    }
+}
+
+impl Watch for Live<'_> {
+    fn by_kind(&self) -> bool {
+        self.printer.by_kind()
+    }
+
+    fn opens(&mut self) {
+        self.show(|printer, out| printer.starts(out));
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>) {
+        self.show(|printer, out| printer.second(seen, out));
+    }
+}
+
+/// A histogram that perbuck wrote a moment ago and cannot read.
+pub(crate) fn defect(message: String) -> LabError {
+    LabError::new(ErrorKind::Failed, message, "this is a defect of perbuck; please report it")
+}

@@ -1,0 +1,260 @@
+//! What is printed of a run: sysbench's lines while it goes on and at its end, or what programs read.
+
+use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
+use perbuck_core::study::NO_LIMIT_NS;
+use perbuck_lab::error::LabError;
+use perbuck_lab::trial::Details;
+use perbuck_load::observer::SecondSeen;
+use perbuck_load::statement::Dialect;
+use perbuck_workloads::sysbench;
+
+use super::log::Log;
+use super::machine::{self, IntervalJson, RunJson, SummaryJson};
+use super::settings::{Output, Settings};
+use super::tally::{Checkpoint, Extras, Fairness, Summary, Tally, Trouble};
+use super::text;
+use crate::load::SECOND_NS;
+use crate::output::Streams;
+use crate::run::{Ended, Printer, defect};
+use crate::study::Workload;
+
+/// The printer of a run.
+pub(super) struct Lines<'a> {
+    settings: &'a Settings,
+    workload: &'a Workload,
+    options: &'a sysbench::Options,
+    dialect: Dialect,
+    log: Log,
+    /// Whole seconds of the window that are over.
+    seconds: u32,
+    /// Since the window opened.
+    all: Tally,
+    /// Since the last interval line.
+    interval: Tally,
+    /// Seconds of the last interval line.
+    since: u32,
+    /// What was counted at the last checkpoint.
+    checkpoint: Checkpoint,
+    /// The reports of all checkpoints.
+    checkpoints: Vec<SummaryJson>,
+    /// The interval lines.
+    intervals: Vec<IntervalJson>,
+    /// Whether the start was told.
+    said: bool,
+    /// Lost connections before the window opened.
+    before: Trouble,
+    /// In the seconds of the window that were shown.
+    within: Trouble,
+}
+
+impl<'a> Lines<'a> {
+    /// Nothing seen yet.
+    pub(super) fn new(
+        settings: &'a Settings,
+        workload: &'a Workload,
+        options: &'a sysbench::Options,
+        dialect: Dialect,
+        log: Log,
+    ) -> Self {
+        Self {
+            settings,
+            workload,
+            options,
+            dialect,
+            log,
+            seconds: 0,
+            all: Tally::default(),
+            interval: Tally::default(),
+            since: 0,
+            checkpoint: Checkpoint::default(),
+            checkpoints: Vec::new(),
+            intervals: Vec::new(),
+            said: false,
+            before: Trouble::default(),
+            within: Trouble::default(),
+        }
+    }
+
+    fn interval_line(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
+        let s = self.settings;
+        let queue = s.rate.map(|_| (seen.interval.backlog, seen.in_flight));
+        let (at_s, length_s) = (i64::from(self.seconds), f64::from(self.seconds - self.since));
+        let tally = std::mem::take(&mut self.interval);
+        self.since = self.seconds;
+        if s.output == Output::Text {
+            return self.log.notice(&text::interval(at_s, s, length_s, &tally, queue), out);
+        }
+        let json = machine::interval(at_s, s, length_s, &tally, queue);
+        if s.output == Output::Csv {
+            out.print(&machine::csv_line(&json, s))?;
+        }
+        self.intervals.push(json);
+        Ok(())
+    }
+
+    fn checkpoint_report(&mut self, out: &mut dyn Streams) -> Result<(), LabError> {
+        let (s, at_s) = (self.settings, f64::from(self.seconds));
+        let summary = Summary::since(&self.checkpoint, s.threads, at_s, &self.all);
+        if s.output == Output::Text {
+            self.log.notice(&(text::checkpoint(i64::from(self.seconds)) + &text::summary(&summary, s)), out)?;
+        }
+        self.checkpoints.push(machine::summary(&summary, s));
+        self.checkpoint = Checkpoint { at_s, tally: self.all.clone() };
+        Ok(())
+    }
+
+    /// The report at the end: of all, or of what came since the last checkpoint.
+    fn summary(&self, record: &RunRecord, details: &Details, all: &Tally) -> Result<Summary, LabError> {
+        let elapsed_s = record.measured.window_ns as f64 / 1e9;
+        let mut summary = Summary::since(&self.checkpoint, self.settings.threads, elapsed_s, all);
+        if let Some(open) = &record.measured.open_loop {
+            summary.latency = summary.latency.with_unfinished(&open.unfinished.to_histogram().map_err(defect)?);
+        }
+        if self.checkpoint.at_s <= 0.0 {
+            summary.fairness = Some(Fairness::of(&details.terminals));
+        }
+        Ok(summary)
+    }
+
+    /// Lost connections of the window. The last second of a run that ended before its time is never shown, but there nothing
+    /// is waited for after it either, so it is what the whole run had beyond the warm-up.
+    fn trouble(&self, record: &RunRecord, early: bool) -> Trouble {
+        if !early {
+            return self.within;
+        }
+        let losses: u64 = record.errors.values().filter(|e| e.class == "lost").map(|e| e.count).sum();
+        Trouble {
+            losses: losses.saturating_sub(self.before.losses),
+            reconnects: record.health.reconnects.saturating_sub(self.before.reconnects),
+        }
+    }
+
+    fn end_text(&self, summary: &Summary, extras: &Extras, notes: &[String], out: &mut dyn Streams) -> Result<(), LabError> {
+        let (s, log) = (self.settings, self.log);
+        if s.histogram {
+            log.notice(&text::histogram(summary), out)?;
+        }
+        if extras.aborted > 0 && s.forced_shutdown_s.is_some() {
+            let message = "the time limit and the one of --forced-shutdown have passed, so the last transactions are cut off";
+            log.fatal(message, out)?;
+            let count = extras.aborted;
+            log.notice(&format!("\nNumber of unfinished transactions on forced shutdown: {count}\n\n"), out)?;
+        }
+        log.notice(&text::summary(summary, s), out)?;
+        log.notice(&text::extras(extras, s), out)?;
+        log.notice(&text::notes(notes, s.compat), out)?;
+        extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+    }
+}
+
+impl Printer for Lines<'_> {
+    /// Says once that connections are open and load is sent.
+    fn starts(&mut self, out: &mut dyn Streams) -> Result<(), LabError> {
+        if std::mem::replace(&mut self.said, true) {
+            return Ok(());
+        }
+        let warmup_s = self.settings.warmup_s;
+        let warming = if warmup_s > 0 { format!("Warming up for {warmup_s} seconds...\n\n") } else { String::new() };
+        self.log.notice(&format!("Threads started!\n\n{warming}"), out)
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
+        self.starts(out)?;
+        let measured = seen.interval.start_ms >= 0;
+        let trouble = if measured { &mut self.within } else { &mut self.before };
+        trouble.losses += seen.losses;
+        trouble.reconnects += seen.reconnects;
+        if !measured {
+            return Ok(());
+        }
+        self.seconds += 1;
+        self.interval.add(seen);
+        if !self.settings.checkpoints_s.is_empty() {
+            self.all.add(seen);
+        }
+        if self.settings.report_interval_s.is_some_and(|every| self.seconds.is_multiple_of(every)) {
+            self.interval_line(seen, out)?;
+        }
+        if self.settings.checkpoints_s.contains(&self.seconds) {
+            self.checkpoint_report(out)?;
+        }
+        Ok(())
+    }
+
+    fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError> {
+        let (s, log, run) = (self.settings, self.log, &ended.record);
+        let asked_ns = s.time_s.map_or(NO_LIMIT_NS, |seconds| u64::from(seconds) * SECOND_NS);
+        let early = run.measured.window_ns < asked_ns;
+        let limit = if early { "Event" } else { "Time" };
+        log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"), out)?;
+        let whole = Tally::of(run, self.trouble(run, early)).map_err(defect)?;
+        let summary = self.summary(run, &ended.details, &whole)?;
+        let extras = extras(run, &ended.details, s);
+        let notes = sysbench::compat_notes(self.options, self.dialect);
+        match s.output {
+            Output::Text => self.end_text(&summary, &extras, &notes, out),
+            Output::Csv => {
+                if self.intervals.is_empty() {
+                    // One line for the run is of all of it, checkpoints or not.
+                    let all = Tally { latency: run.latency().map_err(defect)?, ..whole };
+                    let elapsed_s = summary.elapsed_s;
+                    let line = machine::interval(elapsed_s.round() as i64, s, elapsed_s, &all, queue_at_end(run));
+                    out.print(&machine::csv_line(&line, s))?;
+                }
+                extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+            }
+            Output::Json => {
+                let buckets = summary.latency.buckets.iter().map(|(ns, n)| (*ns as f64 / 1e6, *n)).collect();
+                let json = RunJson {
+                    perbuck: env!("CARGO_PKG_VERSION"),
+                    compat: s.compat.word(),
+                    script: self.options.script.name(),
+                    parameters: self.workload.plan.parameters(),
+                    target: &run.target.address,
+                    threads: s.threads,
+                    rate: s.rate,
+                    seed: s.seed,
+                    summary: machine::summary(&summary, s),
+                    checkpoints: &self.checkpoints,
+                    intervals: &self.intervals,
+                    errors_by_code: &run.errors,
+                    statement_latency_ms: machine::statements(&extras, s),
+                    histogram_ms: s.histogram.then_some(buckets),
+                    unfinished: extras.unfinished,
+                    aborted: extras.aborted,
+                    flags: extras.flags,
+                    notes,
+                    record,
+                };
+                out.print(&perbuck_console::json_text(&json)?)
+            }
+        }
+    }
+}
+
+fn queue_at_end(record: &RunRecord) -> Option<(u64, u64)> {
+    let open = record.measured.open_loop.as_ref()?;
+    Some((open.backlog_at_close, open.unfinished.count.saturating_sub(open.backlog_at_close)))
+}
+
+fn extras(record: &RunRecord, details: &Details, settings: &Settings) -> Extras {
+    // A handful of transactions account for little of the time of their connections, and an event that only puts a row
+    // into a buffer for less: both have nothing to do with what was not counted.
+    let completed: u64 = record.measured.transactions.values().map(TransactionRecord::completed).sum();
+    let brief = record.measured.window_ns < SECOND_NS || record.measured.statements.total() < completed;
+    let matters = |flag: &&Flag| !(brief && matches!(flag, Flag::LittlesLaw { .. }));
+    Extras {
+        errors: record.errors.clone(),
+        statements: details.statement_latency.clone(),
+        flags: record.flags.iter().filter(matters).map(|flag| flag_text(flag, settings)).collect(),
+        aborted: record.health.aborted,
+        unfinished: record.measured.open_loop.as_ref().map_or(0, |o| o.unfinished.count),
+    }
+}
+
+/// A remark in the words of this command.
+fn flag_text(flag: &Flag, settings: &Settings) -> String {
+    let Flag::Aborted { count } = flag else { return flag.text() };
+    let where_ = if settings.rate.is_some() { "count in the latency by their age alone" } else { "are in no figure" };
+    format!("{count} transactions had not ended {} s after the end of the run and {where_}", settings.drain_s())
+}

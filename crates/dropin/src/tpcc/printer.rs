@@ -1,0 +1,160 @@
+//! What is printed of a run: go-tpc's lines while it goes on and at its end, and more.
+
+use perbuck_core::histogram::Histogram;
+use perbuck_core::metric::TPS;
+use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
+use perbuck_lab::error::LabError;
+use perbuck_lab::trial::{DRAIN_NS, Details};
+use perbuck_load::observer::SecondSeen;
+use perbuck_load::totals::PausesSeen;
+use perbuck_workloads::tpcc::audit::{Ran, audit};
+use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
+
+use super::lines::{self, Row, Span, Wait};
+use super::machine::{self, CurrentJson, RunJson};
+use super::report::{self, Extras};
+use super::settings::{Output, Settings};
+use crate::load::SECOND_NS;
+use crate::output::Streams;
+use crate::run::{Ended, Printer, defect};
+
+/// The printer of a run.
+pub(super) struct Lines<'a> {
+    settings: &'a Settings,
+    options: &'a Options,
+    /// Whole seconds of the window that are over.
+    seconds: u32,
+    /// By kind since the last lines: what was completed, and what failed.
+    kinds: Vec<(Histogram, Histogram)>,
+    pauses: Vec<PausesSeen>,
+    intervals: Vec<CurrentJson>,
+}
+
+impl<'a> Lines<'a> {
+    /// Nothing seen yet.
+    pub(super) fn new(settings: &'a Settings, options: &'a Options) -> Self {
+        let kinds = KINDS.iter().map(|_| Default::default()).collect();
+        let pauses = vec![PausesSeen::default(); KINDS.len()];
+        Self { settings, options, seconds: 0, kinds, pauses, intervals: Vec::new() }
+    }
+
+    fn extras(&self, record: &RunRecord) -> Result<Extras, String> {
+        let options = self.options;
+        let ran = Ran { warehouses: options.warehouses, waited: options.wait, window_ns: record.measured.window_ns };
+        Ok(Extras {
+            audit: audit(&record.measured.transactions, ran)?,
+            errors: record.errors.clone(),
+            retries: record.measured.retries,
+            flags: record.flags.iter().map(flag_text).collect(),
+            notes: compat_notes(options),
+            seed: self.settings.seed,
+        })
+    }
+
+    fn json(
+        &self,
+        ended: &Ended,
+        rows: &[Row],
+        waits: &[Wait],
+        extras: Extras,
+        record: Option<&str>,
+    ) -> Result<String, LabError> {
+        let run = &ended.record;
+        perbuck_console::json_text(&RunJson {
+            perbuck: env!("CARGO_PKG_VERSION"),
+            parameters: &run.workload.parameters,
+            target: &run.target.address,
+            threads: self.settings.threads,
+            seed: self.settings.seed,
+            warmup_s: run.load.warmup_ns as f64 / 1e9,
+            measured_s: run.measured.window_ns as f64 / 1e9,
+            current: &self.intervals,
+            summary: rows.iter().map(Into::into).collect(),
+            waits_s: machine::waits(waits),
+            tpmc: run.metric(&TPMC),
+            tpm_total: run.metric(&TPS) * 60.0,
+            efficiency: extras.audit.efficiency.percent,
+            efficiency_meaning: extras.audit.efficiency.meaning,
+            audit: extras.audit.figures.iter().map(Into::into).collect(),
+            disclosure: extras.audit.disclosure,
+            retries: extras.retries,
+            errors_by_code: &run.errors,
+            aborted: run.health.aborted,
+            flags: extras.flags,
+            notes: extras.notes,
+            interrupted: ended.early,
+            record,
+        })
+    }
+}
+
+impl Printer for Lines<'_> {
+    fn by_kind(&self) -> bool {
+        true
+    }
+
+    fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
+        if seen.interval.start_ms < 0 {
+            return Ok(());
+        }
+        self.seconds += 1;
+        for ((completed, failed), kind) in self.kinds.iter_mut().zip(seen.kinds) {
+            completed.merge(&kind.completed);
+            failed.merge(&kind.failed);
+        }
+        self.pauses.iter_mut().zip(seen.kinds).for_each(|(all, kind)| all.merge(&kind.pauses));
+        if !self.seconds.is_multiple_of(self.settings.interval_s) {
+            return Ok(());
+        }
+        let kinds = KINDS.iter().zip(&self.kinds).map(|(name, (completed, failed))| (*name, completed, failed));
+        let rows = lines::rows(kinds, f64::from(self.settings.interval_s));
+        let waits = lines::waits(KINDS.iter().copied().zip(self.pauses.iter().copied()));
+        self.pauses.fill(PausesSeen::default());
+        self.kinds.iter_mut().for_each(|(completed, failed)| {
+            completed.reset();
+            failed.reset();
+        });
+        let output = self.settings.output;
+        if output == Output::Json {
+            self.intervals.push(CurrentJson::of(self.seconds, &rows, &waits));
+            return Ok(());
+        }
+        out.print(&(lines::block(Span::Current, &rows, output) + &lines::wait_block(Span::Current, &waits, output)))
+    }
+
+    /// go-tpc's own lines come last.
+    fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError> {
+        let (output, run) = (self.settings.output, &ended.record);
+        let rows = rows(run, &ended.details).map_err(defect)?;
+        let waits = lines::waits(ended.details.pauses.iter().map(|(name, pauses)| (name.as_str(), *pauses)));
+        let extras = self.extras(run).map_err(defect)?;
+        if output == Output::Json {
+            return out.print(&self.json(ended, &rows, &waits, extras, record)?);
+        }
+        let (tpmc, tpm_total) = (run.metric(&TPMC), run.metric(&TPS) * 60.0);
+        out.print(&report::text(&extras))?;
+        out.print("Finished\n")?;
+        out.print(&lines::block(Span::Summary, &rows, output))?;
+        out.print(&lines::wait_block(Span::Summary, &waits, output))?;
+        out.print(&lines::closing(tpmc, tpm_total, extras.audit.efficiency.percent, output))
+    }
+}
+
+/// The summary by kind.
+fn rows(record: &RunRecord, details: &Details) -> Result<Vec<Row>, String> {
+    let mut kinds = Vec::new();
+    for (name, transactions) in &record.measured.transactions {
+        let failed = details.failed_latency.get(name).map(HistogramRecord::to_histogram).transpose();
+        let failed = failed.map_err(|e| format!("{name}: {e}"))?.unwrap_or_else(Histogram::new);
+        kinds.push((name.as_str(), transactions.service.to_histogram().map_err(|e| format!("{name}: {e}"))?, failed));
+    }
+    let seconds = record.measured.window_ns as f64 / 1e9;
+    Ok(lines::rows(kinds.iter().map(|(name, completed, failed)| (*name, completed, failed)), seconds))
+}
+
+/// A remark in the words of this command.
+fn flag_text(flag: &Flag) -> String {
+    let Flag::Aborted { count } = flag else { return flag.text() };
+    let seconds = DRAIN_NS / SECOND_NS;
+    format!("{count} transactions had not ended {seconds} s after the end of the run and are in no figure")
+}
