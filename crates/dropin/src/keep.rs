@@ -9,6 +9,7 @@ use perbuck_core::run_record::RunRecord;
 
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::inputs;
+use perbuck_lab::registry::Registry;
 use perbuck_lab::store::{Store, StudyFiles};
 
 use crate::study::{Member, Series};
@@ -24,7 +25,7 @@ fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
     if !path.exists() {
         return Ok((Vec::new(), 0));
     }
-    let stored = inputs::read(&path, None)?;
+    let stored = inputs::read(&path, None, Registry::default())?;
     let member = |c: &perbuck_core::study::Contender| {
         let address = c.target.as_ref().map(|t| t.value.clone()).unwrap_or_default();
         Member { name: c.name.clone(), address }

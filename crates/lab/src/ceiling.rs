@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::units::{Seed, thousands};
+use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_load::driver::Driver;
 use perbuck_load::executor::run_trial;
 use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
-use perbuck_workloads::{Plan, sysbench, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
+use crate::registry::{self, Registry};
 use crate::trial;
 
 /// Runs every point of the study once against the simulated driver; returns a table as text. Nothing is written.
@@ -31,7 +33,10 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
             let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
             let key = TrialKey { contender, workload: workload_name, connections, rate_per_s, deployment: None, trial: 1 };
             progress.passing(&format!("{}: {connections} connections", workload.name));
-            let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
+            if plan.needs_values() {
+                return Err(needs_values(&workload.name, inputs.registry));
+            }
+            let outcome = inputs.registry.simulate(plan, &trial::spec(&inputs.study, &key), stop)?;
             let offered = if inputs.study.sweep.is_open() {
                 rate_per_s.map_or("phases".to_owned(), |r| thousands(r.into()))
             } else {
@@ -44,26 +49,37 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
 }
 
 /// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
-fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Result<TrialOutcome, LabError> {
-    let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
-    match plan {
-        Plan::Sysbench(options) => {
-            let workload = Arc::new(sysbench::Sysbench::new(options, driver.dialect()));
-            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
-        }
-        Plan::Ycsb(options) if !options.dataintegrity && !options.grows() => {
-            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), driver.dialect(), Seed(0)));
-            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
-        }
-        Plan::Tpcc(_) | Plan::Ycsb(_) => {
-            let message = format!("workload `{name}` reads values, and the simulated driver returns none");
-            Err(LabError::new(
-                ErrorKind::Usage,
-                message,
-                "measure the ceiling with a workload of kind \"sysbench\", or \"ycsb\" without inserts and `dataintegrity`",
-            ))
-        }
+pub(crate) fn simulate<List: Benchmarks>(plan: &Plan, spec: &TrialSpec, stop: &StopToken) -> Result<TrialOutcome, LabError> {
+    List::visit(plan, Simulation { spec, stop }).ok_or_else(|| registry::unknown(plan))?
+}
+
+/// A trial that any benchmark can run.
+struct Simulation<'a> {
+    spec: &'a TrialSpec,
+    stop: &'a StopToken,
+}
+
+impl Visitor for Simulation<'_> {
+    type Output = Result<TrialOutcome, LabError>;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+        let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
+        let workload = Arc::new(options.workload(driver.dialect(), Seed(0)));
+        run_trial(self.spec, &driver, &workload, self.stop, &mut Unobserved)
+            .map_err(|e| LabError::trial("the simulated driver", &e))
     }
+}
+
+/// Why a workload cannot run against the simulated driver, and what can.
+fn needs_values(name: &str, registry: Registry) -> LabError {
+    let able = |kind: &&WorkloadKind| {
+        let when = kind.without_values?;
+        Some(if when.is_empty() { format!("\"{}\"", kind.name) } else { format!("\"{}\" {when}", kind.name) })
+    };
+    let able: Vec<String> = registry.kinds().iter().filter_map(able).collect();
+    let message = format!("workload `{name}` reads values, and the simulated driver returns none");
+    let help = format!("measure the ceiling with a workload of kind {}", able.join(", or "));
+    LabError::new(ErrorKind::Usage, message, help)
 }
 
 /// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.

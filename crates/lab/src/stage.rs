@@ -22,10 +22,11 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
-use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
 use crate::data::{self, DataState, LoadLedger};
 use crate::error::{ErrorKind, LabError};
+use crate::registry;
 
 mod build;
 pub mod cut_off;
@@ -155,7 +156,7 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
 ///
 /// # Errors
 /// An unreadable certificate, or a target that names nothing.
-pub fn stage(
+pub(crate) fn stage<List: Benchmarks>(
     study: &Study,
     contender: &Contender,
     spec: &WorkloadSpec,
@@ -167,52 +168,42 @@ pub fn stage(
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
     }
-    match target {
-        Target::Sqlite(t) => {
-            let driver = SqliteDriver::new(t.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, ("sqlite", target.address()), driver))
-        }
+    let of = (contender, spec, data_seed(study, spec));
+    let named = (target.scheme(), target.address());
+    let joined = match target {
+        Target::Sqlite(t) => List::visit(plan, Join { of, named, driver: SqliteDriver::new(t.clone()).map_err(who)? }),
         Target::Mysql(t) => {
             let driver = MysqlDriver::new(t.clone(), password.clone()).map_err(who)?;
-            let driver = driver.counting_found_rows(matches!(plan, Plan::Ycsb(_)));
+            let driver = driver.counting_found_rows(plan.counts_found_rows());
             let driver = driver.noting(contender.server_settings.keys().cloned().collect());
-            Ok(with_workload(study, contender, spec, plan, ("mysql", target.address()), driver))
+            List::visit(plan, Join { of, named, driver })
         }
         Target::Postgres(t) => {
             let driver = PostgresDriver::new(t.clone(), password.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, (target.scheme(), target.address()), driver))
+            List::visit(plan, Join { of, named, driver })
         }
         Target::Tikv(t) => {
             let driver = TikvDriver::new(t.clone()).map_err(who)?;
-            Ok(with_workload(study, contender, spec, plan, ("tikv", target.address()), driver))
+            List::visit(plan, Join { of, named, driver })
         }
-    }
+    };
+    joined.ok_or_else(|| registry::unknown(plan))
 }
 
-fn with_workload<D: Driver>(
-    study: &Study,
-    contender: &Contender,
-    spec: &WorkloadSpec,
-    plan: &Plan,
+/// A driver that is joined with the workload of a plan.
+struct Join<'a, D> {
+    of: (&'a Contender, &'a WorkloadSpec, Seed),
     named: (&'static str, String),
     driver: D,
-) -> Stage {
-    let dialect = driver.dialect();
-    let seed = data_seed(study, spec);
-    let driver = Arc::new(driver);
-    match plan {
-        Plan::Sysbench(options) => {
-            let dataset = sysbench::SysbenchData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, sysbench::Sysbench::new(options, dialect), dataset)
-        }
-        Plan::Tpcc(options) => {
-            let dataset = tpcc::TpccData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, tpcc::Tpcc::new(options.clone(), dialect, seed), dataset)
-        }
-        Plan::Ycsb(options) => {
-            let dataset = ycsb::YcsbData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), named, driver, ycsb::Ycsb::new(options.clone(), dialect, seed), dataset)
-        }
+}
+
+impl<D: Driver> Visitor for Join<'_, D> {
+    type Output = Stage;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Stage {
+        let (dialect, seed) = (self.driver.dialect(), self.of.2);
+        let (workload, dataset) = (options.workload(dialect, seed), options.dataset(dialect, seed));
+        joined(self.of, self.named, Arc::new(self.driver), workload, dataset)
     }
 }
 

@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
     use crate::tests::plan;
-    use crate::{Plan, sysbench, tpcc, ycsb};
+    use crate::{sysbench, tpcc, ycsb};
 
     #[test]
     fn only_yugabyte_is_asked_for_its_indexes() {
@@ -80,8 +80,9 @@ mod tests {
     fn the_statements_of_trials_are_those_of_postgres() {
         for dialect in [Dialect::Cockroach, Dialect::Yugabyte] {
             for (script, _) in sysbench::SCRIPTS {
-                let Plan::Sysbench(options) = plan("sysbench", &[("script", script)]) else { panic!("{script}") };
-                let sent = |dialect| texts(&sysbench::Sysbench::new(&options, dialect));
+                let plan = plan("sysbench", &[("script", script)]);
+                let options: &sysbench::Options = plan.options().unwrap();
+                let sent = |dialect| texts(&sysbench::Sysbench::new(options, dialect));
                 assert_eq!(sent(dialect), sent(Dialect::Postgres), "{script}");
             }
             for (batch, isolation) in [(false, None), (true, Some(tpcc::Isolation::Serializable))] {
@@ -89,7 +90,8 @@ mod tests {
                 let sent = |dialect| texts(&tpcc::Tpcc::new(options.clone(), dialect, Seed(1)));
                 assert_eq!(sent(dialect), sent(Dialect::Postgres));
             }
-            let Plan::Ycsb(options) = plan("ycsb", &[("recordcount", "1")]) else { panic!("ycsb") };
+            let plan = plan("ycsb", &[("recordcount", "1")]);
+            let options: &ycsb::Options = plan.options().unwrap();
             let sent = |dialect| texts(&ycsb::Ycsb::new(options.clone(), dialect, Seed(1)));
             assert_eq!(sent(dialect), sent(Dialect::Postgres));
         }

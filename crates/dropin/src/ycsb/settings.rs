@@ -8,8 +8,8 @@ use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
-use perbuck_workloads::Plan;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
+use perbuck_workloads::{Benchmark, Plan};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
@@ -90,9 +90,8 @@ impl Settings {
         let bulk = batch > 1;
         let parameters = parameters(properties, loads && !bulk)?;
         let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
-        let options = match Plan::read("ycsb", &located) {
-            Ok(Plan::Ycsb(options)) => options,
-            Ok(_) => return Err(Refused::usage("the properties are those of no YCSB workload", "")),
+        let options = match Options::checked(&located) {
+            Ok(options) => options,
             Err(problems) => {
                 let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
                 let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
@@ -159,7 +158,7 @@ impl Settings {
     /// The command line as a study: everything that decides what is measured, but for the database and the seed.
     pub(super) fn series(&self) -> Series {
         let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { name, parameters, plan: Plan::Ycsb(self.options.clone()) }, self.load.clone(), "")
+        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load.clone(), "")
     }
 }
 
