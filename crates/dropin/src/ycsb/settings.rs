@@ -201,10 +201,10 @@ fn histogram(file: &str) -> Result<String, Refused> {
     let read = pairs.as_deref().and_then(|pairs| {
         let [("BlockSize", block), rest @ ..] = pairs else { return None };
         let mut weights: Vec<u64> = Vec::new();
-        for (place, weight) in rest {
-            let place = place.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
-            weights.resize(weights.len().max(place + 1), 0);
-            weights[place] = weight.trim().parse().ok()?;
+        for (index, weight) in rest {
+            let index = index.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
+            weights.resize(weights.len().max(index + 1), 0);
+            weights[index] = weight.trim().parse().ok()?;
         }
         let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
         Some(format!("{}: {}", block.trim(), weights.join(" ")))
