@@ -297,7 +297,7 @@ pub(crate) struct BasisArguments {
 impl BasisArguments {
     /// What the library takes.
     pub(crate) fn basis(&self) -> Basis {
-        Basis { study: self.study.clone(), prices: self.prices.clone(), insist: self.insist.clone() }
+        Basis { study: self.study.clone(), prices: self.prices.clone(), insist: self.insist.clone(), ..Basis::default() }
     }
 }
 

@@ -36,7 +36,12 @@ fn start(desk: &Desk, arguments: &[&str]) -> Child {
 
 /// The records of a study are exactly those of its plan, each in its own place of the order.
 fn is_the_plan(desk: &Desk, records: &[RunRecord]) {
-    let study = perbuck_core::study::Study::read("study.toml", &desk.read("study.toml"), &perbuck_workloads::KINDS).unwrap();
+    let study = perbuck_core::study::Study::read(
+        "study.toml",
+        &desk.read("study.toml"),
+        &perbuck_lab::registry::Registry::default().kinds(),
+    )
+    .unwrap();
     let plan = study.plan();
     assert_eq!(records.len(), plan.len(), "none lost, none doubled");
     for record in records {

@@ -23,6 +23,9 @@ pub struct WorkloadKind {
     pub choices: &'static [&'static str],
     /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
     pub statements_per_transaction: fn(&Parameters) -> Option<f64>,
+    /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
+    /// parameters; `None` is never.
+    pub without_values: Option<&'static str>,
     /// What a report must say wherever it shows this workload.
     pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
 }
@@ -50,7 +53,16 @@ pub struct Disclosure {
 impl WorkloadKind {
     /// A kind without anything of its own.
     pub const fn plain(name: &'static str, help: &'static str) -> Self {
-        Self { name, help, metrics: &[], metric: &TPS, choices: &[], statements_per_transaction: |_| None, disclosure: |_| None }
+        Self {
+            name,
+            help,
+            metrics: &[],
+            metric: &TPS,
+            choices: &[],
+            statements_per_transaction: |_| None,
+            without_values: None,
+            disclosure: |_| None,
+        }
     }
 
     /// The kind of that name.

@@ -8,7 +8,8 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::stage::{self, Stage};
+use perbuck_lab::registry::Registry;
+use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::{Context, Details, Failure, Task, Watch, run_watched};
 use perbuck_load::error::DriverError;
 use perbuck_load::observer::SecondSeen;
@@ -18,7 +19,7 @@ use perbuck_load::trial::RunError;
 use crate::advice::Advice;
 use crate::output::{Streams, heard};
 use crate::study::{Member, Series};
-use crate::target::{contender_name, with_patience};
+use crate::target::{contender_name, with_timeout};
 use crate::{keep, notes};
 
 /// A drop-in command: what it calls itself and how it words errors.
@@ -125,8 +126,8 @@ impl Run<'_> {
     ///
     /// # Errors
     /// An unreadable certificate, or a workload that the database cannot have.
-    pub(crate) fn stage(&self, patience_s: Option<u64>) -> Result<Stage, LabError> {
-        self.stage_on(&with_patience(self.target, patience_s))
+    pub(crate) fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
+        self.stage_on(&with_timeout(self.target, timeout_s))
     }
 
     /// The same on another target.
@@ -135,7 +136,14 @@ impl Run<'_> {
     /// As [`Self::stage`].
     pub(crate) fn stage_on(&self, target: &AnyTarget) -> Result<Stage, LabError> {
         let study = self.series.study(&[self.member()], 1);
-        stage::stage(&study, study.baseline(), &study.workloads[0], &self.series.workload.plan, &**target, self.password)
+        Registry::default().stage(
+            &study,
+            study.baseline(),
+            &study.workloads[0],
+            &self.series.workload.plan,
+            target,
+            self.password,
+        )
     }
 
     /// Finds out whether the server lets us in.
@@ -182,7 +190,7 @@ impl Run<'_> {
             position: 0,
             stage,
             parameters: plan.parameters(),
-            metric: plan.kind().metric.clone(),
+            metric: plan.kind.metric.clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, which the other programs do not ask for.
             rows_before: None,

@@ -52,7 +52,7 @@ impl Series {
     }
 
     fn question(&self) -> String {
-        let (kind, name) = (self.workload.plan.kind().name, &self.workload.name);
+        let (kind, name) = (self.workload.plan.kind.name, &self.workload.name);
         let what = if name == kind { name.clone() } else { format!("{kind} {name}") };
         format!("perbuck {what} with {} threads", self.load.connections)
     }
@@ -61,7 +61,7 @@ impl Series {
     pub(crate) fn study(&self, members: &[Member], trials: u32) -> Study {
         let Workload { name, parameters, plan } = &self.workload;
         let contenders = members.iter().map(|m| (m.name.as_str(), m.address.as_str()));
-        Study::collected((&self.name, &self.question()), contenders, (name, plan.kind()), parameters, self.load.sweep(trials))
+        Study::collected((&self.name, &self.question()), contenders, (name, plan.kind), parameters, self.load.sweep(trials))
     }
 
     /// The text of that study, for its folder.
@@ -71,7 +71,7 @@ impl Series {
             let address = toml(&Scalar::Text(member.address.clone()));
             let _ = writeln!(text, "[[contender]]\nname = \"{}\"\ntarget = {address}\n", member.name);
         }
-        let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.plan.kind().name);
+        let _ = writeln!(text, "[[workload]]\nname = \"{}\"\nkind = \"{}\"", self.workload.name, self.workload.plan.kind.name);
         for (key, value) in &self.workload.parameters {
             // Without the quotes a point would make a table.
             let key = if key.contains('.') { format!("\"{key}\"") } else { key.clone() };
@@ -111,7 +111,8 @@ pub(crate) fn hold_against_its_text(series: &Series) {
     let member = |name: &str, address: &str| Member { name: name.to_owned(), address: address.to_owned() };
     let members = [member("a", "mysql://u@h:1/d?tls=disabled"), member("b", "sqlite:x\"y.db")];
     let (made, text) = (series.study(&members, 3), series.text(&members, 3));
-    let inputs = perbuck_lab::inputs::check("study.toml", text, None).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let inputs = perbuck_lab::inputs::check("study.toml", text, None, perbuck_lab::registry::Registry::default())
+        .unwrap_or_else(|problems| panic!("{problems:?}"));
     let without_lines = |study: &Study| {
         let text = format!("{study:?}");
         let parts = text.split("line: ").map(|part| part.trim_start_matches(|c: char| c.is_ascii_digit()));
@@ -119,6 +120,6 @@ pub(crate) fn hold_against_its_text(series: &Series) {
     };
     assert_eq!(without_lines(&made), without_lines(&inputs.study));
     assert_eq!(made.fingerprint_alone("b"), inputs.study.fingerprint_alone("b"));
-    assert_eq!(inputs.plans, std::slice::from_ref(&series.workload.plan));
+    assert_eq!(format!("{:?}", inputs.plans), format!("{:?}", [&series.workload.plan]));
     assert!(inputs.targets[1].as_ref().is_some_and(|target| target.address() == "sqlite:x\"y.db"));
 }

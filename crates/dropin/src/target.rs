@@ -1,8 +1,7 @@
 //! Servers as an address that perbuck reads, and their name in records.
 
-use perbuck_database::Databases;
 use perbuck_database::registry::AnyTarget;
-use perbuck_lab::databases::AllDatabases;
+use perbuck_lab::registry::Registry;
 
 use crate::refused::Refused;
 
@@ -11,7 +10,7 @@ use crate::refused::Refused;
 /// # Errors
 /// What no target can be.
 pub(crate) fn parsed(address: &str) -> Result<AnyTarget, Refused> {
-    AllDatabases::parse(address).map_err(|p| Refused::usage(p.message, p.help))
+    Registry::default().target(address).map_err(|p| Refused::usage(p.message, p.help))
 }
 
 /// A port as typed; `None` where it is none.
@@ -77,10 +76,10 @@ pub(crate) fn servers(
     database: &str,
     options: &[(&str, String)],
 ) -> Result<AnyTarget, Refused> {
-    let place = |(host, port): &(String, u16)| {
+    let endpoint = |(host, port): &(String, u16)| {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     };
-    let hosts: Vec<String> = hosts.iter().map(place).collect();
+    let hosts: Vec<String> = hosts.iter().map(endpoint).collect();
     with_options(&format!("{scheme}://{}@{}/{}", encoded(user), hosts.join(","), encoded(database)), options)
 }
 
@@ -89,11 +88,11 @@ pub(crate) fn servers(
 /// # Errors
 /// What no target can be.
 pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<AnyTarget, Refused> {
-    let (place, kept) = address.split_once('?').unwrap_or((address, ""));
+    let (servers, kept) = address.split_once('?').unwrap_or((address, ""));
     let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
     let kept = kept.split('&').filter(|kept| !kept.is_empty() && !replaced(kept)).map(str::to_owned);
     let all: Vec<String> = kept.chain(options.iter().map(|(name, value)| format!("{name}={}", encoded(value)))).collect();
-    parsed(&if all.is_empty() { place.to_owned() } else { format!("{place}?{}", all.join("&")) })
+    parsed(&if all.is_empty() { servers.to_owned() } else { format!("{servers}?{}", all.join("&")) })
 }
 
 /// Text whose signs are none of an address.
@@ -104,7 +103,7 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// The same with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
 /// replaced know no such limit, so that no stall that the run itself outlasts may end it.
-pub(crate) fn with_patience(target: &AnyTarget, seconds: Option<u64>) -> AnyTarget {
+pub(crate) fn with_timeout(target: &AnyTarget, seconds: Option<u64>) -> AnyTarget {
     let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
     let mut target = target.clone();
     target.set_read_timeout_ms(limit_ms);
@@ -145,7 +144,7 @@ mod tests {
     #[test]
     fn an_answer_may_take_as_long_as_the_run() {
         let target = parsed("mysql://u@h/d").unwrap();
-        let limit = |seconds| with_patience(&target, seconds).server().map_or(0, |server| server.read_timeout_ms);
+        let limit = |seconds| with_timeout(&target, seconds).server().map_or(0, |server| server.read_timeout_ms);
         assert_eq!((limit(Some(3_675)), limit(Some(u64::MAX)), limit(None)), (3_675_000, u32::MAX, u32::MAX));
     }
 

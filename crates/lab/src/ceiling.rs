@@ -1,10 +1,12 @@
 //! What this machine's client could do if the database took no time: each point against the simulated driver.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::units::{Seed, thousands};
+use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Databases;
 use perbuck_database::dialect::Feature;
 use perbuck_load::executor::run_trial;
@@ -12,12 +14,12 @@ use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
-use perbuck_workloads::{Plan, sysbench, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::progress::Progress;
+use crate::registry::{self, Registry};
 use crate::trial;
 
 /// Runs every point of the study once against the simulated driver; returns a table as text. Nothing is written.
@@ -33,7 +35,10 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
             let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
             let key = TrialKey { contender, workload: workload_name, connections, rate_per_s, deployment: None, trial: 1 };
             progress.passing(&format!("{}: {connections} connections", workload.name));
-            let outcome = simulate(plan, &trial::spec(&inputs.study, &key), &workload.name, stop)?;
+            if plan.needs_values() {
+                return Err(needs_values(&workload.name, inputs.registry));
+            }
+            let outcome = inputs.registry.simulate(plan, &trial::spec(&inputs.study, &key), stop)?;
             let offered = if inputs.study.sweep.is_open() {
                 rate_per_s.map_or("phases".to_owned(), |r| thousands(r.into()))
             } else {
@@ -46,30 +51,46 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
 }
 
 /// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
-fn simulate(plan: &Plan, spec: &TrialSpec, name: &str, stop: &StopToken) -> Result<TrialOutcome, LabError> {
-    // The simulated driver takes the words of any.
-    let Some(dialect) = AllDatabases::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
-        return Err(LabError::new(ErrorKind::Usage, "no database with SQL is registered", ""));
-    };
-    let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
-    match plan {
-        Plan::Sysbench(options) => {
-            let workload = Arc::new(sysbench::Sysbench::new(options, dialect));
-            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
-        }
-        Plan::Ycsb(options) if !options.dataintegrity && !options.grows() => {
-            let workload = Arc::new(ycsb::Ycsb::new(options.clone(), dialect, Seed(0)));
-            run_trial(spec, &driver, &workload, stop, &mut Unobserved).map_err(|e| LabError::trial("the simulated driver", &e))
-        }
-        Plan::Tpcc(_) | Plan::Ycsb(_) => {
-            let message = format!("workload `{name}` reads values, and the simulated driver returns none");
-            Err(LabError::new(
-                ErrorKind::Usage,
-                message,
-                "measure the ceiling with a workload of kind \"sysbench\", or \"ycsb\" without inserts and `dataintegrity`",
-            ))
-        }
+pub(crate) fn simulate<Known: Databases, List: Benchmarks>(
+    plan: &Plan,
+    spec: &TrialSpec,
+    stop: &StopToken,
+) -> Result<TrialOutcome, LabError> {
+    List::visit(plan, Simulation::<Known> { spec, stop, known: PhantomData }).ok_or_else(|| registry::unknown(plan))?
+}
+
+/// A trial that any benchmark can run.
+struct Simulation<'a, Known> {
+    spec: &'a TrialSpec,
+    stop: &'a StopToken,
+    known: PhantomData<Known>,
+}
+
+impl<Known: Databases> Visitor for Simulation<'_, Known> {
+    type Output = Result<TrialOutcome, LabError>;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+        // The simulated driver takes the words of any.
+        let Some(dialect) = Known::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
+            return Err(LabError::new(ErrorKind::Usage, "no database with SQL is registered", ""));
+        };
+        let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
+        let workload = Arc::new(options.workload(dialect, Seed(0)));
+        run_trial(self.spec, &driver, &workload, self.stop, &mut Unobserved)
+            .map_err(|e| LabError::trial("the simulated driver", &e))
     }
+}
+
+/// Why a workload cannot run against the simulated driver, and what can.
+fn needs_values(name: &str, registry: Registry) -> LabError {
+    let able = |kind: &&WorkloadKind| {
+        let when = kind.without_values?;
+        Some(if when.is_empty() { format!("\"{}\"", kind.name) } else { format!("\"{}\" {when}", kind.name) })
+    };
+    let able: Vec<String> = registry.kinds().iter().filter_map(able).collect();
+    let message = format!("workload `{name}` reads values, and the simulated driver returns none");
+    let help = format!("measure the ceiling with a workload of kind {}", able.join(", or "));
+    LabError::new(ErrorKind::Usage, message, help)
 }
 
 /// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.

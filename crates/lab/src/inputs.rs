@@ -7,15 +7,14 @@ use perbuck_core::bill::Bill;
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::Problem;
 use perbuck_core::study::{Contender, CsvRow, Located, Study, WorkloadSpec};
-use perbuck_database::Databases;
 use perbuck_database::address::TargetProblem;
 use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::KINDS;
 use perbuck_prices::Snapshot;
-use perbuck_workloads::{KINDS as WORKLOADS, Plan};
+use perbuck_workloads::Plan;
 
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
+use crate::registry::Registry;
 
 mod changes;
 
@@ -37,32 +36,34 @@ pub struct Inputs {
     pub targets: Vec<Option<AnyTarget>>,
     /// Checked parameters of each workload.
     pub plans: Vec<Plan>,
+    /// The benchmarks that there are.
+    pub registry: Registry,
 }
 
 /// Reads and checks a study; `prices` replaces the snapshot that it names.
 ///
 /// # Errors
 /// An unreadable file, or every problem of the study at once.
-pub fn read(study: &Path, prices: Option<&Path>) -> Result<Inputs, LabError> {
-    read_or_list(study, prices)?.map_err(|problems| LabError::problems(&problems))
+pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
+    read_or_list(study, prices, registry)?.map_err(|problems| LabError::problems(&problems))
 }
 
 /// The same with the problems as a list.
 ///
 /// # Errors
 /// An unreadable file.
-pub fn read_or_list(study: &Path, prices: Option<&Path>) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
+pub fn read_or_list(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
     let text = read_text("the study", study)?;
     let prices = prices.map(|p| read_text("the prices", p).map(|t| (p.to_owned(), t))).transpose()?;
-    Ok(check(&study.display().to_string(), text, prices))
+    Ok(check(&study.display().to_string(), text, prices, registry))
 }
 
 /// Reads a study that is to be measured.
 ///
 /// # Errors
 /// As [`read`], and a study whose numbers are published ones: what it would measure is not said in it.
-pub fn read_to_measure(study: &Path, prices: Option<&Path>) -> Result<Inputs, LabError> {
-    let inputs = read(study, prices)?;
+pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
+    let inputs = read(study, prices, registry)?;
     if inputs.study.published.is_some() {
         let message = format!("{} holds published results in place of trials", study.display());
         let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
@@ -99,10 +100,10 @@ pub fn published_texts(study: &Path, prices: Option<&Path>, results: Option<&Pat
 ///
 /// # Errors
 /// Every problem of the study, or of the file of its results.
-pub fn check_published(texts: &PublishedTexts) -> Result<Inputs, LabError> {
+pub fn check_published(texts: &PublishedTexts, registry: Registry) -> Result<Inputs, LabError> {
     let ((path, text), prices) = (texts.study.clone(), texts.prices.clone());
     let Some((name, csv)) = &texts.csv else {
-        return check(&path, text, prices).map_err(|problems| LabError::problems(&problems));
+        return check(&path, text, prices, registry).map_err(|problems| LabError::problems(&problems));
     };
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(csv.as_bytes());
     let wrong = |e: &csv::Error| {
@@ -124,7 +125,7 @@ pub fn check_published(texts: &PublishedTexts) -> Result<Inputs, LabError> {
     }
     // Published results are checked against the study; what it says of a sweep or a workload of perbuck's is not needed.
     let take = |study: &mut Study| study.take_results(name, &header, &rows);
-    check_with(&path, text, prices, take).map_err(|problems| LabError::problems(&problems))
+    check_with(&path, text, prices, registry, take).map_err(|problems| LabError::problems(&problems))
 }
 
 /// What is wrong with a CSV file, without its place, which the message names already.
@@ -149,8 +150,8 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
 ///
 /// # Errors
 /// Every problem of the study, in the order of its lines.
-pub fn check(name: &str, text: String, prices: Option<(PathBuf, String)>) -> Result<Inputs, Vec<Problem>> {
-    check_with(name, text, prices, |_| Ok(()))
+pub fn check(name: &str, text: String, prices: Option<(PathBuf, String)>, registry: Registry) -> Result<Inputs, Vec<Problem>> {
+    check_with(name, text, prices, registry, |_| Ok(()))
 }
 
 /// The same after `change` has put something into the study.
@@ -158,9 +159,10 @@ fn check_with(
     name: &str,
     text: String,
     prices: Option<(PathBuf, String)>,
+    registry: Registry,
     change: impl FnOnce(&mut Study) -> Result<(), Vec<Problem>>,
 ) -> Result<Inputs, Vec<Problem>> {
-    let (study, mut problems) = Study::read_with_problems(name, &text, &WORKLOADS);
+    let (study, mut problems) = Study::read_with_problems(name, &text, &registry.kinds());
     let Some(mut study) = study else { return Err(problems) };
     if let Err(found) = change(&mut study) {
         problems.extend(found);
@@ -177,18 +179,18 @@ fn check_with(
         .contenders
         .iter()
         .map(|c| {
-            target(name, c).unwrap_or_else(|p| {
+            target(name, c, registry).unwrap_or_else(|p| {
                 problems.push(p);
                 None
             })
         })
         .collect();
     problems.extend(study.contenders.iter().flat_map(|c| private_server(name, c)));
-    problems.extend(study.contenders.iter().flat_map(|c| changes::problems(name, c)));
+    problems.extend(study.contenders.iter().flat_map(|c| changes::problems(name, c, registry)));
     let mut plans = Vec::new();
     // Published results may be of a benchmark that perbuck does not run.
     for spec in study.workloads.iter().filter(|_| study.published.is_none()) {
-        match plan(name, spec) {
+        match plan(name, spec, registry) {
             Ok(plan) => plans.push(plan),
             Err(found) => keep(&mut problems, found),
         }
@@ -200,7 +202,7 @@ fn check_with(
     }
     if problems.is_empty() {
         let perbuck_prices::Priced { bills, lists } = priced;
-        return Ok(Inputs { study, name: name.to_owned(), text, prices: snapshot_text, bills, lists, targets, plans });
+        return Ok(Inputs { study, name: name.to_owned(), text, prices: snapshot_text, bills, lists, targets, plans, registry });
     }
     problems.sort_by_key(|p| p.line);
     Err(problems)
@@ -212,7 +214,7 @@ fn conflicts(file: &str, study: &Study, plans: &[Plan]) -> Vec<Problem> {
     let mut found = Vec::new();
     for (i, (spec, plan)) in all.iter().enumerate() {
         let same = |(other, _): &&(&WorkloadSpec, &Plan)| other.database == spec.database;
-        let why = all[..i].iter().filter(same).find_map(|(other, p)| Some((other, p.conflict(plan)?)));
+        let why = all[..i].iter().filter(same).find_map(|(other, p)| Some((other, p.conflict(&***plan)?)));
         if let Some((other, why)) = why {
             let message = format!("workloads `{}` and `{}` cannot share their tables, because {why}", other.name, spec.name);
             let help = "give one of them its own `database = \"…\"`".to_owned();
@@ -269,7 +271,7 @@ fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<
     Ok((priced, Some((wanted.value.clone(), text))))
 }
 
-fn target(file: &str, contender: &Contender) -> Result<Option<AnyTarget>, Problem> {
+fn target(file: &str, contender: &Contender, registry: Registry) -> Result<Option<AnyTarget>, Problem> {
     let Some(written) = &contender.target else { return Ok(None) };
     let problem = |p: TargetProblem| Problem {
         file: file.to_owned(),
@@ -277,7 +279,7 @@ fn target(file: &str, contender: &Contender) -> Result<Option<AnyTarget>, Proble
         message: format!("contender `{}`: {}", contender.name, p.message),
         help: p.help,
     };
-    AllDatabases::parse(&written.value).map(Some).map_err(problem)
+    registry.target(&written.value).map(Some).map_err(problem)
 }
 
 /// What is wrong with the private server that a contender asks for, as far as the study alone tells.
@@ -299,8 +301,8 @@ fn private_server(file: &str, contender: &Contender) -> Vec<Problem> {
     spec.config.iter().filter_map(check).collect()
 }
 
-fn plan(file: &str, spec: &WorkloadSpec) -> Result<Plan, Vec<Problem>> {
-    let plan = Plan::read(&spec.kind.value, &spec.parameters).map_err(|found| {
+fn plan(file: &str, spec: &WorkloadSpec, registry: Registry) -> Result<Plan, Vec<Problem>> {
+    let plan = registry.plan(&spec.kind.value, &spec.parameters).map_err(|found| {
         let line = |key: &str| match key {
             "kind" => spec.kind.line,
             key => spec.parameters.get(key).map_or(spec.line, |p| p.line),
@@ -313,9 +315,9 @@ fn plan(file: &str, spec: &WorkloadSpec) -> Result<Plan, Vec<Problem>> {
         };
         found.into_iter().map(problem).collect::<Vec<_>>()
     })?;
-    let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind().has(m)) else { return Ok(plan) };
+    let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind.has(m)) else { return Ok(plan) };
     let (message, help) = if *metric == RELATIVE {
-        let measured = [&TPS, &QPS].into_iter().chain(WORKLOADS.iter().flat_map(|kind| kind.metrics.iter().copied()));
+        let measured = [&TPS, &QPS].into_iter().chain(registry.kinds().into_iter().flat_map(|kind| kind.metrics.iter().copied()));
         let names: Vec<String> = measured.map(|m| format!("\"{}\"", m.name)).collect();
         let help = names.split_last().map_or(String::new(), |(last, most)| format!("use {} or {last}", most.join(", ")));
         (format!("workload `{}`: only published results can have the metric `relative`", spec.name), help)

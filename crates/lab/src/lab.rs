@@ -7,6 +7,7 @@ use perbuck_load::stop::StopToken;
 use crate::error::LabError;
 use crate::inputs::{self, Inputs};
 use crate::progress::Progress;
+use crate::registry::Registry;
 use crate::results::{self, Basis, Results};
 use crate::run::{self, RunOptions};
 
@@ -15,13 +16,19 @@ use crate::run::{self, RunOptions};
 pub struct LabOptions {
     /// A price snapshot in place of the one that the study names.
     pub prices: Option<PathBuf>,
+    /// The benchmarks that there are.
+    pub registry: Registry,
     /// Where records go, and what is run.
     pub run: RunOptions,
 }
 
 impl Default for LabOptions {
     fn default() -> Self {
-        Self { prices: None, run: RunOptions { results: PathBuf::from("results"), ..RunOptions::default() } }
+        Self {
+            prices: None,
+            registry: Registry::default(),
+            run: RunOptions { results: PathBuf::from("results"), ..RunOptions::default() },
+        }
     }
 }
 
@@ -37,7 +44,7 @@ impl Lab {
     /// # Errors
     /// An unreadable file, or every problem of the study at once, with lines.
     pub fn open(study: &Path, options: LabOptions) -> Result<Self, LabError> {
-        let inputs = inputs::read_to_measure(study, options.prices.as_deref())?;
+        let inputs = inputs::read_to_measure(study, options.prices.as_deref(), options.registry)?;
         Ok(Self { inputs, options })
     }
 
@@ -52,7 +59,7 @@ impl Lab {
     /// The first failure. Finished trials are kept, and the same call goes on with the others.
     pub fn run(&self, progress: &mut dyn Progress, stop: &StopToken) -> Result<Results, LabError> {
         let root = run::study(&self.inputs, &self.options.run, progress, stop)?;
-        results::read(&root, &Basis::default())
+        results::read(&root, &Basis { registry: self.options.registry, ..Basis::default() })
     }
 
     /// The results folder of the study.

@@ -27,6 +27,7 @@ mod lab;
 pub mod live;
 pub mod prepare;
 pub mod progress;
+pub mod registry;
 pub mod replay;
 pub mod report;
 pub mod results;

@@ -10,6 +10,7 @@ use perbuck_report::evidence::{self, Head, Kind};
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, Inputs, PublishedTexts};
+use crate::registry::Registry;
 use crate::results::{embedded, source};
 
 /// A published study, what its numbers say, and the report with what it was made from.
@@ -17,7 +18,7 @@ use crate::results::{embedded, source};
 /// # Errors
 /// Every problem of the texts, or a study without results.
 pub fn made(texts: &PublishedTexts) -> Result<(Inputs, Comparison, ReportModel), LabError> {
-    let inputs = inputs::check_published(texts)?;
+    let inputs = inputs::check_published(texts, Registry::default())?;
     let comparison = compare::replay(&inputs.study, &inputs.bills).filter(|c| c.found > 0);
     let Some(comparison) = comparison else { return Err(no_results(&inputs.study.name)) };
     let found = audit(&inputs)?;

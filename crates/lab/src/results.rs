@@ -15,6 +15,7 @@ use perbuck_report::evidence::{self, Head, Kind, Source};
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{self, read_text};
+use crate::registry::Registry;
 use crate::stored;
 
 /// What a comparison is based on besides the records.
@@ -24,6 +25,8 @@ pub struct Basis {
     pub study: Option<PathBuf>,
     /// A price snapshot file in place of the stored one.
     pub prices: Option<PathBuf>,
+    /// The benchmarks that there are.
+    pub registry: Registry,
     /// Refusals that are overruled, by their words: `emulated`, `client-limited`, `errors`, `workloads`, `environment`.
     pub insist: Vec<String>,
 }
@@ -40,6 +43,8 @@ pub struct Material {
     pub records: Vec<RunRecord>,
     /// Their checksums.
     pub sums: Vec<String>,
+    /// The benchmarks that there are.
+    pub registry: Registry,
 }
 
 /// A results folder, read and compared.
@@ -154,7 +159,14 @@ pub fn material(root: &Path, basis: &Basis) -> Result<Material, LabError> {
         checked: stored.checked,
     };
     let prices_path = prices_path.unwrap_or_default();
-    Ok(Material { study_path: study.display().to_string(), prices_path, head, records: stored.records, sums: stored.sums })
+    Ok(Material {
+        study_path: study.display().to_string(),
+        prices_path,
+        head,
+        records: stored.records,
+        sums: stored.sums,
+        registry: basis.registry,
+    })
 }
 
 /// A file by its name alone: the same files give the same report wherever they lie.
@@ -167,9 +179,9 @@ pub fn source(path: &Path, given: bool, text: &str) -> Source {
 /// # Errors
 /// A study with problems, or trials that cannot be compared.
 pub fn compare(material: Material) -> Result<Results, LabError> {
-    let Material { study_path, prices_path, head, mut records, mut sums } = material;
+    let Material { study_path, prices_path, head, mut records, mut sums, registry } = material;
     let prices = head.prices.as_ref().map(|p| (prices_path, p.text.clone()));
-    let inputs = inputs::check(&study_path, head.study.text.clone(), prices).map_err(|p| LabError::problems(&p))?;
+    let inputs = inputs::check(&study_path, head.study.text.clone(), prices, registry).map_err(|p| LabError::problems(&p))?;
     let fingerprint = inputs.study.fingerprint();
     let of_this_study = |r: &&RunRecord| {
         r.study_fingerprint == fingerprint
@@ -221,7 +233,7 @@ fn outside_last(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &
 /// # Errors
 /// A folder that cannot be read, or trials that cannot be compared.
 pub fn against(old: &Path, new: &Path, margin: Option<f64>, insist: &[String]) -> Result<Regression, LabError> {
-    let basis = Basis { study: None, prices: None, insist: insist.to_vec() };
+    let basis = Basis { insist: insist.to_vec(), ..Basis::default() };
     let (old, new) = (read(old, &basis)?, read(new, &basis)?);
     let sides = ((&old.study, old.used()), (&new.study, new.used()));
     compare::regression(sides.0, sides.1, margin, insist).map_err(|r| LabError::refusals(&r))

@@ -1,6 +1,7 @@
 //! One contender with one workload: the place where driver and benchmark are joined, once, by static dispatch.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use perbuck_core::run_record::{AuditFigure, Measured};
@@ -19,11 +20,11 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, Workload};
-use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
 use crate::data::{self, DataState, LoadLedger};
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
+use crate::registry;
 
 mod build;
 pub mod cut_off;
@@ -159,7 +160,7 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
 ///
 /// # Errors
 /// An unreadable certificate, or a target that names nothing.
-pub fn stage(
+pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     study: &Study,
     contender: &Contender,
     spec: &WorkloadSpec,
@@ -172,60 +173,44 @@ pub fn stage(
         return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
     }
     let wishes = Wishes {
-        counts_found_rows: matches!(plan, Plan::Ycsb(_)),
+        counts_found_rows: plan.counts_found_rows(),
         noted_settings: contender.server_settings.keys().cloned().collect(),
     };
-    let joined = AllDatabases::drive(target, password, &wishes, Join { study, contender, spec, plan, target });
-    joined.ok_or_else(|| unknown(target))?.map_err(who)
-}
-
-/// A target of a database that is not registered.
-pub(crate) fn unknown(target: &dyn Target) -> LabError {
-    let message = format!("the database of {} is not registered", target.address());
-    LabError::new(ErrorKind::Usage, message, "read the target by the registry that runs it")
+    let join = Join { of: (contender, spec, data_seed(study, spec)), plan, target, list: PhantomData::<List> };
+    let joined = Known::drive(target, password, &wishes, join).ok_or_else(|| registry::unregistered(target))?;
+    joined.map_err(who)?.ok_or_else(|| registry::unknown(plan))
 }
 
 /// What a driver is joined with.
-struct Join<'a> {
-    study: &'a Study,
-    contender: &'a Contender,
-    spec: &'a WorkloadSpec,
+struct Join<'a, List> {
+    of: (&'a Contender, &'a WorkloadSpec, Seed),
     plan: &'a Plan,
     target: &'a dyn Target,
+    list: PhantomData<List>,
 }
 
-impl Visit for Join<'_> {
-    type Output = Stage;
+impl<List: Benchmarks> Visit for Join<'_, List> {
+    type Output = Option<Stage>;
 
-    fn visit<D: Driver>(self, driver: D) -> Stage {
-        with_workload(self.study, self.contender, self.spec, self.plan, self.target, driver)
+    fn visit<D: Driver>(self, driver: D) -> Option<Stage> {
+        List::visit(self.plan, Driven { of: self.of, target: self.target, driver })
     }
 }
 
-fn with_workload<D: Driver>(
-    study: &Study,
-    contender: &Contender,
-    spec: &WorkloadSpec,
-    plan: &Plan,
-    target: &dyn Target,
+/// A driver that is joined with the workload of a plan.
+struct Driven<'a, D> {
+    of: (&'a Contender, &'a WorkloadSpec, Seed),
+    target: &'a dyn Target,
     driver: D,
-) -> Stage {
-    let dialect = target.dialect();
-    let seed = data_seed(study, spec);
-    let driver = Arc::new(driver);
-    match plan {
-        Plan::Sysbench(options) => {
-            let dataset = sysbench::SysbenchData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), target, driver, sysbench::Sysbench::new(options, dialect), dataset)
-        }
-        Plan::Tpcc(options) => {
-            let dataset = tpcc::TpccData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), target, driver, tpcc::Tpcc::new(options.clone(), dialect, seed), dataset)
-        }
-        Plan::Ycsb(options) => {
-            let dataset = ycsb::YcsbData::new(options.clone(), dialect, seed);
-            joined((contender, spec, seed), target, driver, ycsb::Ycsb::new(options.clone(), dialect, seed), dataset)
-        }
+}
+
+impl<D: Driver> Visitor for Driven<'_, D> {
+    type Output = Stage;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Stage {
+        let (dialect, seed) = (self.target.dialect(), self.of.2);
+        let (workload, dataset) = (options.workload(dialect, seed), options.dataset(dialect, seed));
+        joined(self.of, self.target, Arc::new(self.driver), workload, dataset)
     }
 }
 

@@ -8,10 +8,10 @@ use perbuck_core::problem::Problem;
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Study;
 use perbuck_report::evidence;
-use perbuck_workloads::KINDS;
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::read_text;
+use crate::registry::Registry;
 use crate::store;
 
 /// What a results folder holds.
@@ -33,7 +33,7 @@ pub struct Stored {
 /// # Errors
 /// Every problem of the study itself; what it needs from outside is not looked at.
 pub fn read_study(text: &str) -> Result<Study, Vec<Problem>> {
-    Study::read(store::STUDY_FILE, text, &KINDS)
+    Study::read(store::STUDY_FILE, text, &Registry::default().kinds())
 }
 
 /// Reads a results folder.

@@ -5,7 +5,7 @@ use perbuck_load::workload::Workload;
 
 use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 use crate::tests::plan;
-use crate::{Plan, sysbench, tpcc, ycsb};
+use crate::{sysbench, tpcc, ycsb};
 use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::error::ErrorClass;
@@ -24,8 +24,9 @@ fn only_yugabyte_is_asked_for_its_indexes() {
 fn the_statements_of_trials_are_those_of_postgres() {
     for dialect in [COCKROACH, YUGABYTE] {
         for (script, _) in sysbench::SCRIPTS {
-            let Plan::Sysbench(options) = plan("sysbench", &[("script", script)]) else { panic!("{script}") };
-            let sent = |dialect: &'static dyn Dialect| texts(&sysbench::Sysbench::new(&options, dialect));
+            let plan = plan("sysbench", &[("script", script)]);
+            let options: &sysbench::Options = plan.options().unwrap();
+            let sent = |dialect: &'static dyn Dialect| texts(&sysbench::Sysbench::new(options, dialect));
             assert_eq!(sent(dialect), sent(POSTGRES), "{script}");
         }
         for (batch, isolation) in [(false, None), (true, Some(tpcc::Isolation::Serializable))] {
@@ -33,7 +34,8 @@ fn the_statements_of_trials_are_those_of_postgres() {
             let sent = |dialect: &'static dyn Dialect| texts(&tpcc::Tpcc::new(options.clone(), dialect, Seed(1)));
             assert_eq!(sent(dialect), sent(POSTGRES));
         }
-        let Plan::Ycsb(options) = plan("ycsb", &[("recordcount", "1")]) else { panic!("ycsb") };
+        let plan = plan("ycsb", &[("recordcount", "1")]);
+        let options: &ycsb::Options = plan.options().unwrap();
         let sent = |dialect: &'static dyn Dialect| texts(&ycsb::Ycsb::new(options.clone(), dialect, Seed(1)));
         assert_eq!(sent(dialect), sent(POSTGRES));
     }

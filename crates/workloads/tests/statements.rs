@@ -11,7 +11,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_postgres::Family;
-use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor, Workloads, sysbench};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
 
@@ -80,7 +80,7 @@ fn plan(kind: &str, words: &str) -> Plan {
     };
     let given = words.split_whitespace().map(|word| word.split_once('=').unwrap());
     let parameters: BTreeMap<_, _> = given.map(|(k, v)| (k.to_owned(), Located { value: scalar(v), line: 1 })).collect();
-    Plan::read(kind, &parameters).unwrap_or_else(|problems| panic!("{kind} {words}: {problems:?}"))
+    Plan::read::<Workloads>(kind, &parameters).unwrap_or_else(|problems| panic!("{kind} {words}: {problems:?}"))
 }
 
 fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
@@ -107,14 +107,19 @@ fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
     if let Some((message, help)) = plan.refusal(dialect) {
         return vec![message, help];
     }
-    match plan {
-        Plan::Sysbench(o) => {
-            let made = of(&sysbench::SysbenchData::new(o.clone(), dialect, Seed(1)), &sysbench::Sysbench::new(o, dialect));
-            let (warmed, dropped) = (sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect));
-            [made, warmed, dropped, sysbench::compat_notes(o, dialect)].concat()
-        }
-        Plan::Tpcc(o) => of(&tpcc::TpccData::new(o.clone(), dialect, Seed(1)), &tpcc::Tpcc::new(o.clone(), dialect, Seed(1))),
-        Plan::Ycsb(o) => of(&ycsb::YcsbData::new(o.clone(), dialect, Seed(1)), &ycsb::Ycsb::new(o.clone(), dialect, Seed(1))),
+    let made = Workloads::visit(plan, Made(dialect)).unwrap();
+    let Some(o) = plan.options::<sysbench::Options>() else { return made };
+    [made, sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect), sysbench::compat_notes(o, dialect)].concat()
+}
+
+/// The statements of a workload and its data.
+struct Made(&'static dyn Dialect);
+
+impl Visitor for Made {
+    type Output = Vec<String>;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Vec<String> {
+        of(&options.dataset(self.0, Seed(1)), &options.workload(self.0, Seed(1)))
     }
 }
 

@@ -1,13 +1,14 @@
 //! `perbuck audit STUDY`
 
 use perbuck_console::{print, print_json};
+use perbuck_lab::registry::Registry;
 use perbuck_lab::{ErrorKind, LabError, inputs, replay};
 
 use crate::args::AuditArguments;
 
 /// Recomputes what a published study prints, and says which figures are right.
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), LabError> {
-    let inputs = inputs::check_published(&arguments.published.texts()?)?;
+    let inputs = inputs::check_published(&arguments.published.texts()?, Registry::default())?;
     let study = &inputs.study;
     if study.published.is_none() && study.audit.figures.is_empty() && study.audit.claims.is_empty() {
         return Err(replay::no_results(&study.name));

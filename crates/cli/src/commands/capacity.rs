@@ -3,13 +3,14 @@
 use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
 use perbuck_core::arrivals::Arrivals;
 use perbuck_lab::capacity::{CapacityRequest, search_capacity};
+use perbuck_lab::registry::Registry;
 use perbuck_lab::{LabError, inputs};
 
 use crate::args::CapacityArguments;
 
 /// Searches for every chosen contender and workload, and says what was found.
 pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), LabError> {
-    let inputs = inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref())?;
+    let inputs = inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
     let arrivals = arguments.arrivals.as_deref().map(|a| if a == "uniform" { Arrivals::Uniform } else { Arrivals::Poisson });
     let request = CapacityRequest {
         file: arguments.study.path.display().to_string(),

@@ -2,6 +2,7 @@
 
 use perbuck_console::{print, print_json};
 use perbuck_core::units::duration_text;
+use perbuck_lab::registry::Registry;
 use perbuck_lab::{LabError, inputs};
 
 use crate::args::CheckArguments;
@@ -9,7 +10,7 @@ use crate::args::CheckArguments;
 /// Reports every problem at once; says what a good study would do.
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     let path = &arguments.study.path;
-    let inputs = match inputs::read_or_list(path, arguments.study.prices.as_deref())? {
+    let inputs = match inputs::read_or_list(path, arguments.study.prices.as_deref(), Registry::default())? {
         Ok(inputs) => inputs,
         Err(problems) if arguments.json => {
             print_json(&problems)?;

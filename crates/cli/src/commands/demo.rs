@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_console::{Display, TRIAL_STOPS, print, say, stop_on_signal};
+use perbuck_lab::registry::Registry;
 use perbuck_lab::results::Basis;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::{ErrorKind, LabError, inputs, report, results, run};
@@ -20,7 +21,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let databases = folder.join("databases");
     fs::create_dir_all(&databases).map_err(|e| LabError::file("make the folder", &databases, &e))?;
     let text = STUDY.replace("sqlite:perbuck-demo/", &format!("sqlite:{}/", databases.display()));
-    let inputs = inputs::check("the demo's study", text, None).map_err(|p| LabError::problems(&p))?;
+    let inputs = inputs::check("the demo's study", text, None, Registry::default()).map_err(|p| LabError::problems(&p))?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     say("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
     let options = RunOptions { results: folder.clone(), ..RunOptions::default() };

@@ -3,6 +3,7 @@
 use perbuck_console::{Display, TRIAL_STOPS, stop_on_signal};
 use perbuck_lab::csv::study::{FileOptions, write_study};
 use perbuck_lab::prepare::{self, Preparation};
+use perbuck_lab::registry::Registry;
 use perbuck_lab::{LabError, inputs};
 use perbuck_load::loader::csv::CsvFormat;
 
@@ -10,7 +11,7 @@ use crate::args::PrepareArguments;
 
 /// Loads what a study needs and checks it, or writes its rows as files.
 pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), LabError> {
-    let inputs = inputs::read_to_measure(&arguments.study, None)?;
+    let inputs = inputs::read_to_measure(&arguments.study, None, Registry::default())?;
     let files = &arguments.files;
     if files.output_type.is_some() {
         let format = files.csv_format.as_deref().map(|f| if f == "mysql" { CsvFormat::Backslash } else { CsvFormat::Quotes });

@@ -13,7 +13,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
         deployment: arguments.deployment,
         ask_password: arguments.password.asked(),
     };
-    let lab = Lab::open(&arguments.study.path, LabOptions { prices: arguments.study.prices.clone(), run })?;
+    let lab =
+        Lab::open(&arguments.study.path, LabOptions { prices: arguments.study.prices.clone(), run, ..LabOptions::default() })?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
         let table = ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;

@@ -44,7 +44,7 @@ use crate::advice::{Advice, answer_text};
 use crate::output::{Standard, Streams};
 use crate::refused::{End, Refused};
 use crate::run::{DropIn, Run};
-use crate::secret::Places;
+use crate::secret::PasswordSources;
 use crate::study::{Series, Workload};
 
 /// The command.
@@ -138,8 +138,8 @@ fn hide(words: &[OsString], given: &Given) -> Result<(), Refused> {
 fn password(given: &Given) -> Result<Secret, Refused> {
     let Some((option, client)) = password_names(given)? else { return Ok(Secret::default()) };
     let file = settings::text(given, "password-file");
-    let places = Places { typed: given.typed.get(option), file, filed: given.filed.get(option), client };
-    Ok(COMMAND.password(&places)?.unwrap_or_default())
+    let sources = PasswordSources { typed: given.typed.get(option), file, filed: given.filed.get(option), client };
+    Ok(COMMAND.password(&sources)?.unwrap_or_default())
 }
 
 /// The command line as a study: everything that decides what is measured, but for the database and the seed.
@@ -190,14 +190,14 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
 
 /// That no connection can be opened, with the server as sysbench names it.
 fn unreachable(target: &AnyTarget, answer: &DriverError) -> String {
-    let place = match (target.dialect().family(), target.server()) {
+    let server = match (target.dialect().family(), target.server()) {
         ("mysql", Some(server)) => match server.hosts.as_slice() {
             [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
             _ => "one of the MySQL servers".to_owned(),
         },
         _ => target.described(),
     };
-    format!("unable to connect to {place}, aborting...\nFATAL: {}", answer_text(answer))
+    format!("unable to connect to {server}, aborting...\nFATAL: {}", answer_text(answer))
 }
 
 #[cfg(test)]

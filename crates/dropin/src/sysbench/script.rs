@@ -5,8 +5,8 @@ use std::path::Path;
 
 use perbuck_core::problem::nearest;
 use perbuck_core::study::{Located, Scalar};
-use perbuck_workloads::Plan;
 use perbuck_workloads::sysbench::{self, Compat, OptionKind, SCRIPTS, Script};
+use perbuck_workloads::{Benchmark, Plan};
 
 use super::options::{Kind, find};
 use super::parse::{Given, ScriptOption};
@@ -144,9 +144,8 @@ pub(super) fn workload(
     if script == Script::BulkInsert {
         put("threads", Scalar::Int(i64::from(settings.load.connections)));
     }
-    let plan = Plan::read("sysbench", &parameters).map_err(|problems| refused(&problems, given))?;
-    let Plan::Sysbench(options) = &plan else { return Err(Refused::fatal("the workload is no script of sysbench", "")) };
-    let options = options.clone();
+    let options = sysbench::Options::checked(&parameters).map_err(|problems| refused(&problems, given))?;
+    let plan = Plan::of(options.clone());
     let parameters = parameters.into_iter().map(|(name, located)| (name, located.value)).collect();
     Ok((Workload { name: script.name().to_owned(), parameters, plan }, options))
 }

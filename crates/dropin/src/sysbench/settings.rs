@@ -138,6 +138,7 @@ impl Settings {
             tolerance: tolerance(scheme(given)?, &ignored),
             seed: Seed(u64::from(seed.unsigned_abs())).derive("perbuck sysbench"),
         };
+        let outputs = [("text", Output::Text), ("json", Output::Json), ("csv", Output::Csv)];
         Ok(Self {
             compat,
             load,
@@ -153,7 +154,7 @@ impl Settings {
             seed_drawn: typed_seed.is_none(),
             debug: switch(given, "debug"),
             validate: switch(given, "validate"),
-            output: output(given)?,
+            output: word(given, "output", &outputs, "use text, json or csv")?,
             ignored,
             as_text: ps_mode(given)?,
             records: Records {
@@ -222,13 +223,15 @@ fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
     }
 }
 
+/// One of a closed set of words.
+fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> Result<T, Refused> {
+    let found = words.iter().find(|(word, _)| *word == text(given, name)).map(|(_, value)| *value);
+    found.ok_or_else(|| invalid(given, name, help))
+}
+
 fn compat(given: &Given) -> Result<Compat, Refused> {
-    match text(given, "compat") {
-        "sysbench-1.0" => Ok(Compat::V10),
-        "sysbench-1.1" => Ok(Compat::V11),
-        "perbuck" => Ok(Compat::Own),
-        _ => Err(invalid(given, "compat", "use sysbench-1.0, sysbench-1.1 or perbuck")),
-    }
+    let words = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
+    word(given, "compat", &words, "use sysbench-1.0, sysbench-1.1 or perbuck")
 }
 
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
@@ -299,15 +302,6 @@ fn verbosity(given: &Given) -> Result<u8, Refused> {
     match u8::try_from(number) {
         Ok(number) if number <= 5 => Ok(number),
         _ => Err(Refused::usage(format!("Invalid value for verbosity: {number}"), "give 0 to 5")),
-    }
-}
-
-fn output(given: &Given) -> Result<Output, Refused> {
-    match text(given, "output") {
-        "text" => Ok(Output::Text),
-        "json" => Ok(Output::Json),
-        "csv" => Ok(Output::Csv),
-        _ => Err(invalid(given, "output", "use text, json or csv")),
     }
 }
 

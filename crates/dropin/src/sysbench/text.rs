@@ -145,14 +145,14 @@ pub(super) fn histogram(summary: &Summary) -> String {
     let mut counts: Vec<u64> = vec![0; BUCKETS as usize];
     for (ns, count) in &summary.latency.buckets {
         let ms = (*ns as f64 / 1e6).clamp(LOWEST_MS, HIGHEST_MS);
-        let place = ((ms / LOWEST_MS).ln() * per_factor).round() as usize;
-        counts[place.min(BUCKETS as usize - 1)] += count;
+        let bucket = ((ms / LOWEST_MS).ln() * per_factor).round() as usize;
+        counts[bucket.min(BUCKETS as usize - 1)] += count;
     }
     let mut out = "Latency histogram (values are in milliseconds)\n".to_owned();
     let Some(most) = counts.iter().copied().max().filter(|m| *m > 0) else { return out + " \n" };
     out += "       value  ------------- distribution ------------- count\n";
-    for (place, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-        let ms = LOWEST_MS * (place as f64 / per_factor).exp();
+    for (bucket, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let ms = LOWEST_MS * (bucket as f64 / per_factor).exp();
         let stars = "*".repeat((*count as f64 * 40.0 / most as f64).round() as usize);
         out += &format!("{ms:12.3} |{stars:<40} {count}\n");
     }

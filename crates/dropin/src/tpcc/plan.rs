@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perbuck_core::study::{Located, Scalar};
 use perbuck_workloads::params::ParamProblem;
-use perbuck_workloads::{Plan, tpcc};
+use perbuck_workloads::{Benchmark, Plan, tpcc};
 
 use super::settings::{Order, Settings};
 use crate::flags::Given;
@@ -50,10 +50,8 @@ pub(super) fn workload(
         of_run(given, settings, session, &mut put)?;
     }
     let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
-    let plan = Plan::read("tpcc", &parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
-    let Plan::Tpcc(options) = &plan else { return Err(Refused::fatal("the workload is not TPC-C", "")) };
-    let options = options.clone();
-    Ok((Workload { name: "tpcc".to_owned(), parameters, plan }, options))
+    let options = tpcc::Options::checked(&parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
+    Ok((Workload { name: "tpcc".to_owned(), parameters, plan: Plan::of(options.clone()) }, options))
 }
 
 /// What decides a run and not the data.

@@ -10,7 +10,7 @@ use crate::target::{self, default_port, parsed, postgres_compatible, servers, ss
 
 /// The database of a command line.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Connection {
     /// Where it is.
     pub(super) target: AnyTarget,
     /// Variables for every session: NAME=VALUE with & between them.
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-impl Place {
+impl Connection {
     /// The one that the command line names.
     ///
     /// # Errors
@@ -204,8 +204,8 @@ mod tests {
     use super::super::options::TABLE;
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Place, Refused> {
-        Place::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
+    fn read(words: &[&str]) -> Result<Connection, Refused> {
+        Connection::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
     }
 
     fn address(words: &[&str]) -> String {
@@ -230,15 +230,15 @@ mod tests {
 
     #[test]
     fn parameters_of_a_connection_are_of_the_client_or_of_every_session() {
-        let place = read(&["--conn-params", "tidb_isolation_read_engines='tiflash'&charset=utf8mb4&a=1"]).unwrap();
+        let connection = read(&["--conn-params", "tidb_isolation_read_engines='tiflash'&charset=utf8mb4&a=1"]).unwrap();
         assert_eq!(
-            (place.session.as_str(), place.unused.as_slice()),
+            (connection.session.as_str(), connection.unused.as_slice()),
             ("tidb_isolation_read_engines='tiflash'&a=1", ["charset".to_owned()].as_slice())
         );
-        let place =
+        let connection =
             read(&["-d", "postgres", "--conn-params", "sslmode=disable&statement_timeout=5000&application_name=x"]).unwrap();
         assert_eq!(
-            (place.session.as_str(), place.unused.as_slice()),
+            (connection.session.as_str(), connection.unused.as_slice()),
             ("statement_timeout='5000'", ["application_name".to_owned()].as_slice())
         );
     }

@@ -8,8 +8,8 @@ use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
-use perbuck_workloads::Plan;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
+use perbuck_workloads::{Benchmark, Plan};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
@@ -90,9 +90,8 @@ impl Settings {
         let bulk = batch > 1;
         let parameters = parameters(properties, loads && !bulk)?;
         let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
-        let options = match Plan::read("ycsb", &located) {
-            Ok(Plan::Ycsb(options)) => options,
-            Ok(_) => return Err(Refused::usage("the properties are those of no YCSB workload", "")),
+        let options = match Options::checked(&located) {
+            Ok(options) => options,
             Err(problems) => {
                 let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
                 let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
@@ -100,30 +99,12 @@ impl Settings {
             }
         };
         let time_s = Some(count(properties, "maxexecutiontime", 0, u32::MAX)?).filter(|s| *s > 0);
-        let events = if loads { Some(options.insertcount) } else { options.operationcount };
-        if events.is_none() && time_s.is_none() {
+        if !loads && options.operationcount.is_none() && time_s.is_none() {
             let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
             return Err(Refused::usage("neither operationcount nor maxexecutiontime limits the run", help));
         }
-        let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
         let seed = seed(given, properties)?;
-        // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
-        let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
-        let load = Load {
-            connections: count(properties, "threadcount", 1, MOST_THREADS)?,
-            rate: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
-            warmup_ns: if loads { 0 } else { ns(count(properties, "warmuptime", 0, u32::MAX)?) },
-            window_ns: time_s.map(ns),
-            events,
-            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
-            // YCSB tries every operation once.
-            attempts: 1,
-            drain_ns: DRAIN_NS,
-            // The reads and updates within read-modify-writes are told of apart.
-            time_statements: !loads && options.proportions[4] > 0.0,
-            tolerance: if loads { of_load } else { Tolerance::All },
-            seed: Seed(seed).derive("perbuck ycsb"),
-        };
+        let load = load(given, properties, &options, (loads, time_s, seed))?;
         let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
         Ok(Self {
             name,
@@ -159,8 +140,35 @@ impl Settings {
     /// The command line as a study: everything that decides what is measured, but for the database and the seed.
     pub(super) fn series(&self) -> Series {
         let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { name, parameters, plan: Plan::Ycsb(self.options.clone()) }, self.load.clone(), "")
+        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load.clone(), "")
     }
+}
+
+/// The load, where it is that of `load` or of so many seconds.
+fn load(
+    given: &Given,
+    properties: &Properties,
+    options: &Options,
+    (loads, time_s, seed): (bool, Option<u32>, u64),
+) -> Result<Load, Refused> {
+    let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
+    // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
+    let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
+    Ok(Load {
+        connections: count(properties, "threadcount", 1, MOST_THREADS)?,
+        rate: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
+        warmup_ns: if loads { 0 } else { ns(count(properties, "warmuptime", 0, u32::MAX)?) },
+        window_ns: time_s.map(ns),
+        events: if loads { Some(options.insertcount) } else { options.operationcount },
+        workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
+        // YCSB tries every operation once.
+        attempts: 1,
+        drain_ns: DRAIN_NS,
+        // The reads and updates within read-modify-writes are told of apart.
+        time_statements: !loads && options.proportions[4] > 0.0,
+        tolerance: if loads { of_load } else { Tolerance::All },
+        seed: Seed(seed).derive("perbuck ycsb"),
+    })
 }
 
 /// The properties of the workload, as a study writes them.
@@ -192,10 +200,10 @@ fn histogram(file: &str) -> Result<String, Refused> {
     let read = pairs.as_deref().and_then(|pairs| {
         let [("BlockSize", block), rest @ ..] = pairs else { return None };
         let mut weights: Vec<u64> = Vec::new();
-        for (place, weight) in rest {
-            let place = place.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
-            weights.resize(weights.len().max(place + 1), 0);
-            weights[place] = weight.trim().parse().ok()?;
+        for (index, weight) in rest {
+            let index = index.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
+            weights.resize(weights.len().max(index + 1), 0);
+            weights[index] = weight.trim().parse().ok()?;
         }
         let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
         Some(format!("{}: {}", block.trim(), weights.join(" ")))

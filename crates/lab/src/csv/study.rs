@@ -5,18 +5,17 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use perbuck_core::study::WorkloadSpec;
-use perbuck_core::units::thousands;
-use perbuck_database::{Databases, Dialect};
+use perbuck_core::units::{Seed, thousands};
+use perbuck_database::Dialect;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::stop::StopToken;
-use perbuck_workloads::{Plan, sysbench, tpcc, ycsb};
+use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
 use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::progress::{Progress, clock_text};
-use crate::stage;
+use crate::{registry, stage};
 
 /// What is written, and where.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +78,7 @@ fn dialect(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<&'static dyn Dia
     };
     let mut same = of_targets.into_iter().filter(|d| format_of(d) == Some(format));
     let Some(first) = same.next() else {
-        return AllDatabases::dialects().into_iter().find(|d| format_of(d) == Some(format)).ok_or_else(no_format);
+        return inputs.registry.dialects().into_iter().find(|d| format_of(d) == Some(format)).ok_or_else(no_format);
     };
     same.find(|other| other.name() != first.name()).map_or(Ok(first), |other| {
         let message = format!("the targets are {} and {}, and each wants other words for its tables", first.name(), other.name());
@@ -124,16 +123,40 @@ fn one(
     }
     let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
     let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
-    let written = match plan {
-        Plan::Sysbench(o) => csv::write(&sysbench::SysbenchData::new(o.clone(), dialect, seed), request, stop, &mut show),
-        Plan::Tpcc(o) => csv::write(&tpcc::TpccData::new(o.clone(), dialect, seed), request, stop, &mut show),
-        Plan::Ycsb(o) => csv::write(&ycsb::YcsbData::new(o.clone(), dialect, seed), request, stop, &mut show),
-    }?;
+    let written = inputs.registry.write_rows(plan, (dialect, seed), request, stop, &mut show)?;
     for table in &written {
         progress.line(&format!("{}: {}", spec.name, table_text(table)));
     }
     progress.line(&format!("{}: {}", spec.name, end_text(request, &written, began.elapsed())));
     Ok(())
+}
+
+/// Writes the rows of a plan for a dialect, drawn from a seed.
+pub(crate) fn write_rows<List: Benchmarks>(
+    plan: &Plan,
+    (dialect, seed): (&'static dyn Dialect, Seed),
+    request: &CsvRequest<'_>,
+    stop: &StopToken,
+    progress: &mut dyn FnMut(CsvProgress),
+) -> Result<Vec<CsvTable>, LabError> {
+    List::visit(plan, Rows { dialect, seed, request, stop, progress }).ok_or_else(|| registry::unknown(plan))?
+}
+
+/// Rows of any benchmark.
+struct Rows<'a> {
+    dialect: &'static dyn Dialect,
+    seed: Seed,
+    request: &'a CsvRequest<'a>,
+    stop: &'a StopToken,
+    progress: &'a mut dyn FnMut(CsvProgress),
+}
+
+impl Visitor for Rows<'_> {
+    type Output = Result<Vec<CsvTable>, LabError>;
+
+    fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+        csv::write(&options.dataset(self.dialect, self.seed), self.request, self.stop, self.progress)
+    }
 }
 
 /// How far it is after that time.

@@ -2,12 +2,11 @@
 
 use perbuck_core::problem::Problem;
 use perbuck_core::study::Contender;
-use perbuck_database::Databases;
 
-use crate::databases::AllDatabases;
+use crate::registry::Registry;
 
 /// What is wrong with the settings that a contender wants set.
-pub(super) fn problems(file: &str, contender: &Contender) -> Vec<Problem> {
+pub(super) fn problems(file: &str, contender: &Contender, registry: Registry) -> Vec<Problem> {
     let mut found = Vec::new();
     // A control repeats what stands at its contender, and what is wrong there is said once.
     if contender.control_of.is_some() {
@@ -18,7 +17,7 @@ pub(super) fn problems(file: &str, contender: &Contender) -> Vec<Problem> {
         found.push(Problem { file: file.to_owned(), line, message, help: help.to_owned() });
     };
     // What is wrong with the target itself is said elsewhere.
-    let target = contender.target.as_ref().map(|t| AllDatabases::parse(&t.value));
+    let target = contender.target.as_ref().map(|t| registry.target(&t.value));
     let lack = target.as_ref().and_then(|t| t.as_ref().ok()?.dialect().server_settings().err());
     let why = |what: &str| match (&contender.server, &target, lack) {
         (Some(_), _, _) => format!("a private server takes no {what}"),

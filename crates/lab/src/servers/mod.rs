@@ -7,21 +7,20 @@
 mod find;
 mod guard;
 mod instance;
-mod ready;
+pub(crate) mod ready;
 mod stale;
 
 use std::path::PathBuf;
 
 use perbuck_core::study::{Contender, ServerSpec, Study};
-use perbuck_database::Databases;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{KINDS, Kind, NAME};
 use perbuck_load::stop::StopToken;
 
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
+use crate::registry::Registry;
 
 use instance::Instance;
 
@@ -46,14 +45,14 @@ impl Servers {
     ///
     /// # Errors
     /// A program that is not there, a server that does not start, another version than the study wants.
-    pub fn start(study: &Study, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
+    pub fn start(study: &Study, registry: Registry, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
         if study.contenders.iter().any(|c| c.server.is_some()) {
             guard::possible()?;
         }
         let mut running = Vec::new();
         for contender in &study.contenders {
             let spec = contender.server.as_ref();
-            running.push(spec.map(|spec| start(study, contender, spec, stop, progress)).transpose()?);
+            running.push(spec.map(|spec| start(study, contender, spec, registry, stop, progress)).transpose()?);
         }
         Ok(Self(running))
     }
@@ -94,6 +93,7 @@ fn start(
     study: &Study,
     contender: &Contender,
     spec: &ServerSpec,
+    registry: Registry,
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
@@ -107,8 +107,8 @@ fn start(
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));
     let (instance, target, password) = Instance::start(&order, stop)?;
-    let target = AllDatabases::parse(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
-    let said = ready::wait(&who, &instance, &*target, &password, stop)?;
+    let target = registry.target(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
+    let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
     let version = number(&said);
     if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
         let message = format!(

@@ -12,8 +12,8 @@ use perbuck_load::loader::{LoadError, on_loop};
 use perbuck_load::stop::StopToken;
 
 use super::instance::Instance;
-use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
+use crate::registry::Registry;
 
 /// Recovery and first starts are slow on slow disks; nothing of it is measured.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn wait(
     who: &str,
     instance: &Instance,
-    target: &dyn Target,
-    password: &Secret,
+    (target, password): (&dyn Target, &Secret),
+    registry: Registry,
     stop: &StopToken,
 ) -> Result<String, LabError> {
     let began = Instant::now();
@@ -36,7 +36,7 @@ pub(super) fn wait(
             let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
             return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
         }
-        match version(target, password) {
+        match registry.version(target, password) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < PATIENCE && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
             Err(error) => {
@@ -47,7 +47,8 @@ pub(super) fn wait(
     }
 }
 
-fn version(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
+/// Asks a server for its version.
+pub(crate) fn version<Known: Databases>(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
     struct Ask;
     impl Visit for Ask {
         type Output = Result<String, DriverError>;
@@ -57,7 +58,7 @@ fn version(target: &dyn Target, password: &Secret) -> Result<String, DriverError
         }
     }
     let unknown = || DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind");
-    AllDatabases::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
+    Known::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
 }
 
 fn ask<D: Driver>(driver: &D) -> Result<String, DriverError> {

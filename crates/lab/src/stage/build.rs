@@ -3,7 +3,7 @@
 use perbuck_database::secret::Secret;
 
 use super::password::password;
-use super::{AskPassword, Stage, stage};
+use super::{AskPassword, Stage};
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::Inputs;
 use crate::servers::Servers;
@@ -32,7 +32,7 @@ pub fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPasswor
         };
         for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
             let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
-            stages.push(stage(&inputs.study, contender, spec, plan, &*target, &password)?);
+            stages.push(inputs.registry.stage(&inputs.study, contender, spec, plan, &target, &password)?);
         }
     }
     Ok(stages)

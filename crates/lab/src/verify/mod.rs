@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::error::{ErrorKind, LabError};
 use crate::inputs::{PublishedTexts, read_text};
+use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
 use crate::results::{self, Material};
@@ -210,7 +211,8 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     match head.kind {
         Kind::Measured => {
             let (study_path, prices) = (head.study.name.clone(), head.prices.as_ref().map(|p| PathBuf::from(&p.name)));
-            results::compare(Material { study_path, prices_path: prices.unwrap_or_default(), head, records, sums })?.report()
+            let (prices_path, registry) = (prices.unwrap_or_default(), Registry::default());
+            results::compare(Material { study_path, prices_path, head, records, sums, registry })?.report()
         }
         Kind::Published => {
             let given = head.prices.as_ref().filter(|p| p.given);

@@ -1,16 +1,70 @@
 //! What sysbench declares.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::study::Scalar;
+use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
 
-use super::Script;
+use perbuck_database::Dialect;
+
+use super::{Options, Script, Sysbench, SysbenchData};
+use crate::benchmark::{Benchmark, speaks_sql};
+use crate::params::Reader;
 
 /// sysbench among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
     choices: &["script"],
     statements_per_transaction,
+    without_values: Some(""),
     ..WorkloadKind::plain("sysbench", "the OLTP scripts of sysbench")
 };
+
+impl Benchmark for Options {
+    type Dataset = SysbenchData;
+    type Workload = Sysbench;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self::read(reader)
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> SysbenchData {
+        SysbenchData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Sysbench {
+        Sysbench::new(self, dialect)
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        self.parameters()
+    }
+
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other: &Self = other.options()?;
+        if self.data_parameters() != other.data_parameters() {
+            return Some(format!("{} and {} do not begin with the same tables", self.script.name(), other.script.name()));
+        }
+        let changing = [self, other].into_iter().find(|o| o.script.changes_row_counts() && self.script != other.script)?;
+        Some(format!("{} changes how many rows they have", changing.script.name()))
+    }
+
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        speaks_sql(dialect)
+    }
+
+    fn connections_max(&self) -> Option<(u32, &'static str)> {
+        (self.script == Script::BulkInsert).then_some((self.threads, "threads"))
+    }
+
+    fn needs_values(&self) -> bool {
+        false
+    }
+}
 
 /// Statements of one transaction of a script with its default options; `None` where an option changes their number.
 fn statements_per_transaction(parameters: &Parameters) -> Option<f64> {

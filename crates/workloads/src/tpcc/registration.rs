@@ -1,10 +1,16 @@
 //! What TPC-C declares: its metric, and what must be said wherever its results stand.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use perbuck_core::metric::{Counted, Metric, Period};
-use perbuck_core::units::thousands;
+use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, WorkloadKind};
+use perbuck_database::Dialect;
+
+use super::{Options, Tpcc, TpccData};
+use crate::benchmark::{Benchmark, speaks_sql};
+use crate::params::Reader;
 
 /// New orders a minute that one warehouse can give under the think times of the standard.
 const CEILING_PER_WAREHOUSE: f64 = 12.86;
@@ -25,6 +31,43 @@ pub static KIND: WorkloadKind = WorkloadKind {
     disclosure,
     ..WorkloadKind::plain("tpcc", "TPC-C: orders, payments and deliveries of a wholesaler")
 };
+
+impl Benchmark for Options {
+    type Dataset = TpccData;
+    type Workload = Tpcc;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        Self::read(reader)
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> TpccData {
+        TpccData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Tpcc {
+        Tpcc::new(self.clone(), dialect, seed)
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        self.parameters()
+    }
+
+    fn conflict(&self, _other: &dyn Benchmark) -> Option<String> {
+        None
+    }
+
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        speaks_sql(dialect).or_else(|| self.refusal(dialect))
+    }
+
+    fn paced_by(&self) -> Option<&'static str> {
+        self.wait.then_some("wait")
+    }
+}
 
 fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
     let waited = shown.parameters.get("wait").is_some_and(|v| v == "true");

@@ -253,16 +253,6 @@ impl Options {
     }
 }
 
-impl Options {
-    /// Why one database cannot serve this mix and `other` in turn, if it cannot: a clause behind "because".
-    pub(crate) fn conflict(&self, other: &Self) -> Option<String> {
-        if self.data_parameters() != other.data_parameters() {
-            return Some("they do not begin with the same records".to_owned());
-        }
-        (self != other && (self.grows() || other.grows())).then(|| "inserts change how many records there are".to_owned())
-    }
-}
-
 /// How many records there are. YCSB takes 2³¹ − 1 where nobody says; nobody means that.
 fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
     if !reader.has("recordcount") && !named {

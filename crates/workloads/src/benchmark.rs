@@ -1,0 +1,197 @@
+//! What a benchmark is to the rest of perbuck, and lists of benchmarks.
+//!
+//! A benchmark is registered by its place in a list of types, such as [`crate::Workloads`]. Whoever needs the types behind a
+//! [`Plan`] visits the list, so that engine and terminals are joined by static dispatch.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use perbuck_core::problem::nearest;
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::{Parameters, WorkloadKind};
+use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_load::workload::{Dataset, Workload};
+
+use crate::params::{ParamProblem, Reader};
+
+/// The options of a benchmark, and what it makes of them.
+pub trait Benchmark: Any + Debug + Send + Sync {
+    /// The rows.
+    type Dataset: Dataset
+    where
+        Self: Sized;
+    /// What terminals do.
+    type Workload: Workload
+    where
+        Self: Sized;
+
+    /// What the benchmark declares about itself.
+    fn kind() -> &'static WorkloadKind
+    where
+        Self: Sized;
+
+    /// Reads the options; every problem goes to the reader.
+    fn read(reader: &mut Reader<'_>) -> Self
+    where
+        Self: Sized;
+
+    /// Reads the options from parameters.
+    ///
+    /// # Errors
+    /// Every problem, by parameter.
+    fn checked(parameters: &Parameters) -> Result<Self, Vec<ParamProblem>>
+    where
+        Self: Sized,
+    {
+        let mut reader = Reader::new(parameters);
+        let options = Self::read(&mut reader);
+        reader.finish().map(|()| options)
+    }
+
+    /// The rows for a database, drawn from that seed.
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Dataset
+    where
+        Self: Sized;
+
+    /// What terminals do on a database whose rows were drawn from that seed.
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Workload
+    where
+        Self: Sized;
+
+    /// Every parameter with its effective value, for the record.
+    fn parameters(&self) -> BTreeMap<String, String>;
+
+    /// Why one database cannot serve this workload and `other` in turn, if it cannot: a clause after "because".
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String>;
+
+    /// What a database of that dialect does not have: what is wrong, and the way out.
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)>;
+
+    /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.
+    fn paced_by(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The most connections that it can have, and the parameter that says so.
+    fn connections_max(&self) -> Option<(u32, &'static str)> {
+        None
+    }
+
+    /// Whether a changed row must count where an UPDATE leaves it as it is.
+    fn counts_found_rows(&self) -> bool {
+        false
+    }
+
+    /// Whether its transactions need the values of rows, which the simulated driver does not return.
+    fn needs_values(&self) -> bool {
+        true
+    }
+}
+
+impl dyn Benchmark {
+    /// The options of a benchmark; `None` of another one.
+    pub fn options<B: Benchmark>(&self) -> Option<&B> {
+        (self as &dyn Any).downcast_ref()
+    }
+}
+
+/// A workload of a study with checked parameters, whatever its benchmark.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What its benchmark declares.
+    pub kind: &'static WorkloadKind,
+    options: Arc<dyn Benchmark>,
+}
+
+impl Plan {
+    /// The plan of these options.
+    pub fn of<B: Benchmark>(options: B) -> Self {
+        Self { kind: B::kind(), options: Arc::new(options) }
+    }
+
+    /// Reads the parameters of a workload of that kind, one of a list.
+    ///
+    /// # Errors
+    /// Every problem, by parameter.
+    pub fn read<List: Benchmarks>(kind: &str, parameters: &Parameters) -> Result<Self, Vec<ParamProblem>> {
+        if let Some(read) = List::read(kind, parameters) {
+            return read;
+        }
+        let names: Vec<&str> = List::kinds().iter().map(|kind| kind.name).collect();
+        let help = match nearest(kind, names.iter().copied()) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("use one of {}", names.join(", ")),
+        };
+        Err(vec![ParamProblem { key: "kind".to_owned(), message: format!("there is no workload kind \"{kind}\""), help }])
+    }
+}
+
+impl Deref for Plan {
+    type Target = dyn Benchmark;
+
+    fn deref(&self) -> &Self::Target {
+        self.options.as_ref()
+    }
+}
+
+/// A list of benchmarks: `()`, or a benchmark and a list.
+pub trait Benchmarks: 'static {
+    /// What they declare, in their order.
+    fn kinds() -> Vec<&'static WorkloadKind>;
+
+    /// Reads the options of the benchmark whose kind has that name, or finds their problems; `None` where there is none.
+    fn read(kind: &str, parameters: &Parameters) -> Option<Result<Plan, Vec<ParamProblem>>>;
+
+    /// Shows a visitor the options of a plan with their type; `None` where its benchmark is not in the list.
+    fn visit<V: Visitor>(plan: &Plan, visitor: V) -> Option<V::Output>;
+}
+
+/// Who needs the types of a benchmark.
+pub trait Visitor {
+    /// What it makes of them.
+    type Output;
+
+    /// Is called once, with the benchmark of the plan.
+    fn visit<B: Benchmark>(self, options: &B) -> Self::Output;
+}
+
+impl Benchmarks for () {
+    fn kinds() -> Vec<&'static WorkloadKind> {
+        Vec::new()
+    }
+
+    fn read(_: &str, _: &Parameters) -> Option<Result<Plan, Vec<ParamProblem>>> {
+        None
+    }
+
+    fn visit<V: Visitor>(_: &Plan, _: V) -> Option<V::Output> {
+        None
+    }
+}
+
+impl<B: Benchmark, Others: Benchmarks> Benchmarks for (B, Others) {
+    fn kinds() -> Vec<&'static WorkloadKind> {
+        let mut all = vec![B::kind()];
+        all.extend(Others::kinds());
+        all
+    }
+
+    fn read(kind: &str, parameters: &Parameters) -> Option<Result<Plan, Vec<ParamProblem>>> {
+        if B::kind().name == kind { Some(B::checked(parameters).map(Plan::of)) } else { Others::read(kind, parameters) }
+    }
+
+    fn visit<V: Visitor>(plan: &Plan, visitor: V) -> Option<V::Output> {
+        match plan.options::<B>() {
+            Some(options) => Some(visitor.visit(options)),
+            None => Others::visit(plan, visitor),
+        }
+    }
+}
+
+/// Why a database without SQL cannot serve a workload that speaks it.
+pub(crate) fn speaks_sql(dialect: &dyn Dialect) -> Option<(String, String)> {
+    dialect.lacks(Feature::Sql).map(|lack| (lack.why.to_owned(), lack.help.to_owned()))
+}
