@@ -47,7 +47,7 @@ fn it_runs_every_benchmark() {
         let file = folder.path().join("a.db");
         let contender = format!("target = \"toybase:{}?synchronous=OFF\"", file.display());
         let results = open(folder.path(), &contender, workload).unwrap().run(&mut Quiet, &StopToken::default()).unwrap();
-        let records: Vec<_> = results.used().into_iter().filter(|record| record.key.contender == "a").collect();
+        let records: Vec<_> = results.used().iter().filter(|record| record.key.contender == "a").collect();
         let [record] = records.as_slice() else { panic!("{workload}: {}", records.len()) };
         assert_eq!(record.target.driver, "toybase");
         assert!(record.target.address.starts_with("toybase:"), "{}", record.target.address);

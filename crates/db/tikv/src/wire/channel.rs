@@ -129,7 +129,7 @@ struct Carrier {
 }
 
 async fn carry(shared: Rc<Shared>, socket: Socket) {
-    let mut inbox = Buffer::new();
+    let mut inbox = Buffer::default();
     inbox.logged_in();
     let mut carrier = Carrier { shared, socket, inbox, outbox: Vec::new(), sent: 0 };
     let why = poll_fn(|cx| carrier.poll(cx)).await;
