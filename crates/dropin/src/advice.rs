@@ -59,3 +59,37 @@ pub(crate) fn answer_text(answer: &DriverError) -> String {
         _ => answer.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_out_is_chosen_by_cause_and_never_by_words() {
+        let advice = Advice { password: "p", database: "d", tables: "t", connections: "c", errors: "e", reach: "r" };
+        let fatal = |code, cause| DriverError::new(ErrorClass::Fatal, code, "password target prepare").because(cause);
+        let number = ErrorCode::Number("mysql", 1);
+        for (cause, expected) in [
+            (Some(Cause::Password), "p"),
+            (Some(Cause::NoDatabase), "d"),
+            (Some(Cause::NoTable), "t"),
+            (Some(Cause::Connections), "c"),
+            (Some(Cause::DuplicateKey), "e"),
+            (Some(Cause::Tls), "r"),
+            (Some(Cause::DiskFull), ""),
+            (None, ""),
+        ] {
+            assert_eq!(advice.of(&fatal(number, cause)), expected, "{cause:?}");
+        }
+        let client = |word| DriverError::client(ErrorClass::Fatal, word, "");
+        assert_eq!(["auth", "tls", "protocol", "family"].map(|word| advice.of(&client(word))), ["p", "r", "r", ""]);
+        assert_eq!(advice.of(&fatal(number, None).turned(ErrorClass::Retry)), "e");
+        // A way out of the library that no cause stands behind is left as it is.
+        let target = LabError::target("a, b", &client("unreachable"));
+        assert_eq!(advice.of_failure(&target), "r");
+        assert_eq!(advice.of_failure(&target.or_help("unused")), "r");
+        let other = LabError::new(perbuck_lab::ErrorKind::Usage, "", "leave it out, or use another target");
+        assert_eq!(advice.of_failure(&other), "leave it out, or use another target");
+        assert_eq!(answer_text(&fatal(number, None)), "error 1: password target prepare");
+    }
+}

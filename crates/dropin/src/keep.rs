@@ -15,7 +15,7 @@ use perbuck_lab::store::{Store, StudyFiles};
 use crate::study::{Member, Series};
 
 /// How long another perbuck that writes to the same folder is waited for; it holds it for the length of a few writes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most trials that a study has.
 const TRIALS: u32 = 1000;
 
@@ -33,9 +33,9 @@ fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
     Ok((stored.study.contenders.iter().map(member).collect(), stored.study.sweep.trials))
 }
 
-/// The database's place among those known: under the name that was asked for, or under the one made of its address, with a
+/// The database among those known: under the name that was asked for, or under the one made of its address, with a
 /// number behind it where another address has that name.
-fn place(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Result<Member, LabError> {
+fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Result<Member, LabError> {
     let member = |name: String| Member { name, address: address.to_owned() };
     let taken = |name: &str| known.iter().find(|m| m.name == name).filter(|m| m.address != address);
     if let Some(name) = asked {
@@ -61,7 +61,7 @@ fn place(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 /// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
 pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<(), LabError> {
     let (members, _) = known(&results.join(&series.name))?;
-    let member = place(&members, Some(&member.name), &member.name, &member.address)?;
+    let member = named(&members, Some(&member.name), &member.name, &member.address)?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);
@@ -88,9 +88,9 @@ pub(crate) fn keep(
     let address = record.target.address.clone();
     let files = |text| StudyFiles { name: &series.name, study: text, prices: None };
     let alone = series.text(&[Member { name: record.key.contender.clone(), address: address.clone() }], 1);
-    let store = Store::join_within(results, files(&alone), &series.fingerprint, PATIENCE)?;
+    let store = Store::join_within(results, files(&alone), &series.fingerprint, LOCK_TIMEOUT)?;
     let (mut members, trials) = if store.is_new() { (Vec::new(), 0) } else { known(store.root())? };
-    let member = place(&members, asked, made, &address)?;
+    let member = named(&members, asked, made, &address)?;
     let key = |trial| TrialKey { contender: member.name.clone(), trial, ..record.key.clone() };
     let Some(key) = (1..=TRIALS).map(key).find(|key| !store.has(key)) else {
         let message = format!("{} holds {TRIALS} runs of this command line already", store.root().display());
@@ -123,7 +123,7 @@ mod tests {
     fn a_database_keeps_its_name_and_another_one_gets_its_own() {
         let member = |name: &str, address: &str| Member { name: name.into(), address: address.into() };
         let known = [member("h-1", "x"), member("h-1-2", "y"), member("mine", "z")];
-        let name = |asked, address| place(&known, asked, "h-1", address).map(|m| m.name);
+        let name = |asked, address| named(&known, asked, "h-1", address).map(|m| m.name);
         assert_eq!(name(None, "x").unwrap(), "h-1");
         assert_eq!(name(None, "y").unwrap(), "h-1-2");
         assert_eq!(name(None, "new").unwrap(), "h-1-3");

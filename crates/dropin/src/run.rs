@@ -19,7 +19,7 @@ use perbuck_load::trial::RunError;
 use crate::advice::Advice;
 use crate::output::{Streams, heard};
 use crate::study::{Member, Series};
-use crate::target::{contender_name, with_patience};
+use crate::target::{contender_name, with_timeout};
 use crate::{keep, notes};
 
 /// A drop-in command: what it calls itself and how it words errors.
@@ -126,8 +126,8 @@ impl Run<'_> {
     ///
     /// # Errors
     /// An unreadable certificate, or a workload that the database cannot have.
-    pub(crate) fn stage(&self, patience_s: Option<u64>) -> Result<Stage, LabError> {
-        self.stage_on(&with_patience(self.target, patience_s))
+    pub(crate) fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
+        self.stage_on(&with_timeout(self.target, timeout_s))
     }
 
     /// The same on another target.

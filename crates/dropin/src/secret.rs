@@ -16,7 +16,7 @@ use perbuck_lab::inputs::read_text;
 
 /// Where a password may stand, in the order in which they are looked at.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Places<'a> {
+pub(crate) struct PasswordSources<'a> {
     /// On the command line, where it could not be taken off it.
     pub(crate) typed: Option<&'a Typed>,
     /// The value of `--password-file`; empty is none.
@@ -63,22 +63,22 @@ impl DropIn {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(crate) fn password(&self, places: &Places<'_>) -> Result<Option<Secret>, Refused> {
+    pub(crate) fn password(&self, sources: &PasswordSources<'_>) -> Result<Option<Secret>, Refused> {
         let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
-        if let Some(typed) = places.typed {
+        if let Some(typed) = sources.typed {
             return Ok(of(&typed.0));
         }
         if let Some(value) = std::env::var_os(self.variable) {
             return Ok(of(&value));
         }
-        if !places.file.is_empty() {
-            let mut text = read_text("the password in", Path::new(places.file)).map_err(|e| {
+        if !sources.file.is_empty() {
+            let mut text = read_text("the password in", Path::new(sources.file)).map_err(|e| {
                 Refused::usage(e.to_string(), "name a file that holds the password, or leave --password-file out")
             })?;
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
             return Ok(Some(Secret::new(text)));
         }
-        let filed = places.filed.map(|t| t.0.clone());
-        Ok(filed.or_else(|| std::env::var_os(places.client)).and_then(|value| of(&value)))
+        let filed = sources.filed.map(|t| t.0.clone());
+        Ok(filed.or_else(|| std::env::var_os(sources.client)).and_then(|value| of(&value)))
     }
 }

@@ -75,10 +75,10 @@ pub(crate) fn servers(
     database: &str,
     options: &[(&str, String)],
 ) -> Result<Target, Refused> {
-    let place = |(host, port): &(String, u16)| {
+    let endpoint = |(host, port): &(String, u16)| {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     };
-    let hosts: Vec<String> = hosts.iter().map(place).collect();
+    let hosts: Vec<String> = hosts.iter().map(endpoint).collect();
     with_options(&format!("{scheme}://{}@{}/{}", encoded(user), hosts.join(","), encoded(database)), options)
 }
 
@@ -87,11 +87,11 @@ pub(crate) fn servers(
 /// # Errors
 /// What no target can be.
 pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<Target, Refused> {
-    let (place, kept) = address.split_once('?').unwrap_or((address, ""));
+    let (servers, kept) = address.split_once('?').unwrap_or((address, ""));
     let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
     let kept = kept.split('&').filter(|kept| !kept.is_empty() && !replaced(kept)).map(str::to_owned);
     let all: Vec<String> = kept.chain(options.iter().map(|(name, value)| format!("{name}={}", encoded(value)))).collect();
-    parsed(&if all.is_empty() { place.to_owned() } else { format!("{place}?{}", all.join("&")) })
+    parsed(&if all.is_empty() { servers.to_owned() } else { format!("{servers}?{}", all.join("&")) })
 }
 
 /// Text whose signs are none of an address.
@@ -102,7 +102,7 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// The same with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
 /// replaced know no such limit, so that no stall that the run itself outlasts may end it.
-pub(crate) fn with_patience(target: &Target, seconds: Option<u64>) -> Target {
+pub(crate) fn with_timeout(target: &Target, seconds: Option<u64>) -> Target {
     let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
     let mut target = target.clone();
     match &mut target {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_answer_may_take_as_long_as_the_run() {
-        let limit = |seconds| match with_patience(&parsed("mysql://u@h/d").unwrap(), seconds) {
+        let limit = |seconds| match with_timeout(&parsed("mysql://u@h/d").unwrap(), seconds) {
             Target::Mysql(server) => server.read_timeout_ms,
             _ => 0,
         };

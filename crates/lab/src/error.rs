@@ -203,3 +203,28 @@ fn hint(error: &DriverError) -> String {
     };
     text.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_stays_out_names_the_option_of_the_target_beside_its_cause() {
+        let late = || {
+            DriverError::client(ErrorClass::Lost, "timeout", "h:1 did not answer within the limit").because(Some(Cause::Timeout))
+        };
+        let words = "h:1 did not answer within the limit; see `read_timeout` of the target (client timeout)";
+        let server = LoadError::Server { doing: "loading".to_owned(), error: late() };
+        for (error, text) in [
+            (LabError::target("a, b", &late()), format!("a, b: {words}")),
+            (LabError::load("a, b", &server), format!("a, b: loading: {words}")),
+            (LabError::trial("a, b", &RunError::Connect(late())), format!("a, b: cannot open a connection: {words}")),
+            (LabError::trial("a, b", &RunError::Fatal(late())), format!("a, b: no transaction can succeed: {words}")),
+        ] {
+            assert_eq!((error.to_string(), error.cause()), (text, Some(Cause::Timeout)));
+            assert_eq!(error.or_help("wait").cause(), None);
+        }
+        let refused = LabError::target("a, b", &DriverError::client(ErrorClass::Refused, "auth", "no"));
+        assert!(refused.cause() == Some(Cause::Password) && refused.words().1.contains("PERBUCK_A_PASSWORD"));
+    }
+}

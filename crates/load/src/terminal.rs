@@ -123,7 +123,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     fn named(&self, error: &DriverError, connection: Option<&Connection<D::Session>>) -> DriverError {
         let sql = connection.and_then(Connection::last_sql);
         let message = sql.map_or_else(|| error.message.clone(), |sql| format!("{}, for query '{sql}'", error.message));
-        DriverError::new(error.class, error.code, message)
+        DriverError::new(error.class, error.code, message).because(error.cause)
     }
 
     /// Lets the terminal send what it still holds, and closes the connection.

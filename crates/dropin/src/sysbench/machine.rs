@@ -86,19 +86,19 @@ pub(super) struct LatencyJson {
 /// One interval.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct IntervalJson {
-    at_s: i64,
-    transactions_per_s: f64,
-    queries_per_s: f64,
-    read_per_s: f64,
-    write_per_s: f64,
-    other_per_s: f64,
-    errors_per_s: f64,
-    reconnects_per_s: f64,
-    percentiles_ms: BTreeMap<String, f64>,
+    pub(super) at_s: i64,
+    pub(super) transactions_per_s: f64,
+    pub(super) queries_per_s: f64,
+    pub(super) read_per_s: f64,
+    pub(super) write_per_s: f64,
+    pub(super) other_per_s: f64,
+    pub(super) errors_per_s: f64,
+    pub(super) reconnects_per_s: f64,
+    pub(super) percentiles_ms: BTreeMap<String, f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    queue_length: Option<u64>,
+    pub(super) queue_length: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    concurrency: Option<u64>,
+    pub(super) concurrency: Option<u64>,
 }
 
 fn latency(of: &Distribution, settings: &Settings) -> LatencyJson {
@@ -169,7 +169,7 @@ pub(super) fn csv_header(settings: &Settings) -> String {
         names.push(rate.to_owned());
     }
     names.extend(settings.percentiles.iter().map(|(label, _)| format!("p{label}_ms")));
-    if settings.rate.is_some() {
+    if settings.load.rate.is_some() {
         names.extend(["queue_length".to_owned(), "concurrency".to_owned()]);
     }
     names.join(",") + "\n"
@@ -178,7 +178,7 @@ pub(super) fn csv_header(settings: &Settings) -> String {
 /// The values of an interval.
 pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
     let i = interval;
-    let mut values = vec![i.at_s.to_string(), settings.threads.to_string()];
+    let mut values = vec![i.at_s.to_string(), settings.load.connections.to_string()];
     let rates =
         [i.transactions_per_s, i.queries_per_s, i.read_per_s, i.write_per_s, i.other_per_s, i.errors_per_s, i.reconnects_per_s];
     values.extend(rates.iter().map(|r| format!("{r:.2}")));

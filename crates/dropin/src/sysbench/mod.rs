@@ -44,7 +44,7 @@ use crate::advice::{Advice, answer_text};
 use crate::output::{Standard, Streams};
 use crate::refused::{End, Refused};
 use crate::run::{DropIn, Run};
-use crate::secret::Places;
+use crate::secret::PasswordSources;
 use crate::study::{Series, Workload};
 
 /// The command.
@@ -100,12 +100,12 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
         print(&help::of_script(script, Version::named(settings.compat.word())))?;
         return Ok(ExitCode::SUCCESS);
     }
-    if settings.events.is_none() && settings.time_s.is_none() && order == Order::Run {
+    if settings.load.events.is_none() && settings.time_s.is_none() && order == Order::Run {
         log.warning("neither --events nor --time limits the run, so only Ctrl-C ends it, without a report", out)?;
     }
     let target = target::target(&given, settings.as_text)?;
     let password = password(&given)?;
-    let series = series(workload, &settings, &target);
+    let series = series(workload, &settings);
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
     work(&run, order, &settings, &options, log)
 }
@@ -138,13 +138,13 @@ fn hide(words: &[OsString], given: &Given) -> Result<(), Refused> {
 fn password(given: &Given) -> Result<Secret, Refused> {
     let Some((option, client)) = password_names(given)? else { return Ok(Secret::default()) };
     let file = settings::text(given, "password-file");
-    let places = Places { typed: given.typed.get(option), file, filed: given.filed.get(option), client };
-    Ok(COMMAND.password(&places)?.unwrap_or_default())
+    let sources = PasswordSources { typed: given.typed.get(option), file, filed: given.filed.get(option), client };
+    Ok(COMMAND.password(&sources)?.unwrap_or_default())
 }
 
 /// The command line as a study: everything that decides what is measured, but for the database and the seed.
-fn series(workload: Workload, settings: &Settings, target: &Target) -> Series {
-    Series::new(workload, settings.load(target.dialect()), &format!(" {:?}", settings.ignored))
+fn series(workload: Workload, settings: &Settings) -> Series {
+    Series::new(workload, settings.load.clone(), &format!(" {:?}", settings.ignored))
 }
 
 fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log: Log) -> Result<ExitCode, End> {
@@ -190,16 +190,16 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
 
 /// That no connection can be opened, with the server as sysbench names it.
 fn unreachable(target: &Target, answer: &DriverError) -> String {
-    let place = match target {
-        Target::Mysql(server) => match server.hosts.as_slice() {
+    let server = match target {
+        Target::Mysql(mysql) => match mysql.hosts.as_slice() {
             [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
             _ => "one of the MySQL servers".to_owned(),
         },
-        Target::Postgres(server) => format!("the {} server", server.dialect.name()),
+        Target::Postgres(postgres) => format!("the {} server", postgres.dialect.name()),
         Target::Tikv(_) => "the TiKV cluster".to_owned(),
         Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
     };
-    format!("unable to connect to {place}, aborting...\nFATAL: {}", answer_text(answer))
+    format!("unable to connect to {server}, aborting...\nFATAL: {}", answer_text(answer))
 }
 
 #[cfg(test)]
@@ -213,7 +213,7 @@ mod tests {
         let given = parse::parse(&words, &script::options(None, None)).unwrap();
         let (settings, script) = (Settings::read(&given).unwrap(), script::script(&given).unwrap().0);
         let (workload, _) = script::workload(&given, script, &settings, &mut Vec::new()).unwrap();
-        series(workload, &settings, &target::target(&given, false).unwrap())
+        series(workload, &settings)
     }
 
     #[test]

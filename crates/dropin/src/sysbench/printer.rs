@@ -77,16 +77,15 @@ impl<'a> Lines<'a> {
 
     fn interval_line(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
         let s = self.settings;
-        let queue = s.rate.map(|_| (seen.interval.backlog, seen.in_flight));
+        let queue = s.load.rate.map(|_| (seen.interval.backlog, seen.in_flight));
         let (at_s, length_s) = (i64::from(self.seconds), f64::from(self.seconds - self.since));
         let tally = std::mem::take(&mut self.interval);
         self.since = self.seconds;
-        if s.output == Output::Text {
-            return self.log.notice(&text::interval(at_s, s, length_s, &tally, queue), out);
-        }
         let json = machine::interval(at_s, s, length_s, &tally, queue);
-        if s.output == Output::Csv {
-            out.print(&machine::csv_line(&json, s))?;
+        match s.output {
+            Output::Text => return self.log.notice(&text::interval(&json, s), out),
+            Output::Csv => out.print(&machine::csv_line(&json, s))?,
+            Output::Json => {}
         }
         self.intervals.push(json);
         Ok(())
@@ -94,7 +93,7 @@ impl<'a> Lines<'a> {
 
     fn checkpoint_report(&mut self, out: &mut dyn Streams) -> Result<(), LabError> {
         let (s, at_s) = (self.settings, f64::from(self.seconds));
-        let summary = Summary::since(&self.checkpoint, s.threads, at_s, &self.all);
+        let summary = Summary::since(&self.checkpoint, s.load.connections, at_s, &self.all);
         if s.output == Output::Text {
             self.log.notice(&(text::checkpoint(i64::from(self.seconds)) + &text::summary(&summary, s)), out)?;
         }
@@ -106,7 +105,7 @@ impl<'a> Lines<'a> {
     /// The report at the end: of all, or of what came since the last checkpoint.
     fn summary(&self, record: &RunRecord, details: &Details, all: &Tally) -> Result<Summary, LabError> {
         let elapsed_s = record.measured.window_ns as f64 / 1e9;
-        let mut summary = Summary::since(&self.checkpoint, self.settings.threads, elapsed_s, all);
+        let mut summary = Summary::since(&self.checkpoint, self.settings.load.connections, elapsed_s, all);
         if let Some(open) = &record.measured.open_loop {
             summary.latency = summary.latency.with_unfinished(&open.unfinished.to_histogram().map_err(defect)?);
         }
@@ -211,8 +210,8 @@ impl Printer for Lines<'_> {
                     script: self.options.script.name(),
                     parameters: self.workload.plan.parameters(),
                     target: &run.target.address,
-                    threads: s.threads,
-                    rate: s.rate,
+                    threads: s.load.connections,
+                    rate: s.load.rate,
                     seed: s.seed,
                     summary: machine::summary(&summary, s),
                     checkpoints: &self.checkpoints,
@@ -255,6 +254,6 @@ fn extras(record: &RunRecord, details: &Details, settings: &Settings) -> Extras 
 /// A remark in the words of this command.
 fn flag_text(flag: &Flag, settings: &Settings) -> String {
     let Flag::Aborted { count } = flag else { return flag.text() };
-    let where_ = if settings.rate.is_some() { "count in the latency by their age alone" } else { "are in no figure" };
+    let where_ = if settings.load.rate.is_some() { "count in the latency by their age alone" } else { "are in no figure" };
     format!("{count} transactions had not ended {} s after the end of the run and {where_}", settings.drain_s())
 }

@@ -143,7 +143,7 @@ pub(super) fn workload(
         }
     }
     if script == Script::BulkInsert {
-        put("threads", Scalar::Int(i64::from(settings.threads)));
+        put("threads", Scalar::Int(i64::from(settings.load.connections)));
     }
     let options = sysbench::Options::checked(&parameters).map_err(|problems| refused(&problems, given))?;
     let plan = Plan::of(options.clone());

@@ -6,10 +6,10 @@ use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
-use perbuck_load::statement::Dialect;
 
 use super::options::find;
 use super::parse::Given;
+use super::target::scheme;
 use crate::load::{Load, MOST_WORKERS, SECOND_NS};
 use crate::refused::Refused;
 use crate::run::Records;
@@ -68,16 +68,12 @@ pub(super) enum Ignored {
 pub(super) struct Settings {
     /// Whose defaults and summary.
     pub(super) compat: Compat,
-    /// Connections.
-    pub(super) threads: u32,
-    /// The most transactions; `None` is no limit.
-    pub(super) events: Option<u64>,
+    /// The load of a run.
+    pub(super) load: Load,
     /// Seconds of the measured window; `None` is no limit.
     pub(super) time_s: Option<u32>,
     /// Seconds before it.
     pub(super) warmup_s: u32,
-    /// Transactions per second offered; `None` is closed loop.
-    pub(super) rate: Option<u32>,
     /// Seconds between interval lines.
     pub(super) report_interval_s: Option<u32>,
     /// Seconds at which a full report is due, ascending.
@@ -98,8 +94,6 @@ pub(super) struct Settings {
     pub(super) debug: bool,
     /// Whether `--validate` is given, which the banner says.
     pub(super) validate: bool,
-    /// Whether the latency of each kind of statement is printed.
-    pub(super) statement_latency: bool,
     /// What standard output holds.
     pub(super) output: Output,
     /// After which errors the run goes on.
@@ -108,8 +102,6 @@ pub(super) struct Settings {
     pub(super) as_text: bool,
     /// Where the record goes.
     pub(super) records: Records,
-    /// Load threads.
-    pub(super) workers: Option<u32>,
 }
 
 impl Settings {
@@ -129,58 +121,53 @@ impl Settings {
         }
         let typed_seed = text(given, "rand-seed").parse().ok().filter(|s| *s != 0);
         let threads = at_most(given, "threads", MOST_THREADS)?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
+        let (warmup_s, forced_shutdown_s) = (count(given, "warmup-time")?.unwrap_or(0), forced_shutdown(given, time_s)?);
+        let (ignored, ns) = (ignored(given)?, |seconds: u32| u64::from(seconds) * SECOND_NS);
+        // One that was drawn from the time can be given again.
+        let seed = typed_seed.unwrap_or_else(drawn_seed);
+        let load = Load {
+            connections: threads,
+            rate: at_most(given, "rate", HIGHEST_PER_S)?,
+            warmup_ns: ns(warmup_s),
+            window_ns: time_s.map(ns),
+            events: events.map(u64::from),
+            workers: at_most(given, "workers", MOST_WORKERS)?,
+            attempts: ATTEMPTS,
+            drain_ns: forced_shutdown_s.map_or(DRAIN_NS, ns),
+            time_statements: switch(given, "statement-latency"),
+            tolerance: tolerance(scheme(given)?, &ignored),
+            seed: Seed(u64::from(seed.unsigned_abs())).derive("perbuck sysbench"),
+        };
+        let outputs = [("text", Output::Text), ("json", Output::Json), ("csv", Output::Csv)];
         Ok(Self {
             compat,
-            threads,
-            events: events.map(u64::from),
+            load,
             time_s,
-            warmup_s: count(given, "warmup-time")?.unwrap_or(0),
-            rate: at_most(given, "rate", HIGHEST_PER_S)?,
+            warmup_s,
             report_interval_s: count(given, "report-interval")?,
             checkpoints_s: checkpoints(given, time_s)?,
-            forced_shutdown_s: forced_shutdown(given, time_s)?,
+            forced_shutdown_s,
             percentiles,
             histogram,
             verbosity: verbosity(given)?,
-            seed: typed_seed.unwrap_or_else(drawn_seed),
+            seed,
             seed_drawn: typed_seed.is_none(),
             debug: switch(given, "debug"),
             validate: switch(given, "validate"),
-            statement_latency: switch(given, "statement-latency"),
-            output: output(given)?,
-            ignored: ignored(given)?,
+            output: word(given, "output", &outputs, "use text, json or csv")?,
+            ignored,
             as_text: ps_mode(given)?,
             records: Records {
                 folder: results(given),
                 asked: given.has("results"),
                 contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
             },
-            workers: at_most(given, "workers", MOST_WORKERS)?,
         })
     }
 
     /// Seconds to wait for the last transactions.
     pub(super) fn drain_s(&self) -> u32 {
-        self.forced_shutdown_s.unwrap_or((DRAIN_NS / SECOND_NS) as u32)
-    }
-
-    /// The load on a database of this dialect.
-    pub(super) fn load(&self, dialect: Dialect) -> Load {
-        let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
-        Load {
-            connections: self.threads,
-            rate: self.rate,
-            warmup_ns: ns(self.warmup_s),
-            window_ns: self.time_s.map(ns),
-            events: self.events,
-            workers: self.workers,
-            attempts: ATTEMPTS,
-            drain_ns: ns(self.drain_s()),
-            time_statements: self.statement_latency,
-            tolerance: tolerance(dialect, &self.ignored),
-            // One that was drawn from the time is drawn with the settings, so that it can be given again.
-            seed: Seed(u64::from(self.seed.unsigned_abs())).derive("perbuck sysbench"),
-        }
+        (self.load.drain_ns / SECOND_NS) as u32
     }
 
     /// The percentile of the interval lines: the 95th where it is asked for, as sysbench's default, else the first.
@@ -221,28 +208,30 @@ fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
 }
 
 /// After which errors the run goes on. sysbench knows numbers of MySQL, and three states of PostgreSQL.
-fn tolerance(dialect: Dialect, ignored: &Ignored) -> Tolerance {
+fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
     let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
     let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
-    match (dialect, ignored) {
-        (Dialect::Mysql, Ignored::All) => Tolerance::Every,
-        (Dialect::Mysql, Ignored::Listed(codes)) => {
+    match (scheme, ignored) {
+        ("mysql" | "tidb", Ignored::All) => Tolerance::Every,
+        ("mysql" | "tidb", Ignored::Listed(codes)) => {
             // The numbers of the client library for a connection that is gone.
             let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
             Tolerance::Listed { codes: listed(codes), retries: false, losses }
         }
-        _ if dialect.follows_postgres() => retries(vec!["sqlstate 23505".to_owned()], false),
-        _ => retries(Vec::new(), false),
+        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new(), false),
+        _ => retries(vec!["sqlstate 23505".to_owned()], false),
     }
 }
 
+/// One of a closed set of words.
+fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> Result<T, Refused> {
+    let found = words.iter().find(|(word, _)| *word == text(given, name)).map(|(_, value)| *value);
+    found.ok_or_else(|| invalid(given, name, help))
+}
+
 fn compat(given: &Given) -> Result<Compat, Refused> {
-    match text(given, "compat") {
-        "sysbench-1.0" => Ok(Compat::V10),
-        "sysbench-1.1" => Ok(Compat::V11),
-        "perbuck" => Ok(Compat::Own),
-        _ => Err(invalid(given, "compat", "use sysbench-1.0, sysbench-1.1 or perbuck")),
-    }
+    let words = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
+    word(given, "compat", &words, "use sysbench-1.0, sysbench-1.1 or perbuck")
 }
 
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
@@ -316,15 +305,6 @@ fn verbosity(given: &Given) -> Result<u8, Refused> {
     }
 }
 
-fn output(given: &Given) -> Result<Output, Refused> {
-    match text(given, "output") {
-        "text" => Ok(Output::Text),
-        "json" => Ok(Output::Json),
-        "csv" => Ok(Output::Csv),
-        _ => Err(invalid(given, "output", "use text, json or csv")),
-    }
-}
-
 fn ignored(given: &Given) -> Result<Ignored, Refused> {
     if !given.has("mysql-ignore-errors") {
         return Ok(Ignored::Default);
@@ -370,7 +350,7 @@ mod tests {
     #[test]
     fn defaults_are_those_of_sysbench() {
         let s = read(&[]).unwrap();
-        assert_eq!((s.threads, s.events, s.time_s, s.rate), (1, None, Some(10), None));
+        assert_eq!((s.load.connections, s.load.events, s.time_s, s.load.rate), (1, None, Some(10), None));
         assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));

@@ -39,7 +39,7 @@ impl Tables<'_> {
 
     /// sysbench starts threads for these commands when there are several.
     fn threads(&self, settings: &Settings) -> Result<(), LabError> {
-        if settings.threads > 1 { self.log.notice("Initializing worker threads...\n\n", &mut Standard) } else { Ok(()) }
+        if settings.load.connections > 1 { self.log.notice("Initializing worker threads...\n\n", &mut Standard) } else { Ok(()) }
     }
 
     /// Makes and fills the tables.
@@ -61,7 +61,7 @@ impl Tables<'_> {
         let (mut progress, began, mut stages) = (Display::default(), Instant::now(), Stages::default());
         let mut shown = Ok(());
         // One thread is what somebody gets who asked for none in particular.
-        let sessions = Some(settings.threads).filter(|n| *n > 1);
+        let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data
             .fill(sessions, stop, &mut |p| {

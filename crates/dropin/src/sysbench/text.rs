@@ -1,7 +1,8 @@
 //! sysbench's lines, in the shape that its parsers know: labels, columns and digits.
 
+use super::machine::IntervalJson;
 use super::settings::{Compat, Settings};
-use super::tally::{Extras, Fairness, Summary, Tally};
+use super::tally::{Extras, Fairness, Summary};
 
 /// What stands above everything.
 pub(super) fn header(compat: Compat) -> String {
@@ -18,11 +19,11 @@ pub(super) fn header(compat: Compat) -> String {
 pub(super) fn banner(settings: &Settings) -> String {
     let mut out = "Running the test with following options:\n".to_owned();
     let mut line = |text: String| out += &(text + "\n");
-    line(format!("Number of threads: {}", settings.threads));
+    line(format!("Number of threads: {}", settings.load.connections));
     if settings.warmup_s > 0 {
         line(format!("Warmup time: {}s", settings.warmup_s));
     }
-    if let Some(rate) = settings.rate {
+    if let Some(rate) = settings.load.rate {
         line(format!("Target transaction rate: {rate}/sec"));
     }
     if let Some(seconds) = settings.report_interval_s {
@@ -49,24 +50,18 @@ pub(super) fn banner(settings: &Settings) -> String {
 }
 
 /// One interval line; in open loop with its second.
-pub(super) fn interval(at_s: i64, settings: &Settings, seconds: f64, tally: &Tally, queue: Option<(u64, u64)>) -> String {
-    let per_s = |count: u64| count as f64 / seconds;
+pub(super) fn interval(i: &IntervalJson, settings: &Settings) -> String {
     let (percent, latency_ms) = match settings.headline() {
-        Some((label, p)) => (label.as_str(), tally.latency.percentile_ns(*p).unwrap_or(0) as f64 / 1e6),
+        Some((label, _)) => (label.as_str(), i.percentiles_ms.get(label).copied().unwrap_or(0.0)),
         None => ("0", 0.0),
     };
+    let (at_s, threads) = (i.at_s, settings.load.connections);
+    let statements = format!("{:4.2}/{:4.2}/{:4.2}", i.read_per_s, i.write_per_s, i.other_per_s);
     let mut line = format!(
-        "[ {at_s}s ] thds: {} tps: {:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) lat (ms,{percent}%): {latency_ms:4.2} err/s: {:4.2} reconn/s: {:4.2}\n",
-        settings.threads,
-        per_s(tally.transactions),
-        per_s(tally.queries()),
-        per_s(tally.read),
-        per_s(tally.write),
-        per_s(tally.other),
-        per_s(tally.errors),
-        per_s(tally.reconnects),
+        "[ {at_s}s ] thds: {threads} tps: {:4.2} qps: {:4.2} (r/w/o: {statements}) lat (ms,{percent}%): {latency_ms:4.2} err/s: {:4.2} reconn/s: {:4.2}\n",
+        i.transactions_per_s, i.queries_per_s, i.errors_per_s, i.reconnects_per_s,
     );
-    if let Some((waiting, in_flight)) = queue {
+    if let (Some(waiting), Some(in_flight)) = (i.queue_length, i.concurrency) {
         line += &format!("[ {at_s}s ] queue length: {waiting}, concurrency: {in_flight}\n");
     }
     line
@@ -150,14 +145,14 @@ pub(super) fn histogram(summary: &Summary) -> String {
     let mut counts: Vec<u64> = vec![0; BUCKETS as usize];
     for (ns, count) in &summary.latency.buckets {
         let ms = (*ns as f64 / 1e6).clamp(LOWEST_MS, HIGHEST_MS);
-        let place = ((ms / LOWEST_MS).ln() * per_factor).round() as usize;
-        counts[place.min(BUCKETS as usize - 1)] += count;
+        let bucket = ((ms / LOWEST_MS).ln() * per_factor).round() as usize;
+        counts[bucket.min(BUCKETS as usize - 1)] += count;
     }
     let mut out = "Latency histogram (values are in milliseconds)\n".to_owned();
     let Some(most) = counts.iter().copied().max().filter(|m| *m > 0) else { return out + " \n" };
     out += "       value  ------------- distribution ------------- count\n";
-    for (place, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
-        let ms = LOWEST_MS * (place as f64 / per_factor).exp();
+    for (bucket, count) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+        let ms = LOWEST_MS * (bucket as f64 / per_factor).exp();
         let stars = "*".repeat((*count as f64 * 40.0 / most as f64).round() as usize);
         out += &format!("{ms:12.3} |{stars:<40} {count}\n");
     }

@@ -51,8 +51,8 @@ pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: 
     let seed = stage::data_seed(&study, &study.workloads[0]);
     let data = TpccData::new(options.clone(), run.target.dialect(), seed);
     let tables: Vec<String> = given.list("tables").into_iter().map(str::to_owned).collect();
-    let (folder, files) = (Path::new(given.text("output-dir")), settings.threads.min(data.parts()));
-    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.threads, format };
+    let (folder, files) = (Path::new(given.text("output-dir")), settings.load.connections.min(data.parts()));
+    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.load.connections, format };
     let stop = stop_on_signal("stopping; no file is kept")?;
     let (mut progress, began) = (Display::default(), Instant::now());
     let written = csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;

@@ -7,11 +7,11 @@ use crate::golden::{Kept, details, hold, record, show};
 fn printed(words: &[&str], out: &mut Kept) {
     let given = TABLE.read(&words[1..].iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
     let settings = Settings::read(&given).unwrap();
-    let place = Place::of(&given).unwrap();
-    let (_, options) = plan::workload(&given, Order::Run, &settings, &place.session).unwrap();
+    let connection = Connection::of(&given).unwrap();
+    let (_, options) = plan::workload(&given, Order::Run, &settings, &connection.session).unwrap();
     let early = words[0] == "early";
     let mut record = record("tpcc", early);
-    record.target.address = place.target.address();
+    record.target.address = connection.target.address();
     show(&mut Lines::new(&settings, &options), out, record, details(["x", "y"]), early);
 }
 

@@ -3,6 +3,7 @@
 
 use perbuck_core::histogram::Histogram;
 use perbuck_load::totals::PausesSeen;
+use serde::Serialize;
 
 use super::settings::Output;
 
@@ -22,8 +23,6 @@ const COLUMNS: [&str; 13] = [
     "99.9th(ms)",
     "Max(ms)",
 ];
-/// The percentiles among them, and one that JSON has besides.
-const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
 /// What a block of lines is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,39 +42,68 @@ impl Span {
     }
 }
 
-/// One kind of transaction in a time, or what failed of it.
-#[derive(Debug, Clone, PartialEq)]
+/// One kind of transaction in a time, or what failed of it, under go-tpc's names of columns; times in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct Row {
     /// Its name in upper case; with `_ERR` behind it for what failed.
+    #[serde(rename = "Operation")]
     pub(super) operation: String,
     /// The length of the time in seconds.
-    pub(super) takes_s: f64,
+    #[serde(rename = "Takes(s)")]
+    takes_s: f64,
     /// How many ended in it.
-    pub(super) count: u64,
-    /// The sum of their times, in milliseconds.
-    pub(super) sum_ms: f64,
-    /// Percentiles of their times, in milliseconds: 50, 90, 95, 99, 99.9 and 99.99.
-    pub(super) percentiles_ms: [f64; 6],
-    /// The longest of them, in milliseconds.
-    pub(super) max_ms: f64,
+    #[serde(rename = "Count")]
+    count: u64,
+    /// How many ended in a minute.
+    #[serde(rename = "TPM")]
+    tpm: f64,
+    #[serde(rename = "Sum(ms)")]
+    sum: f64,
+    #[serde(rename = "Avg(ms)")]
+    avg: f64,
+    #[serde(rename = "50th(ms)")]
+    p50: f64,
+    #[serde(rename = "90th(ms)")]
+    p90: f64,
+    #[serde(rename = "95th(ms)")]
+    p95: f64,
+    #[serde(rename = "99th(ms)")]
+    p99: f64,
+    #[serde(rename = "99.9th(ms)")]
+    p999: f64,
+    /// Of JSON alone.
+    #[serde(rename = "99.99th(ms)")]
+    p9999: f64,
+    #[serde(rename = "Max(ms)")]
+    max: f64,
 }
 
 impl Row {
-    /// How many ended in a minute.
-    pub(super) fn per_minute(&self) -> f64 {
-        if self.takes_s > 0.0 { self.count as f64 / self.takes_s * 60.0 } else { 0.0 }
+    fn new(operation: String, times: &Histogram, takes_s: f64) -> Self {
+        let ms = |ns: u64| ns as f64 / 1e6;
+        let at = |percent| ms(times.percentile_ns(percent).unwrap_or(0));
+        let (count, sum) = (times.count(), times.sum_ns() as f64 / 1e6);
+        Self {
+            operation,
+            takes_s,
+            count,
+            tpm: if takes_s > 0.0 { count as f64 / takes_s * 60.0 } else { 0.0 },
+            sum,
+            avg: sum / count.max(1) as f64,
+            p50: at(50.0),
+            p90: at(90.0),
+            p95: at(95.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            p9999: at(99.99),
+            max: ms(times.max_ns()),
+        }
     }
 
-    /// Their mean in milliseconds.
-    pub(super) fn avg_ms(&self) -> f64 {
-        self.sum_ms / self.count.max(1) as f64
-    }
-
-    /// The cells behind prefix and operation, as go-tpc writes them.
+    /// The cells after prefix and operation, as go-tpc writes them.
     fn cells(&self) -> Vec<String> {
         let mut cells = vec![format!("{:.1}", self.takes_s), self.count.to_string()];
-        let [p50, p90, p95, p99, p999, _] = self.percentiles_ms;
-        let figures = [self.per_minute(), self.sum_ms, self.avg_ms(), p50, p90, p95, p99, p999, self.max_ms];
+        let figures = [self.tpm, self.sum, self.avg, self.p50, self.p90, self.p95, self.p99, self.p999, self.max];
         cells.extend(figures.iter().map(|f| format!("{f:.1}")));
         cells
     }
@@ -84,17 +112,7 @@ impl Row {
 /// Rows of kinds with the times of what was completed and of what failed, in the order of go-tpc; nothing for those without
 /// any.
 pub(super) fn rows<'a>(kinds: impl IntoIterator<Item = (&'a str, &'a Histogram, &'a Histogram)>, takes_s: f64) -> Vec<Row> {
-    let row = |operation: String, times: &Histogram| {
-        let ms = |ns: u64| ns as f64 / 1e6;
-        (times.count() > 0).then(|| Row {
-            operation,
-            takes_s,
-            count: times.count(),
-            sum_ms: times.sum_ns() as f64 / 1e6,
-            percentiles_ms: PERCENTILES.map(|p| ms(times.percentile_ns(p).unwrap_or(0))),
-            max_ms: ms(times.max_ns()),
-        })
-    };
+    let row = |operation, times: &Histogram| (times.count() > 0).then(|| Row::new(operation, times, takes_s));
     let mut kinds: Vec<_> = kinds.into_iter().collect();
     kinds.sort_by_key(|(name, ..)| *name);
     let both = |(name, completed, failed): (&str, &Histogram, &Histogram)| {

@@ -22,7 +22,7 @@ pub(super) struct RunJson<'a> {
     /// The length of the measured window.
     pub(super) measured_s: f64,
     pub(super) current: &'a [CurrentJson],
-    pub(super) summary: Vec<RowJson>,
+    pub(super) summary: &'a [Row],
     /// Mean keying and think times; empty without `--wait`.
     pub(super) waits_s: BTreeMap<String, f64>,
     /// New orders a minute, those rolled back by design included.
@@ -55,66 +55,14 @@ pub(super) struct RunJson<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct CurrentJson {
     at_s: u32,
-    operations: Vec<RowJson>,
+    operations: Vec<Row>,
     waits_s: BTreeMap<String, f64>,
 }
 
 impl CurrentJson {
     /// The rows and waits of the interval that ended at this second of the window.
-    pub(super) fn of(at_s: u32, rows: &[Row], all: &[Wait]) -> Self {
-        Self { at_s, operations: rows.iter().map(RowJson::from).collect(), waits_s: waits(all) }
-    }
-}
-
-/// A row.
-#[derive(Debug, Serialize)]
-pub(super) struct RowJson {
-    #[serde(rename = "Operation")]
-    operation: String,
-    #[serde(rename = "Takes(s)")]
-    takes_s: f64,
-    #[serde(rename = "Count")]
-    count: u64,
-    #[serde(rename = "TPM")]
-    tpm: f64,
-    #[serde(rename = "Sum(ms)")]
-    sum_ms: f64,
-    #[serde(rename = "Avg(ms)")]
-    avg_ms: f64,
-    #[serde(rename = "50th(ms)")]
-    p50_ms: f64,
-    #[serde(rename = "90th(ms)")]
-    p90_ms: f64,
-    #[serde(rename = "95th(ms)")]
-    p95_ms: f64,
-    #[serde(rename = "99th(ms)")]
-    p99_ms: f64,
-    #[serde(rename = "99.9th(ms)")]
-    p999_ms: f64,
-    #[serde(rename = "99.99th(ms)")]
-    p9999_ms: f64,
-    #[serde(rename = "Max(ms)")]
-    max_ms: f64,
-}
-
-impl From<&Row> for RowJson {
-    fn from(row: &Row) -> Self {
-        let [p50_ms, p90_ms, p95_ms, p99_ms, p999_ms, p9999_ms] = row.percentiles_ms;
-        Self {
-            operation: row.operation.clone(),
-            takes_s: row.takes_s,
-            count: row.count,
-            tpm: row.per_minute(),
-            sum_ms: row.sum_ms,
-            avg_ms: row.avg_ms(),
-            p50_ms,
-            p90_ms,
-            p95_ms,
-            p99_ms,
-            p999_ms,
-            p9999_ms,
-            max_ms: row.max_ms,
-        }
+    pub(super) fn of(at_s: u32, operations: Vec<Row>, all: &[Wait]) -> Self {
+        Self { at_s, operations, waits_s: waits(all) }
     }
 }
 

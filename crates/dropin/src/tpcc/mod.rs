@@ -32,14 +32,14 @@ use options::{TABLE, help};
 use printer::Lines;
 use settings::{Order, Settings};
 use tables::Tables;
-use target::Place;
+use target::Connection;
 
 use crate::advice::{Advice, answer_text};
 use crate::flags::Given;
 use crate::output::Standard;
 use crate::refused::{End, Refused};
 use crate::run::{DropIn, Run};
-use crate::secret::Places;
+use crate::secret::PasswordSources;
 use crate::study::{Series, Workload};
 
 /// That the run goes on after an error.
@@ -87,13 +87,14 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     }
     let order = Order::of(given)?;
     let settings = Settings::read(given)?;
-    let place = Place::of(given)?;
-    let (workload, options) = plan::workload(given, order, &settings, &place.session)?;
-    remarks(given, &place, order).iter().for_each(|remark| say(&format!("perbuck: {remark}")));
+    let connection = Connection::of(given)?;
+    let (workload, options) = plan::workload(given, order, &settings, &connection.session)?;
+    remarks(given, &connection, order).iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     let files = order == Order::Prepare && files::asked(given)?;
-    let password = if files { Secret::default() } else { password(given, &place)? };
+    let password = if files { Secret::default() } else { password(given, &connection)? };
     let series = series(workload, &settings);
-    let run = Run { command: &COMMAND, series: &series, target: &place.target, password: &password, records: &settings.records };
+    let run =
+        Run { command: &COMMAND, series: &series, target: &connection.target, password: &password, records: &settings.records };
     if order == Order::Run {
         run.check_name()?;
     }
@@ -110,13 +111,13 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
 }
 
 /// What is said of options that play no part.
-fn remarks(given: &Given, place: &Place, order: Order) -> Vec<String> {
+fn remarks(given: &Given, connection: &Connection, order: Order) -> Vec<String> {
     let mut remarks = given.remarks.clone();
-    if !place.unused.is_empty() {
-        let names = place.unused.join(", ");
+    if !connection.unused.is_empty() {
+        let names = connection.unused.join(", ");
         remarks.push(format!("--conn-params: {names}: nothing to do, since these are of the Go client alone"));
     }
-    if !place.session.is_empty() && order != Order::Run {
+    if !connection.session.is_empty() && order != Order::Run {
         remarks.push(format!("--conn-params: variables are set in the sessions of a run, not in those of {}", order.word()));
     }
     remarks
@@ -124,12 +125,12 @@ fn remarks(given: &Given, place: &Place, order: Order) -> Vec<String> {
 
 /// The password: of the command line where it could not be taken off it, else of the environment, a file, or asked for; none
 /// is the empty one.
-fn password(given: &Given, place: &Place) -> Result<Secret, End> {
-    if place.embedded() {
+fn password(given: &Given, connection: &Connection) -> Result<Secret, End> {
+    if connection.embedded() {
         return Ok(Secret::default());
     }
-    let (file, client) = (given.text("password-file"), place.client_variable());
-    if let Some(secret) = COMMAND.password(&Places { typed: given.typed.as_ref(), file, filed: None, client })? {
+    let (file, client) = (given.text("password-file"), connection.client_variable());
+    if let Some(secret) = COMMAND.password(&PasswordSources { typed: given.typed.as_ref(), file, filed: None, client })? {
         return Ok(secret);
     }
     if !given.switch("ask-password") {
@@ -144,7 +145,7 @@ fn password(given: &Given, place: &Place) -> Result<Secret, End> {
 
 /// The command line as a study: everything that decides what is measured, but for the database and the seed.
 fn series(workload: Workload, settings: &Settings) -> Series {
-    Series::new(workload, settings.load(), &format!(" {}", settings.ignore_error))
+    Series::new(workload, settings.load.clone(), &format!(" {}", settings.ignore_error))
 }
 
 /// A command with everything it needs.
@@ -156,9 +157,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// The database with the workload; an answer may take so many seconds, `None` is the longest possible.
-    fn stage(&self, patience_s: Option<u64>) -> Result<Stage, LabError> {
+    fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
         // The parameters of the workload in the words of the command line.
-        self.run.stage(patience_s).map_err(|error| {
+        self.run.stage(timeout_s).map_err(|error| {
             let words = |text: &str| {
                 let named = [
                     ("`partitions`", "--parts"),
@@ -226,7 +227,7 @@ mod tests {
         ] {
             let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
             let (order, settings) = (Order::of(&given).unwrap(), Settings::read(&given).unwrap());
-            let session = Place::of(&given).unwrap().session;
+            let session = Connection::of(&given).unwrap().session;
             hold_against_its_text(&series(plan::workload(&given, order, &settings, &session).unwrap().0, &settings));
         }
     }

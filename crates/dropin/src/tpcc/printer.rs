@@ -64,12 +64,12 @@ impl<'a> Lines<'a> {
             perbuck: env!("CARGO_PKG_VERSION"),
             parameters: &run.workload.parameters,
             target: &run.target.address,
-            threads: self.settings.threads,
+            threads: self.settings.load.connections,
             seed: self.settings.seed,
             warmup_s: run.load.warmup_ns as f64 / 1e9,
             measured_s: run.measured.window_ns as f64 / 1e9,
             current: &self.intervals,
-            summary: rows.iter().map(Into::into).collect(),
+            summary: rows,
             waits_s: machine::waits(waits),
             tpmc: run.metric(&TPMC),
             tpm_total: run.metric(&TPS) * 60.0,
@@ -116,7 +116,7 @@ impl Printer for Lines<'_> {
         });
         let output = self.settings.output;
         if output == Output::Json {
-            self.intervals.push(CurrentJson::of(self.seconds, &rows, &waits));
+            self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
             return Ok(());
         }
         out.print(&(lines::block(Span::Current, &rows, output) + &lines::wait_block(Span::Current, &waits, output)))

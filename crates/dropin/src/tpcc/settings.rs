@@ -72,16 +72,10 @@ pub(super) enum Output {
 /// A command line with everything about it checked, but for the database and the workload.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Connections.
-    pub(super) threads: u32,
     /// Connections that load; `None` where nobody said how many.
     pub(super) sessions: Option<u32>,
-    /// Nanoseconds of the measured window; `None` is no limit.
-    pub(super) time_ns: Option<u64>,
-    /// The most transactions; `None` is no limit.
-    pub(super) count: Option<u64>,
-    /// Nanoseconds before the window.
-    pub(super) warmup_ns: u64,
+    /// The load of a run.
+    pub(super) load: Load,
     /// Seconds between lines.
     pub(super) interval_s: u32,
     /// Whether the run goes on after an error.
@@ -94,8 +88,6 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     /// Where the record goes.
     pub(super) records: Records,
-    /// Load threads.
-    pub(super) workers: Option<u32>,
     /// Whether tables that are there are dropped before a load.
     pub(super) drop_data: bool,
     /// Whether the data are checked after a load.
@@ -115,6 +107,7 @@ impl Settings {
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let threads = given.count("threads", 1, 1_000_000)?;
         let some = |number: u32| Some(number).filter(|n| *n > 0);
+        let (ignore_error, go_tpc) = (given.switch("ignore-error"), go_tpc(given)?);
         // go-tpc's own default is the longest duration that Go has.
         let time_ns = given.duration_ns("time").filter(|ns| given.has("time") && *ns < NO_LIMIT_NS);
         if time_ns.is_some_and(|ns| ns < SECOND_NS) {
@@ -128,14 +121,24 @@ impl Settings {
             Err(_) => return Err(given.invalid("seed", "give 0 or more")),
         };
         Ok(Self {
-            threads,
             sessions: given.has("threads").then_some(threads).filter(|n| *n > 1),
-            time_ns,
-            count: some(given.count("count", 0, u32::MAX)?).map(u64::from),
-            warmup_ns: warmup_ns(given)?,
+            load: Load {
+                connections: threads,
+                rate: None,
+                warmup_ns: warmup_ns(given)?,
+                window_ns: time_ns,
+                events: some(given.count("count", 0, u32::MAX)?).map(u64::from),
+                workers: some(given.count("max-procs", 0, 1024)?),
+                // go-tpc never tries again.
+                attempts: if go_tpc { 1 } else { ATTEMPTS },
+                drain_ns: DRAIN_NS,
+                time_statements: false,
+                tolerance: tolerance(ignore_error, go_tpc),
+                seed: Seed(seed).derive("perbuck tpcc"),
+            },
             interval_s: interval_s(given)?,
-            ignore_error: given.switch("ignore-error"),
-            go_tpc: go_tpc(given)?,
+            ignore_error,
+            go_tpc,
             output: output(given)?,
             seed,
             records: Records {
@@ -143,39 +146,20 @@ impl Settings {
                 asked: given.has("results"),
                 contender: Some(given.text("contender").to_owned()).filter(|c| !c.is_empty()),
             },
-            workers: some(given.count("max-procs", 0, 1024)?),
             drop_data: given.switch("dropdata"),
             check: !given.switch("no-check"),
             check_all: given.switch("check-all"),
         })
     }
+}
 
-    /// The load.
-    pub(super) fn load(&self) -> Load {
-        Load {
-            connections: self.threads,
-            rate: None,
-            warmup_ns: self.warmup_ns,
-            window_ns: self.time_ns,
-            events: self.count,
-            workers: self.workers,
-            // go-tpc never tries again.
-            attempts: if self.go_tpc { 1 } else { ATTEMPTS },
-            drain_ns: DRAIN_NS,
-            time_statements: false,
-            tolerance: self.tolerance(),
-            seed: Seed(self.seed).derive("perbuck tpcc"),
-        }
+/// After which errors a run goes on. By the specification a transaction that the server asks to send again is sent again;
+/// go-tpc's worker ends by it, too.
+fn tolerance(ignore_error: bool, go_tpc: bool) -> Tolerance {
+    if ignore_error {
+        return Tolerance::Every;
     }
-
-    /// After which errors the run goes on. By the specification a transaction that the server asks to send again is sent
-    /// again; go-tpc's worker ends by it, too.
-    fn tolerance(&self) -> Tolerance {
-        if self.ignore_error {
-            return Tolerance::Every;
-        }
-        Tolerance::Listed { codes: Vec::new(), retries: !self.go_tpc, losses: false }
-    }
+    Tolerance::Listed { codes: Vec::new(), retries: !go_tpc, losses: false }
 }
 
 /// Lines come when a second is over, so that they show whole seconds.
@@ -226,19 +210,22 @@ mod tests {
     #[test]
     fn defaults_are_those_of_go_tpc() {
         let s = read(&["run"]).unwrap();
-        assert_eq!((s.threads, s.sessions, s.time_ns, s.count, s.interval_s, s.warmup_ns), (1, None, None, None, 10, 0));
+        let load = &s.load;
+        assert_eq!((load.connections, s.sessions, load.window_ns, load.events), (1, None, None, None));
+        assert_eq!((s.interval_s, load.warmup_ns), (10, 0));
         assert_eq!((s.ignore_error, s.go_tpc, s.output, s.check, s.check_all), (false, false, Output::Plain, true, false));
-        assert_eq!((s.load().attempts, s.records.folder), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
+        assert_eq!((s.load.attempts, s.records.folder), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
         assert!(s.seed > 0 && s.seed < 1 << 53);
     }
 
     #[test]
     fn values_are_read_as_go_reads_them() {
         let s = read(&["run", "-T", "64", "--time=1h30m", "--interval", "1m", "--count=5", "--max-procs=2", "--seed=9"]).unwrap();
-        assert_eq!((s.threads, s.time_ns, s.interval_s, s.count), (64, Some(5_400 * SECOND_NS), 60, Some(5)));
-        assert_eq!((s.workers, s.seed), (Some(2), 9));
+        let load = &s.load;
+        assert_eq!((load.connections, load.window_ns), (64, Some(5_400 * SECOND_NS)));
+        assert_eq!((s.interval_s, load.events, load.workers, s.seed), (60, Some(5), Some(2), 9));
         let s = read(&["run", "--compat=go-tpc", "--ignore-error", "--no-record", "--output=table"]).unwrap();
-        assert_eq!((s.load().attempts, s.ignore_error, s.output, s.records.folder), (1, true, Output::Table, None));
+        assert_eq!((s.load.attempts, s.ignore_error, s.output, s.records.folder), (1, true, Output::Table, None));
         assert_eq!(Order::of(&given(&["prep", "--no-check"]).unwrap()), Ok(Order::Prepare));
         assert_eq!(Order::of(&given(&["-T4", "r"]).unwrap()), Ok(Order::Run));
     }
@@ -271,6 +258,6 @@ mod tests {
             assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
         }
         assert!(read(&["run", "--conn-refresh-interval=0s"]).is_ok());
-        assert_eq!(read(&["run", "--time=2562047h47m16.854775807s"]).unwrap().time_ns, None);
+        assert_eq!(read(&["run", "--time=2562047h47m16.854775807s"]).unwrap().load.window_ns, None);
     }
 }

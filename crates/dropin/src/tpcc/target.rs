@@ -10,7 +10,7 @@ use crate::target::{self, default_port, parsed, postgres_compatible, servers, ss
 
 /// The database of a command line.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Connection {
     /// Where it is.
     pub(super) target: Target,
     /// Variables for every session: NAME=VALUE with & between them.
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-impl Place {
+impl Connection {
     /// The one that the command line names.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Place {
                 let help = format!("leave --{name} out, or --target");
                 return Err(Refused::usage(format!("--{name} is given beside --target, which says it, too"), help));
             }
-            return Self::connected(given, parsed(address)?);
+            return Self::connected(given, &parsed(address)?);
         }
         let help = "use mysql, postgres, cockroach or yugabyte; --target reaches every database that perbuck drives";
         let scheme = match given.text("driver") {
@@ -104,7 +104,7 @@ impl Place {
         // Where the server has it, and for postgres always, which is what the drivers of go-tpc do unless told otherwise.
         let tls = if scheme == "mysql" { "preferred" } else { "required" };
         let target = servers(scheme, given.text("user"), &hosts, given.text("db"), &[("tls", tls.to_owned())])?;
-        Self::connected(given, target)
+        Self::connected(given, &target)
     }
 
     /// The kind of database takes no password.
@@ -118,9 +118,9 @@ impl Place {
     }
 
     /// The target with `--conn-params` and `--ssl-ca`.
-    fn connected(given: &Given, target: Target) -> Result<Self, Refused> {
+    fn connected(given: &Given, target: &Target) -> Result<Self, Refused> {
         let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
-        let client = Client::of(&target);
+        let client = Client::of(target);
         for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(given.invalid("conn-params", "give NAME=VALUE, several with & between them"));
@@ -204,8 +204,8 @@ mod tests {
     use super::super::options::TABLE;
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Place, Refused> {
-        Place::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
+    fn read(words: &[&str]) -> Result<Connection, Refused> {
+        Connection::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
     }
 
     fn address(words: &[&str]) -> String {
@@ -230,15 +230,15 @@ mod tests {
 
     #[test]
     fn parameters_of_a_connection_are_of_the_client_or_of_every_session() {
-        let place = read(&["--conn-params", "tidb_isolation_read_engines='tiflash'&charset=utf8mb4&a=1"]).unwrap();
+        let connection = read(&["--conn-params", "tidb_isolation_read_engines='tiflash'&charset=utf8mb4&a=1"]).unwrap();
         assert_eq!(
-            (place.session.as_str(), place.unused.as_slice()),
+            (connection.session.as_str(), connection.unused.as_slice()),
             ("tidb_isolation_read_engines='tiflash'&a=1", ["charset".to_owned()].as_slice())
         );
-        let place =
+        let connection =
             read(&["-d", "postgres", "--conn-params", "sslmode=disable&statement_timeout=5000&application_name=x"]).unwrap();
         assert_eq!(
-            (place.session.as_str(), place.unused.as_slice()),
+            (connection.session.as_str(), connection.unused.as_slice()),
             ("statement_timeout='5000'", ["application_name".to_owned()].as_slice())
         );
     }

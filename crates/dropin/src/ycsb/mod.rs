@@ -155,7 +155,7 @@ impl Table<'_> {
     /// Loads the records by the fastest way that the database offers.
     fn fill(&self, stop: &StopToken) -> Result<(), LabError> {
         let (mut progress, began) = (Display::default(), Instant::now());
-        let threads = Some(self.settings.threads).filter(|n| *n > 1);
+        let threads = Some(self.settings.load.connections).filter(|n| *n > 1);
         self.stage.data.fill(threads, stop, &mut |p| {
             progress.passing(&perbuck_lab::prepare::load_text(&p, began.elapsed()));
         })?;

@@ -45,24 +45,14 @@ pub(super) enum Style {
 /// A command line with everything about it checked, but for the database.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// What is done.
-    pub(super) order: Order,
     /// The name of the workload in its study.
     pub(super) name: String,
     /// The workload.
     pub(super) options: Options,
     /// Its properties as a study writes them.
     pub(super) parameters: BTreeMap<String, Scalar>,
-    /// Connections.
-    pub(super) threads: u32,
-    /// Operations per second that are due; `None` is closed loop.
-    pub(super) target: Option<u32>,
-    /// Seconds of the measured window; `None` is no limit.
-    pub(super) time_s: Option<u32>,
-    /// Seconds before it.
-    pub(super) warmup_s: u32,
-    /// The most operations; `None` is no limit.
-    pub(super) events: Option<u64>,
+    /// The load.
+    pub(super) load: Load,
     /// Whether the load takes the fastest way, and measures no single INSERT.
     pub(super) bulk: bool,
     /// Whether the load drops the table before.
@@ -81,8 +71,6 @@ pub(super) struct Settings {
     pub(super) output_file: Option<PathBuf>,
     /// The seed of the operations.
     pub(super) seed: u64,
-    /// Load threads.
-    pub(super) workers: Option<u32>,
     /// Where the record goes.
     pub(super) records: Records,
 }
@@ -111,22 +99,18 @@ impl Settings {
             }
         };
         let time_s = Some(count(properties, "maxexecutiontime", 0, u32::MAX)?).filter(|s| *s > 0);
-        let events = if loads { Some(options.insertcount) } else { options.operationcount };
-        if events.is_none() && time_s.is_none() {
+        if !loads && options.operationcount.is_none() && time_s.is_none() {
             let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
             return Err(Refused::usage("neither operationcount nor maxexecutiontime limits the run", help));
         }
+        let seed = seed(given, properties)?;
+        let load = load(given, properties, &options, (loads, time_s, seed))?;
         let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
         Ok(Self {
-            order,
             name,
             options,
             parameters,
-            threads: count(properties, "threadcount", 1, MOST_THREADS)?,
-            target: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
-            time_s,
-            warmup_s: if loads { 0 } else { count(properties, "warmuptime", 0, u32::MAX)? },
-            events,
+            load,
             bulk,
             drop_data: switch(properties, "dropdata")?,
             interval_s: match properties.text("measurement.interval") {
@@ -142,8 +126,7 @@ impl Settings {
             percentiles: percentiles(properties)?,
             status_s: given.option("-s").map(|_| count(properties, "status.interval", 1, u32::MAX)).transpose()?,
             output_file: Some(properties.text("measurement.output_file")).filter(|f| !f.is_empty()).map(PathBuf::from),
-            seed: seed(given, properties)?,
-            workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
+            seed,
             records: Records {
                 folder: given.option("--no-record").is_none().then(|| given.option("--results").unwrap_or("results/ycsb").into()),
                 asked: given.option("--results").is_some(),
@@ -154,33 +137,38 @@ impl Settings {
 }
 
 impl Settings {
-    /// The load.
-    pub(super) fn load(&self) -> Load {
-        let (ns, loads) = (|seconds: u32| u64::from(seconds) * SECOND_NS, self.order == Order::Load);
-        // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
-        let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
-        Load {
-            connections: self.threads,
-            rate: self.target,
-            warmup_ns: ns(self.warmup_s),
-            window_ns: self.time_s.map(ns),
-            events: self.events,
-            workers: self.workers,
-            // YCSB tries every operation once.
-            attempts: 1,
-            drain_ns: DRAIN_NS,
-            // The reads and updates within read-modify-writes are told of apart.
-            time_statements: !loads && self.options.proportions[4] > 0.0,
-            tolerance: if loads { of_load } else { Tolerance::All },
-            seed: Seed(self.seed).derive("perbuck ycsb"),
-        }
-    }
-
     /// The command line as a study: everything that decides what is measured, but for the database and the seed.
     pub(super) fn series(&self) -> Series {
         let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load(), "")
+        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load.clone(), "")
     }
+}
+
+/// The load, where it is that of `load` or of so many seconds.
+fn load(
+    given: &Given,
+    properties: &Properties,
+    options: &Options,
+    (loads, time_s, seed): (bool, Option<u32>, u64),
+) -> Result<Load, Refused> {
+    let ns = |seconds: u32| u64::from(seconds) * SECOND_NS;
+    // A record that cannot be inserted ends a load, as in YCSB; what another connection may still insert does not.
+    let of_load = Tolerance::Listed { codes: Vec::new(), retries: true, losses: true };
+    Ok(Load {
+        connections: count(properties, "threadcount", 1, MOST_THREADS)?,
+        rate: Some(count(properties, "target", 0, HIGHEST_PER_S)?).filter(|rate| *rate > 0),
+        warmup_ns: if loads { 0 } else { ns(count(properties, "warmuptime", 0, u32::MAX)?) },
+        window_ns: time_s.map(ns),
+        events: if loads { Some(options.insertcount) } else { options.operationcount },
+        workers: given.option("--workers").map(|typed| number(typed, "--workers", 1, MOST_WORKERS)).transpose()?,
+        // YCSB tries every operation once.
+        attempts: 1,
+        drain_ns: DRAIN_NS,
+        // The reads and updates within read-modify-writes are told of apart.
+        time_statements: !loads && options.proportions[4] > 0.0,
+        tolerance: if loads { of_load } else { Tolerance::All },
+        seed: Seed(seed).derive("perbuck ycsb"),
+    })
 }
 
 /// The properties of the workload, as a study writes them.
@@ -212,10 +200,10 @@ fn histogram(file: &str) -> Result<String, Refused> {
     let read = pairs.as_deref().and_then(|pairs| {
         let [("BlockSize", block), rest @ ..] = pairs else { return None };
         let mut weights: Vec<u64> = Vec::new();
-        for (place, weight) in rest {
-            let place = place.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
-            weights.resize(weights.len().max(place + 1), 0);
-            weights[place] = weight.trim().parse().ok()?;
+        for (index, weight) in rest {
+            let index = index.parse::<usize>().ok().filter(|p| *p < 1 << 20)?;
+            weights.resize(weights.len().max(index + 1), 0);
+            weights[index] = weight.trim().parse().ok()?;
         }
         let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
         Some(format!("{}: {}", block.trim(), weights.join(" ")))
@@ -301,16 +289,20 @@ mod tests {
     #[test]
     fn a_plain_command_line_has_the_defaults_of_go_ycsb() {
         let s = settings(&["run", "mysql", "-P", "workloads/workloada"]).unwrap();
-        assert_eq!((s.threads, s.target, s.time_s, s.events, s.warmup_s), (1, None, None, Some(1000), 0));
+        let l = &s.load;
+        assert_eq!((l.connections, l.rate, l.window_ns, l.events, l.warmup_ns), (1, None, None, Some(1000), 0));
         assert_eq!((s.shape, s.style, s.interval_s, s.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
         assert_eq!((s.options.compat, s.options.dotransactions, s.options.recordcount), (Compat::GoYcsb, true, 1000));
         let load = settings(&["load", "mysql", "-Pworkloadc", "--threads=4", "-precordcount=50", "-p", "compat=ycsb"]).unwrap();
-        assert_eq!((load.threads, load.events, load.bulk, load.name.as_str()), (4, Some(50), false, "workloadc-load"));
+        assert_eq!(
+            (load.load.connections, load.load.events, load.bulk, load.name.as_str()),
+            (4, Some(50), false, "workloadc-load")
+        );
         assert_eq!((load.options.dotransactions, load.options.compat), (false, Compat::Ycsb));
         assert!(settings(&["load", "mysql", "-P", "workloadc", "-p", "batch.size=100"]).unwrap().bulk);
         let java =
             settings(&["run", "mysql", "-P", "workloadc", "-threads", "8", "-target", "9", "-s", "--shape", "ycsb"]).unwrap();
-        assert_eq!((java.threads, java.target, java.status_s, java.shape), (8, Some(9), Some(10), Shape::Ycsb));
+        assert_eq!((java.load.connections, java.load.rate, java.status_s, java.shape), (8, Some(9), Some(10), Shape::Ycsb));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::COMMAND;
 use super::properties::Properties;
 use super::words::Given;
 use crate::refused::Refused;
-use crate::secret::Places;
+use crate::secret::PasswordSources;
 use crate::target::{default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
 const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
@@ -84,8 +84,8 @@ impl Database {
         let Some((property, client)) = self.password_names() else { return Ok(Secret::default()) };
         let typed = given.typed.as_ref().filter(|(name, _)| name == property).map(|(_, typed)| typed);
         let file = given.option("--password-file").unwrap_or_default();
-        let places = Places { typed, file, filed: properties.filed.get(property), client };
-        Ok(COMMAND.password(&places)?.unwrap_or_default())
+        let sources = PasswordSources { typed, file, filed: properties.filed.get(property), client };
+        Ok(COMMAND.password(&sources)?.unwrap_or_default())
     }
 
     /// The target that the properties name.

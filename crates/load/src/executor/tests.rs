@@ -11,7 +11,7 @@ use perbuck_event::TaskSet;
 use super::*;
 use crate::connection::Connection;
 use crate::driver::Session;
-use crate::error::{DriverError, ErrorClass};
+use crate::error::{Cause, DriverError, ErrorClass};
 use crate::limit::Tolerance;
 use crate::observer::{SecondSeen, Unobserved};
 use crate::sim::SimDriver;
@@ -248,9 +248,10 @@ fn a_lost_connection_is_opened_again_and_counted() {
 
 #[test]
 fn a_fatal_error_ends_the_run_with_its_reason() {
-    let error = SimDriver::error(ErrorClass::Fatal, 1146);
+    let error = SimDriver::error(ErrorClass::Fatal, 1146).because(Some(Cause::NoTable));
     let failing = vec![(50, error.clone())];
     let named = DriverError::new(error.class, error.code, format!("{}, for query 'SELECT 1'", error.message));
+    let named = named.because(Some(Cause::NoTable));
     assert_eq!(simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }), Err(RunError::Fatal(named)));
 }
 

@@ -3,8 +3,9 @@ use std::ffi::OsString;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
 
+use super::super::machine;
 use super::super::parse::parse;
-use super::super::tally::Distribution;
+use super::super::tally::{Distribution, Tally};
 use super::*;
 
 fn settings(words: &[&str]) -> Settings {
@@ -97,8 +98,8 @@ fn interval_lines_are_those_of_sysbench() {
     };
     let settings = settings(&["--threads=2"]);
     let expected = "[ 1s ] thds: 2 tps: 306.00 qps: 6159.00 (r/w/o: 4318.00/1226.00/615.00) lat (ms,95%): 11.65 err/s: 2.00 reconn/s: 0.00\n";
-    assert_eq!(interval(1, &settings, 1.0, &tally, None), expected);
-    let open = interval(12, &settings, 2.0, &tally, Some((7, 3)));
+    assert_eq!(interval(&machine::interval(1, &settings, 1.0, &tally, None), &settings), expected);
+    let open = interval(&machine::interval(12, &settings, 2.0, &tally, Some((7, 3))), &settings);
     assert!(open.starts_with("[ 12s ] thds: 2 tps: 153.00 "), "{open}");
     assert!(open.ends_with("\n[ 12s ] queue length: 7, concurrency: 3\n"), "{open}");
 }
