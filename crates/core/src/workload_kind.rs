@@ -19,8 +19,8 @@ pub struct WorkloadKind {
     pub metrics: &'static [&'static Metric],
     /// The metric that it is compared by unless a study says otherwise.
     pub metric: &'static Metric,
-    /// Parameters that choose what is done with the tables; workloads that differ only in them may share their tables.
-    pub choices: &'static [&'static str],
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
     /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
     pub statements_per_transaction: fn(&Parameters) -> Option<f64>,
     /// When its transactions run against the simulated driver, which returns no values: always (empty), or with which
@@ -28,6 +28,58 @@ pub struct WorkloadKind {
     pub without_values: Option<&'static str>,
     /// What a report must say wherever it shows this workload.
     pub disclosure: fn(&Disclosed<'_>) -> Option<Disclosure>,
+}
+
+/// A parameter of a kind of workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// The key of a study file.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: ParameterKind,
+    /// The value where none is given, as a user writes it, or what it follows from; empty for none.
+    pub default: &'static str,
+    /// What it decides.
+    pub decides: Decides,
+    /// What it does, in one line.
+    pub help: &'static str,
+}
+
+/// What the value of a parameter is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ParameterKind {
+    /// A whole number, and its limits.
+    Whole(i64, i64),
+    /// A number that may have a fraction, and its limits.
+    Number(f64, f64),
+    /// On or off.
+    Switch,
+    /// Text, or one of some words.
+    Text,
+}
+
+/// What a parameter decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decides {
+    /// What the tables hold; it belongs to the fingerprint of the data.
+    Data,
+    /// What is done with the tables: workloads that differ in nothing else may share them.
+    Choice,
+    /// How it is done.
+    Run,
+}
+
+impl Parameter {
+    /// A parameter.
+    pub const fn new(
+        name: &'static str,
+        kind: ParameterKind,
+        default: &'static str,
+        decides: Decides,
+        help: &'static str,
+    ) -> Self {
+        Self { name, kind, default, decides, help }
+    }
 }
 
 /// A workload that a report shows.
@@ -58,7 +110,7 @@ impl WorkloadKind {
             help,
             metrics: &[],
             metric: &TPS,
-            choices: &[],
+            parameters: &[],
             statements_per_transaction: |_| None,
             without_values: None,
             disclosure: |_| None,
@@ -68,6 +120,11 @@ impl WorkloadKind {
     /// The kind of that name.
     pub fn named(kinds: &[&'static Self], name: &str) -> Option<&'static Self> {
         kinds.iter().find(|k| k.name == name).copied()
+    }
+
+    /// Whether a parameter only chooses what is done with the tables.
+    pub fn is_choice(&self, parameter: &str) -> bool {
+        self.parameters.iter().any(|p| p.name == parameter && p.decides == Decides::Choice)
     }
 
     /// Whether it has a metric, its own or one that all have.
@@ -107,7 +164,7 @@ pub(crate) mod tests {
     static SHOP: WorkloadKind = WorkloadKind {
         metrics: &[&ORDERS],
         metric: &ORDERS,
-        choices: &["mix"],
+        parameters: &[Parameter::new("mix", ParameterKind::Text, "", Decides::Choice, "what is done")],
         statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
         ..WorkloadKind::plain("shop", "a shop")
     };

@@ -240,9 +240,8 @@ fn joined<D: Driver, W: Workload, T: Dataset>(
     let fingerprint = data::fingerprint(&kind, &dataset.parameters(), seed);
     let tables = dataset.tables().into_iter().map(|t| t.bulk.name).collect();
     let (workload, dataset) = (Arc::new(workload), Arc::new(dataset));
-    let (fingerprint_kept, dialect) = (fingerprint.clone(), target.dialect());
-    let joined = Joined { title: title.clone(), kind, fingerprint: fingerprint_kept, dialect, driver, workload, dataset };
-    let joined = Arc::new(joined);
+    let (dialect, shown, print) = (target.dialect(), title.clone(), fingerprint.clone());
+    let joined = Arc::new(Joined { title: shown, kind, fingerprint: print, dialect, driver, workload, dataset });
     Stage {
         title,
         address: target.address(),

@@ -46,7 +46,7 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     where
         Self: Sized,
     {
-        let mut reader = Reader::new(parameters);
+        let mut reader = Reader::new(parameters, Self::kind().parameters);
         let options = Self::read(&mut reader);
         reader.finish().map(|()| options)
     }

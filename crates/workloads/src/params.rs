@@ -1,10 +1,10 @@
 //! Reads a workload's parameters and collects every problem.
 
-use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use perbuck_core::problem::nearest;
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
+use perbuck_core::workload_kind::{Parameter, ParameterKind, Parameters};
 
 /// What is wrong with one parameter; the caller knows file and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,15 +19,16 @@ pub struct ParamProblem {
 
 /// Reads parameters key by key; what was not asked for is unknown.
 pub struct Reader<'a> {
-    parameters: &'a BTreeMap<String, Located<Scalar>>,
+    parameters: &'a Parameters,
+    declared: &'static [Parameter],
     asked: Vec<&'static str>,
     problems: Vec<ParamProblem>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these parameters.
-    pub fn new(parameters: &'a BTreeMap<String, Located<Scalar>>) -> Self {
-        Self { parameters, asked: Vec::new(), problems: Vec::new() }
+    /// A reader of these parameters, whose limits and defaults are declared.
+    pub fn new(parameters: &'a Parameters, declared: &'static [Parameter]) -> Self {
+        Self { parameters, declared, asked: Vec::new(), problems: Vec::new() }
     }
 
     /// Adds a problem.
@@ -40,13 +41,30 @@ impl<'a> Reader<'a> {
         self.parameters.get(key).map(|l| &l.value)
     }
 
-    /// An integer within `range`; `default` where absent.
-    pub fn int(&mut self, key: &'static str, range: RangeInclusive<i64>, default: i64) -> i64 {
+    fn declared(&self, key: &str) -> Option<&'static Parameter> {
+        self.declared.iter().find(|p| p.name == key)
+    }
+
+    /// The default that is declared; nothing where it is no constant.
+    fn default<T: FromStr + Default>(&self, key: &str) -> T {
+        self.declared(key).and_then(|p| p.default.parse().ok()).unwrap_or_default()
+    }
+
+    /// An integer within its limits; its default where absent.
+    pub fn int(&mut self, key: &'static str) -> i64 {
+        self.int_or(key, self.default(key))
+    }
+
+    /// An integer within its limits; `default` where absent.
+    pub fn int_or(&mut self, key: &'static str, default: i64) -> i64 {
+        let (low, high) = match self.declared(key).map(|p| p.kind) {
+            Some(ParameterKind::Whole(low, high)) => (low, high),
+            _ => (i64::MIN, i64::MAX),
+        };
         match self.get(key) {
             None => default,
-            Some(Scalar::Int(v)) if range.contains(v) => *v,
+            Some(Scalar::Int(v)) if (low..=high).contains(v) => *v,
             Some(other) => {
-                let (low, high) = (range.start(), range.end());
                 let message = format!("`{key}` is {}, not an integer from {low} to {high}", describe(other));
                 self.problem(key, message, format!("give an integer from {low} to {high}, or leave it out for {default}"));
                 default
@@ -54,8 +72,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A number within `range`; `default` where absent.
-    pub fn number(&mut self, key: &'static str, range: RangeInclusive<f64>, default: f64) -> f64 {
+    /// A number within its limits; its default where absent.
+    pub fn number(&mut self, key: &'static str) -> f64 {
+        self.number_or(key, self.default(key))
+    }
+
+    /// A number within its limits; `default` where absent.
+    pub fn number_or(&mut self, key: &'static str, default: f64) -> f64 {
+        let (low, high) = match self.declared(key).map(|p| p.kind) {
+            Some(ParameterKind::Number(low, high)) => (low, high),
+            _ => (f64::MIN, f64::MAX),
+        };
         let given = match self.get(key) {
             None => return default,
             Some(Scalar::Int(v)) => Ok(*v as f64),
@@ -63,10 +90,9 @@ impl<'a> Reader<'a> {
             Some(other) => Err(describe(other)),
         };
         match given {
-            Ok(v) if range.contains(&v) => v,
+            Ok(v) if (low..=high).contains(&v) => v,
             other => {
                 let found = other.map_or_else(|text| text, |v| v.to_string());
-                let (low, high) = (range.start(), range.end());
                 self.problem(
                     key,
                     format!("`{key}` is {found}, not a number from {low} to {high}"),
@@ -95,7 +121,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A switch; `true`/`false`, and sysbench's "on"/"off".
-    pub fn switch(&mut self, key: &'static str, default: bool) -> bool {
+    pub fn switch(&mut self, key: &'static str) -> bool {
+        let default = self.declared(key).is_some_and(|p| matches!(p.default, "true" | "on"));
         match self.get(key) {
             None => default,
             Some(Scalar::Bool(v)) => *v,
@@ -127,7 +154,8 @@ impl<'a> Reader<'a> {
     }
 
     /// A name that goes into SQL text: letters, digits and `_`, at most 64.
-    pub fn identifier(&mut self, key: &'static str, default: &str) -> String {
+    pub fn identifier(&mut self, key: &'static str) -> String {
+        let default = self.declared(key).map_or("", |p| p.default);
         match self.get(key) {
             None => default.to_owned(),
             Some(Scalar::Text(text)) if is_identifier(text) => text.clone(),
@@ -171,9 +199,20 @@ fn describe(scalar: &Scalar) -> String {
 
 #[cfg(test)]
 mod tests {
+    use perbuck_core::study::Located;
+    use perbuck_core::workload_kind::Decides;
+
     use super::*;
 
-    fn parameters(pairs: &[(&str, Scalar)]) -> BTreeMap<String, Located<Scalar>> {
+    const DECLARED: [Parameter; 5] = [
+        Parameter::new("tables", ParameterKind::Whole(1, 9), "1", Decides::Data, ""),
+        Parameter::new("on", ParameterKind::Switch, "true", Decides::Run, ""),
+        Parameter::new("share", ParameterKind::Number(0.0, 1.0), "0.5", Decides::Run, ""),
+        Parameter::new("skip_trx", ParameterKind::Switch, "off", Decides::Run, ""),
+        Parameter::new("a", ParameterKind::Text, "z", Decides::Run, ""),
+    ];
+
+    fn parameters(pairs: &[(&str, Scalar)]) -> Parameters {
         pairs.iter().map(|(k, v)| ((*k).to_owned(), Located { value: v.clone(), line: 1 })).collect()
     }
 
@@ -181,9 +220,9 @@ mod tests {
     fn all_problems_come_at_once() {
         let given =
             parameters(&[("tables", Scalar::Int(0)), ("scrpt", Scalar::Bool(true)), ("on", Scalar::Text("maybe".into()))]);
-        let mut reader = Reader::new(&given);
-        assert_eq!(reader.int("tables", 1..=9, 1), 1);
-        assert!(reader.switch("on", true));
+        let mut reader = Reader::new(&given, &DECLARED);
+        assert_eq!(reader.int("tables"), 1);
+        assert!(reader.switch("on"));
         reader.word("script", &[("a", 1)], 1);
         let problems = reader.finish().unwrap_err();
         let keys: Vec<&str> = problems.iter().map(|p| p.key.as_str()).collect();
@@ -194,19 +233,17 @@ mod tests {
     #[test]
     fn names_for_sql_hold_nothing_but_word_characters() {
         let given = parameters(&[("a", Scalar::Text("innodb".into())), ("b", Scalar::Text("x;y".into())), ("c", Scalar::Int(3))]);
-        let mut reader = Reader::new(&given);
-        assert_eq!(reader.identifier("a", "z"), "innodb");
-        assert_eq!(reader.identifier("b", "z"), "z");
-        assert_eq!(reader.identifier("c", "z"), "z");
-        assert_eq!(reader.identifier("d", "z"), "z");
+        let mut reader = Reader::new(&given, &DECLARED);
+        assert_eq!(["a", "b", "c"].map(|key| reader.identifier(key)), ["innodb", "", ""]);
         assert_eq!(reader.finish().unwrap_err().len(), 2);
     }
 
     #[test]
     fn defaults_stand_where_nothing_is_given() {
         let given = parameters(&[("skip_trx", Scalar::Text("on".into()))]);
-        let mut reader = Reader::new(&given);
-        assert!(reader.switch("skip_trx", false));
+        let mut reader = Reader::new(&given, &DECLARED);
+        assert!(reader.switch("skip_trx") && reader.switch("on"));
+        assert_eq!((reader.int("tables"), reader.number("share"), reader.identifier("a").as_str()), (1, 0.5, "z"));
         assert_eq!(reader.word("rand_type", &[("uniform", 1), ("special", 2)], 2), 2);
         assert_eq!(reader.finish(), Ok(()));
     }

@@ -22,7 +22,7 @@ use perbuck_load::values::Rows;
 use perbuck_load::workload::Dataset;
 use perbuck_mysql::{MysqlDialect, MysqlDriver, MysqlTarget};
 use perbuck_postgres::{Family, PostgresDriver, PostgresTarget};
-use perbuck_workloads::params::Reader;
+use perbuck_workloads::Benchmark;
 use perbuck_workloads::sysbench::{Options, Sysbench, SysbenchData, cleanup, option_value};
 
 use super::server;
@@ -37,10 +37,7 @@ pub fn options(script: &str, words: Words<'_>) -> Options {
         ((*name).to_owned(), Located { value, line: 1 })
     };
     let all: BTreeMap<String, Located<Scalar>> = words.iter().chain(&[("script", script)]).map(located).collect();
-    let mut reader = Reader::new(&all);
-    let options = Options::read(&mut reader);
-    reader.finish().unwrap();
-    options
+    Options::checked(&all).unwrap()
 }
 
 /// A database of its own on a test server.

@@ -144,8 +144,7 @@ fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
 impl WorkloadSpec {
     /// The parameters without their lines, for equality.
     fn parameters_data(&self) -> Vec<(&String, String)> {
-        let choices = self.known.map_or(&[] as &[_], |kind| kind.choices);
-        let shared = |key: &str| !choices.contains(&key);
+        let shared = |key: &str| !self.known.is_some_and(|kind| kind.is_choice(key));
         self.parameters.iter().filter(|(k, _)| shared(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
     }
 }

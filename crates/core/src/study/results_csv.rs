@@ -36,7 +36,7 @@ impl Study {
             report(
                 1,
                 "the file has no column of results".to_owned(),
-                "add one, for instance `tps`, `tpmc`, `qps`, `mean_ms` or `p95_ms`",
+                "add one, for instance `tps`, `qps`, `mean_ms` or `p95_ms`",
             );
         }
         let mut found: Vec<ResultRow> = Vec::new();

@@ -8,11 +8,11 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::{Params, Rows};
 
 use crate::keys;
-use crate::request::Command;
 use crate::row::Row;
 use crate::sentence::Sentence;
 use crate::session::{Came, TikvSession, text, wrong_shape};
 use crate::wire::answers;
+use crate::wire::call::Command;
 
 impl TikvSession {
     /// How many rows a table has, at most `limit`.

@@ -9,9 +9,10 @@ use perbuck_grpc::kvproto::kvrpcpb::commit_request;
 use perbuck_grpc::proto::{put_element, put_uint};
 
 use crate::pairs::Pairs;
-use crate::request::{Command, Requests, region_error};
+use crate::request::{Requests, region_error};
 use crate::txn::Txn;
 use crate::wire::answers;
+use crate::wire::call::Command;
 use crate::wire::call::{Call, Stage};
 
 /// The second step that was sent last.

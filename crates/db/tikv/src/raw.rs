@@ -4,8 +4,9 @@ use perbuck_grpc::kvproto::kvrpcpb::{kv_pair, raw_batch_put_request, raw_get_req
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
-use crate::request::{Command, Requests};
+use crate::request::Requests;
 use crate::wire::answers;
+use crate::wire::call::Command;
 
 fn refused(words: &[u8]) -> DriverError {
     let message = format!("the store refused: {}", perbuck_net::printable(words));

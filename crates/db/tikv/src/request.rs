@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
-use perbuck_grpc::kvproto::{kvrpcpb, tikvpb::request as command};
+use perbuck_grpc::kvproto::kvrpcpb;
 use perbuck_grpc::proto::{Value, bytes_tag, fields};
 use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
@@ -15,31 +15,9 @@ use crate::hub::Hub;
 use crate::later::Later;
 use crate::regions::{Peer, Region};
 use crate::retry::{Tries, Why};
-use crate::wire::call::{Call, Stage};
+use crate::wire::call::{Call, Command, Stage};
 use crate::wire::channel::Channel;
 use perbuck_net::watchdog::Watchdog;
-
-/// A command: its field in a batch, and its method.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Command(u32, &'static str);
-
-impl Command {
-    pub(crate) const GET: Self = Self(command::GET, "/tikvpb.Tikv/KvGet");
-    pub(crate) const SCAN: Self = Self(command::SCAN, "/tikvpb.Tikv/KvScan");
-    pub(crate) const PREWRITE: Self = Self(command::PREWRITE, "/tikvpb.Tikv/KvPrewrite");
-    pub(crate) const COMMIT: Self = Self(command::COMMIT, "/tikvpb.Tikv/KvCommit");
-    pub(crate) const BATCH_ROLLBACK: Self = Self(command::BATCH_ROLLBACK, "/tikvpb.Tikv/KvBatchRollback");
-    pub(crate) const RESOLVE_LOCK: Self = Self(command::RESOLVE_LOCK, "/tikvpb.Tikv/KvResolveLock");
-    pub(crate) const DELETE_RANGE: Self = Self(command::DELETE_RANGE, "/tikvpb.Tikv/KvDeleteRange");
-    pub(crate) const RAW_GET: Self = Self(command::RAW_GET, "/tikvpb.Tikv/RawGet");
-    pub(crate) const RAW_PUT: Self = Self(command::RAW_PUT, "/tikvpb.Tikv/RawPut");
-    pub(crate) const RAW_BATCH_PUT: Self = Self(command::RAW_BATCH_PUT, "/tikvpb.Tikv/RawBatchPut");
-    pub(crate) const RAW_SCAN: Self = Self(command::RAW_SCAN, "/tikvpb.Tikv/RawScan");
-    pub(crate) const RAW_DELETE_RANGE: Self = Self(command::RAW_DELETE_RANGE, "/tikvpb.Tikv/RawDeleteRange");
-    pub(crate) const PESSIMISTIC_LOCK: Self = Self(command::PESSIMISTIC_LOCK, "/tikvpb.Tikv/KvPessimisticLock");
-    pub(crate) const PESSIMISTIC_ROLLBACK: Self = Self(command::PESSIMISTIC_ROLLBACK, "/tikvpb.Tikv/KVPessimisticRollback");
-    pub(crate) const CHECK_TXN_STATUS: Self = Self(command::CHECK_TXN_STATUS, "/tikvpb.Tikv/KvCheckTxnStatus");
-}
 
 /// What a session sends its requests by.
 pub(crate) struct Requests {

@@ -13,9 +13,10 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use crate::later;
 use crate::pairs::Pairs;
 use crate::regions::Region;
-use crate::request::{Command, Requests};
+use crate::request::Requests;
 use crate::retry::Why;
 use crate::wire::answers::{self, KeyError, Lock, TxnStatus};
+use crate::wire::call::Command;
 
 /// How long a lock lives unless its transaction goes on, in milliseconds: of a transaction that is being committed, and of a
 /// pessimistic one, as client-go has them.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use perbuck_core::problem::nearest;
 use perbuck_core::study::{Located, Scalar};
-use perbuck_workloads::sysbench::{self, Compat, OptionKind, SCRIPTS, Script};
+use perbuck_core::workload_kind::ParameterKind;
+use perbuck_workloads::sysbench::{self, Compat, SCRIPTS, Script};
 use perbuck_workloads::{Benchmark, Plan};
 
 use super::options::{Kind, find};
@@ -91,15 +92,15 @@ pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Scr
     let own = sysbench::option_help(script, compat).into_iter();
     let own = own.filter(|o| find(o.name).is_none() && o.name != "script");
     let kind = |kind| match kind {
-        OptionKind::Whole | OptionKind::Number => Kind::Number,
-        OptionKind::Switch => Kind::Switch,
-        OptionKind::Text => Kind::Text,
+        ParameterKind::Whole(..) | ParameterKind::Number(..) => Kind::Number,
+        ParameterKind::Switch => Kind::Switch,
+        ParameterKind::Text => Kind::Text,
     };
     own.map(|o| ScriptOption {
         name: o.name.to_owned(),
         kind: kind(o.kind),
         default: o.default.to_owned(),
-        help: o.what.to_owned(),
+        help: o.help.to_owned(),
     })
     .collect()
 }

@@ -26,7 +26,7 @@ pub(super) fn text() -> String {
         let default = if default.is_empty() { String::new() } else { format!(" (default {default})") };
         (name.to_owned(), format!("{what}{default}"))
     };
-    out += &section("Properties of the workload", PROPERTIES.iter().map(|p| defaulted(p.name, p.default, p.what)));
+    out += &section("Properties of the workload", PROPERTIES.iter().map(|p| defaulted(p.name, p.default, p.help)));
     out += &section("Properties of the client", CLIENT.iter().map(|(n, d, w)| defaulted(n, d, w)));
     out + &section("Properties of databases", DATABASES.iter().map(|(n, d, w)| defaulted(n, d, w)))
 }

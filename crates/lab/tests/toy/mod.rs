@@ -7,7 +7,7 @@ use std::sync::Arc;
 use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_core::workload_kind::{Disclosure, WorkloadKind};
+use perbuck_core::workload_kind::{Decides, Disclosure, Parameter, ParameterKind, WorkloadKind};
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{BulkTable, Session};
@@ -27,6 +27,10 @@ static GOOD_PER_MINUTE: Metric = Metric::rate(
 );
 
 static KIND: WorkloadKind = WorkloadKind {
+    parameters: &[
+        Parameter::new("rows", ParameterKind::Whole(1, 1_000), "10", Decides::Data, "rows of the table"),
+        Parameter::new("good_share", ParameterKind::Number(0.0, 1.0), "0.5", Decides::Run, "share of the reads that are good"),
+    ],
     metrics: &[&GOOD_PER_MINUTE],
     metric: &GOOD_PER_MINUTE,
     disclosure: |shown| Some(Disclosure { text: format!("{} is a toy.", shown.workload), ceiling: None }),
@@ -49,8 +53,8 @@ impl Benchmark for Toy {
     }
 
     fn read(reader: &mut Reader<'_>) -> Self {
-        let rows = reader.int("rows", 1..=1_000, 10) as u32;
-        Self { rows, good_share: reader.number("good_share", 0.0..=1.0, 0.5) }
+        let rows = reader.int("rows") as u32;
+        Self { rows, good_share: reader.number("good_share") }
     }
 
     fn dataset(&self, _: &'static dyn Dialect, _: Seed) -> Self {

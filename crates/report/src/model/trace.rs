@@ -12,6 +12,9 @@ use crate::number::{counted, fixed, significant_decimals};
 /// Trials that the table shows; a page of ten thousand of them would not open at once.
 const SHOWN: usize = 400;
 
+/// What the figure of a trial counts. Every page since the first says it in these words, and verify compares pages byte by byte.
+const FIGURE: &str = "completed transactions, or statements, or 60 × new orders";
+
 /// The part that says how to check the report.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let what = if all.records.is_empty() {
@@ -47,8 +50,9 @@ fn formulas(all: &Context<'_>) -> Table {
     let from = if published { "the published figures" } else { "the records of the trials" };
     let mut row = |number: &str, formula: &str, from: &str| table.texts([number, formula, from]);
     if !published {
-        let counted: String = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short))).collect();
-        let made = format!("completed transactions, or statements{counted}, divided by the true seconds of the window");
+        let own = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short)));
+        let more: String = own.filter(|counted| !FIGURE.ends_with(counted)).collect();
+        let made = format!("{FIGURE}{more}, divided by the true seconds of the window");
         row("figure of a trial", &made, from);
         row("point", "mean of the figures of its trials", "figures of trials");
         row("percentile", "of the merged histograms of all trials of the point", from);

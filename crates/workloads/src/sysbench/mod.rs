@@ -17,7 +17,7 @@ mod terminal;
 
 pub use compat::{Compat, compat_notes};
 pub use data::{SysbenchData, SysbenchPart};
-pub use options::{OptionHelp, OptionKind, Options, RandType, option_help, option_value};
+pub use options::{OPTIONS, Options, RandType, option_help, option_value};
 pub(crate) use random::Zipfian;
 pub use random::{Distribution, Ids};
 pub use registration::KIND;

@@ -8,13 +8,13 @@ use perbuck_core::workload_kind::{Parameters, WorkloadKind};
 
 use perbuck_database::Dialect;
 
-use super::{Options, Script, Sysbench, SysbenchData};
+use super::{OPTIONS, Options, Script, Sysbench, SysbenchData};
 use crate::benchmark::{Benchmark, speaks_sql};
 use crate::params::Reader;
 
 /// sysbench among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
-    choices: &["script"],
+    parameters: &OPTIONS,
     statements_per_transaction,
     without_values: Some(""),
     ..WorkloadKind::plain("sysbench", "the OLTP scripts of sysbench")

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use perbuck_core::workload_kind::Decides::{Data, Run};
+use perbuck_core::workload_kind::Parameter;
+use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
 use perbuck_database::dialect::{Dialect, Feature};
 
 use super::compat::drives;
@@ -96,6 +99,21 @@ impl Default for Options {
     }
 }
 
+/// Every parameter.
+pub(super) static PARAMETERS: [Parameter; 11] = [
+    Parameter::new("warehouses", Whole(1, 100_000), "1", Data, "how many warehouses the database has"),
+    Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of every table but ITEM"),
+    Parameter::new("partition_type", Text, "hash", Data, "how rows are dealt to them: hash, range or list"),
+    Parameter::new("foreign_keys", Switch, "false", Data, "whether the ten references between the tables are declared"),
+    Parameter::new("history_key", Switch, "false", Data, "whether HISTORY has a key of its own"),
+    Parameter::new("wait", Switch, "false", Run, "whether terminals key and think (5.2.5)"),
+    Parameter::new("batch", Switch, "false", Run, "whether lines and districts are read and written by statements of many rows"),
+    Parameter::new("isolation", Text, "", Run, "the isolation level of every session; that of the server if not given"),
+    Parameter::new("compat", Text, "", Run, "\"go-tpc\" sends what go-tpc sends"),
+    Parameter::new("weights", Text, "", Run, "shares of the five transactions in percent, in place of the deck"),
+    Parameter::new("session", Text, "", Run, "variables that every session sets when it opens"),
+];
+
 const ISOLATIONS: [(&str, Option<Isolation>); 4] = [
     ("read-uncommitted", Some(Isolation::ReadUncommitted)),
     ("read-committed", Some(Isolation::ReadCommitted)),
@@ -164,17 +182,17 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> Option<&'static
 impl Options {
     /// Reads the parameters. Problems stay in the reader.
     pub fn read(reader: &mut Reader<'_>) -> Self {
-        let mut int = |key, most| u32::try_from(reader.int(key, 1..=most, 1)).unwrap_or(1);
-        let (warehouses, partitions) = (int("warehouses", 100_000), int("partitions", 1_024));
+        let mut int = |key| u32::try_from(reader.int(key)).unwrap_or(1);
+        let (warehouses, partitions) = (int("warehouses"), int("partitions"));
         let options = Self {
             warehouses,
             partitions,
-            wait: reader.switch("wait", false),
-            batch: reader.switch("batch", false),
+            wait: reader.switch("wait"),
+            batch: reader.switch("batch"),
             isolation: reader.word("isolation", &ISOLATIONS, None),
-            foreign_keys: reader.switch("foreign_keys", false),
+            foreign_keys: reader.switch("foreign_keys"),
             partition_type: reader.word("partition_type", &PARTITION_TYPES, PartitionType::Hash),
-            history_key: reader.switch("history_key", false),
+            history_key: reader.switch("history_key"),
             compat: reader.word("compat", &COMPATS, None),
             weights: weights(reader),
             session: session(reader),
@@ -286,7 +304,7 @@ mod tests {
     fn read(given: &[(&str, Scalar)]) -> Result<Options, Vec<String>> {
         let located = |(key, value): &(&str, Scalar)| ((*key).to_owned(), Located { value: value.clone(), line: 1 });
         let given = given.iter().map(located).collect();
-        let mut reader = Reader::new(&given);
+        let mut reader = Reader::new(&given, &PARAMETERS);
         let options = Options::read(&mut reader);
         reader.finish().map(|()| options).map_err(|found| found.into_iter().map(|p| p.message).collect())
     }

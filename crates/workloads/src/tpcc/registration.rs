@@ -8,6 +8,7 @@ use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, WorkloadKind};
 use perbuck_database::Dialect;
 
+use super::options::PARAMETERS;
 use super::{Options, Tpcc, TpccData};
 use crate::benchmark::{Benchmark, speaks_sql};
 use crate::params::Reader;
@@ -26,6 +27,7 @@ pub static TPMC: Metric = Metric::rate(
 
 /// TPC-C among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
+    parameters: &PARAMETERS,
     metrics: &[&TPMC],
     metric: &TPMC,
     disclosure,

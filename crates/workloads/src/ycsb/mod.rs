@@ -21,9 +21,7 @@ mod tests;
 
 pub use data::{YcsbData, YcsbPart};
 pub use draw::{Law, Lengths};
-pub use options::{
-    Compat, Options, PROPERTIES, PropertyHelp, PropertyKind, Request, WORKLOADS, preset, property_help, property_value,
-};
+pub use options::{Compat, Options, PROPERTIES, Request, WORKLOADS, preset, property_value};
 pub use registration::KIND;
 pub use terminal::{KINDS, Ycsb, YcsbTerminal};
 

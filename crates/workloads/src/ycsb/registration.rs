@@ -6,13 +6,13 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
 
-use super::{Options, Ycsb, YcsbData};
+use super::{Options, PROPERTIES, Ycsb, YcsbData};
 use crate::benchmark::Benchmark;
 use crate::params::Reader;
 
 /// YCSB among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
-    choices: &["workload"],
+    parameters: &PROPERTIES,
     without_values: Some("without inserts and `dataintegrity`"),
     ..WorkloadKind::plain("ycsb", "the core workload of YCSB, on rows by their keys")
 };

@@ -1,47 +1,20 @@
 //! Every option by name: its kind, its default, what it does and which scripts have it.
 
 use perbuck_core::study::Scalar;
+use perbuck_core::workload_kind::Decides::{self, Choice, Data, Run};
+use perbuck_core::workload_kind::Parameter;
+use perbuck_core::workload_kind::ParameterKind::{self, Number, Switch, Text, Whole};
 
-use OptionKind::{Number, Switch, Text, Whole};
 use Scope::{All, Only, Tables};
 
-use super::Compat;
+use super::{Compat, MAX_REPEATS, MAX_TABLE_SIZE, MAX_TABLES, MAX_THREADS, MAX_VALUES};
 use crate::sysbench::script::Script;
 
-/// What the value of an option is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OptionKind {
-    /// A whole number.
-    Whole,
-    /// A number that may have a fraction.
-    Number,
-    /// `on` or `off`; without a value it means `on`.
-    Switch,
-    /// Text.
-    Text,
-}
-
-/// An option as a user sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OptionHelp {
-    /// Its name, with underscores.
-    pub name: &'static str,
-    /// What its value is.
-    pub kind: OptionKind,
-    /// The value where none is given, in sysbench's notation; empty for empty text.
-    pub default: &'static str,
-    /// What it does, in one line.
-    pub what: &'static str,
-}
-
 /// The options of a script in the order of their names, with the defaults of `compat`; of all scripts for `None`.
-pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<OptionHelp> {
-    let shown = OPTIONS.iter().filter(|o| script.is_none_or(|s| o.belongs_to(s)));
-    let help = |o: &Known| {
-        let default = if o.name == "rand_type" { Compat::rand_type_default(compat) } else { o.default };
-        OptionHelp { name: o.name, kind: o.kind, default, what: o.what }
-    };
-    let mut help: Vec<OptionHelp> = shown.map(help).collect();
+pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Parameter> {
+    let shown = OPTIONS.iter().filter(|o| script.is_none_or(|s| belongs_to(o.name, s)));
+    let default = |o: &Parameter| if o.name == "rand_type" { Compat::rand_type_default(compat) } else { o.default };
+    let mut help: Vec<Parameter> = shown.map(|o| Parameter { default: default(o), ..*o }).collect();
     help.sort_by_key(|o| o.name);
     help
 }
@@ -50,11 +23,11 @@ pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Option
 /// `1e6` is a whole number, `on`, `true`, `1` and no text at all switch on. Text that is none of this stays text, so that
 /// reading the options can quote it. `None` where there is no such option.
 pub fn option_value(name: &str, text: &str) -> Option<Scalar> {
-    let kind = find(name)?.kind;
+    let kind = OPTIONS.iter().find(|o| o.name == name)?.kind;
     let as_text = || Scalar::Text(text.to_owned());
     Some(match kind {
-        Whole => whole(text).map_or_else(as_text, Scalar::Int),
-        Number => text.parse().ok().filter(|v: &f64| v.is_finite()).map_or_else(as_text, Scalar::Float),
+        Whole(..) => whole(text).map_or_else(as_text, Scalar::Int),
+        Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map_or_else(as_text, Scalar::Float),
         Switch => match text {
             "" | "on" | "true" | "1" => Scalar::Bool(true),
             "off" | "false" | "0" => Scalar::Bool(false),
@@ -72,74 +45,82 @@ fn whole(text: &str) -> Option<i64> {
 
 /// Which scripts have an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+enum Scope {
     All,
     /// Those on the tables with id, k, c and pad: all but `bulk_insert`.
     Tables,
     Only(Script),
 }
 
-pub(super) struct Known {
-    pub(super) name: &'static str,
-    kind: OptionKind,
-    default: &'static str,
-    what: &'static str,
-    scope: Scope,
-}
-
-impl Known {
-    pub(super) fn belongs_to(&self, script: Script) -> bool {
-        match self.scope {
-            All => true,
-            Tables => script != Script::BulkInsert,
-            Only(one) => script == one,
-        }
+/// Whether a script has the option of that name.
+pub(super) fn belongs_to(option: &str, script: Script) -> bool {
+    let scope = match option {
+        "random_points" => Only(Script::RandomPoints),
+        "number_of_ranges" | "delta" => Only(Script::RandomRanges),
+        "threads" => Only(Script::BulkInsert),
+        "script" | "compat" => All,
+        name if name.starts_with("rand_") => All,
+        _ => Tables,
+    };
+    match scope {
+        All => true,
+        Tables => script != Script::BulkInsert,
+        Only(one) => script == one,
     }
 }
 
-pub(super) fn find(name: &str) -> Option<&'static Known> {
-    OPTIONS.iter().find(|o| o.name == name)
+const fn known(
+    name: &'static str,
+    kind: ParameterKind,
+    default: &'static str,
+    decides: Decides,
+    help: &'static str,
+) -> Parameter {
+    Parameter::new(name, kind, default, decides, help)
 }
 
-const fn known(name: &'static str, kind: OptionKind, default: &'static str, scope: Scope, what: &'static str) -> Known {
-    Known { name, kind, default, what, scope }
-}
-
-pub(super) const OPTIONS: [Known; 34] = [
-    known("tables", Whole, "1", Tables, "how many tables: sbtest1, sbtest2 …"),
-    known("table_size", Whole, "10000", Tables, "rows of each table"),
-    known("range_size", Whole, "100", Tables, "ids that a range SELECT covers"),
-    known("point_selects", Whole, "10", Tables, "SELECTs by key in a transaction"),
-    known("simple_ranges", Whole, "1", Tables, "plain range SELECTs in a transaction"),
-    known("sum_ranges", Whole, "1", Tables, "range SELECTs with SUM(k) in a transaction"),
-    known("order_ranges", Whole, "1", Tables, "range SELECTs with ORDER BY in a transaction"),
-    known("distinct_ranges", Whole, "1", Tables, "range SELECTs with DISTINCT in a transaction"),
-    known("index_updates", Whole, "1", Tables, "UPDATEs of the indexed column in a transaction"),
-    known("non_index_updates", Whole, "1", Tables, "UPDATEs of a column without index in a transaction"),
-    known("delete_inserts", Whole, "1", Tables, "pairs of DELETE and INSERT of one id in a transaction"),
-    known("range_selects", Switch, "on", Tables, "whether the four range SELECTs are done at all"),
-    known("skip_trx", Switch, "off", Tables, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
-    known("auto_inc", Switch, "on", Tables, "whether the database numbers new rows; otherwise the client does"),
-    known("secondary", Switch, "off", Tables, "a plain index on id in place of the primary key"),
-    known("create_secondary", Switch, "on", Tables, "an index on k, made after the rows are in"),
-    known("reconnect", Whole, "0", Tables, "opens each connection anew after so many events; 0 is never"),
-    known("mysql_storage_engine", Text, "innodb", Tables, "the storage engine of new tables (MySQL)"),
-    known("create_table_options", Text, "", Tables, "text to append to CREATE TABLE"),
-    known("mysql_table_options", Text, "", Tables, "the older name of create_table_options"),
-    known("pgsql_variant", Text, "", Tables, "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL"),
-    known("random_points", Whole, "10", Only(Script::RandomPoints), "values of k that a SELECT asks for"),
-    known("number_of_ranges", Whole, "10", Only(Script::RandomRanges), "ranges of k that a SELECT counts"),
-    known("delta", Whole, "5", Only(Script::RandomRanges), "distance between the ends of such a range"),
-    known("threads", Whole, "1", Only(Script::BulkInsert), "how many tables there are: one for each connection"),
-    known("rand_type", Text, "uniform", All, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
-    known("rand_spec_iter", Whole, "12", All, "uniform numbers averaged for a draw of gaussian, and of special outside its band"),
-    known("rand_spec_pct", Whole, "1", All, "percent of the ids that are the hot band of special"),
-    known("rand_spec_res", Whole, "75", All, "percent of the draws that fall into that band"),
-    known("rand_pareto_h", Number, "0.2", All, "h of pareto: the first h of the ids get 1 - h of the draws"),
-    known("rand_zipfian_exp", Number, "0.8", All, "the exponent of zipfian"),
-    known("rand_scramble", Switch, "off", All, "spreads hot ids over the whole table (not in sysbench)"),
-    known("compat", Text, "", All, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
-    known("script", Text, "oltp_read_write", All, "which script is run"),
+/// All of them.
+pub static OPTIONS: [Parameter; 34] = [
+    known("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
+    known("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
+    known("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
+    known("point_selects", Whole(0, MAX_REPEATS), "10", Run, "SELECTs by key in a transaction"),
+    known("simple_ranges", Whole(0, MAX_REPEATS), "1", Run, "plain range SELECTs in a transaction"),
+    known("sum_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with SUM(k) in a transaction"),
+    known("order_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with ORDER BY in a transaction"),
+    known("distinct_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with DISTINCT in a transaction"),
+    known("index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of the indexed column in a transaction"),
+    known("non_index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of a column without index in a transaction"),
+    known("delete_inserts", Whole(0, MAX_REPEATS), "1", Run, "pairs of DELETE and INSERT of one id in a transaction"),
+    known("range_selects", Switch, "on", Run, "whether the four range SELECTs are done at all"),
+    known("skip_trx", Switch, "off", Run, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
+    known("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
+    known("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
+    known("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
+    known("reconnect", Whole(0, u32::MAX as i64), "0", Run, "opens each connection anew after so many events; 0 is never"),
+    known("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
+    known("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
+    known("mysql_table_options", Text, "", Data, "the older name of create_table_options"),
+    known("pgsql_variant", Text, "", Data, "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL"),
+    known("random_points", Whole(1, MAX_VALUES), "10", Run, "values of k that a SELECT asks for"),
+    known("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
+    known("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
+    known("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
+    known("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
+    known(
+        "rand_spec_iter",
+        Whole(1, 1_000),
+        "12",
+        Data,
+        "uniform numbers averaged for a draw of gaussian, and of special outside its band",
+    ),
+    known("rand_spec_pct", Whole(0, 100), "1", Data, "percent of the ids that are the hot band of special"),
+    known("rand_spec_res", Whole(0, 100), "75", Data, "percent of the draws that fall into that band"),
+    known("rand_pareto_h", Number(0.001, 0.999), "0.2", Data, "h of pareto: the first h of the ids get 1 - h of the draws"),
+    known("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
+    known("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
+    known("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
+    known("script", Text, "oltp_read_write", Choice, "which script is run"),
 ];
 
 #[cfg(test)]

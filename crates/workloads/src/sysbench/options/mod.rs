@@ -13,7 +13,7 @@ use super::compat::{COMPATS, Compat};
 use super::random::{Distribution, Ids};
 use super::script::{SCRIPTS, Script};
 
-pub use list::{OptionHelp, OptionKind, option_help, option_value};
+pub use list::{OPTIONS, option_help, option_value};
 
 /// Ids are INTEGER columns, whose last value this is.
 const MAX_TABLE_SIZE: i64 = i32::MAX as i64;
@@ -140,19 +140,18 @@ impl Options {
         let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
         let compats: Vec<(&str, Option<Compat>)> = COMPATS.iter().map(|(name, compat)| (*name, Some(*compat))).collect();
         let compat = reader.word("compat", &compats, None);
-        let mut int = |key, low, high, default| reader.int(key, low..=high, default) as u32;
-        let tables = int("tables", 1, MAX_TABLES, 1);
-        let table_size = int("table_size", 1, MAX_TABLE_SIZE, 10_000);
-        let range_size = int("range_size", 1, MAX_TABLE_SIZE, 100);
-        let mut repeats = |key, default| int(key, 0, MAX_REPEATS, default);
-        let point_selects = repeats("point_selects", 10);
-        let simple_ranges = repeats("simple_ranges", 1);
-        let sum_ranges = repeats("sum_ranges", 1);
-        let order_ranges = repeats("order_ranges", 1);
-        let distinct_ranges = repeats("distinct_ranges", 1);
-        let index_updates = repeats("index_updates", 1);
-        let non_index_updates = repeats("non_index_updates", 1);
-        let delete_inserts = repeats("delete_inserts", 1);
+        let mut int = |key| reader.int(key) as u32;
+        let tables = int("tables");
+        let table_size = int("table_size");
+        let range_size = int("range_size");
+        let point_selects = int("point_selects");
+        let simple_ranges = int("simple_ranges");
+        let sum_ranges = int("sum_ranges");
+        let order_ranges = int("order_ranges");
+        let distinct_ranges = int("distinct_ranges");
+        let index_updates = int("index_updates");
+        let non_index_updates = int("non_index_updates");
+        let delete_inserts = int("delete_inserts");
         let mut options = Self {
             script,
             compat,
@@ -167,26 +166,26 @@ impl Options {
             index_updates,
             non_index_updates,
             delete_inserts,
-            range_selects: reader.switch("range_selects", true),
-            skip_trx: reader.switch("skip_trx", false),
-            auto_inc: reader.switch("auto_inc", true),
-            secondary: reader.switch("secondary", false),
-            create_secondary: reader.switch("create_secondary", true),
-            reconnect: reader.int("reconnect", 0..=i64::from(u32::MAX), 0) as u32,
-            mysql_storage_engine: reader.identifier("mysql_storage_engine", "innodb"),
+            range_selects: reader.switch("range_selects"),
+            skip_trx: reader.switch("skip_trx"),
+            auto_inc: reader.switch("auto_inc"),
+            secondary: reader.switch("secondary"),
+            create_secondary: reader.switch("create_secondary"),
+            reconnect: reader.int("reconnect") as u32,
+            mysql_storage_engine: reader.identifier("mysql_storage_engine"),
             create_table_options: table_options(reader),
             redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
-            random_points: reader.int("random_points", 1..=MAX_VALUES, 10) as u32,
-            number_of_ranges: reader.int("number_of_ranges", 1..=MAX_VALUES / 2, 10) as u32,
-            delta: reader.int("delta", 0..=MAX_TABLE_SIZE, 5) as u32,
-            threads: reader.int("threads", 1..=MAX_THREADS, 1) as u32,
+            random_points: reader.int("random_points") as u32,
+            number_of_ranges: reader.int("number_of_ranges") as u32,
+            delta: reader.int("delta") as u32,
+            threads: reader.int("threads") as u32,
             rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
-            rand_spec_iter: reader.int("rand_spec_iter", 1..=1_000, 12) as u32,
-            rand_spec_pct: reader.int("rand_spec_pct", 0..=100, 1) as u32,
-            rand_spec_res: reader.int("rand_spec_res", 0..=100, 75) as u32,
-            rand_pareto_h: reader.number("rand_pareto_h", 0.001..=0.999, 0.2),
-            rand_zipfian_exp: reader.number("rand_zipfian_exp", 0.0..=100.0, 0.8),
-            rand_scramble: reader.switch("rand_scramble", false),
+            rand_spec_iter: reader.int("rand_spec_iter") as u32,
+            rand_spec_pct: reader.int("rand_spec_pct") as u32,
+            rand_spec_res: reader.int("rand_spec_res") as u32,
+            rand_pareto_h: reader.number("rand_pareto_h"),
+            rand_zipfian_exp: reader.number("rand_zipfian_exp"),
+            rand_scramble: reader.switch("rand_scramble"),
         };
         if options.redshift {
             (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
@@ -197,7 +196,7 @@ impl Options {
 
     /// What the values do not allow together.
     fn check(&self, reader: &mut Reader<'_>) {
-        for option in list::OPTIONS.iter().filter(|o| !o.belongs_to(self.script)) {
+        for option in OPTIONS.iter().filter(|o| !list::belongs_to(o.name, self.script)) {
             if !reader.has(option.name) {
                 continue;
             }

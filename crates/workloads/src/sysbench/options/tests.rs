@@ -7,7 +7,7 @@ use crate::params::ParamProblem;
 
 fn read(pairs: &[(&str, Scalar)]) -> Result<Options, Vec<ParamProblem>> {
     let given = pairs.iter().map(|(k, v)| ((*k).to_owned(), Located { value: v.clone(), line: 1 })).collect();
-    let mut reader = Reader::new(&given);
+    let mut reader = Reader::new(&given, &OPTIONS);
     let options = Options::read(&mut reader);
     reader.finish().map(|()| options)
 }

@@ -12,7 +12,7 @@ use crate::params::Reader;
 use super::draw::{Law, Lengths};
 use super::keys::Keys;
 
-pub use list::{PROPERTIES, PropertyHelp, PropertyKind, property_help, property_value};
+pub use list::{PROPERTIES, property_value};
 pub use presets::{WORKLOADS, preset};
 
 /// Records of one table; keys and counts stay far below 2⁶³, and a typo is seen.
@@ -150,7 +150,7 @@ impl Options {
         let proportion = |reader: &mut Reader<'_>, key, default: f64| {
             // Where a workload is named, what it leaves out is 0.
             let default = preset.map_or(default, |p| presets::proportion(p, key));
-            reader.number(key, 0.0..=1e9, default)
+            reader.number_or(key, default)
         };
         let proportions = [
             proportion(reader, "readproportion", 0.95),
@@ -160,27 +160,27 @@ impl Options {
             proportion(reader, "readmodifywriteproportion", 0.0),
         ];
         let recordcount = records(reader, preset.is_some());
-        let insertstart = reader.int("insertstart", 0..=MAX_RECORDS, 0) as u64;
-        let insertcount = reader.int("insertcount", 0..=MAX_RECORDS, recordcount.saturating_sub(insertstart) as i64) as u64;
-        let operationcount = reader.int("operationcount", 0..=i64::MAX, 0) as u64;
-        let minscanlength = reader.int("minscanlength", 1..=MAX_SCAN, 1) as u32;
-        let maxscanlength = reader.int("maxscanlength", 1..=MAX_SCAN, of("maxscanlength").map_or(1000, |_| 100)) as u32;
+        let insertstart = reader.int("insertstart") as u64;
+        let insertcount = reader.int_or("insertcount", recordcount.saturating_sub(insertstart) as i64) as u64;
+        let operationcount = reader.int("operationcount") as u64;
+        let minscanlength = reader.int("minscanlength") as u32;
+        let maxscanlength = reader.int_or("maxscanlength", of("maxscanlength").map_or(1000, |_| 100)) as u32;
         let options = Self {
             compat: reader.word("compat", &COMPATS, Compat::Ycsb),
-            dotransactions: reader.switch("dotransactions", true),
+            dotransactions: reader.switch("dotransactions"),
             recordcount,
             operationcount: Some(operationcount).filter(|n| *n > 0),
             insertstart,
             insertcount,
-            table: reader.identifier("table", "usertable"),
+            table: reader.identifier("table"),
             keyprefix: key_prefix(reader),
-            fieldnameprefix: reader.identifier("fieldnameprefix", "field"),
-            fieldcount: reader.int("fieldcount", 1..=MAX_FIELDS, 10) as u32,
+            fieldnameprefix: reader.identifier("fieldnameprefix"),
+            fieldcount: reader.int("fieldcount") as u32,
             lengths: lengths(reader),
-            readallfields: reader.switch("readallfields", true),
-            readallfieldsbyname: reader.switch("readallfieldsbyname", false),
-            writeallfields: reader.switch("writeallfields", false),
-            dataintegrity: reader.switch("dataintegrity", false),
+            readallfields: reader.switch("readallfields"),
+            readallfieldsbyname: reader.switch("readallfieldsbyname"),
+            writeallfields: reader.switch("writeallfields"),
+            dataintegrity: reader.switch("dataintegrity"),
             proportions,
             request: request(reader, of("requestdistribution")),
             law: reader.word("zipfian.law", &[("ycsb", Law::Ycsb), ("exact", Law::Exact)], Law::Ycsb),
@@ -188,11 +188,11 @@ impl Options {
             maxscanlength,
             zipfian_scans: reader.word("scanlengthdistribution", &[("uniform", false), ("zipfian", true)], false),
             ordered: reader.word("insertorder", &[("hashed", false), ("ordered", true)], false),
-            zeropadding: reader.int("zeropadding", 1..=255, 1) as u32,
-            insertion_retries: reader.int("core_workload_insertion_retry_limit", 0..=1_000_000, 0) as u32,
-            insertion_retry_interval_s: reader.int("core_workload_insertion_retry_interval", 0..=86_400, 3) as u32,
-            force_index: reader.switch("mysql.force_index", true),
-            cluster_index: reader.switch("tidb.cluster_index", true),
+            zeropadding: reader.int("zeropadding") as u32,
+            insertion_retries: reader.int("core_workload_insertion_retry_limit") as u32,
+            insertion_retry_interval_s: reader.int("core_workload_insertion_retry_interval") as u32,
+            force_index: reader.switch("mysql.force_index"),
+            cluster_index: reader.switch("tidb.cluster_index"),
         };
         options.check(reader);
         options
@@ -262,7 +262,7 @@ fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
             "say how many records there are, such as recordcount = 1000000",
         );
     }
-    reader.int("recordcount", 1..=MAX_RECORDS, 1_000) as u64
+    reader.int_or("recordcount", 1_000) as u64
 }
 
 fn key_prefix(reader: &mut Reader<'_>) -> String {
@@ -281,8 +281,8 @@ fn key_prefix(reader: &mut Reader<'_>) -> String {
 }
 
 fn lengths(reader: &mut Reader<'_>) -> Lengths {
-    let high = reader.int("fieldlength", 0..=MAX_FIELD_LENGTH, 100) as u32;
-    let low = reader.int("minfieldlength", 0..=MAX_FIELD_LENGTH, 1) as u32;
+    let high = reader.int("fieldlength") as u32;
+    let low = reader.int("minfieldlength") as u32;
     let text = reader.text("fieldlengthhistogram");
     let kinds = [("constant", 0), ("uniform", 1), ("zipfian", 2), ("histogram", 3)];
     let kind = reader.word("fieldlengthdistribution", &kinds, 0);
@@ -304,10 +304,10 @@ fn lengths(reader: &mut Reader<'_>) -> Lengths {
 }
 
 fn request(reader: &mut Reader<'_>, preset: Option<&str>) -> Request {
-    let data = reader.number("hotspotdatafraction", 0.0..=1.0, 0.2);
-    let share = reader.number("hotspotopnfraction", 0.0..=1.0, 0.8);
-    let percentile = reader.number("exponential.percentile", 0.001..=99.999, 95.0);
-    let fraction = reader.number("exponential.frac", 1e-9..=1e9, 0.857_142_857_1);
+    let data = reader.number("hotspotdatafraction");
+    let share = reader.number("hotspotopnfraction");
+    let percentile = reader.number("exponential.percentile");
+    let fraction = reader.number("exponential.frac");
     let words = [
         ("uniform", Request::Uniform),
         ("sequential", Request::Sequential),

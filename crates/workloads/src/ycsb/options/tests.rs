@@ -11,7 +11,7 @@ pub(in crate::ycsb) fn read(properties: &[(&str, &str)]) -> Result<Options, Vec<
         ((*name).to_owned(), Located { value, line: 1 })
     };
     let parameters: BTreeMap<_, _> = properties.iter().map(value).collect();
-    let mut reader = Reader::new(&parameters);
+    let mut reader = Reader::new(&parameters, &PROPERTIES);
     let options = Options::read(&mut reader);
     reader.finish().map(|()| options).map_err(|all| all.into_iter().map(|p| format!("{} ({})", p.message, p.help)).collect())
 }
@@ -36,7 +36,7 @@ fn defaults_are_those_of_both_programs() {
     for property in PROPERTIES {
         let odd = Located { value: Scalar::Text("\u{7f}".to_owned()), line: 1 };
         let given = BTreeMap::from([(property.name.to_owned(), odd)]);
-        let mut reader = Reader::new(&given);
+        let mut reader = Reader::new(&given, &PROPERTIES);
         Options::read(&mut reader);
         let problems = reader.finish().unwrap_err();
         assert!(!problems.iter().any(|p| p.message.contains("unknown parameter")), "{}", property.name);
