@@ -15,13 +15,13 @@ use perbuck_core::arrivals::{Arrivals, RatePhase, Schedule};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_drivers::mysql::MysqlSession;
-use perbuck_drivers::mysql::canned::Answers;
 use perbuck_load::connection::{Connection, Counts};
 use perbuck_load::driver::Session;
 use perbuck_load::recorder::{Outcome, Recorder, Sample};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::window::Window;
+use perbuck_mysql::MysqlSession;
+use perbuck_mysql::canned::Answers;
 
 fn latencies() -> Vec<u64> {
     let mut rng = OpRng::new(Seed(1));

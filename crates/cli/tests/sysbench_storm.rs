@@ -7,8 +7,8 @@ mod common;
 use std::sync::{Mutex, PoisonError};
 
 use common::both::{Both, options};
-use perbuck_drivers::mysql::MysqlDriver;
 use perbuck_load::trial::TrialOutcome;
+use perbuck_mysql::MysqlDriver;
 
 /// The counters are the whole server's, so that one storm has to wait for another.
 static ALONE: Mutex<()> = Mutex::new(());

@@ -7,7 +7,6 @@ mod common;
 use common::both::{Both, Words, options};
 use common::{Desk, QUICK, edited};
 use perbuck_load::driver::Driver;
-use perbuck_load::statement::Dialect;
 use perbuck_load::trial::RunError;
 use perbuck_workloads::sysbench::{SCRIPTS, prewarm};
 
@@ -178,13 +177,13 @@ fn every_script_runs_in_a_study_on_sqlite() {
 #[test]
 fn mariadb() {
     let both = Both::on_mariadb("sysbench_workloads");
-    assert_eq!(both.dialect(), Dialect::Mysql);
+    assert_eq!(both.dialect().name(), "MySQL");
     all_of_it(&both);
 }
 
 #[test]
 fn postgres() {
     let both = Both::on_postgres("sysbench_workloads");
-    assert_eq!(both.dialect(), Dialect::Postgres);
+    assert_eq!(both.dialect().name(), "PostgreSQL");
     all_of_it(&both);
 }

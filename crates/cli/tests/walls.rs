@@ -14,11 +14,14 @@ const ROOM: [&str; 6] =
     ["perbuck-core", "perbuck-database", "perbuck-driver-suite", "perbuck-event", "perbuck-load", "perbuck-net"];
 
 /// A crate of this workspace with the crates of this workspace that it may use, in normal code and in tests alike.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("perbuck-core", &[]),
     // What perbuck is measured against shares nothing with it.
     // Benchmarks may use what they measure; nothing uses them.
-    ("perbuck-engine-bench", &["perbuck-core", "perbuck-drivers", "perbuck-event", "perbuck-load", "perbuck-workloads"]),
+    (
+        "perbuck-engine-bench",
+        &["perbuck-core", "perbuck-database", "perbuck-event", "perbuck-load", "perbuck-mysql", "perbuck-workloads"],
+    ),
     ("perbuck-floor", &[]),
     ("perbuck-event", &[]),
     ("perbuck-grpc", &[]),
@@ -48,19 +51,19 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "perbuck-tikv-server",
         ],
     ),
+    // The databases are of its tests alone, which compare statements.
     (
-        "perbuck-drivers",
+        "perbuck-workloads",
         &[
+            "perbuck-core",
             "perbuck-database",
             "perbuck-load",
             "perbuck-mysql",
-            "perbuck-net",
             "perbuck-postgres",
             "perbuck-sqlite",
             "perbuck-tikv",
         ],
     ),
-    ("perbuck-workloads", &["perbuck-core", "perbuck-load"]),
     (
         "perbuck-lab",
         &[
@@ -70,7 +73,12 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "perbuck-observe",
             "perbuck-report",
             "perbuck-deploy",
-            "perbuck-drivers",
+            "perbuck-database",
+            // Named in one line each, in databases.rs.
+            "perbuck-mysql",
+            "perbuck-postgres",
+            "perbuck-sqlite",
+            "perbuck-tikv",
             "perbuck-workloads",
         ],
     ),
@@ -81,7 +89,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
         &[
             "perbuck-console",
             "perbuck-core",
-            "perbuck-drivers",
+            "perbuck-database",
             "perbuck-lab",
             "perbuck-load",
             "perbuck-observe",
@@ -101,7 +109,9 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "perbuck-report",
             "perbuck-serve",
             // Of its tests.
-            "perbuck-drivers",
+            "perbuck-database",
+            "perbuck-mysql",
+            "perbuck-postgres",
             "perbuck-event",
             "perbuck-tikv-server",
             "perbuck-workloads",
@@ -114,7 +124,7 @@ const CLIENTS: [&str; 10] =
     ["rusqlite", "libsqlite3", "mysql", "postgres", "tokio-postgres", "sqlx", "diesel", "tikv", "mariadb", "pgwire"];
 
 /// What a crate must not pull in, directly or through others; tests are free.
-const NEVER: [(&str, &[&str]); 7] = [
+const NEVER: [(&str, &[&str]); 8] = [
     // A library neither reads a command line nor listens for signals nor asks a terminal.
     ("perbuck-lab", &["clap", "ctrlc", "rpassword"]),
     ("perbuck-core", &["tokio", "clap", "anyhow", "rand"]),
@@ -122,12 +132,48 @@ const NEVER: [(&str, &[&str]); 7] = [
     ("perbuck-prices", &["tokio"]),
     ("perbuck-load", &CLIENTS),
     ("perbuck-event", &CLIENTS),
+    ("perbuck-database", &CLIENTS),
     ("perbuck-workloads", &["mio", "rustls", "mysql", "postgres", "tikv"]),
 ];
 
 /// Words that would give a crate a file, a socket, a clock or a voice.
 const IMPURE: [&str; 7] = ["std::fs", "std::net", "std::env", "std::process", "Instant::now", "SystemTime", "println!"];
 const PURE_CRATES: [&str; 5] = ["core", "workloads", "report", "prices", "deploy"];
+
+/// Names of databases, in lower case.
+const PRODUCTS: [&str; 9] = ["mysql", "mariadb", "tidb", "tiflash", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"];
+/// What may name them: the line of registration, tables of compatibility, and options of other programs. Words of messages and
+/// of options in the lab stay as users know them.
+const NAMES_ALLOWED: [(&str, &[&str]); 3] =
+    [("load", &[]), ("lab", &["databases.rs"]), ("workloads", &["compat.rs", "data_tests.rs"])];
+/// Words in which the name of a product is that of an option, a message or a record, and no decision.
+const OPTION_NAMES: [&str; 24] = [
+    "mysql_storage_engine",
+    "mysql_table_options",
+    "mysql.force_index",
+    "tidb.cluster_index",
+    "tiflash_replicas",
+    "--csv-format mysql",
+    "--csv-format postgres",
+    "is for TiDB",
+    "only TiDB has TiFlash",
+    "TiFlash servers",
+    "TiFlash replica",
+    "TiFlash does not",
+    "log of TiFlash",
+    "from TiFlash",
+    "TIDB_INLJ",
+    "tell MySQL to use",
+    "TiDB is told to",
+    "new tables (MySQL)",
+    "information_schema.tiflash_replica",
+    "of the MySQL protocol",
+    "mod tiflash",
+    "crate::tiflash",
+    "tiflash::",
+    // An account of the operating system.
+    "ACCOUNTS: [&str; 2] = [\"postgres\"",
+];
 
 /// Words of SQL; `load` carries statements and writes none.
 const SQL: [&str; 9] = ["SELECT", "INSERT", "UPDATE", "DELETE", "DROP", "CREATE", "ALTER", "COUNT", "WHERE"];
@@ -345,4 +391,33 @@ fn the_engine_speaks_no_sql_but_the_loaders_two_sentences() {
     assert_eq!(words_found(&load, &SQL), Vec::<String>::new());
     let violating = "fn ping() -> &'static str {\n    \"SELECT 1\"\n}\n";
     assert_eq!(words_found(&[(PathBuf::from("a.rs"), code(violating))], &SQL), ["a.rs holds SELECT"]);
+}
+
+/// Lines that name a product beyond what is allowed.
+fn products_named(sources: &[(PathBuf, String)], files: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, code) in sources.iter().filter(|(path, _)| !files.iter().any(|file| path.ends_with(file))) {
+        for line in code.lines() {
+            let plain = OPTION_NAMES.iter().fold(line.to_owned(), |line, name| line.replace(name, "")).to_lowercase();
+            if let Some(product) = PRODUCTS.iter().find(|product| plain.contains(*product)) {
+                found.push(format!("{} names {product}: {}", path.display(), line.trim()));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_engine_the_lab_and_the_workloads_name_no_product() {
+    for (name, files) in NAMES_ALLOWED {
+        assert_eq!(products_named(&sources(name), files), Vec::<String>::new());
+    }
+    let all: Vec<_> = NAMES_ALLOWED.iter().flat_map(|(name, _)| sources(name)).collect();
+    let unused = |name: &&&str| !all.iter().any(|(_, code)| code.contains(**name));
+    assert_eq!(OPTION_NAMES.iter().filter(unused).collect::<Vec<_>>(), Vec::<&&str>::new(), "an exception that none needs");
+    let violating = "fn quote(d: &dyn Dialect) -> bool {\n    d.name() == \"MySQL\" // a decision\n}\n";
+    assert_eq!(products_named(&[(PathBuf::from("a.rs"), code(violating))], &[]).len(), 1);
+    assert!(products_named(&[(PathBuf::from("a/databases.rs"), code(violating))], &["databases.rs"]).is_empty());
+    let innocent = "// MySQL\nconst OPTION: &str = \"mysql_storage_engine\";\n";
+    assert!(products_named(&[(PathBuf::from("a.rs"), code(innocent))], &[]).is_empty());
 }

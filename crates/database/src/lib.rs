@@ -1,5 +1,22 @@
-//! What a database is to the rest of perbuck.
+//! What a database is to the rest of perbuck: a [`Dialect`], in which workloads write their statements and which answers what it
+//! can do, a [`Target`], and a [`Database`] that registers both with a driver. No product is named here.
+//!
+//! It stands on floor 1, on `core` and `load`; the rooms of the databases stand on it, and workloads ask it.
+//!
+//! ```
+//! use perbuck_database::registry::Databases;
+//!
+//! // A list of databases is a type: `(Mysql, (Sqlite, ()))`. The empty one drives nothing.
+//! assert!(<()>::parse("mysql://user@host/db").is_err());
+//! ```
 
 pub mod address;
+pub mod dialect;
+pub mod registry;
 pub mod secret;
+pub mod server;
+pub mod settings;
 pub mod sql;
+
+pub use dialect::Dialect;
+pub use registry::{Database, Databases, Target, Wishes};

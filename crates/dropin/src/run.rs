@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::Stage;
@@ -32,7 +32,7 @@ pub(crate) struct DropIn {
     /// The way out of errors of a server.
     pub(crate) advice: Advice,
     /// That no connection can be opened, in the words of the other program.
-    pub(crate) unreachable: fn(&Target, &DriverError) -> String,
+    pub(crate) unreachable: fn(&AnyTarget, &DriverError) -> String,
     /// Whether an answer to a connection of a run is told in those words.
     pub(crate) connects: fn(&DriverError) -> bool,
     /// That an answer ended the run, and the way out of answers that nothing is known of.
@@ -57,7 +57,7 @@ pub(crate) struct Run<'a> {
     /// The workload and its load.
     pub(crate) series: &'a Series,
     /// The database.
-    pub(crate) target: &'a Target,
+    pub(crate) target: &'a AnyTarget,
     /// Its password.
     pub(crate) password: &'a Secret,
     /// Where the record goes.
@@ -134,7 +134,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// As [`Self::stage`].
-    pub(crate) fn stage_on(&self, target: &Target) -> Result<Stage, LabError> {
+    pub(crate) fn stage_on(&self, target: &AnyTarget) -> Result<Stage, LabError> {
         let study = self.series.study(&[self.member()], 1);
         Registry::default().stage(
             &study,

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use perbuck_drivers::secret::Secret;
+use perbuck_database::secret::Secret;
 
 use crate::refused::{Refused, Typed};
 use crate::run::DropIn;

@@ -1,6 +1,7 @@
 //! Servers as an address that perbuck reads, and their name in records.
 
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
+use perbuck_lab::registry::Registry;
 
 use crate::refused::Refused;
 
@@ -8,8 +9,8 @@ use crate::refused::Refused;
 ///
 /// # Errors
 /// What no target can be.
-pub(crate) fn parsed(address: &str) -> Result<Target, Refused> {
-    Target::parse(address).map_err(|p| Refused::usage(p.message, p.help))
+pub(crate) fn parsed(address: &str) -> Result<AnyTarget, Refused> {
+    Registry::default().target(address).map_err(|p| Refused::usage(p.message, p.help))
 }
 
 /// A port as typed; `None` where it is none.
@@ -74,7 +75,7 @@ pub(crate) fn servers(
     hosts: &[(String, u16)],
     database: &str,
     options: &[(&str, String)],
-) -> Result<Target, Refused> {
+) -> Result<AnyTarget, Refused> {
     let endpoint = |(host, port): &(String, u16)| {
         if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
     };
@@ -86,7 +87,7 @@ pub(crate) fn servers(
 ///
 /// # Errors
 /// What no target can be.
-pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<Target, Refused> {
+pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<AnyTarget, Refused> {
     let (servers, kept) = address.split_once('?').unwrap_or((address, ""));
     let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
     let kept = kept.split('&').filter(|kept| !kept.is_empty() && !replaced(kept)).map(str::to_owned);
@@ -102,36 +103,20 @@ pub(crate) fn encoded(text: &str) -> String {
 
 /// The same with a limit for an answer, in seconds; `None` is the longest possible. The programs that are
 /// replaced know no such limit, so that no stall that the run itself outlasts may end it.
-pub(crate) fn with_timeout(target: &Target, seconds: Option<u64>) -> Target {
+pub(crate) fn with_timeout(target: &AnyTarget, seconds: Option<u64>) -> AnyTarget {
     let limit_ms = seconds.map_or(u32::MAX, |s| u32::try_from(s.saturating_mul(1000)).unwrap_or(u32::MAX));
     let mut target = target.clone();
-    match &mut target {
-        Target::Mysql(server) | Target::Postgres(server) => server.read_timeout_ms = limit_ms,
-        Target::Tikv(cluster) => cluster.read_timeout_ms = limit_ms,
-        Target::Sqlite(_) => {}
-    }
+    target.set_read_timeout_ms(limit_ms);
     target
 }
 
 /// A name for the database in records, made of its address; path-safe, at most 64 characters.
-pub(crate) fn contender_name(target: &Target) -> String {
-    let raw = match target {
-        Target::Mysql(server) | Target::Postgres(server) => hosts_text(&server.hosts),
-        Target::Tikv(cluster) => hosts_text(&cluster.pds),
-        Target::Sqlite(file) => file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-    };
+pub(crate) fn contender_name(target: &AnyTarget) -> String {
+    let raw = target.label();
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let name: String = raw.chars().map(safe).take(56).collect();
     let name = name.trim_start_matches(['.', '-']);
     if name.is_empty() { "database".to_owned() } else { name.to_owned() }
-}
-
-fn hosts_text(hosts: &[(String, u16)]) -> String {
-    match hosts {
-        [(host, port)] => format!("{host}-{port}"),
-        [(host, port), rest @ ..] => format!("{host}-{port}-and-{}", rest.len()),
-        [] => String::new(),
-    }
 }
 
 #[cfg(test)]
@@ -158,10 +143,8 @@ mod tests {
 
     #[test]
     fn an_answer_may_take_as_long_as_the_run() {
-        let limit = |seconds| match with_timeout(&parsed("mysql://u@h/d").unwrap(), seconds) {
-            Target::Mysql(server) => server.read_timeout_ms,
-            _ => 0,
-        };
+        let target = parsed("mysql://u@h/d").unwrap();
+        let limit = |seconds| with_timeout(&target, seconds).server().map_or(0, |server| server.read_timeout_ms);
         assert_eq!((limit(Some(3_675)), limit(Some(u64::MAX)), limit(None)), (3_675_000, u32::MAX, u32::MAX));
     }
 

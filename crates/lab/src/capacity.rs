@@ -183,7 +183,7 @@ fn search(
     let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
     // Before the stages, so that it goes after them.
-    let servers = Servers::start(&inputs.study, stop, progress)?;
+    let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, ask_password)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };

@@ -1,12 +1,14 @@
 //! What this machine's client could do if the database took no time: each point against the simulated driver.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::WorkloadKind;
-use perbuck_load::driver::Driver;
+use perbuck_database::Databases;
+use perbuck_database::dialect::Feature;
 use perbuck_load::executor::run_trial;
 use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
@@ -49,22 +51,31 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
 }
 
 /// One trial against a database that answers at once. Each statement goes through the event loop once, as a real one.
-pub(crate) fn simulate<List: Benchmarks>(plan: &Plan, spec: &TrialSpec, stop: &StopToken) -> Result<TrialOutcome, LabError> {
-    List::visit(plan, Simulation { spec, stop }).ok_or_else(|| registry::unknown(plan))?
+pub(crate) fn simulate<Known: Databases, List: Benchmarks>(
+    plan: &Plan,
+    spec: &TrialSpec,
+    stop: &StopToken,
+) -> Result<TrialOutcome, LabError> {
+    List::visit(plan, Simulation::<Known> { spec, stop, known: PhantomData }).ok_or_else(|| registry::unknown(plan))?
 }
 
 /// A trial that any benchmark can run.
-struct Simulation<'a> {
+struct Simulation<'a, Known> {
     spec: &'a TrialSpec,
     stop: &'a StopToken,
+    known: PhantomData<Known>,
 }
 
-impl Visitor for Simulation<'_> {
+impl<Known: Databases> Visitor for Simulation<'_, Known> {
     type Output = Result<TrialOutcome, LabError>;
 
     fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+        // The simulated driver takes the words of any.
+        let Some(dialect) = Known::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
+            return Err(LabError::new(ErrorKind::Usage, "no database with SQL is registered", ""));
+        };
         let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
-        let workload = Arc::new(options.workload(driver.dialect(), Seed(0)));
+        let workload = Arc::new(options.workload(dialect, Seed(0)));
         run_trial(self.spec, &driver, &workload, self.stop, &mut Unobserved)
             .map_err(|e| LabError::trial("the simulated driver", &e))
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use perbuck_database::dialect::CsvWords;
 use perbuck_load::loader::csv::{CsvFormat, put_rows};
 use perbuck_load::stop::StopToken;
 use perbuck_load::values::Params;
@@ -39,8 +40,8 @@ pub struct CsvRequest<'a> {
     pub files: u32,
     /// Threads that make rows.
     pub threads: u32,
-    /// Whose CSV it is.
-    pub format: CsvFormat,
+    /// How the database reads it.
+    pub csv: CsvWords,
 }
 
 /// How far it is.
@@ -91,7 +92,7 @@ pub fn write<T: Dataset>(
         dataset,
         tables: &tables,
         wanted: &wanted,
-        format: request.format,
+        format: request.csv.format,
         parts,
         files: &files,
         stop,
@@ -104,7 +105,7 @@ pub fn write<T: Dataset>(
     writer.run(request.threads, progress)?;
     let rows: Vec<u64> = writer.rows.into_iter().map(AtomicU64::into_inner).collect();
     let written = files.written(&tables, &wanted, &rows)?;
-    for (name, text) in scripts::NAMES.iter().zip(scripts::texts(request.format, &tables, &written)) {
+    for (name, text) in scripts::NAMES.iter().zip(scripts::texts(request.csv, &tables, &written)) {
         files.add(&script(name), &text)?;
     }
     files.finish()?;

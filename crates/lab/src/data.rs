@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use perbuck_core::plan;
 use perbuck_core::units::Seed;
+use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
 use perbuck_load::loader::ledger::{self as notes, Ledger, PartState};
 use perbuck_load::loader::{LoadError, count};
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
 
@@ -68,19 +68,8 @@ async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Row
 ///
 /// # Errors
 /// The server's answer.
-pub async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) -> Result<bool, LoadError> {
-    let sql = match dialect {
-        Dialect::Mysql => {
-            format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
-        }
-        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
-            format!(
-                "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '{table}'"
-            )
-        }
-        Dialect::Sqlite => format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'"),
-        Dialect::Tikv => format!("EXISTS {table}"),
-    };
+pub async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
+    let sql = dialect.table_exists(table);
     let doing = format!("looking for table {table}");
     let rows = text(session, &doing, &sql).await?;
     Ok(rows.int(0, 0).map_err(server(&doing))? > 0)
@@ -90,15 +79,12 @@ pub async fn exists<S: Session>(session: &mut S, dialect: Dialect, table: &str) 
 ///
 /// # Errors
 /// The server's answer.
-pub async fn noted<S: Session>(session: &mut S, dialect: Dialect, kind: &str) -> Result<Option<DataState>, LoadError> {
+pub async fn noted<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &str) -> Result<Option<DataState>, LoadError> {
     if !exists(session, dialect, TABLE).await? {
         return Ok(None);
     }
     let doing = "reading perbuck's notes on the data";
-    let ask = match dialect {
-        Dialect::Tikv => format!("GET {TABLE} 0 2 '{kind}'"),
-        _ => format!("SELECT fingerprint, used_by FROM {TABLE} WHERE workload = '{kind}'"),
-    };
+    let ask = dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", kind));
     let rows = text(session, doing, &ask).await?;
     if rows.is_empty() {
         return Ok(None);
@@ -115,7 +101,7 @@ pub async fn noted<S: Session>(session: &mut S, dialect: Dialect, kind: &str) ->
 /// The server's answer.
 pub async fn state<S: Session>(
     session: &mut S,
-    dialect: Dialect,
+    dialect: &dyn Dialect,
     kind: &str,
     tables: &[TableSpec],
     mine: &str,
@@ -147,7 +133,11 @@ pub async fn state<S: Session>(
 }
 
 /// The first table that is there with another number of rows than it was loaded with, in words.
-async fn wrong_size<S: Session>(session: &mut S, dialect: Dialect, tables: &[TableSpec]) -> Result<Option<String>, LoadError> {
+async fn wrong_size<S: Session>(
+    session: &mut S,
+    dialect: &dyn Dialect,
+    tables: &[TableSpec],
+) -> Result<Option<String>, LoadError> {
     for table in tables {
         let name = &table.bulk.name;
         if let (Some(expected), true) = (table.rows, exists(session, dialect, name).await?) {
@@ -166,13 +156,13 @@ async fn wrong_size<S: Session>(session: &mut S, dialect: Dialect, tables: &[Tab
 /// The server's answer.
 pub async fn unfinished<S: Session>(
     session: &mut S,
-    dialect: Dialect,
+    dialect: &dyn Dialect,
     kind: &str,
     fingerprint: &str,
     tables: &[TableSpec],
     parts: u32,
 ) -> Result<Option<Vec<PartState>>, LoadError> {
-    if dialect == Dialect::Tikv {
+    if dialect.lacks(Feature::Sql).is_some() {
         return Ok(None);
     }
     let doing = "reading perbuck's notes on the data";
@@ -199,8 +189,8 @@ pub async fn unfinished<S: Session>(
 ///
 /// # Errors
 /// The server's answer.
-pub async fn begin<S: Session>(session: &mut S, dialect: Dialect, kind: &str, fingerprint: &str) -> Result<(), LoadError> {
-    if dialect == Dialect::Tikv {
+pub async fn begin<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &str, fingerprint: &str) -> Result<(), LoadError> {
+    if dialect.lacks(Feature::Sql).is_some() {
         // It has no tables to make, and a load no ledger: whoever loads again writes the same rows.
         return note(session, dialect, kind, fingerprint, LOADING).await;
     }
@@ -219,23 +209,15 @@ pub async fn begin<S: Session>(session: &mut S, dialect: Dialect, kind: &str, fi
 /// The server's answer.
 pub async fn note<S: Session>(
     session: &mut S,
-    dialect: Dialect,
+    dialect: &dyn Dialect,
     kind: &str,
     fingerprint: &str,
     used_by: &str,
 ) -> Result<(), LoadError> {
     let doing = "writing perbuck's notes on the data";
-    // All three are made of our own words, study names and hexadecimal digits, which hold no quote.
-    let values = format!("INTO {TABLE} VALUES ('{kind}', '{fingerprint}', '{used_by}')");
-    // One statement: cut off between a DELETE and an INSERT, our tables would look foreign.
-    let sql = match dialect {
-        Dialect::Mysql | Dialect::Sqlite => format!("REPLACE {values}"),
-        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
-            let update = "fingerprint = EXCLUDED.fingerprint, used_by = EXCLUDED.used_by";
-            format!("INSERT {values} ON CONFLICT (workload) DO UPDATE SET {update}")
-        }
-        Dialect::Tikv => format!("PUT {TABLE} '{kind}' '{fingerprint}' '{used_by}'"),
-    };
+    // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
+    // between a DELETE and an INSERT, our tables would look foreign.
+    let sql = dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], [kind, fingerprint, used_by]);
     text(session, doing, &sql).await?;
     Ok(())
 }

@@ -7,8 +7,9 @@ use perbuck_core::bill::Bill;
 use perbuck_core::metric::{QPS, RELATIVE, TPS};
 use perbuck_core::problem::Problem;
 use perbuck_core::study::{Contender, CsvRow, Located, Study, WorkloadSpec};
+use perbuck_database::address::TargetProblem;
+use perbuck_database::registry::AnyTarget;
 use perbuck_deploy::local::KINDS;
-use perbuck_drivers::target::Target;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
@@ -32,7 +33,7 @@ pub struct Inputs {
     /// The price lists behind the bills.
     pub lists: perbuck_prices::Lists,
     /// Parsed target of each contender; `None` for one that is only priced.
-    pub targets: Vec<Option<Target>>,
+    pub targets: Vec<Option<AnyTarget>>,
     /// Checked parameters of each workload.
     pub plans: Vec<Plan>,
     /// The benchmarks that there are.
@@ -178,14 +179,14 @@ fn check_with(
         .contenders
         .iter()
         .map(|c| {
-            target(name, c).unwrap_or_else(|p| {
+            target(name, c, registry).unwrap_or_else(|p| {
                 problems.push(p);
                 None
             })
         })
         .collect();
     problems.extend(study.contenders.iter().flat_map(|c| private_server(name, c)));
-    problems.extend(study.contenders.iter().flat_map(|c| changes::problems(name, c)));
+    problems.extend(study.contenders.iter().flat_map(|c| changes::problems(name, c, registry)));
     let mut plans = Vec::new();
     // Published results may be of a benchmark that perbuck does not run.
     for spec in study.workloads.iter().filter(|_| study.published.is_none()) {
@@ -270,15 +271,15 @@ fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<
     Ok((priced, Some((wanted.value.clone(), text))))
 }
 
-fn target(file: &str, contender: &Contender) -> Result<Option<Target>, Problem> {
+fn target(file: &str, contender: &Contender, registry: Registry) -> Result<Option<AnyTarget>, Problem> {
     let Some(written) = &contender.target else { return Ok(None) };
-    let problem = |p: perbuck_drivers::target::TargetProblem| Problem {
+    let problem = |p: TargetProblem| Problem {
         file: file.to_owned(),
         line: written.line,
         message: format!("contender `{}`: {}", contender.name, p.message),
         help: p.help,
     };
-    Target::parse(&written.value).map(Some).map_err(problem)
+    registry.target(&written.value).map(Some).map_err(problem)
 }
 
 /// What is wrong with the private server that a contender asks for, as far as the study alone tells.

@@ -18,6 +18,7 @@ pub mod ceiling;
 mod cpu_sampler;
 pub mod csv;
 pub mod data;
+pub mod databases;
 pub mod error;
 mod flags;
 mod globals;

@@ -1,14 +1,16 @@
-//! Which benchmarks a lab knows. A program that has others than perbuck names its own list of types.
+//! Which databases and benchmarks a lab knows. A program that has others than perbuck names its own lists of types.
 //!
-//! A registry holds functions that were made for its list: nothing else of this crate has a type parameter for it, and engine and
+//! A registry holds functions that were made for its lists: nothing else of this crate has a type parameter for it, and engine and
 //! benchmark are still joined by static dispatch.
 
 use perbuck_core::study::{Contender, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
-use perbuck_load::statement::Dialect;
+use perbuck_database::address::TargetProblem;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Databases, Dialect, Target};
+use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
 use perbuck_workloads::params::ParamProblem;
@@ -16,19 +18,29 @@ use perbuck_workloads::{Benchmarks, Plan, Workloads};
 
 use crate::ceiling;
 use crate::csv::{self, CsvProgress, CsvRequest, CsvTable};
+use crate::databases::AllDatabases;
 use crate::error::{ErrorKind, LabError};
+use crate::servers::ready;
 use crate::stage::{self, Stage};
 
 /// Writes the rows of a plan for a dialect, drawn from a seed, as files.
-type WriteRows =
-    fn(&Plan, (Dialect, Seed), &CsvRequest<'_>, &StopToken, &mut dyn FnMut(CsvProgress)) -> Result<Vec<CsvTable>, LabError>;
+type WriteRows = fn(
+    &Plan,
+    (&'static dyn Dialect, Seed),
+    &CsvRequest<'_>,
+    &StopToken,
+    &mut dyn FnMut(CsvProgress),
+) -> Result<Vec<CsvTable>, LabError>;
 
 /// Joins one contender with one workload of a study.
-type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, &Target, &Secret) -> Result<Stage, LabError>;
+type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, &dyn Target, &Secret) -> Result<Stage, LabError>;
 
-/// The benchmarks that a lab knows.
+/// The databases and benchmarks that a lab knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Registry {
+    parse: fn(&str) -> Result<AnyTarget, TargetProblem>,
+    dialects: fn() -> Vec<&'static dyn Dialect>,
+    version: fn(&dyn Target, &Secret) -> Result<String, DriverError>,
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
@@ -37,15 +49,36 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The registry of a list of benchmarks.
-    pub fn of<List: Benchmarks>() -> Self {
+    /// The registry of a list of databases and one of benchmarks.
+    pub fn of<Known: Databases, List: Benchmarks>() -> Self {
         Self {
+            parse: Known::parse,
+            dialects: Known::dialects,
+            version: ready::version::<Known>,
             kinds: List::kinds,
             plan: Plan::read::<List>,
-            stage: stage::stage::<List>,
-            simulate: ceiling::simulate::<List>,
+            stage: stage::stage::<Known, List>,
+            simulate: ceiling::simulate::<Known, List>,
             write_rows: csv::study::write_rows::<List>,
         }
+    }
+
+    /// Reads the address of a database.
+    ///
+    /// # Errors
+    /// Names what is wrong and the way out, without ever quoting what may be a password.
+    pub fn target(&self, text: &str) -> Result<AnyTarget, TargetProblem> {
+        (self.parse)(text)
+    }
+
+    /// The dialect of each kind of database.
+    pub(crate) fn dialects(&self) -> Vec<&'static dyn Dialect> {
+        (self.dialects)()
+    }
+
+    /// Asks a server for its version.
+    pub(crate) fn version(&self, target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
+        (self.version)(target, password)
     }
 
     /// What its benchmarks declare.
@@ -71,10 +104,10 @@ impl Registry {
         contender: &Contender,
         spec: &WorkloadSpec,
         plan: &Plan,
-        target: &Target,
+        target: &AnyTarget,
         password: &Secret,
     ) -> Result<Stage, LabError> {
-        (self.stage)(study, contender, spec, plan, target, password)
+        (self.stage)(study, contender, spec, plan, &**target, password)
     }
 
     /// Runs one trial against a database that answers at once.
@@ -86,7 +119,7 @@ impl Registry {
     pub(crate) fn write_rows(
         &self,
         plan: &Plan,
-        rows: (Dialect, Seed),
+        rows: (&'static dyn Dialect, Seed),
         request: &CsvRequest<'_>,
         stop: &StopToken,
         progress: &mut dyn FnMut(CsvProgress),
@@ -96,9 +129,9 @@ impl Registry {
 }
 
 impl Default for Registry {
-    /// The benchmarks of perbuck.
+    /// The databases and benchmarks of perbuck.
     fn default() -> Self {
-        Self::of::<Workloads>()
+        Self::of::<AllDatabases, Workloads>()
     }
 }
 
@@ -106,4 +139,10 @@ impl Default for Registry {
 pub(crate) fn unknown(plan: &Plan) -> LabError {
     let message = format!("the benchmark `{}` is not registered", plan.kind.name);
     LabError::new(ErrorKind::Usage, message, "read the plan by the registry that runs it")
+}
+
+/// That a target is of a database which the list does not have.
+pub(crate) fn unregistered(target: &dyn Target) -> LabError {
+    let message = format!("the database of {} is not registered", target.address());
+    LabError::new(ErrorKind::Usage, message, "read the target by the registry that runs it")
 }

@@ -73,7 +73,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     }
     for missing in deployments {
         // Before the stages, so that it goes after them: each deployment has servers of its own.
-        let servers = Servers::start(&inputs.study, stop, progress)?;
+        let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
         let stages = stage::build(inputs, &servers, options.ask_password)?;
         // Before anything is loaded: a setting that cannot be set is then found at once.
         let globals = Globals::begin(&inputs.study, &stages, store.root(), progress)?;

@@ -1,23 +1,21 @@
 //! One contender with one workload: the place where driver and benchmark are joined, once, by static dispatch.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
-use perbuck_drivers::mysql::MysqlDriver;
-use perbuck_drivers::postgres::PostgresDriver;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::sqlite::SqliteDriver;
-use perbuck_drivers::target::Target;
-use perbuck_drivers::tikv::TikvDriver;
+use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_database::registry::Visit;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{Driver, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::observer::Observer;
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
@@ -46,6 +44,7 @@ pub struct Stage {
     title: String,
     address: String,
     driver: &'static str,
+    dialect: &'static dyn Dialect,
     fingerprint: String,
     reset: Reset,
     tables: Vec<String>,
@@ -72,6 +71,11 @@ impl Stage {
     /// mysql, sqlite, …
     pub fn driver(&self) -> &'static str {
         self.driver
+    }
+
+    /// The words of its database.
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
     }
 
     /// Fingerprint of the data that this stage needs.
@@ -156,54 +160,57 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
 ///
 /// # Errors
 /// An unreadable certificate, or a target that names nothing.
-pub(crate) fn stage<List: Benchmarks>(
+pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     study: &Study,
     contender: &Contender,
     spec: &WorkloadSpec,
     plan: &Plan,
-    target: &Target,
+    target: &dyn Target,
     password: &Secret,
 ) -> Result<Stage, LabError> {
     let who = |e: DriverError| LabError::target(&contender.name, &e);
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
     }
-    let of = (contender, spec, data_seed(study, spec));
-    let named = (target.scheme(), target.address());
-    let joined = match target {
-        Target::Sqlite(t) => List::visit(plan, Join { of, named, driver: SqliteDriver::new(t.clone()).map_err(who)? }),
-        Target::Mysql(t) => {
-            let driver = MysqlDriver::new(t.clone(), password.clone()).map_err(who)?;
-            let driver = driver.counting_found_rows(plan.counts_found_rows());
-            let driver = driver.noting(contender.server_settings.keys().cloned().collect());
-            List::visit(plan, Join { of, named, driver })
-        }
-        Target::Postgres(t) => {
-            let driver = PostgresDriver::new(t.clone(), password.clone()).map_err(who)?;
-            List::visit(plan, Join { of, named, driver })
-        }
-        Target::Tikv(t) => {
-            let driver = TikvDriver::new(t.clone()).map_err(who)?;
-            List::visit(plan, Join { of, named, driver })
-        }
+    let wishes = Wishes {
+        counts_found_rows: plan.counts_found_rows(),
+        noted_settings: contender.server_settings.keys().cloned().collect(),
     };
-    joined.ok_or_else(|| registry::unknown(plan))
+    let join = Join { of: (contender, spec, data_seed(study, spec)), plan, target, list: PhantomData::<List> };
+    let joined = Known::drive(target, password, &wishes, join).ok_or_else(|| registry::unregistered(target))?;
+    joined.map_err(who)?.ok_or_else(|| registry::unknown(plan))
+}
+
+/// What a driver is joined with.
+struct Join<'a, List> {
+    of: (&'a Contender, &'a WorkloadSpec, Seed),
+    plan: &'a Plan,
+    target: &'a dyn Target,
+    list: PhantomData<List>,
+}
+
+impl<List: Benchmarks> Visit for Join<'_, List> {
+    type Output = Option<Stage>;
+
+    fn visit<D: Driver>(self, driver: D) -> Option<Stage> {
+        List::visit(self.plan, Driven { of: self.of, target: self.target, driver })
+    }
 }
 
 /// A driver that is joined with the workload of a plan.
-struct Join<'a, D> {
+struct Driven<'a, D> {
     of: (&'a Contender, &'a WorkloadSpec, Seed),
-    named: (&'static str, String),
+    target: &'a dyn Target,
     driver: D,
 }
 
-impl<D: Driver> Visitor for Join<'_, D> {
+impl<D: Driver> Visitor for Driven<'_, D> {
     type Output = Stage;
 
     fn visit<B: Benchmark>(self, options: &B) -> Stage {
-        let (dialect, seed) = (self.driver.dialect(), self.of.2);
+        let (dialect, seed) = (self.target.dialect(), self.of.2);
         let (workload, dataset) = (options.workload(dialect, seed), options.dataset(dialect, seed));
-        joined(self.of, self.named, Arc::new(self.driver), workload, dataset)
+        joined(self.of, self.target, Arc::new(self.driver), workload, dataset)
     }
 }
 
@@ -212,6 +219,7 @@ struct Joined<D, W, T> {
     title: String,
     kind: String,
     fingerprint: String,
+    dialect: &'static dyn Dialect,
     driver: Arc<D>,
     workload: Arc<W>,
     dataset: Arc<T>,
@@ -220,7 +228,7 @@ struct Joined<D, W, T> {
 /// Hides the types of a driver and a workload behind the parts of a stage.
 fn joined<D: Driver, W: Workload, T: Dataset>(
     (contender, spec, seed): (&Contender, &WorkloadSpec, Seed),
-    (driver_name, address): (&'static str, String),
+    target: &dyn Target,
     driver: Arc<D>,
     workload: W,
     dataset: T,
@@ -232,11 +240,14 @@ fn joined<D: Driver, W: Workload, T: Dataset>(
     let fingerprint = data::fingerprint(&kind, &dataset.parameters(), seed);
     let tables = dataset.tables().into_iter().map(|t| t.bulk.name).collect();
     let (workload, dataset) = (Arc::new(workload), Arc::new(dataset));
-    let joined = Arc::new(Joined { title: title.clone(), kind, fingerprint: fingerprint.clone(), driver, workload, dataset });
+    let (fingerprint_kept, dialect) = (fingerprint.clone(), target.dialect());
+    let joined = Joined { title: title.clone(), kind, fingerprint: fingerprint_kept, dialect, driver, workload, dataset };
+    let joined = Arc::new(joined);
     Stage {
         title,
-        address,
-        driver: driver_name,
+        address: target.address(),
+        driver: target.scheme(),
+        dialect,
         fingerprint,
         reset: spec.reset.unwrap_or(default),
         tables,
@@ -249,8 +260,7 @@ fn joined<D: Driver, W: Workload, T: Dataset>(
 
 impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     fn reach(&self) -> Result<(), DriverError> {
-        let dialect = self.driver.dialect();
-        self.with_host(0, async |session| sessions::in_a_database(session, dialect).await)
+        self.with_host(0, async |session| sessions::in_a_database(session, self.dialect).await)
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -302,30 +312,28 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn has_table(&self, name: &str) -> Result<bool, LabError> {
-        self.with_session("looking for tables", async |s| data::exists(s, self.driver.dialect(), name).await)
+        self.with_session("looking for tables", async |s| data::exists(s, self.dialect, name).await)
     }
 }
 
 impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn noted(&self) -> Result<DataState, LabError> {
-        let note = self.with_session("looking at its data", async |s| data::noted(s, self.driver.dialect(), &self.kind).await)?;
+        let note = self.with_session("looking at its data", async |s| data::noted(s, self.dialect, &self.kind).await)?;
         note.map_or_else(|| self.state(), Ok)
     }
 
     fn state(&self) -> Result<DataState, LabError> {
         let tables = self.dataset.tables();
         self.with_session("looking at its data", async |s| {
-            data::state(s, self.driver.dialect(), &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
+            data::state(s, self.dialect, &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
         })
     }
 
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let ledger = LoadLedger::new(&self.kind);
-        self.with_session("preparing to load", async |s| {
-            data::begin(s, self.driver.dialect(), &self.kind, &self.fingerprint).await
-        })?;
+        self.with_session("preparing to load", async |s| data::begin(s, self.dialect, &self.kind, &self.fingerprint).await)?;
         let sessions = sessions.unwrap_or(LOAD_SESSIONS);
-        if self.driver.dialect() == Dialect::Tikv {
+        if self.dialect.lacks(Feature::Sql).is_some() {
             // No transaction could hold both rows and what a ledger says of them.
             loader::load(&self.driver, &self.dataset, sessions, stop, progress).map_err(|e| LabError::load(&self.title, &e))?;
             return self.mark(data::FRESH);
@@ -352,7 +360,7 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {
         self.with_session("noting the use of its data", async |s| {
-            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, used_by).await
+            data::note(s, self.dialect, &self.kind, &self.fingerprint, used_by).await
         })
     }
 

@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use perbuck_database::settings::ReplicaWords;
 use perbuck_load::stop::StopToken;
 
 use crate::error::{ErrorKind, LabError};
@@ -30,13 +31,13 @@ struct Replica {
 pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
     let ask = |sql: &str| stage.server.cell_on_host(0, sql);
-    let version = ask("SELECT VERSION()").map_err(|e| LabError::target(stage.title(), &e))?.unwrap_or_default();
-    if !version.contains("TiDB") {
-        let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title(), stage.address());
-        return Err(LabError::new(ErrorKind::Usage, message, REMOVE));
+    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
+    let version = ask(words.version()).map_err(|e| LabError::target(stage.title(), &e))?.unwrap_or_default();
+    if !words.knows(&version) {
+        return Err(no_replicas(stage, &version));
     }
-    // It takes the privilege PROCESS; without it the first ALTER TABLE says the same.
-    let servers = ask("SELECT COUNT(*) FROM information_schema.cluster_info WHERE type = 'tiflash'").ok().flatten();
+    // Without the right to ask, the first ALTER TABLE says the same.
+    let servers = ask(words.servers()).ok().flatten();
     match servers.and_then(|s| s.parse::<u32>().ok()) {
         Some(servers) if servers < wanted => {
             let message =
@@ -47,16 +48,22 @@ pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     }
 }
 
+fn no_replicas(stage: &Stage, version: &str) -> LabError {
+    let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title(), stage.address());
+    LabError::new(ErrorKind::Usage, message, REMOVE)
+}
+
 /// Lets every table have the replicas that the contender asks for, and waits until all are available.
 ///
 /// # Errors
 /// A server without TiFlash, a replica that does not become ready, Ctrl-C.
 pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
+    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
     let tables = stage.tables();
     for table in tables {
-        if look(stage, table)?.is_none_or(|r| r.count != wanted) {
-            let sql = format!("ALTER TABLE {table} SET TIFLASH REPLICA {wanted}");
+        if look(stage, words, table)?.is_none_or(|r| r.count != wanted) {
+            let sql = words.ask(table, wanted);
             stage.server.execute(&sql, &sql).map_err(|e| e.or_help(&too_few()))?;
         }
     }
@@ -64,7 +71,7 @@ pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress
     loop {
         let mut states = Vec::new();
         for table in tables {
-            states.push(look(stage, table)?);
+            states.push(look(stage, words, table)?);
         }
         let missing: Vec<usize> = (0..tables.len()).filter(|i| !is_ready(states[*i].as_ref(), wanted)).collect();
         let Some(first) = missing.first() else {
@@ -106,10 +113,8 @@ fn is_ready(replica: Option<&Replica>, wanted: u32) -> bool {
 }
 
 /// What TiDB says of a table; nothing where it has no replica.
-fn look(stage: &Stage, table: &str) -> Result<Option<Replica>, LabError> {
-    let sql = format!(
-        "SELECT CONCAT(replica_count, ' ', available, ' ', progress) FROM information_schema.tiflash_replica WHERE table_schema = DATABASE() AND table_name = '{table}'"
-    );
+fn look(stage: &Stage, words: &dyn ReplicaWords, table: &str) -> Result<Option<Replica>, LabError> {
+    let sql = words.look(table);
     let said = stage.server.cell_on_host(0, &sql).map_err(|e| LabError::target(stage.title(), &e))?;
     Ok(said.as_deref().and_then(replica))
 }

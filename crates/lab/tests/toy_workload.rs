@@ -5,6 +5,7 @@ mod toy;
 
 use std::path::{Path, PathBuf};
 
+use perbuck_lab::databases::AllDatabases;
 use perbuck_lab::progress::Quiet;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
@@ -30,7 +31,7 @@ fn study(folder: &Path, workload: &str) -> PathBuf {
 
 fn open(folder: &Path, workload: &str) -> Result<Lab, String> {
     let run = RunOptions { results: folder.join("results"), ..RunOptions::default() };
-    let options = LabOptions { run, registry: Registry::of::<Benchmarks>(), ..LabOptions::default() };
+    let options = LabOptions { run, registry: Registry::of::<AllDatabases, Benchmarks>(), ..LabOptions::default() };
     Lab::open(&study(folder, workload), options).map_err(|e| format!("{e:?}"))
 }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use crate::error::DriverError;
-use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
 
 /// Number of a connection within a trial, from 0.
@@ -47,9 +47,6 @@ pub struct TargetFacts {
 pub trait Driver: Send + Sync + 'static {
     /// One connection.
     type Session: Session;
-
-    /// The SQL that the target speaks.
-    fn dialect(&self) -> Dialect;
 
     /// Whether calls block their thread (an embedded database); each session then gets a thread of its own.
     fn blocking(&self) -> bool {

@@ -13,7 +13,7 @@ use perbuck_event::{Moment, now, sleep_until, yield_now};
 
 use crate::driver::{Access, BulkTable, Driver, Effect, Session, SessionId, TargetFacts};
 use crate::error::{DriverError, ErrorClass, ErrorCode};
-use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
 
 /// What the simulated database does.
@@ -93,10 +93,6 @@ pub struct SimSession {
 
 impl Driver for SimDriver {
     type Session = SimSession;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Mysql
-    }
 
     async fn connect(&self, id: SessionId) -> Result<SimSession, DriverError> {
         self.connect_away(id, 0).await

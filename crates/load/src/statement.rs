@@ -17,42 +17,6 @@ pub enum Verb {
     Delete,
 }
 
-/// Which SQL a target speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// MySQL, MariaDB, TiDB.
-    Mysql,
-    /// SQLite.
-    Sqlite,
-    /// PostgreSQL, and what speaks its protocol and its SQL alike.
-    Postgres,
-    /// CockroachDB: PostgreSQL's protocol, and its SQL but for what a single server alone can have.
-    Cockroach,
-    /// YugabyteDB: PostgreSQL's own code above tables that lie in tablets, by the hash of the key unless told otherwise.
-    Yugabyte,
-    /// TiKV, which holds keys and values: the driver's own few words, no SQL. A workload without such words refuses it.
-    Tikv,
-}
-
-impl Dialect {
-    /// Whether it is PostgreSQL's, or that of a database which follows it in all that is not said to differ.
-    pub fn follows_postgres(self) -> bool {
-        matches!(self, Self::Postgres | Self::Cockroach | Self::Yugabyte)
-    }
-
-    /// The name of the database that speaks it first of all, for messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mysql => "MySQL",
-            Self::Sqlite => "SQLite",
-            Self::Postgres => "PostgreSQL",
-            Self::Cockroach => "CockroachDB",
-            Self::Yugabyte => "YugabyteDB",
-            Self::Tikv => "TiKV",
-        }
-    }
-}
-
 /// One statement with `?` for each parameter.
 #[derive(Debug, Clone)]
 pub struct Statement {

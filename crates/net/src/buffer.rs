@@ -54,12 +54,13 @@ pub struct Buffer {
     limit: usize,
 }
 
-impl Buffer {
-    /// An empty one.
-    pub fn new() -> Self {
+impl Default for Buffer {
+    fn default() -> Self {
         Self { bytes: Vec::new(), start: 0, end: 0, limit: LIMIT_AT_LOGIN }
     }
+}
 
+impl Buffer {
     /// From now on answers may be large.
     pub fn logged_in(&mut self) {
         self.limit = LIMIT;
@@ -185,14 +186,14 @@ mod tests {
 
     #[test]
     fn before_the_login_little_is_taken() {
-        let mut buffer = Buffer::new();
+        let mut buffer = Buffer::default();
         buffer.feed(&vec![0; LIMIT_AT_LOGIN]);
         assert!(buffer.room().is_err());
     }
 
     #[test]
     fn the_memory_of_a_large_answer_is_given_back_and_that_of_a_small_one_kept() {
-        let mut buffer = Buffer::new();
+        let mut buffer = Buffer::default();
         buffer.logged_in();
         for (length, room) in [(KEPT + 1, INITIAL), (INITIAL + 1, 2 * INITIAL)] {
             buffer.feed(&vec![7; length]);

@@ -10,7 +10,7 @@ pub mod certificates;
 pub mod link;
 pub mod reach;
 pub mod reader;
-pub mod server;
+
 pub mod stream;
 mod tls;
 pub mod watchdog;

@@ -12,7 +12,7 @@ use rustls::pki_types::ServerName;
 use super::Malformed;
 use super::buffer::{self, Buffer};
 use super::stream::{Socket, SocketFault};
-use crate::server::host_text;
+use perbuck_database::server::host_text;
 
 /// One connection at the level of bytes.
 pub struct Link {
@@ -45,14 +45,21 @@ impl Link {
             let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
-        Ok(Self { socket, inbox: Buffer::new(), out: Vec::new(), sent: 0, peer: Box::new(Peer { place, protocol }), busy: true })
+        Ok(Self {
+            socket,
+            inbox: Buffer::default(),
+            out: Vec::new(),
+            sent: 0,
+            peer: Box::new(Peer { place, protocol }),
+            busy: true,
+        })
     }
 
     /// A connection to a server in memory that is past the login.
     #[cfg(feature = "canned")]
     pub fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration, protocol: &'static str) -> Self {
         let socket = Socket::canned(server, read_timeout);
-        let mut inbox = Buffer::new();
+        let mut inbox = Buffer::default();
         inbox.logged_in();
         let peer = Box::new(Peer { place: "memory".to_owned(), protocol });
         Self { socket, inbox, out: Vec::new(), sent: 0, peer, busy: false }

@@ -6,7 +6,7 @@ use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
-use crate::server::{ServerTarget, host_text};
+use perbuck_database::server::{ServerTarget, host_text};
 
 /// Opens a session with `open` within the target's limit, on the host that it belongs to or so many hosts behind it.
 pub async fn in_time<S>(

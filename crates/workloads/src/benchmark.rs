@@ -12,7 +12,7 @@ use std::sync::Arc;
 use perbuck_core::problem::nearest;
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
-use perbuck_load::statement::Dialect;
+use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::workload::{Dataset, Workload};
 
 use crate::params::{ParamProblem, Reader};
@@ -52,12 +52,12 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     }
 
     /// The rows for a database, drawn from that seed.
-    fn dataset(&self, dialect: Dialect, seed: Seed) -> Self::Dataset
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Dataset
     where
         Self: Sized;
 
     /// What terminals do on a database whose rows were drawn from that seed.
-    fn workload(&self, dialect: Dialect, seed: Seed) -> Self::Workload
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Self::Workload
     where
         Self: Sized;
 
@@ -68,7 +68,7 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     fn conflict(&self, other: &dyn Benchmark) -> Option<String>;
 
     /// What a database of that dialect does not have: what is wrong, and the way out.
-    fn refusal(&self, dialect: Dialect) -> Option<(String, String)>;
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)>;
 
     /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.
     fn paced_by(&self) -> Option<&'static str> {
@@ -192,8 +192,6 @@ impl<B: Benchmark, Others: Benchmarks> Benchmarks for (B, Others) {
 }
 
 /// Why a database without SQL cannot serve a workload that speaks it.
-pub(crate) fn speaks_sql(dialect: Dialect) -> Option<(String, String)> {
-    let message = "TiKV holds keys and values, and this workload speaks SQL";
-    let help = "drive TiDB in front of it by a tidb:// target, or use kind = \"ycsb\"";
-    (dialect == Dialect::Tikv).then(|| (message.to_owned(), help.to_owned()))
+pub(crate) fn speaks_sql(dialect: &dyn Dialect) -> Option<(String, String)> {
+    dialect.lacks(Feature::Sql).map(|lack| (lack.why.to_owned(), lack.help.to_owned()))
 }

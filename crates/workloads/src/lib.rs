@@ -1,7 +1,10 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
 pub mod benchmark;
-mod family;
+#[cfg(test)]
+mod databases;
+#[cfg(test)]
+mod family_tests;
 pub mod params;
 pub mod sysbench;
 pub mod tpcc;
@@ -19,7 +22,6 @@ pub(crate) mod tests {
     use perbuck_core::study::{Located, Scalar};
     use perbuck_core::units::Seed;
     use perbuck_core::workload_kind::Decides;
-    use perbuck_load::statement::Dialect;
     use perbuck_load::workload::Dataset;
 
     use super::*;
@@ -53,7 +55,7 @@ pub(crate) mod tests {
         type Output = Vec<String>;
 
         fn visit<B: Benchmark>(self, options: &B) -> Vec<String> {
-            options.dataset(Dialect::Sqlite, Seed(1)).parameters().into_keys().collect()
+            options.dataset(crate::databases::SQLITE, Seed(1)).parameters().into_keys().collect()
         }
     }
 

@@ -8,19 +8,20 @@ use std::fmt::Write;
 
 use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 use perbuck_load::workload::{Dataset, Workload};
+use perbuck_postgres::Family;
 use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor, Workloads, sysbench};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
 
-const DIALECTS: [(&str, Dialect); 6] = [
-    ("mysql", Dialect::Mysql),
-    ("sqlite", Dialect::Sqlite),
-    ("postgres", Dialect::Postgres),
-    ("cockroach", Dialect::Cockroach),
-    ("yugabyte", Dialect::Yugabyte),
-    ("tikv", Dialect::Tikv),
+const DIALECTS: [(&str, &dyn Dialect); 6] = [
+    ("mysql", &perbuck_mysql::MysqlDialect),
+    ("sqlite", &perbuck_sqlite::SqliteDialect),
+    ("postgres", &Family::Postgres),
+    ("cockroach", &Family::Cockroach),
+    ("yugabyte", &Family::Yugabyte),
+    ("tikv", &perbuck_tikv::TikvDialect),
 ];
 
 /// Options beside the script, as `name=value` with spaces between them.
@@ -102,7 +103,7 @@ fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
 }
 
 /// All statements and notes, or why the database cannot have the workload.
-fn statements(plan: &Plan, dialect: Dialect) -> Vec<String> {
+fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
     if let Some((message, help)) = plan.refusal(dialect) {
         return vec![message, help];
     }
@@ -112,7 +113,7 @@ fn statements(plan: &Plan, dialect: Dialect) -> Vec<String> {
 }
 
 /// The statements of a workload and its data.
-struct Made(Dialect);
+struct Made(&'static dyn Dialect);
 
 impl Visitor for Made {
     type Output = Vec<String>;

@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: &PrepareArguments) -> Result<(), LabError> {
     let inputs = inputs::read_to_measure(&arguments.study, None, Registry::default())?;
     let files = &arguments.files;
     if files.output_type.is_some() {
-        let format = files.csv_format.as_deref().map(|f| if f == "mysql" { CsvFormat::Mysql } else { CsvFormat::Postgres });
+        let format = files.csv_format.as_deref().map(|f| if f == "mysql" { CsvFormat::Backslash } else { CsvFormat::Quotes });
         let (folder, tables) = (files.output_dir.clone(), files.tables.clone());
         let options = FileOptions { folder, tables, files: files.files, format, threads: files.threads };
         let stop = stop_on_signal("stopping; no file is kept")?;

@@ -8,10 +8,8 @@ use std::sync::Arc;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
-use perbuck_drivers::mysql::MysqlDriver;
-use perbuck_drivers::postgres::PostgresDriver;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::Dialect;
+use perbuck_database::secret::Secret;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
@@ -22,6 +20,8 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::Dataset;
+use perbuck_mysql::{MysqlDialect, MysqlDriver, MysqlTarget};
+use perbuck_postgres::{Family, PostgresDriver, PostgresTarget};
 use perbuck_workloads::Benchmark;
 use perbuck_workloads::sysbench::{Options, Sysbench, SysbenchData, cleanup, option_value};
 
@@ -43,6 +43,7 @@ pub fn options(script: &str, words: Words<'_>) -> Options {
 /// A database of its own on a test server.
 pub struct Both<D> {
     driver: Arc<D>,
+    dialect: &'static dyn Dialect,
     /// How the real sysbench reaches it.
     address: Vec<String>,
 }
@@ -59,9 +60,10 @@ impl Both<MysqlDriver> {
     pub fn on_mariadb(name: &str) -> Self {
         let url = server("PERBUCK_TEST_MARIADB");
         let password = server("PERBUCK_TEST_MARIADB_PASSWORD");
-        let open = |url: &str| match Target::parse(url).unwrap() {
-            Target::Mysql(target) => MysqlDriver::new(target, Secret::new(password.clone())).unwrap(),
-            other => panic!("{other:?}"),
+        let open = |url: &str| {
+            let (scheme, rest) = url.split_once(':').unwrap();
+            let target = MysqlTarget::parse(scheme, rest).unwrap().unwrap();
+            MysqlDriver::new(target.0, Secret::new(password.clone())).unwrap()
         };
         for sql in [format!("DROP DATABASE IF EXISTS {name}"), format!("CREATE DATABASE {name}")] {
             ask(&open(&url), &sql).unwrap();
@@ -70,7 +72,7 @@ impl Both<MysqlDriver> {
         let address = ["--db-driver=mysql".to_owned(), format!("--mysql-host={host}"), format!("--mysql-port={port}")];
         let account = ["--mysql-user=root".to_owned(), format!("--mysql-password={password}"), format!("--mysql-db={name}")];
         let driver = Arc::new(open(&format!("mysql://root@{host}:{port}/{name}")));
-        Self { driver, address: [address, account].concat() }
+        Self { driver, dialect: &MysqlDialect, address: [address, account].concat() }
     }
 }
 
@@ -79,16 +81,16 @@ impl Both<PostgresDriver> {
     pub fn on_postgres(name: &str) -> Self {
         let (host, port) = host_and_port(&server("PERBUCK_TEST_POSTGRES"));
         let password = server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD");
-        let open = |database: &str| match Target::parse(&format!("postgres://postgres@{host}:{port}/{database}")).unwrap() {
-            Target::Postgres(target) => PostgresDriver::new(target, Secret::new(password.clone())).unwrap(),
-            other => panic!("{other:?}"),
+        let open = |database: &str| {
+            let target = PostgresTarget::parse("postgres", &format!("//postgres@{host}:{port}/{database}")).unwrap().unwrap();
+            PostgresDriver::new(target, Secret::new(password.clone())).unwrap()
         };
         for sql in [format!("DROP DATABASE IF EXISTS {name}"), format!("CREATE DATABASE {name}")] {
             ask(&open("test"), &sql).unwrap();
         }
         let address = ["--db-driver=pgsql".to_owned(), format!("--pgsql-host={host}"), format!("--pgsql-port={port}")];
         let account = ["--pgsql-user=postgres".to_owned(), format!("--pgsql-password={password}"), format!("--pgsql-db={name}")];
-        Self { driver: Arc::new(open(name)), address: [address, account].concat() }
+        Self { driver: Arc::new(open(name)), dialect: &Family::Postgres, address: [address, account].concat() }
     }
 }
 
@@ -140,13 +142,13 @@ impl<D: Driver> Both<D> {
 
     /// Loads our data.
     pub fn our_prepare(&self, options: &Options) {
-        let dataset = Arc::new(SysbenchData::new(options.clone(), self.driver.dialect(), Seed(5)));
+        let dataset = Arc::new(SysbenchData::new(options.clone(), self.dialect, Seed(5)));
         load(&self.driver, &dataset, 2, &StopToken::default(), &mut |_| {}).unwrap();
     }
 
     /// Drops the tables by our statements.
     pub fn our_cleanup(&self, options: &Options) {
-        cleanup(options, self.driver.dialect()).iter().for_each(|sql| drop(self.sql(sql)));
+        cleanup(options, self.dialect).iter().for_each(|sql| drop(self.sql(sql)));
     }
 
     /// Runs so many events of ours.
@@ -181,7 +183,7 @@ impl<D: Driver> Both<D> {
             time_statements: false,
             tolerance: Tolerance::All,
         };
-        let workload = Arc::new(Sysbench::new(options, self.driver.dialect()));
+        let workload = Arc::new(Sysbench::new(options, self.dialect));
         run_trial(&spec, &self.driver, &workload, &StopToken::default(), &mut Unobserved)
     }
 
@@ -198,7 +200,7 @@ impl<D: Driver> Both<D> {
 
     /// Asserts that our checks of these data hold.
     pub fn checks_hold(&self, options: &Options) {
-        let dataset = SysbenchData::new(options.clone(), self.driver.dialect(), Seed(5));
+        let dataset = SysbenchData::new(options.clone(), self.dialect, Seed(5));
         let run = async {
             let doing = |error| LoadError::Server { doing: "connecting".to_owned(), error };
             let mut session = self.driver.connect(SessionId(0)).await.map_err(doing)?;
@@ -214,7 +216,7 @@ impl<D: Driver> Both<D> {
     }
 
     /// The dialect of the database.
-    pub fn dialect(&self) -> perbuck_load::statement::Dialect {
-        self.driver.dialect()
+    pub fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
     }
 }

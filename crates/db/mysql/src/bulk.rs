@@ -7,7 +7,7 @@ use perbuck_load::values::{Params, Rows, Value};
 
 use crate::literals::put_literal;
 use crate::session::MysqlSession;
-use crate::wire::packets::status;
+use crate::wire::protocol::status;
 use perbuck_database::sql::put_name;
 
 /// A longer statement is no faster, and delays everything else on the server.

@@ -13,11 +13,10 @@ use proptest::prelude::*;
 
 use crate::MysqlDriver;
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
 use perbuck_driver_suite::{
     self, PASSWORD, address, cases, check, connect, evil, run, silence_and_closed_doors, visit, visit_evil,
 };
-use perbuck_load::statement::Dialect;
-use perbuck_net::server::ServerTarget;
 
 /// What a server says at each turn of an honest conversation: greeting, login, then prepare and execute of a statement
 /// whose rows are kept, the same for one whose rows are counted, and a query.
@@ -55,7 +54,7 @@ fn server(turns: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_s
 
 fn driver(port: u16) -> MysqlDriver {
     let text = address("mysql", port);
-    let target = ServerTarget::parse(Dialect::Mysql, text.split_once(':').unwrap().1, 1).unwrap();
+    let target = ServerTarget::parse("mysql", text.split_once(':').unwrap().1, 1).unwrap();
     MysqlDriver::new(target, Secret::new(PASSWORD)).unwrap()
 }
 

@@ -9,8 +9,9 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::{Params, Rows, Value, write_decimal};
 
 use crate::errors::code;
-use crate::session::{MysqlSession, command};
+use crate::session::MysqlSession;
 use crate::wire::bytes::MysqlReader as _;
+use crate::wire::protocol::command;
 use perbuck_database::sql::put_name;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};

@@ -13,20 +13,24 @@ use std::time::Duration;
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
+use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::certificates::config;
 use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
-use perbuck_net::server::ServerTarget;
 
 mod bulk;
+mod dialect;
 mod errors;
 mod facts;
 mod infile;
 mod literals;
 mod session;
+mod settings;
+mod target;
 mod wire;
 
 #[cfg(test)]
@@ -34,8 +38,35 @@ mod answer_tests;
 #[cfg(test)]
 mod hostile_tests;
 
+pub use dialect::MysqlDialect;
 pub use session::MysqlSession;
-#[cfg(feature = "canned")]
+pub use target::MysqlTarget;
+
+/// The registration of MySQL, MariaDB and TiDB.
+#[derive(Debug)]
+pub struct Mysql;
+
+impl Database for Mysql {
+    type Target = MysqlTarget;
+    type Driver = MysqlDriver;
+
+    const SCHEMES: &'static [&'static str] = &["mysql://", "mariadb://", "tidb://"];
+    const FORM: &'static str = "mysql://USER@HOST:PORT/DATABASE";
+
+    fn parse(scheme: &str, rest: &str) -> Option<Result<MysqlTarget, TargetProblem>> {
+        MysqlTarget::parse(scheme, rest)
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &MysqlDialect
+    }
+
+    fn driver(target: &MysqlTarget, password: &Secret, wishes: &Wishes) -> Result<MysqlDriver, DriverError> {
+        let driver = MysqlDriver::new(target.0.clone(), password.clone())?;
+        Ok(driver.counting_found_rows(wishes.counts_found_rows).noting(wishes.noted_settings.clone()))
+    }
+}
+#[cfg(any(test, feature = "canned"))]
 pub use wire::canned;
 
 /// A way to reach one or more servers of the MySQL protocol.
@@ -96,10 +127,6 @@ impl Driver for MysqlDriver {
     /// Summed over all sessions: what the server would not prepare (error 1461, `max_prepared_stmt_count`, or 1295).
     fn text_fallbacks(&self) -> u64 {
         self.fallbacks.load(Ordering::Relaxed)
-    }
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Mysql
     }
 
     async fn connect(&self, id: SessionId) -> Result<MysqlSession, DriverError> {

@@ -19,16 +19,8 @@ use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
 use crate::wire::answer::{Form, ResultReader};
 use crate::wire::execute::{Prepared, put_execute};
-use crate::wire::packets::{PrepareOk, status};
-
-/// Commands ("Text Protocol", "Prepared Statements").
-pub(crate) mod command {
-    pub(crate) const QUIT: u8 = 0x01;
-    pub(crate) const QUERY: u8 = 0x03;
-    pub(crate) const STMT_PREPARE: u8 = 0x16;
-    pub(crate) const STMT_EXECUTE: u8 = 0x17;
-    pub(crate) const STMT_CLOSE: u8 = 0x19;
-}
+use crate::wire::packets::PrepareOk;
+use crate::wire::protocol::{command, status};
 
 /// A statement of the catalogue on this connection.
 enum Slot {

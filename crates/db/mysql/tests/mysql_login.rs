@@ -5,12 +5,11 @@ mod mysql_support;
 
 use mysql_support::{SERVERS, driver, root, root_driver, run, select, target, variable};
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
-use perbuck_load::statement::Dialect;
 use perbuck_mysql::MysqlDriver;
-use perbuck_net::server::ServerTarget;
 
 const MARIADB: &str = "PERBUCK_TEST_MARIADB";
 const MYSQL9: &str = "PERBUCK_TEST_MYSQL9";
@@ -170,7 +169,7 @@ fn a_bad_file_of_authorities_is_named() {
         if let Some(content) = content {
             std::fs::write(&file, content).unwrap();
         }
-        let target = ServerTarget::parse(Dialect::Mysql, &format!("//u@h/d?tls=verify-ca&ca={}", file.display()), 3306).unwrap();
+        let target = ServerTarget::parse("mysql", &format!("//u@h/d?tls=verify-ca&ca={}", file.display()), 3306).unwrap();
         let error = MysqlDriver::new(target, Secret::default()).unwrap_err();
         let _ = std::fs::remove_file(&file);
         assert_eq!(error.class, ErrorClass::Refused);
@@ -244,7 +243,7 @@ fn facts_and_counters() {
 fn a_port_where_nobody_greets_is_doubted() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let target = ServerTarget::parse(Dialect::Mysql, &format!("//root@127.0.0.1:{port}/test?read_timeout=200ms"), 3306).unwrap();
+    let target = ServerTarget::parse("mysql", &format!("//root@127.0.0.1:{port}/test?read_timeout=200ms"), 3306).unwrap();
     let silent = MysqlDriver::new(target, Secret::new(String::new())).unwrap();
     let error = block_on(silent.connect(SessionId(0))).unwrap().err().unwrap();
     assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Word("client", "timeout")), "{error}");

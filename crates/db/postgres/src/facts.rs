@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use perbuck_load::driver::{Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
 
-use crate::family;
+use crate::family::{self, Family};
 use crate::session::PostgresSession;
 use crate::wire::login::APPLICATION;
 
@@ -161,23 +160,23 @@ const COUNTERS: &[&str] = &[
 const LOOK: Duration = Duration::from_millis(5);
 const LEAVE: Duration = Duration::from_millis(500);
 
-pub(crate) async fn facts(session: &mut PostgresSession, dialect: Dialect) -> Result<TargetFacts, DriverError> {
+pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT version()", &mut rows).await?;
     let version = rows.display(0, 0)?;
     // A pooler may have kept it to itself when it let us in.
-    family::must_be(dialect, family::of_version(&version), &version, session.wire.place())?;
+    family::must_be(family, family::of_version(&version), &version, session.wire.place())?;
     let on_this_machine = session.wire.peer_is_local();
-    let mut variables = match dialect {
-        Dialect::Cockroach => cockroach_variables(session).await?,
-        Dialect::Yugabyte => yugabyte_variables(session).await?,
+    let mut variables = match family {
+        Family::Cockroach => cockroach_variables(session).await?,
+        Family::Yugabyte => yugabyte_variables(session).await?,
         _ => settings(session, VARIABLES).await?,
     };
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
-    variables.insert("connection encryption".to_owned(), encryption(session, dialect).await?);
-    let local_pid = match dialect {
+    variables.insert("connection encryption".to_owned(), encryption(session, family).await?);
+    let local_pid = match family {
         // The number is none of the operating system's, or that of a process which only plans: tablets are served by another.
-        Dialect::Cockroach | Dialect::Yugabyte => None,
+        Family::Cockroach | Family::Yugabyte => None,
         _ if on_this_machine => {
             session.query("SELECT pg_backend_pid()", &mut rows).await?;
             u32::try_from(rows.int(0, 0)?).ok().and_then(postmaster_of)
@@ -229,11 +228,11 @@ async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<St
 }
 
 /// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
-async fn encryption(session: &mut PostgresSession, dialect: Dialect) -> Result<String, DriverError> {
+async fn encryption(session: &mut PostgresSession, family: Family) -> Result<String, DriverError> {
     if !session.wire.is_encrypted() {
         return Ok("none".to_owned());
     }
-    if dialect == Dialect::Cockroach {
+    if family == Family::Cockroach {
         // It does not tell the cipher.
         return Ok("TLS".to_owned());
     }

@@ -1,13 +1,44 @@
 //! Which of the databases that speak PostgreSQL's protocol a server is. Tables and statements are made for one of them, so
 //! a target that names another is refused before anything is measured.
 
+use perbuck_database::Dialect as _;
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::Dialect;
 
 use crate::wire::messages::PostgresReader as _;
 use perbuck_net::Parsed;
 use perbuck_net::printable;
 use perbuck_net::reader::Reader;
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// PostgreSQL.
+    Postgres,
+    /// CockroachDB: PostgreSQL's protocol, and its SQL but for what a single server alone can have.
+    Cockroach,
+    /// YugabyteDB: PostgreSQL's own code above tables that lie in tablets, by the hash of the key unless told otherwise.
+    Yugabyte,
+}
+
+impl Family {
+    /// What its canonical addresses begin with.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+            Self::Cockroach => "cockroach",
+            Self::Yugabyte => "yugabyte",
+        }
+    }
+
+    /// The port on which it listens unless it is told otherwise.
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Postgres => 5_432,
+            Self::Cockroach => 26_257,
+            Self::Yugabyte => 5_433,
+        }
+    }
+}
 
 /// What the servers say of themselves while they let us in ("ParameterStatus").
 #[derive(Debug, Default)]
@@ -33,9 +64,9 @@ impl Said {
     }
 
     /// Whether it may be a server of `wanted`. One that says nothing, such as a pooler that keeps it to itself, may be.
-    pub(crate) fn check(&self, wanted: Dialect, place: &str) -> Result<(), DriverError> {
+    pub(crate) fn check(&self, wanted: Family, place: &str) -> Result<(), DriverError> {
         match (&self.crdb_version, &self.server_version) {
-            (Some(version), _) => must_be(wanted, Dialect::Cockroach, version, place),
+            (Some(version), _) => must_be(wanted, Family::Cockroach, version, place),
             (None, Some(version)) => must_be(wanted, of_version(version), version, place),
             (None, None) => Ok(()),
         }
@@ -43,26 +74,22 @@ impl Said {
 }
 
 /// By the answer to `version()` or the setting `server_version`.
-pub(crate) fn of_version(version: &str) -> Dialect {
+pub(crate) fn of_version(version: &str) -> Family {
     if version.contains("CockroachDB") {
-        Dialect::Cockroach
+        Family::Cockroach
     } else if version.contains("-YB-") {
-        Dialect::Yugabyte
+        Family::Yugabyte
     } else {
-        Dialect::Postgres
+        Family::Postgres
     }
 }
 
 /// Refuses a server that is another than the target says.
-pub(crate) fn must_be(wanted: Dialect, found: Dialect, version: &str, place: &str) -> Result<(), DriverError> {
+pub(crate) fn must_be(wanted: Family, found: Family, version: &str, place: &str) -> Result<(), DriverError> {
     if wanted == found {
         return Ok(());
     }
-    let word = match found {
-        Dialect::Cockroach => "cockroach",
-        Dialect::Yugabyte => "yugabyte",
-        _ => "postgres",
-    };
+    let word = found.scheme();
     let message = format!(
         "{place} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
          the target, or name the database `{word}` on the command line",
@@ -76,13 +103,13 @@ pub(crate) fn must_be(wanted: Dialect, found: Dialect, version: &str, place: &st
 mod tests {
     use super::*;
 
-    const VERSIONS: [(&str, Dialect); 6] = [
-        ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Dialect::Postgres),
-        ("17.6 (Debian 17.6-1.pgdg12+1)", Dialect::Postgres),
-        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Dialect::Cockroach),
-        ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Dialect::Cockroach),
-        ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Dialect::Yugabyte),
-        ("15.12-YB-2025.1.0.0-b0", Dialect::Yugabyte),
+    const VERSIONS: [(&str, Family); 6] = [
+        ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Family::Postgres),
+        ("17.6 (Debian 17.6-1.pgdg12+1)", Family::Postgres),
+        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Family::Cockroach),
+        ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Family::Cockroach),
+        ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Family::Yugabyte),
+        ("15.12-YB-2025.1.0.0-b0", Family::Yugabyte),
     ];
 
     #[test]
@@ -97,7 +124,7 @@ mod tests {
         let said = |settings: &[&[u8]]| {
             let mut said = Said::default();
             settings.iter().for_each(|body| said.hear(body).unwrap());
-            [Dialect::Postgres, Dialect::Cockroach, Dialect::Yugabyte].map(|wanted| said.check(wanted, "db:1").is_ok())
+            [Family::Postgres, Family::Cockroach, Family::Yugabyte].map(|wanted| said.check(wanted, "db:1").is_ok())
         };
         assert_eq!(said(&[]), [true; 3]);
         assert_eq!(said(&[b"client_encoding\0UTF8\0", b"server_version\x0015.4\0"]), [true, false, false]);
@@ -109,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_refusal_names_both_and_the_way_out() {
-        let error = must_be(Dialect::Postgres, Dialect::Cockroach, "v23.1.11", "db:26257").unwrap_err();
+        let error = must_be(Family::Postgres, Family::Cockroach, "v23.1.11", "db:26257").unwrap_err();
         assert_eq!(error.class, ErrorClass::Refused);
         for part in ["db:26257 is CockroachDB (v23.1.11)", "told that it is PostgreSQL", "`cockroach://`"] {
             assert!(error.message.contains(part), "{error}");

@@ -12,12 +12,11 @@ use perbuck_load::values::Rows;
 use proptest::prelude::*;
 
 use crate::PostgresDriver;
+use crate::target::PostgresTarget;
 use perbuck_database::secret::Secret;
 use perbuck_driver_suite::{
     self, PASSWORD, address, cases, check, connect, evil, hear, run, silence_and_closed_doors, visit, visit_evil,
 };
-use perbuck_load::statement::Dialect;
-use perbuck_net::server::ServerTarget;
 
 /// What a server says at each turn of an honest conversation: no TLS, its challenge, login, then prepare and execute of
 /// a statement whose rows are kept, the same for one whose rows are counted, and a query.
@@ -71,12 +70,7 @@ fn driver(port: u16) -> PostgresDriver {
 fn driver_of(scheme: &str, port: u16) -> PostgresDriver {
     let text = address(scheme, port);
     let (scheme, rest) = text.split_once(':').unwrap();
-    let dialect = match scheme {
-        "cockroach" => Dialect::Cockroach,
-        "yugabyte" => Dialect::Yugabyte,
-        _ => Dialect::Postgres,
-    };
-    let target = ServerTarget::parse(dialect, rest, 1).unwrap();
+    let target = PostgresTarget::parse(scheme, rest).unwrap().unwrap();
     PostgresDriver::new(target, Secret::new(PASSWORD)).unwrap()
 }
 

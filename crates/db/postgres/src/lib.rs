@@ -13,19 +13,22 @@ use std::time::Duration;
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
+use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::certificates::config;
 use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
-use perbuck_net::server::ServerTarget;
 
 mod bulk;
+mod dialect;
 mod errors;
 mod facts;
 mod family;
 mod session;
+mod target;
 mod wire;
 
 #[cfg(test)]
@@ -33,11 +36,38 @@ mod answer_tests;
 #[cfg(test)]
 mod hostile_tests;
 
+pub use family::Family;
 pub use session::PostgresSession;
+pub use target::PostgresTarget;
+
+/// The registration of PostgreSQL, CockroachDB and YugabyteDB.
+#[derive(Debug)]
+pub struct Postgres;
+
+impl Database for Postgres {
+    type Target = PostgresTarget;
+    type Driver = PostgresDriver;
+
+    const SCHEMES: &'static [&'static str] = &["postgres://", "cockroach://", "yugabyte://"];
+    const FORM: &'static str = "postgres://USER@HOST:PORT/DATABASE";
+
+    fn parse(scheme: &str, rest: &str) -> Option<Result<PostgresTarget, TargetProblem>> {
+        PostgresTarget::parse(scheme, rest)
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &Family::Postgres
+    }
+
+    fn driver(target: &PostgresTarget, password: &Secret, _wishes: &Wishes) -> Result<PostgresDriver, DriverError> {
+        PostgresDriver::new(target.clone(), password.clone())
+    }
+}
 
 /// A way to reach one or more servers of PostgreSQL's protocol.
 #[derive(Debug)]
 pub struct PostgresDriver {
+    family: Family,
     target: ServerTarget,
     password: Secret,
     tls: Option<Arc<ClientConfig>>,
@@ -48,17 +78,17 @@ impl PostgresDriver {
     ///
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
-    pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
+    pub fn new(PostgresTarget { family, server: target }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
         let tls = config(target.tls, target.ca_file.as_deref())?;
-        Ok(Self { target, password, tls })
+        Ok(Self { family, target, password, tls })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {
         let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
         let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
-        let status = wire::login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password).await?;
+        let status = wire::login::login(&mut wire, host, (self.family, &self.target), self.tls.as_ref(), &self.password).await?;
         let mut session = PostgresSession::new(wire, status);
-        session.before_copy = (self.target.dialect == Dialect::Yugabyte).then_some(bulk::WHOLE_COPIES);
+        session.before_copy = (self.family == Family::Yugabyte).then_some(bulk::WHOLE_COPIES);
         set_up(&mut session, &self.target, "SET").await?;
         Ok(session)
     }
@@ -67,14 +97,10 @@ impl PostgresDriver {
 impl Driver for PostgresDriver {
     type Session = PostgresSession;
 
-    fn dialect(&self) -> Dialect {
-        self.target.dialect
-    }
-
     /// YugabyteDB makes an index in steps that wait for the other sessions of the database, and fail where one of them works
     /// for too long or changes another table meanwhile (its issues 18994 and 30114).
     fn finish_sessions(&self) -> u32 {
-        if self.target.dialect == Dialect::Yugabyte { 1 } else { u32::MAX }
+        if self.family == Family::Yugabyte { 1 } else { u32::MAX }
     }
 
     async fn connect(&self, id: SessionId) -> Result<PostgresSession, DriverError> {
@@ -90,15 +116,13 @@ impl Driver for PostgresDriver {
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        on_a_session(self, async |session| facts::facts(session, self.target.dialect).await)
-            .await
-            .map(|facts| noted(&self.target, facts))
+        on_a_session(self, async |session| facts::facts(session, self.family).await).await.map(|facts| noted(&self.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        match self.target.dialect {
+        match self.family {
             // What their counters count is one node's part of the work.
-            Dialect::Cockroach | Dialect::Yugabyte => Ok(BTreeMap::new()),
+            Family::Cockroach | Family::Yugabyte => Ok(BTreeMap::new()),
             _ => on_a_session(self, facts::counters).await,
         }
     }

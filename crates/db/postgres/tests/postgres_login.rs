@@ -127,7 +127,7 @@ fn a_wrong_host_name_matters_to_verify_identity_only() {
         let ca = variable("PERBUCK_TEST_CA");
         for (mode, lets_in) in [("verify-ca", true), ("verify-identity", false)] {
             let mut target = target("perbuck", &format!("tls={mode}&ca={ca}"));
-            "127.0x1".clone_into(&mut target.hosts[0].0);
+            "127.0x1".clone_into(&mut target.server.hosts[0].0);
             let driver = PostgresDriver::new(target, Secret::new(variable(OWNER))).unwrap();
             match try_login(&driver).await {
                 Ok(_) => assert!(lets_in, "{mode}"),
@@ -145,7 +145,7 @@ fn a_wrong_host_name_matters_to_verify_identity_only() {
 fn what_cannot_be_reached_is_named_and_hosts_take_turns() {
     block_on(async {
         let mut target = target("perbuck", "");
-        target.hosts.push(("127.0.0.1".to_owned(), 1));
+        target.server.hosts.push(("127.0.0.1".to_owned(), 1));
         let driver = PostgresDriver::new(target, Secret::new(variable(OWNER))).unwrap();
         for round in 0..2 {
             driver.connect(SessionId(2 * round)).await.unwrap().close().await;
@@ -161,7 +161,7 @@ fn what_cannot_be_reached_is_named_and_hosts_take_turns() {
 fn an_unknown_database_and_an_unknown_user_are_refused() {
     block_on(async {
         let mut elsewhere = target("perbuck", "");
-        "no_such_database".clone_into(&mut elsewhere.database);
+        "no_such_database".clone_into(&mut elsewhere.server.database);
         for (target, code) in [(elsewhere, b"3D000"), (target("no_such_user", ""), b"28P01")] {
             let error =
                 PostgresDriver::new(target, Secret::new(variable(OWNER))).unwrap().connect(SessionId(0)).await.err().unwrap();

@@ -9,6 +9,7 @@
 //! - There are no decimals: `Value::Decimal` is stored as its unscaled integer.
 //! - An UPDATE counts the rows that it finds, where MySQL counts those that it changes.
 
+mod dialect;
 mod errors;
 mod session;
 mod settings;
@@ -20,13 +21,40 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use perbuck_database::address::TargetProblem;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::Dialect;
 use rusqlite::Connection;
 
+pub use dialect::SqliteDialect;
 pub use session::SqliteSession;
 pub use target::SqliteTarget;
+
+/// The registration of SQLite.
+#[derive(Debug)]
+pub struct Sqlite;
+
+impl Database for Sqlite {
+    type Target = SqliteTarget;
+    type Driver = SqliteDriver;
+
+    const SCHEMES: &'static [&'static str] = &["sqlite:"];
+    const FORM: &'static str = "sqlite:FILE";
+
+    fn parse(scheme: &str, rest: &str) -> Option<Result<SqliteTarget, TargetProblem>> {
+        (scheme == "sqlite").then(|| SqliteTarget::parse(rest))
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &SqliteDialect
+    }
+
+    fn driver(target: &SqliteTarget, _password: &Secret, _wishes: &Wishes) -> Result<SqliteDriver, DriverError> {
+        SqliteDriver::new(target.clone())
+    }
+}
 
 /// Opens sessions on one database file.
 #[derive(Debug)]
@@ -63,10 +91,6 @@ impl SqliteDriver {
 
 impl Driver for SqliteDriver {
     type Session = SqliteSession;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Sqlite
-    }
 
     fn blocking(&self) -> bool {
         true

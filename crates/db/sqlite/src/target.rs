@@ -6,6 +6,10 @@ use perbuck_database::address::{
     TargetProblem, kibibytes, milliseconds, one_of, options_of, percent_decode, percent_encode, problem, with_options,
 };
 
+use perbuck_database::{Dialect, Target};
+
+use crate::dialect::SqliteDialect;
+
 const OPTIONS: [&str; 4] = ["synchronous", "journal_mode", "busy_timeout", "cache"];
 const SYNCHRONOUS: [&str; 4] = ["OFF", "NORMAL", "FULL", "EXTRA"];
 const JOURNAL_MODES: [&str; 5] = ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"];
@@ -56,9 +60,18 @@ impl SqliteTarget {
         }
         Ok(target)
     }
+}
 
-    /// The canonical text.
-    pub fn address(&self) -> String {
+impl Target for SqliteTarget {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &SqliteDialect
+    }
+
+    fn scheme(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn address(&self) -> String {
         let path = percent_encode(&self.path.to_string_lossy(), "?%");
         let mut options = Vec::new();
         let mut add = |differs: bool, text: String| options.extend(differs.then_some(text));
@@ -69,11 +82,22 @@ impl SqliteTarget {
         with_options(format!("sqlite:{path}"), &options)
     }
 
-    /// The same with a file beside it: `a.db` becomes `a-name.db`.
-    #[must_use]
-    pub fn with_database(&self, name: &str) -> Self {
+    /// A file beside it: `a.db` becomes `a-name.db`.
+    fn with_database(&self, name: &str) -> Box<dyn Target> {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         let extension = self.path.extension().map(|e| format!(".{}", e.to_string_lossy())).unwrap_or_default();
-        Self { path: self.path.with_file_name(format!("{stem}-{name}{extension}")), ..self.clone() }
+        Box::new(Self { path: self.path.with_file_name(format!("{stem}-{name}{extension}")), ..self.clone() })
+    }
+
+    fn copied(&self) -> Box<dyn Target> {
+        Box::new(self.clone())
+    }
+
+    fn label(&self) -> String {
+        self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn described(&self) -> String {
+        format!("the SQLite database {}", self.path.display())
     }
 }

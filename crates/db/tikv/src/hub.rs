@@ -17,7 +17,7 @@ use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
 use crate::wire::pd::{self, method};
-use perbuck_net::server::host_text;
+use perbuck_database::server::host_text;
 
 /// How often somebody looks whether what another one asked for has come.
 const LOOK: Duration = Duration::from_millis(1);

@@ -10,14 +10,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use perbuck_database::address::TargetProblem;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::Dialect;
 use rustls::ClientConfig;
 
 use perbuck_net::certificates::config_for_grpc;
 
+mod dialect;
 mod house;
 mod hub;
 mod keys;
@@ -34,8 +37,33 @@ mod target;
 mod txn;
 mod wire;
 
+pub use dialect::TikvDialect;
 pub use session::TikvSession;
 pub use target::TikvTarget;
+
+/// The registration of TiKV.
+#[derive(Debug)]
+pub struct Tikv;
+
+impl Database for Tikv {
+    type Target = TikvTarget;
+    type Driver = TikvDriver;
+
+    const SCHEMES: &'static [&'static str] = &["tikv://"];
+    const FORM: &'static str = "tikv://PD:PORT/";
+
+    fn parse(scheme: &str, rest: &str) -> Option<Result<TikvTarget, TargetProblem>> {
+        (scheme == "tikv").then(|| TikvTarget::parse(rest))
+    }
+
+    fn dialect() -> &'static dyn Dialect {
+        &TikvDialect
+    }
+
+    fn driver(target: &TikvTarget, _password: &Secret, _wishes: &Wishes) -> Result<TikvDriver, DriverError> {
+        TikvDriver::new(target.clone())
+    }
+}
 
 use hub::Hub;
 use regions::Space;
@@ -80,10 +108,6 @@ impl TikvDriver {
 
 impl Driver for TikvDriver {
     type Session = TikvSession;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Tikv
-    }
 
     async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
         let hub = Hub::of(&self.settings);

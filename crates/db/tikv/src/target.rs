@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use perbuck_database::address::{TargetProblem, milliseconds, one_of, options_of, percent_encode, problem, with_options};
-use perbuck_net::server::{TlsMode, host_text, parse_host};
+use perbuck_database::server::{TlsMode, host_text, label_of, parse_host};
+use perbuck_database::{Dialect, Target};
+
+use crate::dialect::TikvDialect;
 
 const OPTIONS: [&str; 16] = [
     "type",
@@ -169,9 +172,18 @@ impl TikvTarget {
         }
         Ok(())
     }
+}
 
-    /// The canonical text.
-    pub fn address(&self) -> String {
+impl Target for TikvTarget {
+    fn dialect(&self) -> &'static dyn Dialect {
+        &TikvDialect
+    }
+
+    fn scheme(&self) -> &'static str {
+        "tikv"
+    }
+
+    fn address(&self) -> String {
         let pds: Vec<String> = self.pds.iter().map(|(host, port)| host_text(host, *port)).collect();
         let default = Self::new(Vec::new());
         let mut options = vec![format!("type={}", if self.transactional { "txn" } else { "raw" })];
@@ -200,6 +212,27 @@ impl TikvTarget {
             add(ours != usual, format!("{name}={ours}ms"));
         }
         with_options(format!("tikv://{}/", pds.join(",")), &options)
+    }
+
+    /// Keys that begin with `name/`.
+    fn with_database(&self, name: &str) -> Box<dyn Target> {
+        Box::new(Self { prefix: format!("{name}/"), ..self.clone() })
+    }
+
+    fn copied(&self) -> Box<dyn Target> {
+        Box::new(self.clone())
+    }
+
+    fn label(&self) -> String {
+        label_of(&self.pds)
+    }
+
+    fn described(&self) -> String {
+        "the TiKV cluster".to_owned()
+    }
+
+    fn set_read_timeout_ms(&mut self, limit_ms: u32) {
+        self.read_timeout_ms = limit_ms;
     }
 }
 

@@ -25,8 +25,8 @@ use std::process::ExitCode;
 
 use perbuck_console::{print, say, stop_on_signal};
 use perbuck_core::units::Seed;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 use perbuck_lab::error::ErrorKind;
 use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
@@ -189,15 +189,13 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
 }
 
 /// That no connection can be opened, with the server as sysbench names it.
-fn unreachable(target: &Target, answer: &DriverError) -> String {
-    let server = match target {
-        Target::Mysql(mysql) => match mysql.hosts.as_slice() {
+fn unreachable(target: &AnyTarget, answer: &DriverError) -> String {
+    let server = match (target.dialect().family(), target.server()) {
+        ("mysql", Some(server)) => match server.hosts.as_slice() {
             [(host, port)] => format!("MySQL server on host '{host}', port {port}"),
             _ => "one of the MySQL servers".to_owned(),
         },
-        Target::Postgres(postgres) => format!("the {} server", postgres.dialect.name()),
-        Target::Tikv(_) => "the TiKV cluster".to_owned(),
-        Target::Sqlite(file) => format!("the SQLite database {}", file.path.display()),
+        _ => target.described(),
     };
     format!("unable to connect to {server}, aborting...\nFATAL: {}", answer_text(answer))
 }

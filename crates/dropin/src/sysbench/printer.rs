@@ -2,10 +2,10 @@
 
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::NO_LIMIT_NS;
+use perbuck_database::Dialect;
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::Details;
 use perbuck_load::observer::SecondSeen;
-use perbuck_load::statement::Dialect;
 use perbuck_workloads::sysbench;
 
 use super::log::Log;
@@ -23,7 +23,7 @@ pub(super) struct Lines<'a> {
     settings: &'a Settings,
     workload: &'a Workload,
     options: &'a sysbench::Options,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     log: Log,
     /// Whole seconds of the window that are over.
     seconds: u32,
@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
         settings: &'a Settings,
         workload: &'a Workload,
         options: &'a sysbench::Options,
-        dialect: Dialect,
+        dialect: &'static dyn Dialect,
         log: Log,
     ) -> Self {
         Self {

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use perbuck_database::Dialect;
 use perbuck_load::loader::LoadProgress;
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::TableSpec;
 use perbuck_workloads::sysbench::{self, Options};
@@ -25,7 +25,7 @@ pub(super) struct Tables<'a> {
     /// The options of the script.
     pub(super) options: &'a Options,
     /// Its SQL.
-    pub(super) dialect: Dialect,
+    pub(super) dialect: &'static dyn Dialect,
     /// The tables.
     pub(super) specs: Vec<TableSpec>,
     /// Where lines go.

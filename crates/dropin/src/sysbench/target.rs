@@ -1,6 +1,6 @@
 //! Which database, and where: the options of sysbench's drivers as an address.
 
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
 
 use super::parse::Given;
 use super::settings::{list, text};
@@ -28,7 +28,7 @@ pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(given: &Given, as_text: bool) -> Result<Target, Refused> {
+pub(super) fn target(given: &Given, as_text: bool) -> Result<AnyTarget, Refused> {
     match scheme(given)? {
         "sqlite" => parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
         scheme @ ("mysql" | "tidb") => mysql(given, scheme, as_text),
@@ -36,7 +36,7 @@ pub(super) fn target(given: &Given, as_text: bool) -> Result<Target, Refused> {
     }
 }
 
-fn mysql(given: &Given, scheme: &str, as_text: bool) -> Result<Target, Refused> {
+fn mysql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refused> {
     let hosts = hosts(given, scheme, "mysql")?;
     let typed = text(given, "mysql-ssl");
     let mode = match typed.to_ascii_lowercase().replace('-', "_").as_str() {
@@ -55,7 +55,7 @@ fn mysql(given: &Given, scheme: &str, as_text: bool) -> Result<Target, Refused> 
     servers(scheme, text(given, "mysql-user"), &hosts, text(given, "mysql-db"), &options)
 }
 
-fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<Target, Refused> {
+fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refused> {
     if as_text {
         let message = "--db-ps-mode=disable: with pgsql statements are always prepared";
         return Err(Refused::usage(message, "leave --db-ps-mode out"));
@@ -99,7 +99,7 @@ mod tests {
     use super::super::parse::parse;
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Target, Refused> {
+    fn read(words: &[&str]) -> Result<AnyTarget, Refused> {
         let words: Vec<OsString> = words.iter().map(OsString::from).collect();
         let given = parse(&words, &[])?;
         target(&given, false)

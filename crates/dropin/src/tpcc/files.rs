@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::Instant;
 
-use perbuck_drivers::target::Target;
-use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::tpcc::{Options, TpccData};
 
@@ -39,20 +37,17 @@ pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
 
 /// Writes them: as many files for each table as there are threads, as go-tpc does.
 pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: &Run<'_>) -> Result<(), End> {
-    let (database, format) = match run.target {
-        Target::Mysql(server) => (server.database.as_str(), CsvFormat::Mysql),
-        Target::Postgres(server) => (server.database.as_str(), CsvFormat::Postgres),
-        Target::Sqlite(_) | Target::Tikv(_) => {
-            let help = "name the database that they are for with -d mysql or -d postgres, and --db";
-            return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
-        }
+    let (Some(server), Some(words)) = (run.target.server(), run.target.dialect().csv()) else {
+        let help = "name the database that they are for with -d mysql or -d postgres, and --db";
+        return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
     };
+    let database = server.database.as_str();
     let study = run.series.study(&[], 1);
     let seed = stage::data_seed(&study, &study.workloads[0]);
     let data = TpccData::new(options.clone(), run.target.dialect(), seed);
     let tables: Vec<String> = given.list("tables").into_iter().map(str::to_owned).collect();
     let (folder, files) = (Path::new(given.text("output-dir")), settings.load.connections.min(data.parts()));
-    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.load.connections, format };
+    let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.load.connections, csv: words };
     let stop = stop_on_signal("stopping; no file is kept")?;
     let (mut progress, began) = (Display::default(), Instant::now());
     let written = csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;

@@ -21,7 +21,7 @@ mod target;
 use std::ffi::OsString;
 
 use perbuck_console::{print, say, stop_by_signal, stop_on_signal};
-use perbuck_drivers::secret::Secret;
+use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::stage::Stage;
 use perbuck_load::error::{Cause, ErrorClass};

@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use perbuck_core::units::{Seed, thousands};
-use perbuck_drivers::target::Target;
+use perbuck_database::Dialect;
+use perbuck_database::registry::AnyTarget;
 use perbuck_load::loader::ledger::Ledger as _;
 use perbuck_load::loader::{CheckResult, LoadProgress};
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::tpcc::{Options, TpccData};
@@ -28,19 +28,9 @@ const FRESH_ONLY: &str = "3.3.2.11";
 
 /// How a database is created: a target with a database that is always there, and the statement. `None` where there is
 /// nothing to create.
-pub(super) fn create_database(target: &Target) -> Option<(Target, String)> {
-    match target {
-        Target::Mysql(server) => {
-            let name = server.database.replace('`', "``");
-            Some((target.with_database("information_schema"), format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
-        }
-        Target::Postgres(server) => {
-            let name = server.database.replace('"', "\"\"");
-            Some((target.with_database("postgres"), format!("CREATE DATABASE \"{name}\"")))
-        }
-        // A file is made when it is opened.
-        Target::Sqlite(_) | Target::Tikv(_) => None,
-    }
+pub(super) fn create_database(target: &AnyTarget) -> Option<(AnyTarget, String)> {
+    let (there, sql) = target.dialect().create_database(&target.server()?.database)?;
+    Some((target.with_database(there), sql))
 }
 
 /// A database and what is done to its tables.
@@ -50,7 +40,7 @@ pub(super) struct Tables<'a> {
     /// The options of the workload.
     pub(super) options: &'a Options,
     /// Its SQL.
-    pub(super) dialect: Dialect,
+    pub(super) dialect: &'static dyn Dialect,
 }
 
 impl Tables<'_> {

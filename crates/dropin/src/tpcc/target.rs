@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
 
 use crate::flags::Given;
 use crate::refused::Refused;
@@ -12,7 +12,7 @@ use crate::target::{self, default_port, parsed, postgres_compatible, servers, ss
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     /// Where it is.
-    pub(super) target: Target,
+    pub(super) target: AnyTarget,
     /// Variables for every session: NAME=VALUE with & between them.
     pub(super) session: String,
     /// What of `--conn-params` plays no part, for a remark.
@@ -69,11 +69,11 @@ enum Client {
 }
 
 impl Client {
-    fn of(target: &Target) -> Self {
-        match target.scheme() {
+    fn of(target: &AnyTarget) -> Self {
+        match target.dialect().family() {
             "mysql" => Self::Mysql,
-            "sqlite" | "tikv" => Self::Own,
-            _ => Self::Postgres,
+            "postgres" => Self::Postgres,
+            _ => Self::Own,
         }
     }
 }
@@ -109,7 +109,7 @@ impl Connection {
 
     /// The kind of database takes no password.
     pub(super) fn embedded(&self) -> bool {
-        Client::of(&self.target) == Client::Own
+        self.target.server().is_none()
     }
 
     /// The variable of the database's own client that holds a password.
@@ -118,7 +118,7 @@ impl Connection {
     }
 
     /// The target with `--conn-params` and `--ssl-ca`.
-    fn connected(given: &Given, target: &Target) -> Result<Self, Refused> {
+    fn connected(given: &Given, target: &AnyTarget) -> Result<Self, Refused> {
         let (mut options, mut variables, mut unused) = (Vec::new(), Vec::new(), Vec::new());
         let client = Client::of(target);
         for part in given.text("conn-params").split('&').filter(|p| !p.is_empty()) {

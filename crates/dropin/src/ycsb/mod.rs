@@ -96,7 +96,7 @@ fn ordered(given: &Given) -> Result<(), End> {
         settings: &settings,
         stage: &stage,
         specs: YcsbData::new(settings.options.clone(), target.dialect(), Seed(0)).tables(),
-        folds: target.dialect().follows_postgres(),
+        folds: target.dialect().family() == "postgres",
     };
     if order == Order::Load {
         table.make()?;

@@ -1,8 +1,8 @@
 //! Which database, and where: the properties of go-ycsb's databases as one of perbuck's targets.
 
 use perbuck_core::problem::nearest;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 
 use super::COMMAND;
 use super::properties::Properties;
@@ -92,7 +92,7 @@ impl Database {
     ///
     /// # Errors
     /// What no target can be.
-    pub(super) fn target(self, properties: &Properties) -> Result<Target, Refused> {
+    pub(super) fn target(self, properties: &Properties) -> Result<AnyTarget, Refused> {
         match self.0 {
             "mysql" | "tidb" => self.mysql(properties),
             "tikv" => super::tikv::target(properties),
@@ -111,7 +111,7 @@ impl Database {
         properties.get(name).map_or(Ok(default_port(self.0)), |typed| of_port(name, typed))
     }
 
-    fn mysql(self, properties: &Properties) -> Result<Target, Refused> {
+    fn mysql(self, properties: &Properties) -> Result<AnyTarget, Refused> {
         let instances = properties.text("tidb.instances").split(',').map(str::trim).filter(|i| !i.is_empty());
         let of_instance = |instance: &str| {
             // A host alone is at the port of the others.
@@ -138,7 +138,7 @@ impl Database {
         servers(self.0, properties.text("mysql.user"), &hosts, properties.text("mysql.db"), &options)
     }
 
-    fn postgres(self, properties: &Properties) -> Result<Target, Refused> {
+    fn postgres(self, properties: &Properties) -> Result<AnyTarget, Refused> {
         let hosts = [(properties.text("pg.host").to_owned(), self.port(properties, "pg.port")?)];
         let typed = properties.text("pg.sslmode");
         let mode = sslmode(typed).ok_or_else(|| {

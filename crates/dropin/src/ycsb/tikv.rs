@@ -1,6 +1,6 @@
 //! The properties of TiKV as a target.
 
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::AnyTarget;
 
 use super::properties::Properties;
 use super::settings::switch;
@@ -24,7 +24,7 @@ const SAME: [(&str, &str); 9] = [
 ///
 /// # Errors
 /// What no target can be.
-pub(super) fn target(properties: &Properties) -> Result<Target, Refused> {
+pub(super) fn target(properties: &Properties) -> Result<AnyTarget, Refused> {
     let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
     let given = SAME.iter().map(|(property, option)| (*option, properties.text(property).to_owned()));
     let mut options: Vec<(&str, String)> = given.filter(|(_, value)| !value.is_empty()).collect();

@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::study::WorkloadSpec;
 use perbuck_core::units::{Seed, thousands};
-use perbuck_drivers::target::Target;
+use perbuck_database::Dialect;
 use perbuck_load::loader::csv::CsvFormat;
-use perbuck_load::statement::Dialect;
 use perbuck_load::stop::StopToken;
 use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
@@ -43,7 +42,8 @@ pub fn write_study(
     progress: &mut dyn Progress,
     stop: &StopToken,
 ) -> Result<(), LabError> {
-    let format = format(inputs, options.format)?;
+    let dialect = dialect(inputs, options.format)?;
+    let Some(words) = dialect.csv() else { return Err(no_format()) };
     let folder = options.folder.as_deref().unwrap_or(Path::new("."));
     let processors = std::thread::available_parallelism().map_or(1, NonZero::get) as u32;
     let threads = options.threads.unwrap_or(processors);
@@ -55,32 +55,40 @@ pub fn write_study(
         if done.contains(&(database.clone(), spec.kind.value.clone())) {
             continue;
         }
-        let request = CsvRequest { folder, database: &database, tables, files, threads, format };
-        one(inputs, spec, plan, &request, stop, progress)?;
+        let request = CsvRequest { folder, database: &database, tables, files, threads, csv: words };
+        one(inputs, spec, plan, dialect, &request, stop, progress)?;
         done.push((database, spec.kind.value.clone()));
     }
     Ok(())
 }
 
-/// The format that is asked for, or else that of the targets.
-fn format(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<CsvFormat, LabError> {
-    let of = |target: &Target| match target {
-        Target::Mysql(_) => Some(CsvFormat::Mysql),
-        Target::Postgres(_) => Some(CsvFormat::Postgres),
-        Target::Sqlite(_) | Target::Tikv(_) => None,
-    };
-    if let Some(format) = asked {
-        return Ok(format);
-    }
-    let mut formats: Vec<Option<CsvFormat>> = inputs.targets.iter().flatten().map(of).collect();
+/// The database whose files are wanted: that of the targets, or the first that reads the format that is asked for.
+///
+/// # Errors
+/// Targets that do not agree, on a format or on words for their tables.
+fn dialect(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<&'static dyn Dialect, LabError> {
+    let format_of = |dialect: &&dyn Dialect| dialect.csv().map(|words| words.format);
+    let of_targets: Vec<&'static dyn Dialect> = inputs.targets.iter().flatten().map(|target| target.dialect()).collect();
+    let mut formats: Vec<Option<CsvFormat>> = of_targets.iter().map(format_of).collect();
     formats.dedup();
-    match formats.as_slice() {
-        [Some(format)] => Ok(*format),
-        _ => {
-            let message = "the targets of this study do not say whose CSV is wanted";
-            Err(LabError::new(ErrorKind::Usage, message, "add --csv-format mysql or --csv-format postgres"))
-        }
-    }
+    let format = match (asked, formats.as_slice()) {
+        (Some(format), _) => format,
+        (None, [Some(format)]) => *format,
+        _ => return Err(no_format()),
+    };
+    let mut same = of_targets.into_iter().filter(|d| format_of(d) == Some(format));
+    let Some(first) = same.next() else {
+        return inputs.registry.dialects().into_iter().find(|d| format_of(d) == Some(format)).ok_or_else(no_format);
+    };
+    same.find(|other| other.name() != first.name()).map_or(Ok(first), |other| {
+        let message = format!("the targets are {} and {}, and each wants other words for its tables", first.name(), other.name());
+        Err(LabError::new(ErrorKind::Usage, message, "write the files from a study whose contenders are of one kind"))
+    })
+}
+
+fn no_format() -> LabError {
+    let message = "the targets of this study do not say whose CSV is wanted";
+    LabError::new(ErrorKind::Usage, message, "add --csv-format mysql or --csv-format postgres")
 }
 
 /// The name of the database for which the files are: that of the workload, or else that of the targets; the kind of the
@@ -89,11 +97,7 @@ fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
     if let Some(name) = &spec.database {
         return Ok(name.clone());
     }
-    let of = |target: &Target| match target {
-        Target::Mysql(t) | Target::Postgres(t) => Some(t.database.clone()),
-        Target::Sqlite(_) | Target::Tikv(_) => None,
-    };
-    let mut names: Vec<String> = inputs.targets.iter().flatten().filter_map(of).collect();
+    let mut names: Vec<String> = inputs.targets.iter().flatten().filter_map(|t| Some(t.server()?.database.clone())).collect();
     names.dedup();
     match names.as_slice() {
         [] => Ok(spec.kind.value.clone()),
@@ -105,31 +109,15 @@ fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
     }
 }
 
-/// Whose tables the scripts make, of PostgreSQL and those that follow it: the targets'.
-///
-/// # Errors
-/// Targets of several of them, whose tables are not the same.
-fn kin(inputs: &Inputs) -> Result<Dialect, LabError> {
-    let mut dialects = inputs.targets.iter().flatten().map(Target::dialect).filter(|d| d.follows_postgres());
-    let first = dialects.next().unwrap_or(Dialect::Postgres);
-    dialects.find(|d| *d != first).map_or(Ok(first), |other| {
-        let message = format!("the targets are {} and {}, and each wants other words for its tables", first.name(), other.name());
-        Err(LabError::new(ErrorKind::Usage, message, "write the files from a study whose contenders are of one kind"))
-    })
-}
-
 fn one(
     inputs: &Inputs,
     spec: &WorkloadSpec,
     plan: &Plan,
+    dialect: &'static dyn Dialect,
     request: &CsvRequest<'_>,
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<(), LabError> {
-    let dialect = match request.format {
-        CsvFormat::Mysql => Dialect::Mysql,
-        CsvFormat::Postgres => kin(inputs)?,
-    };
     if let Some((message, help)) = plan.refusal(dialect) {
         return Err(LabError::new(ErrorKind::Usage, format!("{}: {message}", spec.name), help));
     }
@@ -146,7 +134,7 @@ fn one(
 /// Writes the rows of a plan for a dialect, drawn from a seed.
 pub(crate) fn write_rows<List: Benchmarks>(
     plan: &Plan,
-    (dialect, seed): (Dialect, Seed),
+    (dialect, seed): (&'static dyn Dialect, Seed),
     request: &CsvRequest<'_>,
     stop: &StopToken,
     progress: &mut dyn FnMut(CsvProgress),
@@ -156,7 +144,7 @@ pub(crate) fn write_rows<List: Benchmarks>(
 
 /// Rows of any benchmark.
 struct Rows<'a> {
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     seed: Seed,
     request: &'a CsvRequest<'a>,
     stop: &'a StopToken,

@@ -6,6 +6,10 @@ use std::fs;
 use perbuck_load::driver::BulkTable;
 use perbuck_load::workload::Check;
 
+use perbuck_database::Dialect as _;
+use perbuck_mysql::MysqlDialect;
+use perbuck_postgres::Family;
+
 use super::*;
 
 /// Two tables; every part has rows of both, so that each file is written by all of them.
@@ -68,7 +72,7 @@ impl Dataset for Pairs {
 const DATA: Pairs = Pairs { parts: 7, rows: Some(2 * (7 * 50 + 21)) };
 
 fn request(folder: &Path, files: u32, threads: u32) -> CsvRequest<'_> {
-    CsvRequest { folder, database: "d", tables: &[], files, threads, format: CsvFormat::Mysql }
+    CsvRequest { folder, database: "d", tables: &[], files, threads, csv: MysqlDialect.csv().unwrap() }
 }
 
 fn written(data: &Pairs, request: &CsvRequest<'_>) -> Result<Vec<CsvTable>, LabError> {
@@ -116,8 +120,8 @@ fn scripts_name_the_files_of_each_table() {
     assert!(load.lines().count() == 4 && load.contains("INFILE 'd.one.001.csv' INTO TABLE one "), "{load}");
     assert!(load.contains("'d.two.002.csv' INTO TABLE two CHARACTER SET binary"), "{load}");
     let folder = tempfile::tempdir().unwrap();
-    let format = CsvFormat::Postgres;
-    written(&DATA, &CsvRequest { format, ..request(folder.path(), 1, 1) }).unwrap();
+    let csv = Family::Postgres.csv().unwrap();
+    written(&DATA, &CsvRequest { csv, ..request(folder.path(), 1, 1) }).unwrap();
     let load = String::from_utf8(contents(folder.path())["d-load.sql"].clone()).unwrap();
     assert!(load.starts_with("\\copy one (n, x) from 'd.one.csv' with (format csv"), "{load}");
 }

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use perbuck_core::study::Study;
+use perbuck_load::error::DriverError;
 use perbuck_load::error::ErrorClass;
 
 use self::journal::{Change, Journal};
@@ -213,7 +214,7 @@ impl<'a> Globals<'a> {
         let party = &self.parties[me];
         let failed = |place: &str, name: &str| {
             let (who, place, name) = (party.name.to_owned(), place.to_owned(), name.to_owned());
-            move |error| variable::refused(&who, &place, &name, &error)
+            move |error: DriverError| variable::refused(&who, party.stage, &place, &name, &error)
         };
         let begin = self.changes.len();
         let mut fresh = Vec::new();
@@ -250,7 +251,7 @@ impl<'a> Globals<'a> {
         for i in self.of(me) {
             let (party, change) = (&self.parties[me], &mut self.changes[i]);
             let host = party.host(&change.place).unwrap_or(0);
-            let failed = |error| variable::refused(party.name, &change.place, &change.name, &error);
+            let failed = |error| variable::refused(party.name, party.stage, &change.place, &change.name, &error);
             let now = variable::read(party.stage, host, &change.name).map_err(failed)?;
             if now != change.became {
                 party.put(change)?;

@@ -56,7 +56,7 @@ impl<'a> Party<'a> {
     }
 
     fn refused(&self, change: &Change, error: &perbuck_load::error::DriverError) -> LabError {
-        variable::refused(self.name, &change.place, &change.name, error)
+        variable::refused(self.name, self.stage, &change.place, &change.name, error)
     }
 
     /// A change that cannot be put back.

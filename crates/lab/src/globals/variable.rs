@@ -1,6 +1,7 @@
 //! One variable of one server: read, set, put back, and what its refusals mean.
 
-use perbuck_load::error::{Cause, DriverError};
+use perbuck_database::settings::SettingWords;
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 
 use super::journal::Change;
 use crate::error::{ErrorKind, LabError};
@@ -15,16 +16,21 @@ pub(super) enum Whose {
     Theirs(String),
 }
 
+/// The words for settings; a study that has some was refused for targets that lack them.
+fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
+    stage.dialect().server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
+}
+
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
 pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
-    stage.server.cell_on_host(host, &format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"))
+    stage.server.cell_on_host(host, &words(stage)?.read(name))
 }
 
 /// Sets a global variable.
 pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
-    let mut result = Ok(());
+    let (mut result, words) = (Ok(()), words(stage)?);
     for literal in literals(value) {
-        result = stage.server.cell_on_host(host, &format!("SET GLOBAL {name} = {literal}")).map(|_| ());
+        result = stage.server.cell_on_host(host, &words.set(name, &literal)).map(|_| ());
         match &result {
             Err(error) if error.cause == Some(Cause::SettingType) => {}
             _ => break,
@@ -87,22 +93,15 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
 }
 
 /// Why a setting cannot be set, and the way out.
-pub(super) fn refused(contender: &str, place: &str, name: &str, error: &DriverError) -> LabError {
+pub(super) fn refused(contender: &str, stage: &Stage, place: &str, name: &str, error: &DriverError) -> LabError {
+    let Ok(words) = words(stage) else { return LabError::target(contender, error) };
     let (exit, help) = match error.cause {
-        Some(Cause::NoSetting) => {
-            (ErrorKind::Usage, "check its name and the version of the server: SHOW GLOBAL VARIABLES lists what it has")
-        }
-        Some(Cause::SettingFixed) => (
-            ErrorKind::Usage,
-            "set it in the configuration of the server; a variable of sessions is set by `set.NAME=VALUE` in the target",
-        ),
+        Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown()),
+        Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed()),
         Some(Cause::SettingValue | Cause::SettingType) => {
             (ErrorKind::Usage, "give a value that the server takes for this variable")
         }
-        Some(Cause::NoRight) => (
-            ErrorKind::Target,
-            "grant the user the right to set it (SYSTEM_VARIABLES_ADMIN on MySQL and TiDB, SUPER or its admin privilege on MariaDB), or leave it out and set it on the server yourself",
-        ),
+        Some(Cause::NoRight) => (ErrorKind::Target, words.denied()),
         _ => return LabError::target(contender, error).or_help("see `server_settings` of the contender"),
     };
     LabError::new(exit, format!("{contender}: `server_settings.{name}` at {place}: {error}"), help)

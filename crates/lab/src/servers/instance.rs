@@ -11,8 +11,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use nix::unistd::{User, geteuid};
 use perbuck_core::study::ServerSpec;
+use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Step, Wanted, is_plain};
-use perbuck_drivers::secret::Secret;
 use perbuck_load::stop::StopToken;
 
 use super::guard::{self, Charge};

@@ -7,19 +7,20 @@
 mod find;
 mod guard;
 mod instance;
-mod ready;
+pub(crate) mod ready;
 mod stale;
 
 use std::path::PathBuf;
 
 use perbuck_core::study::{Contender, ServerSpec, Study};
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{KINDS, Kind, NAME};
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
 use perbuck_load::stop::StopToken;
 
 use crate::error::{ErrorKind, LabError};
 use crate::progress::Progress;
+use crate::registry::Registry;
 
 use instance::Instance;
 
@@ -33,7 +34,7 @@ pub struct Servers(Vec<Option<Running>>);
 
 /// One server that takes connections.
 struct Running {
-    target: Target,
+    target: AnyTarget,
     password: Secret,
     /// Held for its end.
     _instance: Instance,
@@ -44,14 +45,14 @@ impl Servers {
     ///
     /// # Errors
     /// A program that is not there, a server that does not start, another version than the study wants.
-    pub fn start(study: &Study, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
+    pub fn start(study: &Study, registry: Registry, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
         if study.contenders.iter().any(|c| c.server.is_some()) {
             guard::possible()?;
         }
         let mut running = Vec::new();
         for contender in &study.contenders {
             let spec = contender.server.as_ref();
-            running.push(spec.map(|spec| start(study, contender, spec, stop, progress)).transpose()?);
+            running.push(spec.map(|spec| start(study, contender, spec, registry, stop, progress)).transpose()?);
         }
         Ok(Self(running))
     }
@@ -62,7 +63,7 @@ impl Servers {
     }
 
     /// The address and the password of a contender's private server.
-    pub fn of(&self, contender: usize) -> Option<(&Target, &Secret)> {
+    pub fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
         self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
     }
 }
@@ -92,6 +93,7 @@ fn start(
     study: &Study,
     contender: &Contender,
     spec: &ServerSpec,
+    registry: Registry,
     stop: &StopToken,
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
@@ -105,8 +107,8 @@ fn start(
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));
     let (instance, target, password) = Instance::start(&order, stop)?;
-    let target = Target::parse(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
-    let said = ready::wait(&who, &instance, &target, &password, stop)?;
+    let target = registry.target(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
+    let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
     let version = number(&said);
     if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
         let message = format!(

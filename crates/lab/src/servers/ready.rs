@@ -3,10 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use perbuck_drivers::mysql::MysqlDriver;
-use perbuck_drivers::postgres::PostgresDriver;
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::registry::Visit;
+use perbuck_database::secret::Secret;
+use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::Driver;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::loader::{LoadError, on_loop};
@@ -14,6 +13,7 @@ use perbuck_load::stop::StopToken;
 
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
+use crate::registry::Registry;
 
 /// Recovery and first starts are slow on slow disks; nothing of it is measured.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -23,8 +23,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub(super) fn wait(
     who: &str,
     instance: &Instance,
-    target: &Target,
-    password: &Secret,
+    (target, password): (&dyn Target, &Secret),
+    registry: Registry,
     stop: &StopToken,
 ) -> Result<String, LabError> {
     let began = Instant::now();
@@ -36,7 +36,7 @@ pub(super) fn wait(
             let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
             return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
         }
-        match version(target, password) {
+        match registry.version(target, password) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < PATIENCE && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
             Err(error) => {
@@ -47,14 +47,18 @@ pub(super) fn wait(
     }
 }
 
-fn version(target: &Target, password: &Secret) -> Result<String, DriverError> {
-    match target {
-        Target::Mysql(t) => ask(&MysqlDriver::new(t.clone(), password.clone())?),
-        Target::Postgres(t) => ask(&PostgresDriver::new(t.clone(), password.clone())?),
-        Target::Sqlite(_) | Target::Tikv(_) => {
-            Err(DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind".to_owned()))
+/// Asks a server for its version.
+pub(crate) fn version<Known: Databases>(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
+    struct Ask;
+    impl Visit for Ask {
+        type Output = Result<String, DriverError>;
+
+        fn visit<D: Driver>(self, driver: D) -> Self::Output {
+            ask(&driver)
         }
     }
+    let unknown = || DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind");
+    Known::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
 }
 
 fn ask<D: Driver>(driver: &D) -> Result<String, DriverError> {

@@ -1,7 +1,6 @@
 //! All stages of a study.
 
-use perbuck_drivers::secret::Secret;
-use perbuck_drivers::target::Target;
+use perbuck_database::secret::Secret;
 
 use super::password::password;
 use super::{AskPassword, Stage};
@@ -27,8 +26,9 @@ pub fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPasswor
         };
         let password = match (private, target) {
             (Some((_, password)), _) => password.clone(),
-            (None, Target::Sqlite(_) | Target::Tikv(_)) => Secret::default(),
-            (None, Target::Mysql(_) | Target::Postgres(_)) => password(contender, ask_password)?,
+            // No user, no password.
+            (None, target) if target.server().is_none() => Secret::default(),
+            (None, _) => password(contender, ask_password)?,
         };
         for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
             let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));

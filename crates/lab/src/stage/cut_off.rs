@@ -16,7 +16,7 @@ pub const GOES_ON: &str = "what was committed is kept: run the same command agai
 impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     /// How far the parts of a load are that was cut off, if it can go on.
     pub(super) fn part_states(&self) -> Result<Option<Vec<PartState>>, LabError> {
-        let (dialect, tables, parts) = (self.driver.dialect(), self.dataset.tables(), self.dataset.parts());
+        let (dialect, tables, parts) = (self.dialect, self.dataset.tables(), self.dataset.parts());
         self.with_session("looking at an unfinished load", async |s| {
             data::unfinished(s, dialect, &self.kind, &self.fingerprint, &tables, parts).await
         })
@@ -26,7 +26,7 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     /// have to load anew.
     pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
         self.with_session("noting the load", async |s| {
-            data::note(s, self.driver.dialect(), &self.kind, &self.fingerprint, data::FRESH).await
+            data::note(s, self.dialect, &self.kind, &self.fingerprint, data::FRESH).await
         })?;
         self.execute("removing the ledger of the load", &ledger.drop())
     }

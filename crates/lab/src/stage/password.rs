@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use perbuck_core::study::Contender;
-use perbuck_drivers::secret::Secret;
+use perbuck_database::secret::Secret;
 
 use super::AskPassword;
 use crate::error::{ErrorKind, LabError, upper};

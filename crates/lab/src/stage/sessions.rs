@@ -1,9 +1,9 @@
 //! Sessions of a stage besides those of trials: on the first server of its target, or on a chosen one.
 
+use perbuck_database::Dialect;
 use perbuck_load::driver::{Driver, Session, SessionId};
-use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::loader::{LoadError, on_loop};
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::Rows;
 
 use super::Joined;
@@ -56,20 +56,17 @@ impl<D: Driver, W, T> Joined<D, W, T> {
     }
 }
 
-/// Makes sure that a session has the database that it asked for. CockroachDB lets in who names one that it does not have, and
-/// speaks of it only when tables are asked for (its issue 109992); all others say so at the login.
+/// Makes sure that a session has the database that it asked for, where the server does not say so at the login.
 ///
 /// # Errors
 /// The server's answer, or in its place the code by which the others say it.
-pub(super) async fn in_a_database<S: Session>(session: &mut S, dialect: Dialect) -> Result<(), DriverError> {
-    if dialect != Dialect::Cockroach {
-        return Ok(());
-    }
+pub(super) async fn in_a_database<S: Session>(session: &mut S, dialect: &dyn Dialect) -> Result<(), DriverError> {
+    let Some((ask, code)) = dialect.database_exists() else { return Ok(()) };
     let mut rows = Rows::default();
-    session.query("SELECT current_database() FROM pg_catalog.pg_database WHERE datname = current_database()", &mut rows).await?;
+    session.query(ask, &mut rows).await?;
     if !rows.is_empty() {
         return Ok(());
     }
-    let message = "the database that the target names does not exist".to_owned();
-    Err(DriverError::new(ErrorClass::Refused, ErrorCode::State("sqlstate", *b"3D000"), message).because(Some(Cause::NoDatabase)))
+    let message = "the database that the target names does not exist";
+    Err(DriverError::new(ErrorClass::Refused, code, message).because(Some(Cause::NoDatabase)))
 }

@@ -8,10 +8,11 @@ use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Decides, Disclosure, Parameter, ParameterKind, WorkloadKind};
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{BulkTable, Session};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Done, Operation, Part, TableSpec, Terminal, TerminalId, Workload};
 use perbuck_workloads::Benchmark;
@@ -56,11 +57,11 @@ impl Benchmark for Toy {
         Self { rows, good_share: reader.number("good_share") }
     }
 
-    fn dataset(&self, _: Dialect, _: Seed) -> Self {
+    fn dataset(&self, _: &'static dyn Dialect, _: Seed) -> Self {
         *self
     }
 
-    fn workload(&self, _: Dialect, _: Seed) -> ToyWorkload {
+    fn workload(&self, _: &'static dyn Dialect, _: Seed) -> ToyWorkload {
         let mut catalogue = Catalogue::default();
         let read = catalogue.add(Verb::Select, "SELECT v FROM toy WHERE id = ?");
         ToyWorkload { catalogue: Arc::new(catalogue), terminal: ToyTerminal { toy: *self, read } }
@@ -75,7 +76,7 @@ impl Benchmark for Toy {
         (self.rows != other.rows).then(|| "they have not the same rows".to_owned())
     }
 
-    fn refusal(&self, _: Dialect) -> Option<(String, String)> {
+    fn refusal(&self, _: &dyn Dialect) -> Option<(String, String)> {
         None
     }
 }

@@ -8,11 +8,10 @@ use crate::values::{Params, Value, put_decimal, write_decimal};
 /// Whose CSV it is: they differ in what NULL is, and in what stands before a quote within text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CsvFormat {
-    /// MySQL's and MariaDB's `LOAD DATA … FIELDS TERMINATED BY ',' ENCLOSED BY '"' ESCAPED BY '\\'`, which is also what TiDB
-    /// Lightning reads by default but for the header that it expects then: NULL is `\N`, a backslash escapes.
-    Mysql,
-    /// PostgreSQL's `COPY … (FORMAT csv)`: NULL is an empty field without quotes, a quote in text is written twice.
-    Postgres,
+    /// NULL is `\N`, a backslash escapes.
+    Backslash,
+    /// NULL is an empty field without quotes, a quote in text is written twice.
+    Quotes,
 }
 
 /// What a cell takes at most besides its text: a sign, 20 digits, a point, a separator; or two quotes and a separator.
@@ -31,8 +30,8 @@ pub fn put_rows(out: &mut Vec<u8>, format: CsvFormat, cells: &Params, width: usi
 
 fn null(format: CsvFormat) -> &'static [u8] {
     match format {
-        CsvFormat::Mysql => b"\\N",
-        CsvFormat::Postgres => b"",
+        CsvFormat::Backslash => b"\\N",
+        CsvFormat::Quotes => b"",
     }
 }
 
@@ -106,13 +105,13 @@ fn is_special(byte: u8) -> bool {
 fn put_escaped(out: &mut Vec<u8>, format: CsvFormat, text: &[u8]) {
     for byte in text {
         match (format, byte) {
-            (CsvFormat::Postgres, b'"') => out.extend_from_slice(b"\"\""),
-            (CsvFormat::Postgres, byte) => out.push(*byte),
-            (CsvFormat::Mysql, b'\n') => out.extend_from_slice(b"\\n"),
-            (CsvFormat::Mysql, b'\r') => out.extend_from_slice(b"\\r"),
-            (CsvFormat::Mysql, 0) => out.extend_from_slice(b"\\0"),
-            (CsvFormat::Mysql, b'"' | b'\\') => out.extend_from_slice(&[b'\\', *byte]),
-            (CsvFormat::Mysql, byte) => out.push(*byte),
+            (CsvFormat::Quotes, b'"') => out.extend_from_slice(b"\"\""),
+            (CsvFormat::Quotes, byte) => out.push(*byte),
+            (CsvFormat::Backslash, b'\n') => out.extend_from_slice(b"\\n"),
+            (CsvFormat::Backslash, b'\r') => out.extend_from_slice(b"\\r"),
+            (CsvFormat::Backslash, 0) => out.extend_from_slice(b"\\0"),
+            (CsvFormat::Backslash, b'"' | b'\\') => out.extend_from_slice(&[b'\\', *byte]),
+            (CsvFormat::Backslash, byte) => out.push(*byte),
         }
     }
 }
@@ -140,7 +139,7 @@ mod tests {
                 cells.int(number).decimal(number, scale).text(b"plain, \xc3\xa9").text(b"").null();
             }
         }
-        for format in [CsvFormat::Mysql, CsvFormat::Postgres] {
+        for format in [CsvFormat::Backslash, CsvFormat::Quotes] {
             let (mut plain, mut escaped, mut either) = (b"x".to_vec(), b"x".to_vec(), b"x".to_vec());
             assert!(put_rows_plain(&mut plain, format, &cells, 5));
             put_rows_escaped(&mut escaped, format, &cells, 5);
@@ -149,19 +148,19 @@ mod tests {
             assert_eq!(plain, either);
         }
         let mut long = Vec::new();
-        put_rows(&mut long, CsvFormat::Mysql, Params::default().decimal(-5, 25), 1);
+        put_rows(&mut long, CsvFormat::Backslash, Params::default().decimal(-5, 25), 1);
         assert_eq!(long, b"-0.0000000000000000000000005\n");
     }
 
     #[test]
     fn mysql_escapes_by_a_backslash_and_writes_null_as_n() {
         let expected = "-7,\"a,b\",\\N,-0.05\n8,\"\u{e9} \\\"q\\\" \\\\N\\n\\r\\0\",\"\",1.2345\n\\N,\"NULL\",\"\\\\.\",0\n";
-        assert_eq!(csv(CsvFormat::Mysql), expected);
+        assert_eq!(csv(CsvFormat::Backslash), expected);
     }
 
     #[test]
     fn postgres_doubles_quotes_and_writes_null_as_nothing() {
         let expected = "-7,\"a,b\",,-0.05\n8,\"\u{e9} \"\"q\"\" \\N\n\r\0\",\"\",1.2345\n,\"NULL\",\"\\.\",0\n";
-        assert_eq!(csv(CsvFormat::Postgres), expected);
+        assert_eq!(csv(CsvFormat::Quotes), expected);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::driver::{Access, BulkTable, Effect, TargetFacts};
 use crate::error::{DriverError, ErrorClass};
 use crate::sim::SimDriver;
-use crate::statement::{Catalogue, Dialect, StatementId};
+use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Value};
 use crate::workload::Part;
 
@@ -132,10 +132,6 @@ impl ForgetfulSession {
 
 impl Driver for Forgetful {
     type Session = ForgetfulSession;
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Mysql
-    }
 
     async fn connect(&self, _id: SessionId) -> Result<ForgetfulSession, DriverError> {
         Ok(ForgetfulSession { database: self.clone(), open: Vec::new(), noted: None })

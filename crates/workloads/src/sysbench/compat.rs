@@ -1,6 +1,6 @@
 //! What a user of a version of sysbench must know: whose defaults and draws are taken, and what is done otherwise.
 
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 
 use super::options::{Options, RandType};
 use super::script::Script;
@@ -46,7 +46,7 @@ impl Compat {
 
 /// What perbuck does otherwise than the version of sysbench that `compat` names, for this script, these options and a
 /// database of this dialect: one sentence for each, without a full stop. None without `compat`.
-pub fn compat_notes(options: &Options, dialect: Dialect) -> Vec<String> {
+pub fn compat_notes(options: &Options, dialect: &'static dyn Dialect) -> Vec<String> {
     let Some(compat) = options.compat else { return Vec::new() };
     let script = options.script;
     let mut notes = Vec::new();
@@ -90,12 +90,12 @@ pub fn compat_notes(options: &Options, dialect: Dialect) -> Vec<String> {
         ),
         _ => {}
     }
-    if dialect == Dialect::Yugabyte && script != Script::BulkInsert {
+    if !dialect.in_order().is_empty() && script != Script::BulkInsert {
         note(
             "the primary key and the index on k are in order (ASC); sysbench's lie by the hash of the key there, so that each of its ranges reads a whole table",
         );
     }
-    if dialect == Dialect::Mysql && script.has_transactions() && !options.skip_trx {
+    if dialect.family() == "mysql" && script.has_transactions() && !options.skip_trx {
         note(
             "a transaction that fails is rolled back before it is tried again; sysbench sends no ROLLBACK to MySQL, so that after a lock wait timeout its next BEGIN commits one half of it",
         );
@@ -107,9 +107,10 @@ pub fn compat_notes(options: &Options, dialect: Dialect) -> Vec<String> {
 mod tests {
     use super::super::options::tests::options;
     use super::*;
+    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 
     fn notes(script: &str, words: &[(&str, &str)]) -> String {
-        compat_notes(&options(script, &[], words), Dialect::Mysql).join("\n")
+        compat_notes(&options(script, &[], words), MYSQL).join("\n")
     }
 
     #[test]
@@ -135,18 +136,15 @@ mod tests {
     #[test]
     fn a_rollback_is_new_to_nobody_but_mysql() {
         let of = |dialect| compat_notes(&options("oltp_read_write", &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
-        assert!(of(Dialect::Mysql).contains("ROLLBACK"));
-        assert!([Dialect::Postgres, Dialect::Sqlite].iter().all(|d| !of(*d).contains("ROLLBACK")));
+        assert!(of(MYSQL).contains("ROLLBACK"));
+        assert!([POSTGRES, SQLITE].iter().all(|d| !of(*d).contains("ROLLBACK")));
     }
 
     #[test]
     fn tables_of_another_order_are_named() {
         let of = |script, dialect| compat_notes(&options(script, &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
-        assert!(of("oltp_read_write", Dialect::Yugabyte).contains("(ASC)"));
-        assert!(
-            !of("bulk_insert", Dialect::Yugabyte).contains("(ASC)")
-                && !of("oltp_read_write", Dialect::Cockroach).contains("(ASC)")
-        );
+        assert!(of("oltp_read_write", YUGABYTE).contains("(ASC)"));
+        assert!(!of("bulk_insert", YUGABYTE).contains("(ASC)") && !of("oltp_read_write", COCKROACH).contains("(ASC)"));
     }
 
     #[test]

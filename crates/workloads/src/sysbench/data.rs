@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
+use perbuck_database::Dialect;
 use perbuck_load::driver::BulkTable;
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -25,14 +25,14 @@ const ROW_LANES: u64 = 0x7362_7465_7374_0000;
 #[derive(Debug, Clone)]
 pub struct SysbenchData {
     options: Options,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     seed: Seed,
 }
 
 impl SysbenchData {
     /// The data of these options. All scripts but `bulk_insert` have the same rows; `oltp_insert` begins with none where
     /// the client numbers them.
-    pub fn new(options: Options, dialect: Dialect, seed: Seed) -> Self {
+    pub fn new(options: Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
         Self { options, dialect, seed }
     }
 

@@ -1,12 +1,13 @@
 //! Rows and checks of the tables.
 
+use crate::databases::{MYSQL, SQLITE};
 use perbuck_load::values::Value;
 
 use super::super::options::tests::options;
 use super::super::script::SCRIPTS;
 use super::*;
 
-fn data(numbers: &[(&str, i64)], words: &[(&str, &str)], dialect: Dialect) -> SysbenchData {
+fn data(numbers: &[(&str, i64)], words: &[(&str, &str)], dialect: &'static dyn Dialect) -> SysbenchData {
     SysbenchData::new(options("oltp_read_write", numbers, words), dialect, Seed(42))
 }
 
@@ -33,20 +34,20 @@ fn rows(data: &SysbenchData, parts: impl Iterator<Item = u32>) -> BTreeMap<(usiz
 
 #[test]
 fn data_are_the_same_in_any_order_of_parts() {
-    let data = data(&[("tables", 2), ("table_size", 53_456)], &[], Dialect::Mysql);
+    let data = data(&[("tables", 2), ("table_size", 53_456)], &[], MYSQL);
     assert_eq!(data.parts(), 6);
     let forward = rows(&data, 0..6);
     assert_eq!(forward.len(), 2 * 53_456);
     assert_eq!((forward.keys().next(), forward.keys().last()), (Some(&(0, 1)), Some(&(1, 53_456))));
     assert!(forward == rows(&data, (0..6).rev()));
     assert_ne!(forward[&(0, 7)], forward[&(1, 7)]);
-    let other = SysbenchData::new(data.options, Dialect::Mysql, Seed(43));
+    let other = SysbenchData::new(data.options, MYSQL, Seed(43));
     assert_ne!(forward[&(0, 7)], rows(&other, 0..1)[&(0, 7)]);
 }
 
 #[test]
 fn the_largest_table_has_its_last_row() {
-    let data = data(&[("tables", 7_000), ("table_size", i64::from(i32::MAX))], &[], Dialect::Mysql);
+    let data = data(&[("tables", 7_000), ("table_size", i64::from(i32::MAX))], &[], MYSQL);
     let last = rows(&data, data.parts() - 1..data.parts());
     assert_eq!(last.keys().last(), Some(&(6_999, i64::from(i32::MAX))));
 }
@@ -54,7 +55,7 @@ fn the_largest_table_has_its_last_row() {
 #[test]
 fn rows_are_counted_only_where_a_run_cannot_lose_one() {
     let names = |script, words: &[(&str, &str)]| -> Vec<String> {
-        let data = SysbenchData::new(options(script, &[], words), Dialect::Sqlite, Seed(42));
+        let data = SysbenchData::new(options(script, &[], words), SQLITE, Seed(42));
         data.checks().into_iter().map(|c| c.name).collect()
     };
     assert_eq!(names("oltp_read_write", &[]), ["sbtest1 rows", "sbtest1 ids"]);
@@ -64,21 +65,21 @@ fn rows_are_counted_only_where_a_run_cannot_lose_one() {
 
 #[test]
 fn new_rows_numbered_by_the_client_begin_in_empty_tables() {
-    let of = |script, words: &[(&str, &str)]| SysbenchData::new(options(script, &[], words), Dialect::Mysql, Seed(1));
+    let of = |script, words: &[(&str, &str)]| SysbenchData::new(options(script, &[], words), MYSQL, Seed(1));
     let empty = of("oltp_insert", &[("auto_inc", "off")]);
     assert_eq!((empty.parts(), empty.tables()[0].rows), (0, Some(0)));
     let filled = of("oltp_insert", &[]);
     assert_eq!((filled.parts(), filled.tables()[0].rows), (1, Some(10_000)));
     assert_ne!(empty.parameters(), of("oltp_read_write", &[("auto_inc", "off")]).parameters());
     assert_eq!(filled.parameters(), of("oltp_read_write", &[]).parameters());
-    let bulk = SysbenchData::new(options("bulk_insert", &[("threads", 4)], &[]), Dialect::Mysql, Seed(1));
+    let bulk = SysbenchData::new(options("bulk_insert", &[("threads", 4)], &[]), MYSQL, Seed(1));
     assert_eq!((bulk.parts(), bulk.tables().len(), bulk.tables()[3].bulk.name.as_str()), (0, 4, "sbtest4"));
     assert_eq!(bulk.tables()[0].bulk.columns, ["id", "k"]);
 }
 
 #[test]
 fn scripts_that_change_how_many_rows_there_are_say_so() {
-    let grow = |(name, _): &(&'static str, _)| SysbenchData::new(options(name, &[], &[]), Dialect::Mysql, Seed(1)).grows();
+    let grow = |(name, _): &(&'static str, _)| SysbenchData::new(options(name, &[], &[]), MYSQL, Seed(1)).grows();
     let growing: Vec<&str> = SCRIPTS.iter().filter(|s| grow(s)).map(|(name, _)| *name).collect();
     assert_eq!(growing, ["oltp_insert", "oltp_delete", "bulk_insert"]);
 }
@@ -86,7 +87,7 @@ fn scripts_that_change_how_many_rows_there_are_say_so() {
 /// What each check of a script finds on a small SQLite database, after `change`: (name, compared, violations).
 fn found(script: &str, change: &str) -> Vec<(String, i64, usize)> {
     let sizes: &[(&str, i64)] = if script == "bulk_insert" { &[] } else { &[("table_size", 20)] };
-    let data = SysbenchData::new(options(script, sizes, &[]), Dialect::Sqlite, Seed(1));
+    let data = SysbenchData::new(options(script, sizes, &[]), SQLITE, Seed(1));
     let database = rusqlite::Connection::open_in_memory().unwrap();
     database.execute_batch(&data.tables()[0].create[0]).unwrap();
     if script != "bulk_insert" {

@@ -6,7 +6,7 @@ use perbuck_core::study::Scalar;
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::{Parameters, WorkloadKind};
 
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 
 use super::{OPTIONS, Options, Script, Sysbench, SysbenchData};
 use crate::benchmark::{Benchmark, speaks_sql};
@@ -32,11 +32,11 @@ impl Benchmark for Options {
         Self::read(reader)
     }
 
-    fn dataset(&self, dialect: Dialect, seed: Seed) -> SysbenchData {
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> SysbenchData {
         SysbenchData::new(self.clone(), dialect, seed)
     }
 
-    fn workload(&self, dialect: Dialect, _seed: Seed) -> Sysbench {
+    fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Sysbench {
         Sysbench::new(self, dialect)
     }
 
@@ -53,7 +53,7 @@ impl Benchmark for Options {
         Some(format!("{} changes how many rows they have", changing.script.name()))
     }
 
-    fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
         speaks_sql(dialect)
     }
 

@@ -5,30 +5,13 @@
 //! side is found on either side, without a join that could lose it or compare it with NULL. Money has the same scale on
 //! both sides, and is exact in every dialect. Violations come in the order of their keys.
 
-use perbuck_load::statement::Dialect;
 use perbuck_load::workload::Check;
 
-/// MySQL and its kin group by sorting where they are told that the result is big; else they keep the groups in a table that, as
-/// soon as it does not fit into memory, costs more for each group the more there are. A comment to others.
+/// Servers that read this hint group by sorting; else they keep the groups in a table that, as soon as it does not fit into
+/// memory, costs more for each group the more there are. A comment to others.
 const BIG: &str = "/*! SQL_BIG_RESULT */";
 /// They also read the lines of an order as they lie, in the order in which they are summed up, if they must.
 const LINES: &str = "order_line /*! FORCE INDEX (PRIMARY) */";
-
-/// What a sort or a table between two steps may take of the server's memory before it goes to the disk, for the one session
-/// that checks: else the conditions on orders and customers cost more for each warehouse the more there are (measured on MariaDB).
-const ROOM: [&str; 3] = [
-    "SET SESSION sort_buffer_size = 67108864",
-    "SET SESSION tmp_table_size = 67108864",
-    "SET SESSION max_heap_table_size = 67108864",
-];
-
-/// What the session of the checks sets.
-pub(super) fn room(dialect: Dialect) -> &'static [&'static str] {
-    match dialect {
-        Dialect::Mysql => &ROOM,
-        _ => &[],
-    }
-}
 
 /// All twelve.
 pub(super) fn all() -> Vec<Check> {

@@ -1,5 +1,7 @@
 //! What differs where go-tpc's traffic is reproduced, so that old figures have something to be compared with.
 
+use perbuck_database::Dialect;
+
 use super::{Compat, Options};
 
 /// What a run in the way of another program does otherwise than the specification, for people; empty without one.
@@ -18,6 +20,16 @@ pub fn compat_notes(options: &Options) -> &'static [&'static str] {
             "efficiency above 100 % means that nobody keyed or thought",
         ],
     }
+}
+
+/// Whether go-tpc writes its hint for TiDB: a comment to MySQL and MariaDB, and an unknown word to the hints of YugabyteDB.
+pub(super) fn hints(options: &Options, dialect: &dyn Dialect) -> bool {
+    options.compat == Some(Compat::GoTpc) && dialect.family() == "mysql"
+}
+
+/// Whether go-tpc has a driver for the database.
+pub(super) fn drives(dialect: &dyn Dialect) -> bool {
+    matches!(dialect.family(), "mysql" | "postgres")
 }
 
 #[cfg(test)]

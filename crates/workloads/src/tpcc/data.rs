@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::sync::OnceLock;
 
 use perbuck_core::units::Seed;
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -23,14 +23,14 @@ const BATCH_BYTES: usize = 256 * 1024;
 #[derive(Debug)]
 pub struct TpccData {
     options: Options,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     source: Source,
     order_lines: OnceLock<u64>,
 }
 
 impl TpccData {
     /// The data for `options`; `seed` is the data seed, the same that [`Tpcc::new`](super::Tpcc::new) is given.
-    pub fn new(options: Options, dialect: Dialect, seed: Seed) -> Self {
+    pub fn new(options: Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
         Self { options, dialect, source: Source::new(seed), order_lines: OnceLock::new() }
     }
 
@@ -76,7 +76,7 @@ impl Dataset for TpccData {
     }
 
     fn room_for_checks(&self) -> &'static [&'static str] {
-        checks::room(self.dialect)
+        self.dialect.room_for_checks()
     }
 
     fn parameters(&self) -> BTreeMap<String, String> {
@@ -160,13 +160,14 @@ impl Part for TpccPart {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use crate::databases::SQLITE;
     use perbuck_load::values::Value;
 
     use super::*;
     use crate::tpcc::text::is_original;
 
     pub(in crate::tpcc) fn data() -> TpccData {
-        TpccData::new(Options { warehouses: 2, ..Options::default() }, Dialect::Sqlite, Seed(42))
+        TpccData::new(Options { warehouses: 2, ..Options::default() }, SQLITE, Seed(42))
     }
 
     /// Calls `row` with the table and the cells of every row of these parts.

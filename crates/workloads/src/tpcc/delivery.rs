@@ -6,15 +6,16 @@
 //! which cannot lock; amounts never change, and PostgreSQL's default level takes a snapshot per statement.
 
 use perbuck_core::rng::OpRng;
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 mod batched;
 
 use super::DISTRICTS;
-use super::terminal::{Scope, for_update};
+use super::terminal::Scope;
 
 pub(super) use batched::Batch;
 
@@ -46,11 +47,11 @@ pub(super) struct Statements {
 
 impl Statements {
     /// Adds them to the catalogue.
-    pub(super) fn new(catalogue: &mut Catalogue, dialect: Dialect) -> Self {
-        let lock = for_update(dialect);
+    pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
+        let lock = dialect.row_lock();
         let order_key = "WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
         let lines_key = "WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
-        let sum_lock = if dialect.follows_postgres() { "" } else { lock };
+        let sum_lock = if dialect.locks_sums() { lock } else { "" };
         Self {
             oldest: catalogue.add_read(format!(
                 "SELECT no_o_id FROM new_order WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id LIMIT 1{lock}"

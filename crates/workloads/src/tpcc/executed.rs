@@ -1,5 +1,6 @@
 //! Tests that execute the profiles against SQLite, with two warehouses so that remote work exists.
 
+use crate::databases::SQLITE;
 use std::rc::Rc;
 use std::sync::{Mutex, OnceLock};
 
@@ -8,7 +9,6 @@ use perbuck_core::units::Seed;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::error::ErrorClass;
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::{Params, Rows};
 use perbuck_load::workload::{Check, Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
 
@@ -23,7 +23,7 @@ fn options() -> Options {
 }
 
 fn data() -> TpccData {
-    TpccData::new(options(), Dialect::Sqlite, DATA_SEED)
+    TpccData::new(options(), SQLITE, DATA_SEED)
 }
 
 fn load(data: &TpccData) -> rusqlite::Connection {
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     fn with(database: &Rc<Database>, index: u32, options: &Options) -> Self {
-        let workload = Tpcc::new(options.clone(), Dialect::Sqlite, DATA_SEED);
+        let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
         let terminal = workload.terminal(TerminalId { index, of: 3, seed: TRIAL_SEED });
         let connection = block_on(Connection::open(SqliteSession::new(database), workload.catalogue())).unwrap();
         Self { index, terminal, connection, next: 0 }

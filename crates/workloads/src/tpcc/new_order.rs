@@ -6,16 +6,17 @@
 //! so that under snapshot isolation the snapshot is taken after the wait for it.
 
 use perbuck_core::rng::OpRng;
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 mod batched;
 
 use super::ITEMS;
-use super::terminal::{Scope, Scratch, for_update};
+use super::terminal::{Scope, Scratch};
 use super::text::is_original;
 
 pub(super) use batched::Batch;
@@ -139,18 +140,18 @@ pub(super) struct Statements {
 
 /// One statement for all districts: S_DIST_xx is chosen by a parameter, since ten statements on each of many
 /// connections would soon exhaust the server's prepared statements (16 382 by default on MySQL).
-fn select_stock(dialect: Dialect) -> String {
+fn select_stock(dialect: &'static dyn Dialect) -> String {
     let cases: String = (1..=10).map(|d| format!(" WHEN {d} THEN s_dist_{d:02}")).collect();
-    // PostgreSQL takes a parameter that is compared with nothing but constants for text.
-    let district = if dialect.follows_postgres() { "CAST(? AS INTEGER)" } else { "?" };
-    let lock = for_update(dialect);
+    // It is compared with nothing but constants, which some servers take for text.
+    let district = dialect.int_parameter();
+    let lock = dialect.row_lock();
     format!("SELECT s_quantity, s_data, CASE {district}{cases} END FROM stock WHERE s_w_id = ? AND s_i_id = ?{lock}")
 }
 
 impl Statements {
     /// Adds them to the catalogue.
-    pub(super) fn new(catalogue: &mut Catalogue, dialect: Dialect) -> Self {
-        let lock = for_update(dialect);
+    pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
+        let lock = dialect.row_lock();
         Self {
             district: catalogue.add_read(format!("SELECT d_next_o_id, d_tax FROM district WHERE d_w_id = ? AND d_id = ?{lock}")),
             next_order: catalogue

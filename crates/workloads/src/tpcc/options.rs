@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::Parameter;
 use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
-use perbuck_load::statement::Dialect;
+use perbuck_database::dialect::{Dialect, Feature};
 
+use super::compat::drives;
 use crate::params::Reader;
 
 /// The isolation level of the sessions.
@@ -254,63 +255,48 @@ impl Options {
     }
 
     /// What that kind of database does not have: what is wrong, and the way out.
-    pub fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
-        let refuse = |message: &str, help: &str| Some((message.to_owned(), help.to_owned()));
-        match dialect {
-            Dialect::Sqlite if self.partitions > 1 => {
-                refuse("`partitions` is given, and SQLite has no partitioned tables", "leave `partitions` out")
-            }
-            Dialect::Sqlite if self.foreign_keys => {
-                refuse("`foreign_keys` is given, and SQLite cannot add them to tables that are there", "leave `foreign_keys` out")
-            }
-            Dialect::Sqlite if !self.session.is_empty() => {
-                refuse("`session` is given, and SQLite has no variables of sessions", "leave `session` out")
-            }
-            Dialect::Sqlite if self.compat == Some(Compat::GoTpc) => {
-                refuse("`compat` is \"go-tpc\", which does not know SQLite", "leave `compat` out, or use another target")
-            }
-            Dialect::Yugabyte if self.partitions > 1 && self.foreign_keys => refuse(
-                "`foreign_keys` is given beside `partitions`, and YugabyteDB before 2.25 has no references to partitioned tables",
+    pub fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        let (split, refers) = (self.partitions > 1, self.foreign_keys);
+        let dirty = self.isolation == Some(Isolation::ReadUncommitted);
+        let wanted = [
+            (split, Feature::Partitions, "`partitions` is given, and", "leave `partitions` out"),
+            (refers, Feature::ForeignKeys, "`foreign_keys` is given, and", "leave `foreign_keys` out"),
+            (!self.session.is_empty(), Feature::SessionVariables, "`session` is given, and", "leave `session` out"),
+            (
+                split && refers,
+                Feature::ForeignKeysOfPartitions,
+                "`foreign_keys` is given beside `partitions`, and",
                 "leave one of them out",
             ),
-            Dialect::Mysql if self.partitions > 1 && self.foreign_keys => refuse(
-                "`foreign_keys` is given beside `partitions`, and MySQL and MariaDB have no foreign keys on partitioned tables",
-                "leave one of them out",
+            (
+                dirty,
+                Feature::ReadUncommitted,
+                "`isolation` is \"read-uncommitted\",",
+                "ask for \"read-committed\", or leave `isolation` out",
             ),
-            Dialect::Cockroach if self.partitions > 1 => refuse(
-                "`partitions` is given, and CockroachDB has not the partitions of PostgreSQL: it splits tables into ranges by itself",
-                "leave `partitions` out",
-            ),
-            Dialect::Cockroach | Dialect::Yugabyte if self.isolation == Some(Isolation::ReadUncommitted) => {
-                let message = format!("`isolation` is \"read-uncommitted\", a level that {} does not have", dialect.name());
-                refuse(&message, "ask for \"read-committed\", or leave `isolation` out")
-            }
-            _ => None,
-        }
+        ];
+        let mut missing = wanted.into_iter().filter(|(wanted, ..)| *wanted);
+        let lack = |(_, feature, said, help): (bool, Feature, &str, &str)| {
+            dialect.lacks(feature).map(|lack| (format!("{said} {}", lack.why), help.to_owned()))
+        };
+        missing.find_map(lack).or_else(|| {
+            (self.compat == Some(Compat::GoTpc) && !drives(dialect)).then(|| {
+                let message = format!("`compat` is \"go-tpc\", which does not know {}", dialect.name());
+                (message, "leave `compat` out, or use another target".to_owned())
+            })
+        })
     }
 
-    /// What a session is told when it opens. SQLite has one level, which is serializable.
-    pub(super) fn session_statements(&self, dialect: Dialect) -> Vec<String> {
-        let set = self.session.iter().map(|(name, value)| match dialect {
-            Dialect::Mysql => format!("SET SESSION {name} = {value}"),
-            _ => format!("SET {name} = {value}"),
-        });
-        let mut statements: Vec<String> = set.collect();
-        let Some(level) = self.isolation else { return statements };
-        let level = level.sql();
-        match dialect {
-            Dialect::Mysql => statements.push(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}")),
-            Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => {
-                statements.push(format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"));
-            }
-            Dialect::Sqlite | Dialect::Tikv => {}
-        }
-        statements
+    /// What a session is told when it opens.
+    pub(super) fn session_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
+        let set = self.session.iter().map(|(name, value)| dialect.set_variable(name, value));
+        set.chain(self.isolation.and_then(|level| dialect.set_isolation(level.sql()))).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
     use perbuck_core::study::{Located, Scalar};
 
     use super::*;
@@ -363,15 +349,15 @@ mod tests {
         assert!(both.unwrap_err()[0].contains("beside `compat`"));
         assert!(read(&[("isolation", text("snapshot"))]).unwrap_err()[0].contains("\"snapshot\""));
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
-        assert!(split.refusal(Dialect::Mysql).is_some() && split.refusal(Dialect::Postgres).is_none());
-        assert!(split.refusal(Dialect::Sqlite).is_some());
-        assert!(split.refusal(Dialect::Yugabyte).is_some_and(|(message, _)| message.contains("2.25")));
+        assert!(split.refusal(MYSQL).is_some() && split.refusal(POSTGRES).is_none());
+        assert!(split.refusal(SQLITE).is_some());
+        assert!(split.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("2.25")));
         let alone = Options { foreign_keys: false, ..split.clone() };
-        assert!(alone.refusal(Dialect::Yugabyte).is_none() && alone.refusal(Dialect::Mysql).is_none());
-        assert!(split.refusal(Dialect::Cockroach).is_some_and(|(message, _)| message.contains("ranges by itself")));
+        assert!(alone.refusal(YUGABYTE).is_none() && alone.refusal(MYSQL).is_none());
+        assert!(split.refusal(COCKROACH).is_some_and(|(message, _)| message.contains("ranges by itself")));
         let dirty = Options { isolation: Some(Isolation::ReadUncommitted), ..Options::default() };
-        assert!(dirty.refusal(Dialect::Postgres).is_none() && dirty.refusal(Dialect::Cockroach).is_some());
-        assert!(dirty.refusal(Dialect::Yugabyte).is_some_and(|(message, _)| message.contains("YugabyteDB")));
+        assert!(dirty.refusal(POSTGRES).is_none() && dirty.refusal(COCKROACH).is_some());
+        assert!(dirty.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("YugabyteDB")));
     }
 
     #[test]
@@ -384,8 +370,8 @@ mod tests {
         }
         let set = of("session", "tidb_isolation_read_engines='tiflash'&sort_buffer_size=1024").unwrap();
         let expected = ["SET SESSION tidb_isolation_read_engines = 'tiflash'", "SET SESSION sort_buffer_size = 1024"];
-        assert_eq!(set.session_statements(Dialect::Mysql), expected);
-        assert!(set.refusal(Dialect::Sqlite).is_some() && set.data_parameters() == Options::default().data_parameters());
+        assert_eq!(set.session_statements(MYSQL), expected);
+        assert!(set.refusal(SQLITE).is_some() && set.data_parameters() == Options::default().data_parameters());
         for wrong in ["x", "x=", "=1", "x=1; DROP TABLE item", "x='a'b'", "x y=1"] {
             assert!(of("session", wrong).unwrap_err()[0].contains("no NAME=VALUE"), "{wrong}");
         }
@@ -394,13 +380,13 @@ mod tests {
     #[test]
     fn the_isolation_level_is_that_of_the_server_unless_given() {
         let with = |isolation| Options { isolation, ..Options::default() };
-        assert!(with(None).session_statements(Dialect::Mysql).is_empty());
+        assert!(with(None).session_statements(MYSQL).is_empty());
         let serializable = with(Some(Isolation::Serializable));
-        assert_eq!(serializable.session_statements(Dialect::Mysql), ["SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"]);
-        assert!(serializable.session_statements(Dialect::Postgres)[0].ends_with("ISOLATION LEVEL SERIALIZABLE"));
-        assert!(serializable.session_statements(Dialect::Sqlite).is_empty(), "it has no other");
-        for dialect in [Dialect::Cockroach, Dialect::Yugabyte] {
-            assert_eq!(serializable.session_statements(dialect), serializable.session_statements(Dialect::Postgres));
+        assert_eq!(serializable.session_statements(MYSQL), ["SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"]);
+        assert!(serializable.session_statements(POSTGRES)[0].ends_with("ISOLATION LEVEL SERIALIZABLE"));
+        assert!(serializable.session_statements(SQLITE).is_empty(), "it has no other");
+        for dialect in [COCKROACH, YUGABYTE] {
+            assert_eq!(serializable.session_statements(dialect), serializable.session_statements(POSTGRES));
         }
     }
 }

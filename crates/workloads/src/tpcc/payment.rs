@@ -6,15 +6,16 @@
 use std::io::Write;
 
 use perbuck_core::rng::OpRng;
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::DOLLAR;
 use super::customer::{Selector, find_by_name};
-use super::terminal::{Scope, Scratch, for_update};
+use super::terminal::{Scope, Scratch};
 
 /// Characters that C_DATA holds.
 const C_DATA: usize = 500;
@@ -77,8 +78,8 @@ const PAY: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment 
 
 impl Statements {
     /// Adds them to the catalogue.
-    pub(super) fn new(catalogue: &mut Catalogue, dialect: Dialect, district_first: bool) -> Self {
-        let lock = for_update(dialect);
+    pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, district_first: bool) -> Self {
+        let lock = dialect.row_lock();
         Self {
             district_first,
             update_warehouse: catalogue.add(Verb::Update, "UPDATE warehouse SET w_ytd = w_ytd + ? WHERE w_id = ?"),

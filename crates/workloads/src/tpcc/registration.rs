@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use perbuck_core::metric::{Counted, Metric, Period};
 use perbuck_core::units::{Seed, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, WorkloadKind};
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 
 use super::options::PARAMETERS;
 use super::{Options, Tpcc, TpccData};
@@ -46,11 +46,11 @@ impl Benchmark for Options {
         Self::read(reader)
     }
 
-    fn dataset(&self, dialect: Dialect, seed: Seed) -> TpccData {
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> TpccData {
         TpccData::new(self.clone(), dialect, seed)
     }
 
-    fn workload(&self, dialect: Dialect, seed: Seed) -> Tpcc {
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Tpcc {
         Tpcc::new(self.clone(), dialect, seed)
     }
 
@@ -62,7 +62,7 @@ impl Benchmark for Options {
         None
     }
 
-    fn refusal(&self, dialect: Dialect) -> Option<(String, String)> {
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
         speaks_sql(dialect).or_else(|| self.refusal(dialect))
     }
 

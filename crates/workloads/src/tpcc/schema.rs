@@ -2,6 +2,8 @@
 //!
 //! Column types follow 1.3.1; counters that it gives four digits are integers, which hold more.
 
+use perbuck_database::dialect::{self, Dialect};
+
 /// Positions of the tables in [`TABLES`].
 pub(super) const WAREHOUSE: usize = 0;
 pub(super) const DISTRICT: usize = 1;
@@ -22,13 +24,31 @@ pub(super) enum Type {
     Money(u8),
     /// Taxes and discounts: four decimals.
     Rate,
-    Char(u16),
-    Varchar(u16),
+    Char(u32),
+    Varchar(u32),
     Date,
     DateOrNull,
 }
 
 use Type::{Char, Date, DateOrNull, Int, IntOrNull, Money, Rate, Varchar};
+
+impl Type {
+    /// The words for it.
+    pub(super) fn words(self, dialect: &dyn Dialect) -> String {
+        let (kind, null) = match self {
+            Int => (dialect::Type::Int, false),
+            IntOrNull => (dialect::Type::Int, true),
+            Money(digits) => (dialect::Type::Decimal(digits, 2), false),
+            Rate => (dialect::Type::Decimal(4, 4), false),
+            // "Ordered by C_FIRST" (2.5.2.2) must choose the same customer on every server.
+            Char(length) => (dialect::Type::BytewiseChar(length), false),
+            Varchar(length) => (dialect::Type::BytewiseVarchar(length), false),
+            Date => (dialect::Type::DateTime, false),
+            DateOrNull => (dialect::Type::DateTime, true),
+        };
+        dialect.type_words(kind) + if null { "" } else { " NOT NULL" }
+    }
+}
 
 /// One table.
 pub(super) struct Table {

@@ -36,7 +36,7 @@ pub(super) struct Statements {
 impl Statements {
     /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
     pub(super) fn new(catalogue: &mut Catalogue, hinted: bool) -> Self {
-        // go-tpc's hint, which TiDB reads; a comment to MySQL and MariaDB, and an unknown word to the hints of YugabyteDB.
+        // go-tpc's hint, for the servers whose driver it drives; see [`super::compat::hints`].
         let hint = if hinted { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
         Self {
             next_order: catalogue.add_read("SELECT d_next_o_id FROM district WHERE d_w_id = ? AND d_id = ?"),

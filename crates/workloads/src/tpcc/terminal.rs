@@ -5,14 +5,15 @@ use std::sync::Arc;
 use perbuck_core::rng::OpRng;
 use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::units::Seed;
+use perbuck_database::Dialect;
+use perbuck_database::dialect::same_isolation;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect};
+use perbuck_load::statement::Catalogue;
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
-use crate::family::{isolation_in_effect, same_isolation};
-
+use super::compat::hints;
 use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
@@ -22,7 +23,7 @@ use super::{Compat, DISTRICTS, Isolation, Options, audit, delivery, new_order, o
 #[derive(Debug)]
 pub struct Tpcc {
     options: Options,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     catalogue: Arc<Catalogue>,
     statements: Statements,
     c_load: i64,
@@ -43,7 +44,7 @@ struct Statements {
 impl Tpcc {
     /// The workload for `options`. `data_seed` is the seed that the data were loaded with: the constant for C_LAST
     /// must keep its distance from the load's (2.1.6.1).
-    pub fn new(options: Options, dialect: Dialect, data_seed: Seed) -> Self {
+    pub fn new(options: Options, dialect: &'static dyn Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
         let go_tpc = options.compat == Some(Compat::GoTpc);
         let batch = (options.batch || go_tpc)
@@ -53,7 +54,7 @@ impl Tpcc {
             payment: payment::Statements::new(&mut catalogue, dialect, go_tpc),
             order_status: order_status::Statements::new(&mut catalogue, go_tpc),
             delivery: delivery::Statements::new(&mut catalogue, dialect),
-            stock_level: stock_level::Statements::new(&mut catalogue, go_tpc && dialect == Dialect::Mysql),
+            stock_level: stock_level::Statements::new(&mut catalogue, hints(&options, dialect)),
             batch,
         };
         options.session_statements(dialect).into_iter().for_each(|sql| catalogue.add_opening(sql));
@@ -178,14 +179,14 @@ pub struct TpccTerminal {
     statements: Statements,
     scratch: Scratch,
     /// The isolation level that the sessions were told, for the one terminal that looks whether they have it.
-    told: Option<(Dialect, Isolation)>,
+    told: Option<(&'static dyn Dialect, Isolation)>,
 }
 
 impl Terminal for TpccTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
         let Some((dialect, level)) = self.told else { return Ok(()) };
-        match isolation_in_effect(dialect) {
-            Some(ask) => same_isolation(dialect, level.sql(), connection.ask(ask).await?),
+        match dialect.isolation_in_effect() {
+            Some(question) => same_isolation(dialect, question, level.sql(), connection.ask(question.ask).await?),
             None => Ok(()),
         }
     }
@@ -244,15 +245,6 @@ impl Terminal for TpccTerminal {
             }
         }
         Ok(done)
-    }
-}
-
-/// What a dialect appends to a query whose rows the transaction changes next. SQLite has one writer at a time and
-/// knows of it from BEGIN IMMEDIATE.
-pub(super) fn for_update(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Mysql | Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => " FOR UPDATE",
-        Dialect::Sqlite | Dialect::Tikv => "",
     }
 }
 

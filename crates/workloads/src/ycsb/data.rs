@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
+use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::BulkTable;
-use perbuck_load::statement::Dialect;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -23,13 +23,13 @@ const SAMPLE: u64 = 20;
 #[derive(Debug, Clone)]
 pub struct YcsbData {
     options: Options,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     records: Records,
 }
 
 impl YcsbData {
     /// The data of these options. Where the run itself is the load the table begins empty.
-    pub fn new(options: Options, dialect: Dialect, seed: Seed) -> Self {
+    pub fn new(options: Options, dialect: &'static dyn Dialect, seed: Seed) -> Self {
         let records = Records::new(&options, seed);
         Self { options, dialect, records }
     }
@@ -149,7 +149,7 @@ impl Dataset for YcsbData {
     }
 
     fn checks(&self) -> Vec<Check> {
-        if self.dialect == Dialect::Tikv {
+        if self.dialect.lacks(Feature::Sql).is_some() {
             return self.checks_without_sql();
         }
         let mut all = vec![self.rows_check()];

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
-use perbuck_load::statement::Dialect;
+use perbuck_database::Dialect;
 
 use super::{Options, PROPERTIES, Ycsb, YcsbData};
 use crate::benchmark::Benchmark;
@@ -29,11 +29,11 @@ impl Benchmark for Options {
         Self::read(reader)
     }
 
-    fn dataset(&self, dialect: Dialect, seed: Seed) -> YcsbData {
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> YcsbData {
         YcsbData::new(self.clone(), dialect, seed)
     }
 
-    fn workload(&self, dialect: Dialect, seed: Seed) -> Ycsb {
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Ycsb {
         Ycsb::new(self.clone(), dialect, seed)
     }
 
@@ -49,7 +49,7 @@ impl Benchmark for Options {
         (self != other && (self.grows() || other.grows())).then(|| "inserts change how many records there are".to_owned())
     }
 
-    fn refusal(&self, _dialect: Dialect) -> Option<(String, String)> {
+    fn refusal(&self, _dialect: &dyn Dialect) -> Option<(String, String)> {
         None
     }
 

@@ -1,19 +1,13 @@
-//! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. TiKV has no
-//! tables; its statements say what is to be done with the key and the fields of a row.
+//! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. Who has no
+//! SQL has no tables; its statements say what is to be done with the key and the fields of a row.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_database::dialect::{Dialect, Feature, Type};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::options::{Compat, Options};
-
-/// Bytes that the columns of a MySQL row may take, texts outside of it aside; a little less than 65 535.
-const MYSQL_ROW: u64 = 65_000;
-/// Bytes of a character of utf8mb4, at most.
-const MYSQL_CHARACTER: u64 = 4;
-/// Bytes of a TEXT column of MySQL, at most.
-const MYSQL_TEXT: u32 = 65_535;
 
 /// The name of the key column.
 pub(super) const KEY: &str = "YCSB_KEY";
@@ -35,44 +29,34 @@ pub(super) fn columns(options: &Options) -> Vec<&'static str> {
     std::iter::once(KEY).chain(fields.map(&mut keep)).collect()
 }
 
-/// The statement that makes the table where it is not there; TiKV needs none.
-pub(super) fn create(options: &Options, dialect: Dialect) -> Vec<String> {
-    if dialect == Dialect::Tikv {
+/// The statement that makes the table where it is not there; who holds keys and values alone needs none.
+pub(super) fn create(options: &Options, dialect: &dyn Dialect) -> Vec<String> {
+    if dialect.lacks(Feature::Sql).is_some() {
         return Vec::new();
     }
-    let clustered = match dialect {
-        Dialect::Mysql if options.cluster_index => " /*T![clustered_index] CLUSTERED */",
-        _ => "",
-    };
     let field = field_type(options, dialect);
     let fields: Vec<String> = columns(options)[1..].iter().map(|name| format!("{name} {field}")).collect();
-    let (table, key, fields) = (&options.table, options.key_column(), fields.join(", "));
-    if dialect == Dialect::Yugabyte {
-        // Else rows lie by the hash of their keys, and each scan reads and sorts the whole table.
-        return vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} VARCHAR({key}), {fields}, PRIMARY KEY ({KEY} ASC))")];
+    let (table, fields) = (&options.table, fields.join(", "));
+    let key = dialect.type_words(Type::Varchar(options.key_column()));
+    // Else rows lie in another order than that of their keys, and each scan reads and sorts the whole table.
+    let order = dialect.in_order();
+    if !order.is_empty() {
+        return vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} {key}, {fields}, PRIMARY KEY ({KEY}{order}))")];
     }
-    vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} VARCHAR({key}) PRIMARY KEY{clustered}, {fields})")]
+    let clustered = if options.cluster_index { dialect.clustered() } else { "" };
+    vec![format!("CREATE TABLE IF NOT EXISTS {table} ({KEY} {key} PRIMARY KEY{clustered}, {fields})")]
 }
 
-/// VARCHAR as in go-ycsb, unless a row of MySQL could not hold so many of them; else TEXT, as in YCSB.
-fn field_type(options: &Options, dialect: Dialect) -> String {
+/// VARCHAR as in go-ycsb, unless a row could not hold so many of them; else TEXT, as in YCSB.
+fn field_type(options: &Options, dialect: &dyn Dialect) -> String {
     let longest = options.lengths.longest();
-    let row = u64::from(longest) * MYSQL_CHARACTER * u64::from(options.fieldcount);
-    let mysql = dialect == Dialect::Mysql;
-    match options.compat {
-        Compat::GoYcsb if !mysql || row <= MYSQL_ROW => format!("VARCHAR({})", longest.max(1)),
-        _ if mysql && longest > MYSQL_TEXT => "MEDIUMTEXT".to_owned(),
-        _ => "TEXT".to_owned(),
-    }
+    let fits = dialect.row_holds(u64::from(longest) * u64::from(options.fieldcount));
+    dialect.type_words(if options.compat == Compat::GoYcsb && fits { Type::Varchar(longest.max(1)) } else { Type::Text(longest) })
 }
 
 /// The statements after the rows are in. A new table has no statistics before the server comes round to it.
-pub(super) fn after_load(options: &Options, dialect: Dialect) -> Vec<String> {
-    match dialect {
-        Dialect::Mysql => vec![format!("ANALYZE TABLE {}", options.table)],
-        Dialect::Postgres | Dialect::Cockroach | Dialect::Yugabyte => vec![format!("ANALYZE {}", options.table)],
-        Dialect::Sqlite | Dialect::Tikv => Vec::new(),
-    }
+pub(super) fn after_load(options: &Options, dialect: &dyn Dialect) -> Vec<String> {
+    dialect.statistics(&options.table).into_iter().collect()
 }
 
 /// The statements of the operations. Of those of one field the first is named, and the others follow.
@@ -88,13 +72,13 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    pub(super) fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
-        if dialect == Dialect::Tikv {
+    pub(super) fn new(options: &Options, dialect: &'static dyn Dialect, catalogue: &mut Catalogue) -> Self {
+        if dialect.lacks(Feature::Sql).is_some() {
             return Self::without_sql(options, catalogue);
         }
         let columns = columns(options);
         let (names, fields, table) = (&columns, &columns[1..], &options.table);
-        let force = if dialect == Dialect::Mysql && options.force_index { " FORCE INDEX(`PRIMARY`)" } else { "" };
+        let force = if options.force_index { dialect.forced_key() } else { "" };
         // go-ycsb names the fields; YCSB does so only where it verifies them, or is told to.
         let by_name = options.compat == Compat::GoYcsb || options.readallfieldsbyname || options.dataintegrity;
         let all = if by_name { fields.join(", ") } else { "*".to_owned() };
@@ -121,7 +105,7 @@ impl Statements {
         Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
     }
 
-    /// Those of TiKV's driver: a table, the first field and how many.
+    /// Those of a driver without SQL: a table, the first field and how many.
     fn without_sql(options: &Options, catalogue: &mut Catalogue) -> Self {
         let (table, width, verified) = (&options.table, options.fieldcount, options.dataintegrity);
         let one: Vec<String> = (0..width).map(|field| format!("{table} {field} 1")).collect();

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
+use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, Dialect, StatementId};
+use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
 
@@ -47,7 +48,7 @@ struct Shared {
     scans: ScanLengths,
     counter: Counter,
     table: String,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     /// The first record that a run inserts.
     first_new: u64,
     /// Whether the operations are the inserts of a load.
@@ -62,7 +63,7 @@ struct Shared {
 
 impl Ycsb {
     /// The workload for `options`; `data_seed` is the seed that the data are loaded with.
-    pub fn new(options: Options, dialect: Dialect, data_seed: Seed) -> Self {
+    pub fn new(options: Options, dialect: &'static dyn Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
         let statements = Statements::new(&options, dialect, &mut catalogue);
         let loads = !options.dotransactions;
@@ -319,9 +320,9 @@ impl YcsbTerminal {
     async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool, DriverError> {
         let key = self.shared.records.keys.text(record);
         let table = &self.shared.table;
-        let ask = match self.shared.dialect {
-            Dialect::Tikv => format!("COUNT {table} '{key}'"),
-            _ => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'"),
+        let ask = match self.shared.dialect.lacks(Feature::Sql) {
+            Some(_) => format!("COUNT {table} '{key}'"),
+            None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'"),
         };
         Ok(connection.ask(&ask).await?.int(0, 0)? > 0)
     }

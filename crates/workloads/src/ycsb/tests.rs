@@ -1,5 +1,6 @@
 //! The workload on a real SQLite, and its statements in every dialect.
 
+use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -8,7 +9,7 @@ use perbuck_core::units::Seed;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::loader::run_check;
-use perbuck_load::statement::{Catalogue, Dialect};
+use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
 
@@ -32,7 +33,7 @@ struct Place {
 fn place(properties: &[(&str, &str)]) -> Place {
     let options = options(properties);
     let database = Database::new(rusqlite::Connection::open_in_memory().unwrap());
-    let data = YcsbData::new(options.clone(), Dialect::Sqlite, SEED);
+    let data = YcsbData::new(options.clone(), SQLITE, SEED);
     let mut session = SqliteSession::new(&database);
     let table = data.tables().remove(0);
     let mut cells = Params::default();
@@ -45,7 +46,7 @@ fn place(properties: &[(&str, &str)]) -> Place {
             block_on(session.insert_rows(&table.bulk, &cells)).unwrap();
         }
     }
-    let workload = Ycsb::new(options, Dialect::Sqlite, SEED);
+    let workload = Ycsb::new(options, SQLITE, SEED);
     let mut connection = block_on(Connection::open(session, workload.catalogue())).unwrap();
     let mut terminal = workload.terminal(TerminalId { index: 0, of: 1, seed: SEED });
     block_on(terminal.start(&mut connection)).unwrap();
@@ -196,7 +197,7 @@ fn the_same_seed_sends_the_same_statements() {
 #[test]
 fn golden_rows() {
     let row = |compat: &str| {
-        let data = YcsbData::new(options(&[("recordcount", "2"), ("compat", compat), INTEGRITY]), Dialect::Sqlite, SEED);
+        let data = YcsbData::new(options(&[("recordcount", "2"), ("compat", compat), INTEGRITY]), SQLITE, SEED);
         let mut cells = Params::default();
         data.part(0).next_batch(&mut cells);
         let text = |v: Value<'_>| if let Value::Text(t) = v { String::from_utf8(t.to_vec()).unwrap() } else { panic!("{v:?}") };
@@ -220,7 +221,7 @@ fn statements_are_in_the_words_of_either_program() {
         all.extend(catalogue.statements().iter().map(|s| s.sql.clone()));
         all
     };
-    let go = statements(&[("compat", "go-ycsb")], Dialect::Mysql);
+    let go = statements(&[("compat", "go-ycsb")], MYSQL);
     let create = "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY /*T![clustered_index] CLUSTERED */, \
                   FIELD0 VARCHAR(100), FIELD1 VARCHAR(100))";
     assert_eq!(go[0], create);
@@ -230,20 +231,20 @@ fn statements_are_in_the_words_of_either_program() {
     assert!(go.contains(&"UPDATE usertable SET FIELD1 = ? WHERE YCSB_KEY = ?".to_owned()), "{go:?}");
     assert!(go.contains(&"UPDATE usertable SET FIELD0 = ?, FIELD1 = ? WHERE YCSB_KEY = ?".to_owned()), "{go:?}");
     assert_eq!(go.last().unwrap(), "INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES (?, ?, ?)");
-    let java = statements(&[], Dialect::Postgres);
+    let java = statements(&[], POSTGRES);
     assert_eq!(java[0], "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)");
     assert_eq!(java[1], "SELECT * FROM usertable WHERE YCSB_KEY = ?");
-    assert_eq!(statements(&[], Dialect::Cockroach), java);
-    let yugabyte = statements(&[], Dialect::Yugabyte);
+    assert_eq!(statements(&[], COCKROACH), java);
+    let yugabyte = statements(&[], YUGABYTE);
     let expected =
         "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255), FIELD0 TEXT, FIELD1 TEXT, PRIMARY KEY (YCSB_KEY ASC))";
     assert_eq!((yugabyte[0].as_str(), &yugabyte[1..]), (expected, &java[1..]));
-    let verified = statements(&[INTEGRITY, ("mysql.force_index", "false")], Dialect::Mysql);
+    let verified = statements(&[INTEGRITY, ("mysql.force_index", "false")], MYSQL);
     assert_eq!(verified[2], "SELECT YCSB_KEY, FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?");
-    let wide = |length| statements(&[("compat", "go-ycsb"), ("fieldlength", length)], Dialect::Mysql)[0].contains("FIELD1 TEXT");
+    let wide = |length| statements(&[("compat", "go-ycsb"), ("fieldlength", length)], MYSQL)[0].contains("FIELD1 TEXT");
     assert_eq!((wide("8000"), wide("9000")), (false, true));
-    assert!(statements(&[("fieldlength", "70000")], Dialect::Mysql)[0].contains("FIELD1 MEDIUMTEXT"));
-    let tikv = statements(&[INTEGRITY], Dialect::Tikv);
+    assert!(statements(&[("fieldlength", "70000")], MYSQL)[0].contains("FIELD1 MEDIUMTEXT"));
+    let tikv = statements(&[INTEGRITY], TIKV);
     assert_eq!((tikv[0].as_str(), tikv[1].as_str()), ("GET usertable 0 2", "SCAN usertable 0 2 KEYS"));
     assert!(tikv.contains(&"UPDATE usertable 1 1".to_owned()) && tikv.last().unwrap() == "PUT usertable", "{tikv:?}");
     assert_eq!(UPDATE, 1);

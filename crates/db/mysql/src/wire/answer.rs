@@ -11,7 +11,8 @@ use crate::wire::Wire;
 use crate::wire::bytes::MysqlReader as _;
 use crate::wire::cells::{keep_binary_row, keep_text_row};
 use crate::wire::cutter::{MAX_CHUNK, ends_rows};
-use crate::wire::packets::{Column, Done, capability, status};
+use crate::wire::packets::{Column, Done};
+use crate::wire::protocol::{capability, status};
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 

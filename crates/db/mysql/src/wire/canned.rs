@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use perbuck_load::error::DriverError;
 
-use crate::session::{MysqlSession, command};
-use crate::wire::Wire;
+use crate::session::MysqlSession;
 use crate::wire::answer::ResultReader;
-use crate::wire::packets::capability;
+use crate::wire::cutter::Cutter;
+use crate::wire::protocol::{capability, command};
+use crate::wire::{PROTOCOL, Wire};
 use perbuck_net::InMemory;
+use perbuck_net::link::Link;
 
 /// The answers.
 #[derive(Debug, Clone)]
@@ -23,6 +25,13 @@ pub struct Answers {
     pub text: Vec<u8>,
     /// Bytes that one read brings, at most.
     pub at_once: usize,
+}
+
+impl Wire {
+    pub(crate) fn canned(answers: Answers, read_timeout: Duration) -> Self {
+        let link = Link::canned(Box::new(Canned::new(answers)), read_timeout, PROTOCOL);
+        Self { link, cutter: Cutter::default() }
+    }
 }
 
 /// The server's end.

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn packets_are_cut_where_their_lengths_say() {
-        let (mut cutter, mut buffer) = (Cutter::default(), Buffer::new());
+        let (mut cutter, mut buffer) = (Cutter::default(), Buffer::default());
         buffer.feed(&[3, 0, 0, 0, b'a', b'b', b'c', 0, 0, 0, 1, 1, 0, 0]);
         let first = cutter.take(&mut buffer).unwrap().unwrap();
         assert_eq!(buffer.get(&first), b"abc");
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_wrong_number_is_refused_unless_it_is_an_error() {
         for (packet, taken) in [(&[1, 0, 0, 5, 0][..], false), (&[3, 0, 0, 5, 0xff, 1, 2], true)] {
-            let mut buffer = Buffer::new();
+            let mut buffer = Buffer::default();
             buffer.feed(packet);
             assert_eq!(Cutter::default().take(&mut buffer).is_ok(), taken);
         }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_packet_in_parts_becomes_one() {
-        let (mut cutter, mut buffer) = (Cutter::default(), Buffer::new());
+        let (mut cutter, mut buffer) = (Cutter::default(), Buffer::default());
         buffer.logged_in();
         let part = |number: u8, length: usize| {
             let mut bytes = (length as u32).to_le_bytes().to_vec();
@@ -133,7 +133,7 @@ mod tests {
                 bytes.extend_from_slice(&[*length as u8, (*length >> 8) as u8, 0, number as u8]);
                 bytes.extend(std::iter::repeat_n(number as u8, *length));
             }
-            let (mut cutter, mut buffer) = (Cutter::default(), Buffer::new());
+            let (mut cutter, mut buffer) = (Cutter::default(), Buffer::default());
             let mut seen = Vec::new();
             for piece in bytes.chunks(step) {
                 buffer.feed(piece);

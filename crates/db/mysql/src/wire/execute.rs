@@ -3,9 +3,9 @@
 use perbuck_load::values::{Params, Value, write_decimal};
 use smallvec::{SmallVec, smallvec};
 
-use crate::session::command;
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::PrepareOk;
+use crate::wire::protocol::command;
 
 /// Types under which parameters are sent ("enum_field_types").
 const NULL: u8 = 6;

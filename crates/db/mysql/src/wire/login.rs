@@ -10,10 +10,11 @@ use rustls::pki_types::ServerName;
 use crate::wire::Wire;
 use crate::wire::auth::{Plugin, rsa_encrypt};
 use crate::wire::bytes::put_lenenc_bytes;
-use crate::wire::packets::{Done, Greeting, capability};
+use crate::wire::packets::{Done, Greeting};
+use crate::wire::protocol::capability;
 use perbuck_database::secret::Secret;
+use perbuck_database::server::{ServerTarget, TlsMode};
 use perbuck_net::reader::Reader;
-use perbuck_net::server::{ServerTarget, TlsMode};
 use perbuck_net::{Malformed, printable};
 
 /// utf8mb4_general_ci, which every server of this protocol since MySQL 5.5 knows.

@@ -10,6 +10,7 @@ pub(crate) mod cutter;
 pub(crate) mod execute;
 pub(crate) mod login;
 pub(crate) mod packets;
+pub(crate) mod protocol;
 
 use std::future::poll_fn;
 use std::ops::{Deref, DerefMut, Range};
@@ -52,12 +53,6 @@ impl Wire {
     pub(crate) async fn connect(host: &str, port: u16, read_timeout: Duration) -> Result<Self, DriverError> {
         let link = Link::connect(host, port, read_timeout, PROTOCOL).await?;
         Ok(Self { link, cutter: Cutter::default() })
-    }
-
-    #[cfg(any(test, feature = "canned"))]
-    pub(crate) fn canned(answers: canned::Answers, read_timeout: Duration) -> Self {
-        let link = Link::canned(Box::new(canned::Canned::new(answers)), read_timeout, PROTOCOL);
-        Self { link, cutter: Cutter::default() }
     }
 
     /// Begins a command; its payload is appended to the buffer.

@@ -2,11 +2,10 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses its own part of this")]
 
 use perbuck_database::secret::Secret;
+use perbuck_database::server::ServerTarget;
 use perbuck_load::driver::{Driver, SessionId};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::Dialect;
 use perbuck_mysql::{MysqlDriver, MysqlSession};
-use perbuck_net::server::ServerTarget;
 
 pub(crate) use perbuck_driver_suite::servers::*;
 
@@ -17,7 +16,7 @@ pub(crate) const SERVERS: [&str; 2] = ["PERBUCK_TEST_MARIADB", "PERBUCK_TEST_MYS
 pub(crate) fn target(server: &str, user: &str, options: &str) -> ServerTarget {
     let text = variable(server).replace("root@", &format!("{user}@"));
     let rest = text.split_once(':').unwrap().1;
-    ServerTarget::parse(Dialect::Mysql, &format!("{rest}?{options}"), 3306).unwrap()
+    ServerTarget::parse("mysql", &format!("{rest}?{options}"), 3306).unwrap()
 }
 
 pub(crate) fn driver(server: &str, user: &str, password: &str, options: &str) -> Result<MysqlDriver, DriverError> {

@@ -10,13 +10,14 @@ use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 
 use crate::errors::class_of;
+use crate::family::Family;
 use crate::family::Said;
 use crate::wire::messages::PostgresReader as _;
 use crate::wire::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
 use crate::wire::{Wire, is_aside};
 use perbuck_database::secret::Secret;
+use perbuck_database::server::{ServerTarget, TlsMode};
 use perbuck_net::reader::Reader;
-use perbuck_net::server::{ServerTarget, TlsMode};
 use perbuck_net::{Malformed, printable};
 
 /// What we are called in the server's lists.
@@ -32,7 +33,7 @@ const MAX_MESSAGES: usize = 1_000;
 pub(crate) async fn login(
     wire: &mut Wire,
     host: &str,
-    target: &ServerTarget,
+    (family, target): (Family, &ServerTarget),
     tls: Option<&Arc<ClientConfig>>,
     password: &Secret,
 ) -> Result<u8, DriverError> {
@@ -59,7 +60,7 @@ pub(crate) async fn login(
     let said = Said::default();
     let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false, said };
     let (status, said) = dialogue.run(wire).await?;
-    said.check(target.dialect, wire.place())?;
+    said.check(family, wire.place())?;
     wire.logged_in();
     Ok(status)
 }

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn messages_are_cut_where_their_lengths_say() {
-        let mut buffer = Buffer::new();
+        let mut buffer = Buffer::default();
         buffer.feed(b"Z\0\0\0\x05IC\0\0\0\x08abc\0n\0\0\0");
         let first = take(&mut buffer).unwrap().unwrap();
         assert_eq!((first.kind, ready_status(buffer.get(&first.body))), (kind::READY, Ok(status::IDLE)));
@@ -218,7 +218,7 @@ mod tests {
         buffer.feed(b"\x04");
         assert!(take(&mut buffer).unwrap().unwrap().body.is_empty() && buffer.is_empty());
         for length in [b"D\0\0\0\x03", b"D\xff\xff\xff\xff", b"D\x80\0\0\0"] {
-            let mut buffer = Buffer::new();
+            let mut buffer = Buffer::default();
             buffer.feed(length);
             assert!(take(&mut buffer).is_err());
             assert_eq!(message_at(length, 0), None);

@@ -4,9 +4,8 @@
 use perbuck_database::secret::Secret;
 use perbuck_load::driver::{Driver, SessionId};
 use perbuck_load::error::{DriverError, ErrorCode};
-use perbuck_load::statement::Dialect;
-use perbuck_net::server::ServerTarget;
-use perbuck_postgres::{PostgresDriver, PostgresSession};
+
+use perbuck_postgres::{PostgresDriver, PostgresSession, PostgresTarget};
 
 pub(crate) use perbuck_driver_suite::servers::*;
 
@@ -14,10 +13,10 @@ pub(crate) const SERVER: &str = "PERBUCK_TEST_POSTGRES";
 pub(crate) const OWNER: &str = "PERBUCK_TEST_POSTGRES_PASSWORD";
 
 /// The target of the server, with changes.
-pub(crate) fn target(user: &str, options: &str) -> ServerTarget {
+pub(crate) fn target(user: &str, options: &str) -> PostgresTarget {
     let text = variable(SERVER).replace("perbuck@", &format!("{user}@"));
-    let rest = text.split_once(':').unwrap().1;
-    ServerTarget::parse(Dialect::Postgres, &format!("{rest}?{options}"), 5432).unwrap()
+    let (scheme, rest) = text.split_once(':').unwrap();
+    PostgresTarget::parse(scheme, &format!("{rest}?{options}")).unwrap().unwrap()
 }
 
 pub(crate) fn driver(user: &str, password: &str, options: &str) -> Result<PostgresDriver, DriverError> {

@@ -14,8 +14,8 @@ use rustls::pki_types::ServerName;
 use crate::Settings;
 use crate::wire::call::{Call, Stage};
 use crate::wire::streams::Streams;
+use perbuck_database::server::host_text;
 use perbuck_net::buffer::Buffer;
-use perbuck_net::server::host_text;
 use perbuck_net::stream::{Socket, SocketFault};
 use perbuck_net::tls_failure;
 
@@ -129,7 +129,7 @@ struct Carrier {
 }
 
 async fn carry(shared: Rc<Shared>, socket: Socket) {
-    let mut inbox = Buffer::new();
+    let mut inbox = Buffer::default();
     inbox.logged_in();
     let mut carrier = Carrier { shared, socket, inbox, outbox: Vec::new(), sent: 0 };
     let why = poll_fn(|cx| carrier.poll(cx)).await;

@@ -1,9 +1,10 @@
 //! `oltp_insert`: one new row for each event.
 
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Operation, TerminalId};
 
 use super::for_each_table;
@@ -24,9 +25,9 @@ pub(super) struct Insert {
 }
 
 impl Insert {
-    pub(super) fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
+    pub(super) fn new(options: &Options, dialect: &'static dyn Dialect, catalogue: &mut Catalogue) -> Self {
         // Without a primary key nothing numbers the rows of SQLite.
-        let numbered = !options.auto_inc || (dialect == Dialect::Sqlite && options.secondary);
+        let numbered = !options.auto_inc || (dialect.numbered_is_key() && options.secondary);
         // Where the database gives the id it is left out: a 0 would be taken for an id under NO_AUTO_VALUE_ON_ZERO.
         let rest = if numbered { "(id, k, c, pad) VALUES (?, ?, ?, ?)" } else { "(k, c, pad) VALUES (?, ?, ?)" };
         let sql = |table| format!("INSERT INTO sbtest{table} {rest}");

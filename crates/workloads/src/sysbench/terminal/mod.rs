@@ -12,10 +12,11 @@ mod tests;
 
 use std::sync::Arc;
 
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
 use super::options::Options;
@@ -35,7 +36,7 @@ pub struct Sysbench {
 
 impl Sysbench {
     /// The script of `options`.
-    pub fn new(options: &Options, dialect: Dialect) -> Self {
+    pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
         let events = Events::new(options, dialect, &mut catalogue);
         Self { catalogue: Arc::new(catalogue), options: options.clone(), events }
@@ -76,7 +77,7 @@ enum Events {
 }
 
 impl Events {
-    fn new(options: &Options, dialect: Dialect, catalogue: &mut Catalogue) -> Self {
+    fn new(options: &Options, dialect: &'static dyn Dialect, catalogue: &mut Catalogue) -> Self {
         match options.script {
             Script::Insert => Self::Insert(Box::new(Insert::new(options, dialect, catalogue))),
             Script::RandomPoints | Script::RandomRanges => Self::Random(Box::new(Random::new(options, catalogue))),

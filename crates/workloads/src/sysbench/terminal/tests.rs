@@ -1,5 +1,6 @@
 //! The events of every script, as a session that answers everything records them.
 
+use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -23,7 +24,7 @@ struct Seat {
 
 impl Seat {
     /// Terminal `index` of `of`; what it asks the database before it starts is answered by `answer`.
-    fn new(options: &Options, dialect: Dialect, (index, of): (u32, u32), answer: i64) -> Result<Self, DriverError> {
+    fn new(options: &Options, dialect: &'static dyn Dialect, (index, of): (u32, u32), answer: i64) -> Result<Self, DriverError> {
         let workload = Sysbench::new(options, dialect);
         assert_eq!(workload.kinds(), [options.script.name()]);
         let (log, refusal) = (Log::default(), Rc::default());
@@ -52,10 +53,10 @@ impl Seat {
 
 /// The statements of event `sequence` of one terminal of eight, and its (read, write, other) counts.
 fn event(options: &Options, sequence: u64) -> (Vec<String>, [u64; 3]) {
-    event_in(options, Dialect::Mysql, sequence)
+    event_in(options, MYSQL, sequence)
 }
 
-fn event_in(options: &Options, dialect: Dialect, sequence: u64) -> (Vec<String>, [u64; 3]) {
+fn event_in(options: &Options, dialect: &'static dyn Dialect, sequence: u64) -> (Vec<String>, [u64; 3]) {
     let mut seat = Seat::new(options, dialect, (3, 8), 0).unwrap();
     assert_eq!(seat.sent(), (Vec::new(), [0; 3]), "a start is no statement of the trial");
     seat.try_event(sequence).unwrap();
@@ -152,7 +153,7 @@ fn a_table_is_drawn_for_each_group() {
 #[test]
 fn every_table_of_a_group_has_its_statement() {
     let options = options("oltp_read_write", &[("tables", 3)], &[]);
-    let workload = Sysbench::new(&options, Dialect::Sqlite);
+    let workload = Sysbench::new(&options, SQLITE);
     assert_eq!(workload.catalogue().statements().len(), 9 * 3);
     let Events::Oltp(oltp) = &workload.events else { panic!("{:?}", workload.events) };
     let group = oltp.groups.iter().find(|group| group.kind == Kind::TextAndId).unwrap();
@@ -161,7 +162,7 @@ fn every_table_of_a_group_has_its_statement() {
         assert_eq!(sql, &format!("UPDATE sbtest{} SET c=? WHERE id=?", table + 1));
     }
     let full = self::options("oltp_read_write", &[("tables", 7_000)], &[]);
-    let workload = Sysbench::new(&full, Dialect::Sqlite);
+    let workload = Sysbench::new(&full, SQLITE);
     let Events::Oltp(oltp) = &workload.events else { panic!("{:?}", workload.events) };
     assert_eq!(table_of(&workload.catalogue().get(oltp.inserts.on(6_999)).sql), 7_000);
 }
@@ -193,7 +194,7 @@ fn an_event_is_a_function_of_its_operation() {
 
 #[test]
 fn kinds_of_statements_have_names() {
-    let workload = Sysbench::new(&options("oltp_read_write", &[("tables", 3)], &[]), Dialect::Mysql);
+    let workload = Sysbench::new(&options("oltp_read_write", &[("tables", 3)], &[]), MYSQL);
     let expected = [
         "point_select",
         "simple_range",
@@ -216,21 +217,21 @@ fn new_rows_are_numbered_by_the_database_or_above_what_it_has() {
         seat.try_event(0).unwrap();
         seat.sent().0.remove(0)
     };
-    for dialect in [Dialect::Mysql, Dialect::Postgres, Dialect::Sqlite, Dialect::Cockroach, Dialect::Yugabyte] {
+    for dialect in [MYSQL, POSTGRES, SQLITE, COCKROACH, YUGABYTE] {
         let text = insert(dialect, &[]);
         assert!(text.contains(" (k, c, pad) VALUES ("), "{text}");
         let text = insert(dialect, &[("auto_inc", "off")]);
         let (_, id) = text.split_once(" (id, k, c, pad) VALUES (").unwrap();
         assert!(id.split(',').next().unwrap().parse::<i64>().unwrap() > 500, "{text}");
     }
-    assert!(insert(Dialect::Sqlite, &[("secondary", "on")]).contains("(id, k, c, pad)"), "nothing numbers its rows");
-    assert!(insert(Dialect::Mysql, &[("secondary", "on")]).contains(" (k, c, pad)"));
+    assert!(insert(SQLITE, &[("secondary", "on")]).contains("(id, k, c, pad)"), "nothing numbers its rows");
+    assert!(insert(MYSQL, &[("secondary", "on")]).contains(" (k, c, pad)"));
 }
 
 #[test]
 fn inserted_tables_are_drawn_evenly() {
     let options = options("oltp_insert", &[("tables", 4)], &[]);
-    let mut seat = Seat::new(&options, Dialect::Mysql, (0, 1), 0).unwrap();
+    let mut seat = Seat::new(&options, MYSQL, (0, 1), 0).unwrap();
     (0..400).for_each(|sequence| seat.try_event(sequence).unwrap());
     let mut counts = [0; 4];
     seat.sent().0.iter().for_each(|sql| counts[table_of(sql) as usize - 1] += 1);
@@ -260,7 +261,7 @@ fn values_of_k_are_asked_for_together() {
 fn slices_are_for_comparison_alone() {
     let asked = |words: &[(&str, &str)], index| -> (i64, i64) {
         let options = options("select_random_points", &[("random_points", 2_000), ("table_size", 100)], words);
-        let mut seat = Seat::new(&options, Dialect::Mysql, (index, 3), 0).unwrap();
+        let mut seat = Seat::new(&options, MYSQL, (index, 3), 0).unwrap();
         seat.try_event(0).unwrap();
         let list = seat.sent().0.remove(0);
         let list = list.split_once(" IN (").unwrap().1.trim_end_matches(')').to_owned();
@@ -276,7 +277,7 @@ fn slices_are_for_comparison_alone() {
 #[test]
 fn connections_are_renewed_after_so_many_events() {
     let renewed = |events| {
-        let seat = Seat::new(&options("oltp_point_select", &[("reconnect", events)], &[]), Dialect::Mysql, (0, 1), 0).unwrap();
+        let seat = Seat::new(&options("oltp_point_select", &[("reconnect", events)], &[]), MYSQL, (0, 1), 0).unwrap();
         (0..7).filter(|sequence| seat.terminal.reconnects_after(*sequence)).collect::<Vec<u64>>()
     };
     assert_eq!([renewed(0), renewed(1), renewed(3)], [vec![], (0..7).collect(), vec![2, 5]]);
@@ -285,7 +286,7 @@ fn connections_are_renewed_after_so_many_events() {
 #[test]
 fn bulk_rows_go_on_behind_the_last_one_and_are_sent_together() {
     let options = options("bulk_insert", &[("threads", 2)], &[]);
-    let mut seat = Seat::new(&options, Dialect::Mysql, (1, 2), 700).unwrap();
+    let mut seat = Seat::new(&options, MYSQL, (1, 2), 700).unwrap();
     // 26 bytes of INSERT; 300 rows with ids of three digits and a comma take ten each (the first nine), 9 000 of four
     // twelve, 90 000 of five fourteen, up to 524 288 bytes less the closing zero.
     let first = 299 + 9_000 + (524_287 - 26 - (299 * 10 - 1) - 9_000 * 12) / 14;
@@ -306,7 +307,7 @@ fn bulk_rows_go_on_behind_the_last_one_and_are_sent_together() {
 #[test]
 fn bulk_rows_are_kept_for_another_try_and_never_dropped_in_silence() {
     let options = options("bulk_insert", &[], &[]);
-    let mut seat = Seat::new(&options, Dialect::Mysql, (0, 1), 0).unwrap();
+    let mut seat = Seat::new(&options, MYSQL, (0, 1), 0).unwrap();
     seat.try_event(0).unwrap();
     let refuse = |seat: &Seat, class| {
         *seat.refusal.borrow_mut() = Some(DriverError::client(class, "test", "no"));
@@ -323,8 +324,8 @@ fn bulk_rows_are_kept_for_another_try_and_never_dropped_in_silence() {
 #[test]
 fn a_terminal_without_a_table_or_without_ids_says_so() {
     let bulk = options("bulk_insert", &[("threads", 2)], &[]);
-    let Err(error) = Seat::new(&bulk, Dialect::Mysql, (2, 4), 0) else { panic!("there is no third table") };
+    let Err(error) = Seat::new(&bulk, MYSQL, (2, 4), 0) else { panic!("there is no third table") };
     assert!(error.class == ErrorClass::Fatal && error.message.contains("`threads`"), "{error}");
-    let mut seat = Seat::new(&bulk, Dialect::Mysql, (0, 2), i64::from(i32::MAX)).unwrap();
+    let mut seat = Seat::new(&bulk, MYSQL, (0, 2), i64::from(i32::MAX)).unwrap();
     assert!(seat.try_event(0).unwrap_err().message.contains("2147483647"));
 }

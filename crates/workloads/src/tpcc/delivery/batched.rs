@@ -1,14 +1,14 @@
 //! Delivery with one statement for all districts where the specification lets one do, as go-tpc sends it: the oldest
 //! orders are still looked for district by district, and the ten customers are paid one by one.
 
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Input, Statements};
 use crate::tpcc::DISTRICTS;
-use crate::tpcc::terminal::for_update;
 
 /// Districts of a warehouse, as a length.
 const TEN: usize = DISTRICTS as usize;
@@ -26,11 +26,10 @@ pub(in crate::tpcc) struct Batch {
 
 impl Batch {
     /// Adds them to the catalogue.
-    pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: Dialect) -> Self {
-        // SQLite has lists of rows as VALUES alone.
-        let values = if dialect == Dialect::Sqlite { "VALUES " } else { "" };
+    pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
+        let values = dialect.row_list();
         let ten = format!("IN ({values}{})", ["(?, ?, ?)"; TEN].join(", "));
-        let lock = for_update(dialect);
+        let lock = dialect.row_lock();
         let (queue, orders) = (format!("(no_w_id, no_d_id, no_o_id) {ten}"), format!("(o_w_id, o_d_id, o_id) {ten}"));
         let lines = format!("(ol_w_id, ol_d_id, ol_o_id) {ten}");
         Self {

@@ -6,14 +6,15 @@
 
 use std::array;
 
+use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::statement::{Catalogue, Dialect, StatementId, Verb};
+use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Head, Input, Line, MAX_LINES, Receipt, Statements, quantity_after};
 use crate::tpcc::ITEMS;
-use crate::tpcc::terminal::{Scratch, for_update};
+use crate::tpcc::terminal::Scratch;
 use crate::tpcc::text::is_original;
 
 /// Fewest rows in one statement: the five lines of the smallest order less the unused item.
@@ -61,12 +62,11 @@ fn marks(one: &str, count: usize) -> String {
 
 impl Batch {
     /// Adds them to the catalogue.
-    pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: Dialect, go_tpc: bool) -> Self {
-        let lock = for_update(dialect);
+    pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, go_tpc: bool) -> Self {
+        let lock = dialect.row_lock();
         let dists: String = (1..=10).map(|d| format!(", s_dist_{d:02}")).collect();
         let order = if go_tpc { "" } else { " ORDER BY s_w_id, s_i_id" };
-        // SQLite has lists of rows as VALUES alone.
-        let values = if dialect == Dialect::Sqlite { "VALUES " } else { "" };
+        let values = dialect.row_list();
         let items = sized(|n| {
             catalogue.add_read(format!("SELECT i_price, i_name, i_data, i_id FROM item WHERE i_id IN ({})", marks("?", n)))
         });

@@ -221,7 +221,7 @@ impl Options {
             let message = "`dataintegrity` needs fields of constant length, so that a reader can know them";
             reader.problem("dataintegrity", message, "leave out `fieldlengthdistribution`");
         }
-        if self.keys().longest() > self.key_column() {
+        if self.keys().longest() > self.key_column() as usize {
             let (longest, most) = (self.keys().longest(), self.key_column());
             let message = format!("keys can have {longest} characters, and the column takes {most}");
             reader.problem("zeropadding", message, "give a shorter `keyprefix` or less `zeropadding`");
@@ -229,7 +229,7 @@ impl Options {
     }
 
     /// Characters that the key column takes.
-    pub(super) fn key_column(&self) -> usize {
+    pub(super) fn key_column(&self) -> u32 {
         match self.compat {
             Compat::Ycsb => 255,
             Compat::GoYcsb => 64,

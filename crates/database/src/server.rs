@@ -1,10 +1,8 @@
-//! `mysql://user@host:port,host:port/database?tls=required`, and the same for `postgres://` and its kin.
+//! `scheme://user@host:port,host:port/database?tls=required`: the addresses of servers with users and databases.
 
 use std::path::{Path, PathBuf};
 
-use perbuck_load::statement::Dialect;
-
-use perbuck_database::address::{
+use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
 
@@ -23,8 +21,8 @@ const TLS_MODES: [(&str, TlsMode); 5] = [
 /// One or more servers of one protocol, and how to reach them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerTarget {
-    /// The SQL of the servers: MySQL's, or PostgreSQL's and that of the databases which follow it.
-    pub dialect: Dialect,
+    /// What the canonical address begins with.
+    pub scheme: &'static str,
     /// Hosts and ports; connection i goes to entry i modulo their number.
     pub hosts: Vec<(String, u16)>,
     /// User name.
@@ -40,7 +38,7 @@ pub struct ServerTarget {
     /// Limit for an answer, in milliseconds.
     pub read_timeout_ms: u32,
     /// Whether statements are sent as text with their values in it, and not prepared: what proxies need that keep no
-    /// prepared statements. MySQL's protocol only.
+    /// prepared statements. Not every protocol can.
     pub as_text: bool,
     /// Variables that every session sets when it opens, by name, in the order of the address.
     pub settings: Vec<(String, String)>,
@@ -63,8 +61,7 @@ pub enum TlsMode {
 
 impl ServerTarget {
     /// Reads `//user@host:port,host:port/database?options`.
-    pub fn parse(dialect: Dialect, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
-        let scheme = scheme_of(dialect);
+    pub fn parse(scheme: &'static str, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
         let form = || format!("write {scheme}://USER@HOST:PORT/DATABASE");
         let Some(rest) = rest.strip_prefix("//") else { return problem("the target has no `//` after the scheme", form()) };
         let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -91,7 +88,7 @@ impl ServerTarget {
         let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
         let settings = settings_of(&set)?;
         let mut target =
-            Self { dialect, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false, settings };
+            Self { scheme, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false, settings };
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
                 "tls" => target.tls = tls_mode(&value)?,
@@ -101,9 +98,6 @@ impl ServerTarget {
                 "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,
                 _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
-        }
-        if target.as_text && dialect != Dialect::Mysql {
-            return problem(format!("a {scheme} target cannot have `statements=text`"), "leave it out: they are prepared");
         }
         Ok(target)
     }
@@ -123,6 +117,28 @@ impl ServerTarget {
         self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
     }
 
+    /// A target with these servers and every default, but without TLS.
+    pub fn new(scheme: &'static str, hosts: Vec<(String, u16)>, user: String, database: String) -> Self {
+        Self {
+            scheme,
+            hosts,
+            user,
+            database,
+            tls: TlsMode::Disabled,
+            ca_file: None,
+            connect_timeout_ms: 10_000,
+            read_timeout_ms: 60_000,
+            as_text: false,
+            settings: Vec::new(),
+        }
+    }
+
+    /// The same with another database.
+    #[must_use]
+    pub fn with_database(&self, name: &str) -> Self {
+        Self { database: name.to_owned(), ..self.clone() }
+    }
+
     /// All hosts as `host:port`.
     pub fn places(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
@@ -130,7 +146,7 @@ impl ServerTarget {
 
     /// The canonical text, without a password.
     pub fn address(&self) -> String {
-        let (scheme, hosts) = (scheme_of(self.dialect), self.places());
+        let (scheme, hosts) = (self.scheme, self.places());
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
         let mut options = Vec::new();
@@ -145,17 +161,6 @@ impl ServerTarget {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
         }
         with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
-    }
-}
-
-/// What the canonical address of such a server begins with.
-pub fn scheme_of(dialect: Dialect) -> &'static str {
-    match dialect {
-        Dialect::Mysql => "mysql",
-        Dialect::Cockroach => "cockroach",
-        Dialect::Yugabyte => "yugabyte",
-        // The others are no servers of these protocols.
-        Dialect::Postgres | Dialect::Sqlite | Dialect::Tikv => "postgres",
     }
 }
 
@@ -219,4 +224,13 @@ fn tls_mode(value: &str) -> Result<TlsMode, TargetProblem> {
     let words = TLS_MODES.map(|(word, _)| word);
     let word = one_of("tls", value, &words)?;
     Ok(TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Preferred, |(_, mode)| *mode))
+}
+
+/// A word for some hosts: `host-port`, of several the first and how many there are besides.
+pub fn label_of(hosts: &[(String, u16)]) -> String {
+    match hosts {
+        [(host, port)] => format!("{host}-{port}"),
+        [(host, port), rest @ ..] => format!("{host}-{port}-and-{}", rest.len()),
+        [] => String::new(),
+    }
 }

@@ -1,26 +1,32 @@
 //! Addresses: what is understood, what is refused, and that a password in one is never shown.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
-use perbuck_drivers::target::{ServerTarget, SqliteTarget, Target, TargetProblem, TlsMode};
-use perbuck_load::statement::Dialect;
+use perbuck_database::address::TargetProblem;
+use perbuck_database::registry::AnyTarget;
+use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_database::{Databases, Dialect as _};
+use perbuck_lab::databases::AllDatabases;
+use perbuck_mysql::MysqlTarget;
+use perbuck_postgres::{Family, PostgresTarget};
+use perbuck_sqlite::SqliteTarget;
 use proptest::prelude::*;
 
 fn mysql(text: &str) -> ServerTarget {
-    match Target::parse(text) {
-        Ok(Target::Mysql(target)) => target,
-        other => panic!("{text}: {other:?}"),
-    }
+    let (scheme, rest) = text.split_once(':').unwrap();
+    MysqlTarget::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}")).0
+}
+
+fn postgres(text: &str) -> PostgresTarget {
+    let (scheme, rest) = text.split_once(':').unwrap();
+    PostgresTarget::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
 fn sqlite(text: &str) -> SqliteTarget {
-    match Target::parse(text) {
-        Ok(Target::Sqlite(target)) => target,
-        other => panic!("{text}: {other:?}"),
-    }
+    SqliteTarget::parse(text.strip_prefix("sqlite:").unwrap()).unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
 fn refused(text: &str) -> TargetProblem {
-    let Err(problem) = Target::parse(text) else { panic!("{text} was taken") };
+    let Err(problem) = AllDatabases::parse(text) else { panic!("{text} was taken") };
     assert!(!problem.message.is_empty() && !problem.help.is_empty());
     problem
 }
@@ -34,24 +40,21 @@ fn defaults_are_what_the_documentation_says() {
     assert_eq!(mysql("tidb://root@db/test").hosts[0].1, 4000);
     assert_eq!(mysql("mariadb://root@db/test").hosts[0].1, 3306);
     for scheme in ["postgres", "postgresql"] {
-        let Ok(Target::Postgres(target)) = Target::parse(&format!("{scheme}://perbuck@db,[::1]:6432/test")) else {
-            panic!("{scheme}")
-        };
+        let target = postgres(&format!("{scheme}://perbuck@db,[::1]:6432/test")).server;
         assert_eq!(target.hosts, [("db".to_owned(), 5432), ("::1".to_owned(), 6432)]);
         assert_eq!((target.tls, target.connect_timeout_ms, target.read_timeout_ms), (TlsMode::Preferred, 10_000, 60_000));
     }
-    for (scheme, port, dialect, canonical) in [
-        ("cockroach", 26_257, Dialect::Cockroach, "cockroach://root@db:26257/test"),
-        ("cockroachdb", 26_257, Dialect::Cockroach, "cockroach://root@db:26257/test"),
-        ("yugabyte", 5_433, Dialect::Yugabyte, "yugabyte://root@db:5433/test"),
-        ("yugabytedb", 5_433, Dialect::Yugabyte, "yugabyte://root@db:5433/test"),
+    for (scheme, port, family, canonical) in [
+        ("cockroach", 26_257, Family::Cockroach, "cockroach://root@db:26257/test"),
+        ("cockroachdb", 26_257, Family::Cockroach, "cockroach://root@db:26257/test"),
+        ("yugabyte", 5_433, Family::Yugabyte, "yugabyte://root@db:5433/test"),
+        ("yugabytedb", 5_433, Family::Yugabyte, "yugabyte://root@db:5433/test"),
     ] {
-        let target = Target::parse(&format!("{scheme}://root@db/test")).unwrap();
-        assert_eq!((target.dialect(), target.address().as_str()), (dialect, canonical));
-        assert_eq!(Target::parse(canonical).unwrap(), target);
-        assert!(canonical.starts_with(target.scheme()));
-        let Target::Postgres(server) = target else { panic!("{scheme}") };
-        assert_eq!(server.hosts[0].1, port);
+        let target = AllDatabases::parse(&format!("{scheme}://root@db/test")).unwrap();
+        assert_eq!((target.dialect().name(), target.address().as_str()), (family.name(), canonical));
+        assert!(*AllDatabases::parse(canonical).unwrap() == *target && canonical.starts_with(target.scheme()));
+        let server = postgres(&format!("{scheme}://root@db/test"));
+        assert_eq!((server.family, server.server.hosts[0].1), (family, port));
     }
     let target = sqlite("sqlite:bench.db");
     assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("bench.db"), "FULL", "WAL"));
@@ -140,14 +143,14 @@ fn refusals_name_the_way_out() {
 
 #[test]
 fn another_database_is_beside_the_first() {
-    let with = |text: &str| Target::parse(text).unwrap().with_database("checks").address();
+    let with = |text: &str| AllDatabases::parse(text).unwrap().with_database("checks").address();
     assert_eq!(with("sqlite:dir/a.db?cache=1MiB"), "sqlite:dir/a-checks.db?cache=1024KiB");
     assert_eq!(with("sqlite:a"), "sqlite:a-checks");
     assert_eq!(with("tidb://root@db/test"), "mysql://root@db:4000/checks");
     assert_eq!(with("postgresql://root@db/test?tls=disabled"), "postgres://root@db:5432/checks?tls=disabled");
 }
 
-fn any_target() -> impl Strategy<Value = Target> {
+fn any_target() -> impl Strategy<Value = AnyTarget> {
     let host = prop_oneof![
         "[a-z][a-z0-9.-]{0,12}",
         Just("::1".to_owned()),
@@ -168,42 +171,44 @@ fn any_target() -> impl Strategy<Value = Target> {
     let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
         |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
             let (ca_file, settings) = (ca.map(Into::into), settings.into_iter().collect());
-            let dialect = Dialect::Mysql;
-            ServerTarget { dialect, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text, settings }
+            let scheme = "mysql";
+            ServerTarget { scheme, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text, settings }
         },
     );
     // Statements as text are MySQL's alone.
-    let kin = prop::sample::select(vec![Dialect::Postgres, Dialect::Cockroach, Dialect::Yugabyte]);
-    let postgres =
-        (server.clone(), kin).prop_map(|(target, dialect)| Target::Postgres(ServerTarget { as_text: false, dialect, ..target }));
+    let kin = prop::sample::select(vec![Family::Postgres, Family::Cockroach, Family::Yugabyte]);
+    let postgres = (server.clone(), kin).prop_map(|(server, family)| {
+        let server = ServerTarget { as_text: false, scheme: family.scheme(), ..server };
+        Box::new(PostgresTarget { family, server }) as AnyTarget
+    });
     let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);
     let journal = prop::sample::select(vec!["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"]);
     let sqlite = ("[^\\p{C}/:]{1,20}", synchronous, journal, any::<u32>(), 1..=i32::MAX as u32).prop_map(
         |(path, synchronous, journal_mode, busy_timeout_ms, cache_kib)| {
             let (synchronous, journal_mode) = (synchronous.to_owned(), journal_mode.to_owned());
-            Target::Sqlite(SqliteTarget { path: path.into(), synchronous, journal_mode, busy_timeout_ms, cache_kib })
+            Box::new(SqliteTarget { path: path.into(), synchronous, journal_mode, busy_timeout_ms, cache_kib }) as AnyTarget
         },
     );
-    prop_oneof![server.prop_map(Target::Mysql), postgres, sqlite]
+    prop_oneof![server.prop_map(|server| Box::new(MysqlTarget(server)) as AnyTarget), postgres, sqlite]
 }
 
 proptest! {
     #[test]
     fn an_address_is_read_as_what_it_was_made_from(target in any_target()) {
-        prop_assert_eq!(Target::parse(&target.address()), Ok(target));
+        prop_assert_eq!(AllDatabases::parse(&target.address()), Ok(target));
     }
 
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,60}", scheme in "(sqlite:|mysql://|tidb://|postgres://|mysql://u@h/)?") {
-        if let Ok(target) = Target::parse(&format!("{scheme}{text}")) {
-            prop_assert_eq!(Target::parse(&target.address()), Ok(target));
+        if let Ok(target) = AllDatabases::parse(&format!("{scheme}{text}")) {
+            prop_assert_eq!(AllDatabases::parse(&target.address()), Ok(target));
         }
     }
 
     #[test]
     fn no_password_is_ever_shown(before in "[a-z:/?#]{0,6}", after in "[a-z@:/?#,&=%0-9]{0,12}") {
         let text = format!("mysql://{before}:HUNTER{after}@db/test");
-        if let Err(problem) = Target::parse(&text) {
+        if let Err(problem) = AllDatabases::parse(&text) {
             prop_assert!(!format!("{problem:?}").contains("HUNTER"), "{}", problem);
         }
     }

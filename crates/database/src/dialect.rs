@@ -1,0 +1,283 @@
+//! The words of a database, and what it can do. A workload asks for both, never for a product.
+
+use std::fmt::Debug;
+
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::values::Rows;
+
+use crate::settings::{ReplicaWords, SettingWords};
+
+/// The type of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// A whole number of 32 bits.
+    Int,
+    /// The same by its long name, which sysbench writes.
+    Integer,
+    /// An exact number: digits in all, and digits after the point.
+    Decimal(u8, u8),
+    /// Text of a fixed length, in the order that the database prefers.
+    Char(u32),
+    /// Text of at most so many characters, in the order that the database prefers.
+    Varchar(u32),
+    /// Text of a fixed length that is compared byte by byte.
+    BytewiseChar(u32),
+    /// Text of at most so many characters that is compared byte by byte.
+    BytewiseVarchar(u32),
+    /// Text of at most so many bytes, without a length in the table.
+    Text(u32),
+    /// A date with a time, to the second.
+    DateTime,
+}
+
+/// What a workload may want and a database may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Feature {
+    /// Statements in SQL.
+    Sql,
+    /// Tables in partitions.
+    Partitions,
+    /// Foreign keys that are added to tables that are there.
+    ForeignKeys,
+    /// Foreign keys that refer to partitioned tables.
+    ForeignKeysOfPartitions,
+    /// Variables of a session.
+    SessionVariables,
+    /// The isolation level READ UNCOMMITTED.
+    ReadUncommitted,
+    /// CSV files that the database itself reads.
+    Csv,
+}
+
+/// Why a database lacks a [`Feature`], in its own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lack {
+    /// A clause, such as `X has no partitioned tables`.
+    pub why: &'static str,
+    /// The way out, where the database knows one; else it is the workload's to say.
+    pub help: &'static str,
+}
+
+impl Lack {
+    /// One for which the workload knows the way out.
+    pub fn of(why: &'static str) -> Option<Self> {
+        Some(Self { why, help: "" })
+    }
+}
+
+/// How rows are dealt to the partitions of a table, by the number in one column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Partitions {
+    /// To so many by a hash.
+    Hash(u32),
+    /// The first number of each; the last one has no end.
+    Range(Vec<u64>),
+    /// The numbers of each.
+    List(Vec<Vec<u64>>),
+}
+
+/// The words that make partitions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PartitionWords {
+    /// What follows CREATE TABLE.
+    pub clause: String,
+    /// Statements of their own.
+    pub statements: Vec<String>,
+}
+
+/// How a database reads CSV files.
+#[derive(Debug, Clone, Copy)]
+pub struct CsvWords {
+    /// Their form.
+    pub format: CsvFormat,
+    /// The line that takes a file (its name) into a table (its name and its columns), run from within the folder.
+    pub take_in: fn(&str, &str, &str) -> String,
+}
+
+/// What tells the isolation level that transactions really have.
+#[derive(Debug, Clone, Copy)]
+pub struct IsolationQuestion {
+    /// A query for the level; NULL where the version does not tell.
+    pub ask: &'static str,
+    /// How another level is switched on, as an instruction.
+    pub switch: &'static str,
+}
+
+/// The words of a database. What differs from one to the next must be said; a default says that a database does not have it.
+pub trait Dialect: Debug + Send + Sync {
+    /// The name of the database, for messages.
+    fn name(&self) -> &'static str;
+
+    /// Whose protocol and SQL it follows, in lower case; its own name where nobody's. Only tables of compatibility ask for it.
+    fn family(&self) -> &'static str;
+
+    /// Why it lacks a feature; `None` where it has it.
+    fn lacks(&self, feature: Feature) -> Option<Lack>;
+
+    /// A type of a column, without NOT NULL.
+    fn type_words(&self, kind: Type) -> String;
+
+    /// The type of a column that numbers its rows, with 32 bits or, where it is `wide`, with 64.
+    fn numbered(&self, wide: bool) -> &'static str;
+
+    /// Whether [`Self::numbered`] makes the column the primary key of its table, so that no other one can be numbered.
+    fn numbered_is_key(&self) -> bool {
+        false
+    }
+
+    /// The statement that lets a numbered column go on after rows that came with their numbers.
+    fn number_after(&self, _table: &str, _column: &str, _last: u64) -> Option<String> {
+        None
+    }
+
+    /// What follows PRIMARY KEY so that rows lie in the key itself.
+    fn clustered(&self) -> &'static str {
+        ""
+    }
+
+    /// What follows a column of a key, or of an index, that ranges are read from.
+    fn in_order(&self) -> &'static str {
+        ""
+    }
+
+    /// Whether CREATE TABLE can make a plain index.
+    fn index_in_table(&self) -> bool {
+        false
+    }
+
+    /// What follows CREATE TABLE; `short_rows` says that rows are short enough to lie in the primary key.
+    fn table_words(&self, _short_rows: bool) -> &'static str {
+        ""
+    }
+
+    /// What follows CREATE TABLE to choose a storage engine.
+    fn engine(&self, _name: &str) -> String {
+        String::new()
+    }
+
+    /// What makes partitions of a new table.
+    fn partitions(&self, _table: &str, _column: &str, _partitions: &Partitions) -> PartitionWords {
+        PartitionWords::default()
+    }
+
+    /// How the making of an index begins.
+    fn create_index(&self) -> &'static str {
+        "CREATE INDEX"
+    }
+
+    /// A statement that fails where an index of a table cannot be used, on databases that leave such an index.
+    fn valid_indexes(&self, _table: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether columns of these many characters fit into a row as VARCHAR.
+    fn row_holds(&self, _characters: u64) -> bool {
+        true
+    }
+
+    /// Brings the statistics of a new table up to date, where a measurement would come too early for them.
+    fn statistics(&self, table: &str) -> Option<String>;
+
+    /// Whether statistics follow the rows soon after a load.
+    fn statistics_follow(&self) -> bool;
+
+    /// The first statements that warm a table up, before its rows are read.
+    fn warm_up(&self, table: &str) -> Vec<String>;
+
+    /// What follows the name of a table so that an index is used.
+    fn forced_index(&self, _index: &str) -> String {
+        String::new()
+    }
+
+    /// What follows the name of a table so that its primary key is used.
+    fn forced_key(&self) -> &'static str {
+        ""
+    }
+
+    /// Sets a variable of a session.
+    fn set_variable(&self, name: &str, value: &str) -> String;
+
+    /// Sets the isolation level of a session; `None` where there is one level only.
+    fn set_isolation(&self, level: &str) -> Option<String>;
+
+    /// How to learn the level that transactions really have; `None` where a server has what it is told or refuses it.
+    fn isolation_in_effect(&self) -> Option<IsolationQuestion> {
+        None
+    }
+
+    /// What follows a query whose rows the transaction changes next.
+    fn row_lock(&self) -> &'static str;
+
+    /// Whether that may follow a query of a sum.
+    fn locks_sums(&self) -> bool;
+
+    /// A parameter that is used in arithmetic with whole numbers.
+    fn int_parameter(&self) -> &'static str;
+
+    /// What stands before the rows of a list of rows, behind IN.
+    fn row_list(&self) -> &'static str;
+
+    /// Settings of a session that checks much data.
+    fn room_for_checks(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// A query of one number, above 0 where there is a table of that name.
+    fn table_exists(&self, table: &str) -> String;
+
+    /// A query that returns no row where the database of the session does not exist, if it says so only then, and the code by
+    /// which others say it at the login.
+    fn database_exists(&self) -> Option<(&'static str, ErrorCode)> {
+        None
+    }
+
+    /// Reads some columns of the row of a key.
+    fn row_of(&self, table: &str, columns: [&str; 2], (key, value): (&str, &str)) -> String {
+        format!("SELECT {} FROM {table} WHERE {key} = '{value}'", columns.join(", "))
+    }
+
+    /// Writes a row of texts, whether its key, the first column, is there or not: in one statement.
+    fn upsert(&self, table: &str, columns: [&str; 3], values: [&str; 3]) -> String;
+
+    /// The statement that makes a database, and one that is always there to say it in.
+    fn create_database(&self, _name: &str) -> Option<(&'static str, String)> {
+        None
+    }
+
+    /// How it reads CSV files, where it does.
+    fn csv(&self) -> Option<CsvWords> {
+        None
+    }
+
+    /// The words for settings of a server, or why it has none that perbuck can change, and the way out.
+    ///
+    /// # Errors
+    /// Says what it has instead.
+    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack>;
+
+    /// The words for replicas of tables in another form, where it has some.
+    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
+        None
+    }
+}
+
+/// Compares an answer to [`Dialect::isolation_in_effect`] with the level that the sessions were told, such as `READ COMMITTED`.
+///
+/// # Errors
+/// `Fatal` where they differ: the results would be those of another level than the record says.
+pub fn same_isolation(dialect: &dyn Dialect, question: IsolationQuestion, told: &str, answer: &Rows) -> Result<(), DriverError> {
+    if answer.is_empty() || answer.is_null(0, 0)? {
+        return Ok(());
+    }
+    let found = answer.display(0, 0)?.to_uppercase();
+    if found == told {
+        return Ok(());
+    }
+    let message = format!(
+        "the sessions ask for {told}, and {} gives them {found} instead; {}, or ask for the level that it gives",
+        dialect.name(),
+        question.switch
+    );
+    Err(DriverError::client(ErrorClass::Fatal, "isolation", message))
+}

@@ -1,0 +1,207 @@
+//! The registration of databases, and the list of them: a type, so that a driver and a workload are joined once, by static
+//! dispatch.
+
+use std::any::Any;
+use std::fmt::{self, Debug};
+
+use perbuck_load::driver::Driver;
+use perbuck_load::error::DriverError;
+
+use crate::address::{TargetProblem, problem};
+use crate::dialect::Dialect;
+use crate::secret::Secret;
+use crate::server::ServerTarget;
+
+/// A parsed address of some database.
+pub trait Target: Any + Debug + Send + Sync {
+    /// The words that it understands, and what it can do.
+    fn dialect(&self) -> &'static dyn Dialect;
+
+    /// What the canonical address begins with: `mysql`, `sqlite` and so on.
+    fn scheme(&self) -> &'static str;
+
+    /// The canonical text of the address, for records. It holds no password, since a target has none.
+    fn address(&self) -> String;
+
+    /// The same with another database of this name.
+    fn with_database(&self, name: &str) -> Box<dyn Target>;
+
+    /// A copy.
+    fn copied(&self) -> Box<dyn Target>;
+
+    /// What it is called where a word must do: its hosts, or the name of its file.
+    fn label(&self) -> String;
+
+    /// What it is, for messages: `the X server`.
+    fn described(&self) -> String;
+
+    /// The servers, their user and their database, where it is of servers that have both.
+    fn server(&self) -> Option<&ServerTarget> {
+        None
+    }
+
+    /// The same, to be changed.
+    fn server_mut(&mut self) -> Option<&mut ServerTarget> {
+        None
+    }
+
+    /// Sets the limit for an answer, where there is one.
+    fn set_read_timeout_ms(&mut self, _limit_ms: u32) {}
+}
+
+/// An address whose database is known at run time alone.
+pub type AnyTarget = Box<dyn Target>;
+
+impl Clone for AnyTarget {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}
+
+impl PartialEq for dyn Target {
+    fn eq(&self, other: &Self) -> bool {
+        self.address() == other.address()
+    }
+}
+
+impl fmt::Display for dyn Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address())
+    }
+}
+
+/// What a workload or a study wants of a driver.
+#[derive(Debug, Clone, Default)]
+pub struct Wishes {
+    /// Whether an UPDATE that finds a row shall count as one that affects it, even if it changes nothing.
+    pub counts_found_rows: bool,
+    /// Settings of the server, in lower case, whose values are facts of a trial besides the usual ones.
+    pub noted_settings: Vec<String>,
+}
+
+/// The registration of a database.
+pub trait Database: 'static {
+    /// Its addresses.
+    type Target: Target;
+    /// Its driver.
+    type Driver: Driver;
+
+    /// What its addresses begin with, as messages list them: `mysql://`.
+    const SCHEMES: &'static [&'static str];
+    /// An address that shows the form.
+    const FORM: &'static str;
+
+    /// Reads an address: its scheme, and the rest behind the colon. `None` for a scheme of another database.
+    fn parse(scheme: &str, rest: &str) -> Option<Result<Self::Target, TargetProblem>>;
+
+    /// The dialect of most of its databases.
+    fn dialect() -> &'static dyn Dialect;
+
+    /// Makes a driver; nothing is connected yet.
+    ///
+    /// # Errors
+    /// A target that no driver can have, such as one with an unreadable certificate.
+    fn driver(target: &Self::Target, password: &Secret, wishes: &Wishes) -> Result<Self::Driver, DriverError>;
+}
+
+/// What is done with the driver of a target, whatever its type.
+pub trait Visit {
+    /// What it gives.
+    type Output;
+
+    /// Does it.
+    fn visit<D: Driver>(self, driver: D) -> Self::Output;
+}
+
+/// A list of databases: `(Mysql, (Sqlite, ()))`.
+pub trait Databases: 'static {
+    /// The dialect of each.
+    fn dialects() -> Vec<&'static dyn Dialect>;
+
+    /// Adds what messages list: schemes, and forms of addresses.
+    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>);
+
+    /// Reads an address, its scheme and the rest; `None` for a scheme that none has.
+    fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>>;
+
+    /// Makes the driver of a target and does something with it; `None` for a target of none of them.
+    fn drive<V: Visit>(
+        target: &dyn Target,
+        password: &Secret,
+        wishes: &Wishes,
+        visitor: V,
+    ) -> Option<Result<V::Output, DriverError>>;
+
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// Names what is wrong and the way out, without ever quoting what may be a password.
+    fn parse(text: &str) -> Result<AnyTarget, TargetProblem> {
+        let (mut schemes, mut forms) = (Vec::new(), Vec::new());
+        Self::list(&mut schemes, &mut forms);
+        let Some((scheme, rest)) = text.split_once(':') else {
+            return problem("the target has no scheme", format!("write {}", in_words(&forms, "or")));
+        };
+        // What stands before the first colon is no scheme when somebody wrote `user:password@host`.
+        Self::read(scheme, rest).unwrap_or_else(|| {
+            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes, "and")))
+        })
+    }
+}
+
+/// `a, b and c`.
+fn in_words(words: &[&str], last: &str) -> String {
+    match words {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}
+
+impl Databases for () {
+    fn dialects() -> Vec<&'static dyn Dialect> {
+        Vec::new()
+    }
+
+    fn list(_schemes: &mut Vec<&'static str>, _forms: &mut Vec<&'static str>) {}
+
+    fn read(_scheme: &str, _rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {
+        None
+    }
+
+    fn drive<V: Visit>(_: &dyn Target, _: &Secret, _: &Wishes, _: V) -> Option<Result<V::Output, DriverError>> {
+        None
+    }
+}
+
+impl<D: Database, Rest: Databases> Databases for (D, Rest) {
+    fn dialects() -> Vec<&'static dyn Dialect> {
+        [vec![D::dialect()], Rest::dialects()].concat()
+    }
+
+    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>) {
+        schemes.extend(D::SCHEMES);
+        forms.push(D::FORM);
+        Rest::list(schemes, forms);
+    }
+
+    fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {
+        match D::parse(scheme, rest) {
+            Some(target) => Some(target.map(|target| Box::new(target) as AnyTarget)),
+            None => Rest::read(scheme, rest),
+        }
+    }
+
+    fn drive<V: Visit>(
+        target: &dyn Target,
+        password: &Secret,
+        wishes: &Wishes,
+        visitor: V,
+    ) -> Option<Result<V::Output, DriverError>> {
+        let any: &dyn Any = target;
+        match any.downcast_ref::<D::Target>() {
+            Some(target) => Some(D::driver(target, password, wishes).map(|driver| visitor.visit(driver))),
+            None => Rest::drive(target, password, wishes, visitor),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The SQL of MySQL, MariaDB and TiDB.
+
+use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, Type};
+use perbuck_database::settings::{ReplicaWords, SettingWords};
+use perbuck_load::loader::csv::CsvFormat;
+
+use crate::settings::{Globals, TiFlash};
+
+/// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
+const ROW: u64 = 65_000;
+/// Bytes of a character of utf8mb4, at most.
+const CHARACTER: u64 = 4;
+/// Bytes of a TEXT column, at most.
+const TEXT: u32 = 65_535;
+
+/// The dialect of the three.
+#[derive(Debug)]
+pub struct MysqlDialect;
+
+impl Dialect for MysqlDialect {
+    fn name(&self) -> &'static str {
+        "MySQL"
+    }
+
+    fn family(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn lacks(&self, feature: Feature) -> Option<Lack> {
+        match feature {
+            Feature::ForeignKeysOfPartitions => Lack::of("MySQL and MariaDB have no foreign keys on partitioned tables"),
+            Feature::Sql
+            | Feature::Partitions
+            | Feature::ForeignKeys
+            | Feature::SessionVariables
+            | Feature::ReadUncommitted
+            | Feature::Csv => None,
+        }
+    }
+
+    fn type_words(&self, kind: Type) -> String {
+        match kind {
+            Type::Int => "INT".to_owned(),
+            Type::Integer => "INTEGER".to_owned(),
+            Type::Decimal(digits, scale) => format!("DECIMAL({digits}, {scale})"),
+            // Bytewise by the collation of the table.
+            Type::Char(length) | Type::BytewiseChar(length) => format!("CHAR({length})"),
+            Type::Varchar(length) | Type::BytewiseVarchar(length) => format!("VARCHAR({length})"),
+            Type::Text(bytes) if bytes > TEXT => "MEDIUMTEXT".to_owned(),
+            Type::Text(_) => "TEXT".to_owned(),
+            Type::DateTime => "DATETIME".to_owned(),
+        }
+    }
+
+    fn numbered(&self, wide: bool) -> &'static str {
+        if wide { "BIGINT NOT NULL AUTO_INCREMENT" } else { "INTEGER NOT NULL AUTO_INCREMENT" }
+    }
+
+    /// TiDB reads the comment: rows lie in the key itself, as in InnoDB, on every version.
+    fn clustered(&self) -> &'static str {
+        " /*T![clustered_index] CLUSTERED */"
+    }
+
+    fn index_in_table(&self) -> bool {
+        true
+    }
+
+    /// One collation everywhere: "ordered by C_FIRST" (TPC-C 2.5.2.2) must choose the same customer on every server.
+    fn table_words(&self, _short_rows: bool) -> &'static str {
+        " DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+    }
+
+    fn engine(&self, name: &str) -> String {
+        format!(" /*! ENGINE = {name} */")
+    }
+
+    fn partitions(&self, _table: &str, column: &str, partitions: &Partitions) -> PartitionWords {
+        let each = |all: Vec<String>| {
+            let named = all.iter().enumerate().map(|(i, values)| format!("PARTITION p{i} VALUES {values}"));
+            named.collect::<Vec<_>>().join(", ")
+        };
+        let clause = match partitions {
+            Partitions::Hash(n) => format!(" PARTITION BY HASH ({column}) PARTITIONS {n}"),
+            Partitions::Range(first) => {
+                let below = first.iter().skip(1).map(|next| format!("LESS THAN ({next})"));
+                let all = below.chain(["LESS THAN MAXVALUE".to_owned()]).collect();
+                format!(" PARTITION BY RANGE ({column}) ({})", each(all))
+            }
+            Partitions::List(lists) => {
+                let all = lists.iter().map(|list| format!("IN ({})", joined(list))).collect();
+                format!(" PARTITION BY LIST ({column}) ({})", each(all))
+            }
+        };
+        PartitionWords { clause, statements: Vec::new() }
+    }
+
+    fn row_holds(&self, characters: u64) -> bool {
+        characters * CHARACTER <= ROW
+    }
+
+    fn statistics(&self, table: &str) -> Option<String> {
+        Some(format!("ANALYZE TABLE {table}"))
+    }
+
+    fn statistics_follow(&self) -> bool {
+        true
+    }
+
+    fn warm_up(&self, table: &str) -> Vec<String> {
+        vec![format!("ANALYZE TABLE {table}")]
+    }
+
+    fn forced_index(&self, index: &str) -> String {
+        format!(" FORCE INDEX ({index})")
+    }
+
+    fn forced_key(&self) -> &'static str {
+        " FORCE INDEX(`PRIMARY`)"
+    }
+
+    fn set_variable(&self, name: &str, value: &str) -> String {
+        format!("SET SESSION {name} = {value}")
+    }
+
+    fn set_isolation(&self, level: &str) -> Option<String> {
+        Some(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
+    }
+
+    fn row_lock(&self) -> &'static str {
+        " FOR UPDATE"
+    }
+
+    fn locks_sums(&self) -> bool {
+        true
+    }
+
+    fn int_parameter(&self) -> &'static str {
+        "?"
+    }
+
+    fn row_list(&self) -> &'static str {
+        ""
+    }
+
+    /// What a sort or a table between two steps may take of the server's memory before it goes to the disk: else a check costs
+    /// more for each row the more there are (measured on MariaDB).
+    fn room_for_checks(&self) -> &'static [&'static str] {
+        &[
+            "SET SESSION sort_buffer_size = 67108864",
+            "SET SESSION tmp_table_size = 67108864",
+            "SET SESSION max_heap_table_size = 67108864",
+        ]
+    }
+
+    fn table_exists(&self, table: &str) -> String {
+        format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
+    }
+
+    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> String {
+        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')")
+    }
+
+    fn create_database(&self, name: &str) -> Option<(&'static str, String)> {
+        let name = name.replace('`', "``");
+        Some(("information_schema", format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
+    }
+
+    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
+    fn csv(&self) -> Option<CsvWords> {
+        // In hexadecimal a backslash is the same in every sql_mode; `binary` looks for no characters across a separator.
+        let take_in = |file: &str, table: &str, columns: &str| {
+            format!(
+                "LOAD DATA LOCAL INFILE '{file}' INTO TABLE {table} CHARACTER SET binary FIELDS TERMINATED BY ',' \
+                 OPTIONALLY ENCLOSED BY '\"' ESCAPED BY 0x5C LINES TERMINATED BY '\\n' ({columns});\n"
+            )
+        };
+        Some(CsvWords { format: CsvFormat::Backslash, take_in })
+    }
+
+    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+        Ok(&Globals)
+    }
+
+    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
+        Some(&TiFlash)
+    }
+}
+
+fn joined(numbers: &[u64]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,106 @@
+//! The SQL of SQLite.
+
+use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
+use perbuck_database::settings::SettingWords;
+
+/// The dialect of SQLite.
+#[derive(Debug)]
+pub struct SqliteDialect;
+
+impl Dialect for SqliteDialect {
+    fn name(&self) -> &'static str {
+        "SQLite"
+    }
+
+    fn family(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn lacks(&self, feature: Feature) -> Option<Lack> {
+        match feature {
+            Feature::Partitions => Lack::of("SQLite has no partitioned tables"),
+            Feature::ForeignKeys => Lack::of("SQLite cannot add them to tables that are there"),
+            Feature::SessionVariables => Lack::of("SQLite has no variables of sessions"),
+            Feature::Csv => Lack::of("SQLite takes no CSV files in"),
+            Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::ReadUncommitted => None,
+        }
+    }
+
+    fn type_words(&self, kind: Type) -> String {
+        match kind {
+            // Decimals are unscaled: SQLite has none, and floating point would break the conditions of TPC-C.
+            Type::Int | Type::Integer | Type::Decimal(..) => "INTEGER".to_owned(),
+            Type::Char(length) => format!("CHAR({length})"),
+            Type::Varchar(length) => format!("VARCHAR({length})"),
+            Type::BytewiseChar(_) | Type::BytewiseVarchar(_) | Type::Text(_) | Type::DateTime => "TEXT".to_owned(),
+        }
+    }
+
+    /// The rowid, which numbers itself; AUTOINCREMENT would add a table of counters to every INSERT.
+    fn numbered(&self, _wide: bool) -> &'static str {
+        "INTEGER PRIMARY KEY"
+    }
+
+    fn numbered_is_key(&self) -> bool {
+        true
+    }
+
+    /// Its documentation advises against it for rows beyond a twentieth of a page.
+    fn table_words(&self, short_rows: bool) -> &'static str {
+        if short_rows { " WITHOUT ROWID" } else { "" }
+    }
+
+    fn statistics(&self, _table: &str) -> Option<String> {
+        None
+    }
+
+    fn statistics_follow(&self) -> bool {
+        true
+    }
+
+    fn warm_up(&self, table: &str) -> Vec<String> {
+        vec![format!("ANALYZE {table}")]
+    }
+
+    fn forced_index(&self, index: &str) -> String {
+        format!(" INDEXED BY {index}")
+    }
+
+    fn set_variable(&self, name: &str, value: &str) -> String {
+        format!("PRAGMA {name} = {value}")
+    }
+
+    /// It has one level, which is serializable.
+    fn set_isolation(&self, _level: &str) -> Option<String> {
+        None
+    }
+
+    /// It has one writer at a time, and knows of it from BEGIN IMMEDIATE.
+    fn row_lock(&self) -> &'static str {
+        ""
+    }
+
+    fn locks_sums(&self) -> bool {
+        false
+    }
+
+    fn int_parameter(&self) -> &'static str {
+        "?"
+    }
+
+    fn row_list(&self) -> &'static str {
+        "VALUES "
+    }
+
+    fn table_exists(&self, table: &str) -> String {
+        format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'")
+    }
+
+    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> String {
+        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')")
+    }
+
+    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+        Err(Lack { why: "SQLite has no server for", help: "put what there is to set into the options of the target" })
+    }
+}

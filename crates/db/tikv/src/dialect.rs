@@ -1,0 +1,96 @@
+//! TiKV holds keys and values: its few words are those of [`crate::sentence`], and no SQL.
+
+use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
+use perbuck_database::settings::SettingWords;
+
+/// The words of TiKV. Those of tables and types are empty: a workload that makes tables is refused before.
+#[derive(Debug)]
+pub struct TikvDialect;
+
+impl Dialect for TikvDialect {
+    fn name(&self) -> &'static str {
+        "TiKV"
+    }
+
+    fn family(&self) -> &'static str {
+        "tikv"
+    }
+
+    fn lacks(&self, feature: Feature) -> Option<Lack> {
+        match feature {
+            Feature::Csv => Lack::of("TiKV takes no CSV files in"),
+            Feature::Sql
+            | Feature::Partitions
+            | Feature::ForeignKeys
+            | Feature::ForeignKeysOfPartitions
+            | Feature::SessionVariables
+            | Feature::ReadUncommitted => Some(Lack {
+                why: "TiKV holds keys and values, and this workload speaks SQL",
+                help: "drive TiDB in front of it by a tidb:// target, or use kind = \"ycsb\"",
+            }),
+        }
+    }
+
+    fn type_words(&self, _kind: Type) -> String {
+        String::new()
+    }
+
+    fn numbered(&self, _wide: bool) -> &'static str {
+        ""
+    }
+
+    fn statistics(&self, _table: &str) -> Option<String> {
+        None
+    }
+
+    fn statistics_follow(&self) -> bool {
+        true
+    }
+
+    fn warm_up(&self, _table: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn set_variable(&self, _name: &str, _value: &str) -> String {
+        String::new()
+    }
+
+    fn set_isolation(&self, _level: &str) -> Option<String> {
+        None
+    }
+
+    fn row_lock(&self) -> &'static str {
+        ""
+    }
+
+    fn locks_sums(&self) -> bool {
+        false
+    }
+
+    fn int_parameter(&self) -> &'static str {
+        "?"
+    }
+
+    fn row_list(&self) -> &'static str {
+        ""
+    }
+
+    fn table_exists(&self, table: &str) -> String {
+        format!("EXISTS {table}")
+    }
+
+    fn row_of(&self, table: &str, columns: [&str; 2], (_, value): (&str, &str)) -> String {
+        format!("GET {table} 0 {} '{value}'", columns.len())
+    }
+
+    fn upsert(&self, table: &str, _columns: [&str; 3], [key, b, c]: [&str; 3]) -> String {
+        format!("PUT {table} '{key}' '{b}' '{c}'")
+    }
+
+    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+        Err(Lack {
+            why: "TiKV is not asked by SQL, and takes no",
+            help: "put what there is to set into the options of the target",
+        })
+    }
+}
