@@ -114,6 +114,8 @@ impl Registry {
 
 impl Default for Registry {
     /// The databases and benchmarks of perbuck.
+    // Inlined into another crate, it would be compiled there again with every pair of them: 5 MB of program, minutes of a build.
+    #[inline(never)]
     fn default() -> Self {
         Self::of::<AllDatabases, Workloads>()
     }
