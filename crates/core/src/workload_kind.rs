@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use crate::metric::{Metric, QPS, RELATIVE, TPS};
 use crate::study::{Located, Scalar};
 
+/// The kinds of workload that a program has.
+pub type Kinds = [&'static WorkloadKind];
+
 /// The parameters of a `[[workload]]`, by name.
 pub type Parameters = BTreeMap<String, Located<Scalar>>;
 
@@ -118,7 +121,7 @@ impl WorkloadKind {
     }
 
     /// The kind of that name.
-    pub fn named(kinds: &[&'static Self], name: &str) -> Option<&'static Self> {
+    pub fn named(kinds: &Kinds, name: &str) -> Option<&'static Self> {
         kinds.iter().find(|k| k.name == name).copied()
     }
 
@@ -134,7 +137,7 @@ impl WorkloadKind {
 }
 
 /// Every metric that a study may name; those of `first` stand before others of the same name.
-pub(crate) fn metrics(kinds: &[&'static WorkloadKind], first: Option<&'static WorkloadKind>) -> Vec<&'static Metric> {
+pub(crate) fn metrics(kinds: &Kinds, first: Option<&'static WorkloadKind>) -> Vec<&'static Metric> {
     let mut all = vec![&TPS, &QPS];
     for metric in first.into_iter().chain(kinds.iter().copied()).flat_map(|k| k.metrics.iter().copied()) {
         if all.iter().all(|m| m.name != metric.name) {

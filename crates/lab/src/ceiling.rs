@@ -38,7 +38,7 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
             if plan.needs_values() {
                 return Err(needs_values(&workload.name, inputs.registry));
             }
-            let outcome = inputs.registry.simulate(plan, &trial::spec(&inputs.study, &key), stop)?;
+            let outcome = (inputs.registry.simulate)(plan, &trial::spec(&inputs.study, &key), stop)?;
             let offered = if inputs.study.sweep.is_open() {
                 rate_per_s.map_or("phases".to_owned(), |r| thousands(r.into()))
             } else {

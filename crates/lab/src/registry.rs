@@ -44,8 +44,9 @@ pub struct Registry {
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
-    simulate: fn(&Plan, &TrialSpec, &StopToken) -> Result<TrialOutcome, LabError>,
-    write_rows: WriteRows,
+    /// Runs one trial against a database that answers at once.
+    pub(crate) simulate: fn(&Plan, &TrialSpec, &StopToken) -> Result<TrialOutcome, LabError>,
+    pub(crate) write_rows: WriteRows,
 }
 
 impl Registry {
@@ -109,27 +110,12 @@ impl Registry {
     ) -> Result<Stage, LabError> {
         (self.stage)(study, contender, spec, plan, &**target, password)
     }
-
-    /// Runs one trial against a database that answers at once.
-    pub(crate) fn simulate(&self, plan: &Plan, spec: &TrialSpec, stop: &StopToken) -> Result<TrialOutcome, LabError> {
-        (self.simulate)(plan, spec, stop)
-    }
-
-    /// Writes the rows of a plan as files.
-    pub(crate) fn write_rows(
-        &self,
-        plan: &Plan,
-        rows: (&'static dyn Dialect, Seed),
-        request: &CsvRequest<'_>,
-        stop: &StopToken,
-        progress: &mut dyn FnMut(CsvProgress),
-    ) -> Result<Vec<CsvTable>, LabError> {
-        (self.write_rows)(plan, rows, request, stop, progress)
-    }
 }
 
 impl Default for Registry {
     /// The databases and benchmarks of perbuck.
+    // Inlined into another crate, it would be compiled there again with every pair of them: 5 MB of program, minutes of a build.
+    #[inline(never)]
     fn default() -> Self {
         Self::of::<AllDatabases, Workloads>()
     }

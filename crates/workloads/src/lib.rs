@@ -25,7 +25,6 @@ pub(crate) mod tests {
     use perbuck_load::workload::Dataset;
 
     use super::*;
-    use crate::databases::SQLITE;
 
     pub(crate) fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
         let scalar = |v: &str| v.parse().map_or_else(|_| Scalar::Text(v.to_owned()), Scalar::Int);
@@ -56,7 +55,7 @@ pub(crate) mod tests {
         type Output = Vec<String>;
 
         fn visit<B: Benchmark>(self, options: &B) -> Vec<String> {
-            options.dataset(SQLITE, Seed(1)).parameters().into_keys().collect()
+            options.dataset(databases::SQLITE, Seed(1)).parameters().into_keys().collect()
         }
     }
 
@@ -68,7 +67,8 @@ pub(crate) mod tests {
             let known = problems.iter().find_map(|p| p.help.strip_prefix("this workload knows: ")).unwrap();
             let (mut read, mut declared) =
                 (known.split(", ").collect::<Vec<_>>(), kind.parameters.iter().map(|p| p.name).collect::<Vec<_>>());
-            (read.sort_unstable(), declared.sort_unstable());
+            read.sort_unstable();
+            declared.sort_unstable();
             assert_eq!(read, declared, "{}", kind.name);
         }
         let sysbench = [("script", "oltp_insert"), ("auto_inc", "off"), ("rand_type", "special"), ("pgsql_variant", "redshift")];

@@ -4,7 +4,7 @@ use crate::metric::Metric;
 use crate::problem::{Problem, nearest};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
-use crate::workload_kind::{self, WorkloadKind};
+use crate::workload_kind::{self, Kinds, WorkloadKind};
 
 use super::server::{read_server, read_server_settings};
 use super::{
@@ -31,7 +31,7 @@ impl Study {
     ///
     /// # Errors
     /// Every problem of the file, in the order of its lines.
-    pub fn read(name: &str, text: &str, kinds: &[&'static WorkloadKind]) -> Result<Self, Vec<Problem>> {
+    pub fn read(name: &str, text: &str, kinds: &Kinds) -> Result<Self, Vec<Problem>> {
         match Self::read_with_problems(name, text, kinds) {
             (Some(study), problems) if problems.is_empty() => Ok(study),
             (_, problems) => Err(problems),
@@ -40,7 +40,7 @@ impl Study {
 
     /// Reads a study with all problems of the file, in the order of its lines. Where there are any, the study is there
     /// only for a caller that looks for more of them: what is wrong in it has its default.
-    pub fn read_with_problems(name: &str, text: &str, kinds: &[&'static WorkloadKind]) -> (Option<Self>, Vec<Problem>) {
+    pub fn read_with_problems(name: &str, text: &str, kinds: &Kinds) -> (Option<Self>, Vec<Problem>) {
         let file = match TomlFile::parse(name, text.to_owned()) {
             Ok(file) => file,
             Err(problem) => return (None, vec![problem]),
@@ -50,7 +50,7 @@ impl Study {
     }
 }
 
-fn read_root(root: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<Study> {
+fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let schema = root.required_int("schema", 1..=STUDY_SCHEMA, "1");
     let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
@@ -132,7 +132,7 @@ fn unique<'n>(root: &Section<'_>, what: &str, names: impl Iterator<Item = (&'n s
 fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
     for (i, w) in workloads.iter().enumerate() {
         let twin = |o: &&WorkloadSpec| {
-            o.kind.value == w.kind.value && o.database == w.database && o.parameters_data() != w.parameters_data()
+            o.kind.value == w.kind.value && o.database == w.database && parameters_data(o) != parameters_data(w)
         };
         if let Some(other) = workloads[..i].iter().find(twin) {
             let message = format!("workloads `{}` and `{}` would use the same {} tables", other.name, w.name, w.kind.value);
@@ -141,12 +141,10 @@ fn one_kind_per_database(root: &Section<'_>, workloads: &[WorkloadSpec]) {
     }
 }
 
-impl WorkloadSpec {
-    /// The parameters without their lines, for equality.
-    fn parameters_data(&self) -> Vec<(&String, String)> {
-        let shared = |key: &str| !self.known.is_some_and(|kind| kind.is_choice(key));
-        self.parameters.iter().filter(|(k, _)| shared(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
-    }
+/// The parameters that may decide the tables, without their lines, for equality.
+fn parameters_data(w: &WorkloadSpec) -> Vec<(&String, String)> {
+    let chosen = |key: &str| w.known.is_some_and(|kind| kind.is_choice(key));
+    w.parameters.iter().filter(|(k, _)| !chosen(k)).map(|(k, v)| (k, format!("{:?}", v.value))).collect()
 }
 
 fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: &[Contender]) -> Option<usize> {
@@ -321,7 +319,7 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     Some(Volume { kind, size_gb, iops, throughput_mib_s, count, daily_snapshots, daily_change_gb, line })
 }
 
-fn read_workload(s: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<WorkloadSpec> {
+fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<WorkloadSpec> {
     let name = s.required_text("name", "\"small\"").and_then(|n| path_safe(s, "name", n));
     let kind = s.required_text("kind", "\"sysbench\"");
     let database = s.text("database").and_then(|d| path_safe(s, "database", d));
@@ -336,9 +334,8 @@ fn read_workload(s: &Section<'_>, kinds: &[&'static WorkloadKind]) -> Option<Wor
 }
 
 /// A metric by its name. One that only another kind has is left to the caller, who can say what the workload lacks.
-fn read_metric(s: &Section<'_>, kinds: &[&'static WorkloadKind], known: Option<&'static WorkloadKind>) -> Option<Metric> {
-    let all = workload_kind::metrics(kinds, known);
-    let words: Vec<(&str, &Metric)> = all.iter().map(|m| (m.name.as_ref(), *m)).collect();
+fn read_metric(s: &Section<'_>, kinds: &Kinds, known: Option<&'static WorkloadKind>) -> Option<Metric> {
+    let words: Vec<_> = workload_kind::metrics(kinds, known).into_iter().map(|m| (m.name.as_ref(), m)).collect();
     word(s, "metric", &words).cloned()
 }
 

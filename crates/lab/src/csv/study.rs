@@ -123,7 +123,7 @@ fn one(
     }
     let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
     let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
-    let written = inputs.registry.write_rows(plan, (dialect, seed), request, stop, &mut show)?;
+    let written = (inputs.registry.write_rows)(plan, (dialect, seed), request, stop, &mut show)?;
     for table in &written {
         progress.line(&format!("{}: {}", spec.name, table_text(table)));
     }

@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::workload_kind::Decides::{Data, Run};
-use perbuck_core::workload_kind::Parameter;
-use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
 use perbuck_database::dialect::{Dialect, Feature};
 
 use super::compat::drives;
@@ -98,21 +95,6 @@ impl Default for Options {
         }
     }
 }
-
-/// Every parameter.
-pub(super) static PARAMETERS: [Parameter; 11] = [
-    Parameter::new("warehouses", Whole(1, 100_000), "1", Data, "how many warehouses the database has"),
-    Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of every table but ITEM"),
-    Parameter::new("partition_type", Text, "hash", Data, "how rows are dealt to them: hash, range or list"),
-    Parameter::new("foreign_keys", Switch, "false", Data, "whether the ten references between the tables are declared"),
-    Parameter::new("history_key", Switch, "false", Data, "whether HISTORY has a key of its own"),
-    Parameter::new("wait", Switch, "false", Run, "whether terminals key and think (5.2.5)"),
-    Parameter::new("batch", Switch, "false", Run, "whether lines and districts are read and written by statements of many rows"),
-    Parameter::new("isolation", Text, "", Run, "the isolation level of every session; that of the server if not given"),
-    Parameter::new("compat", Text, "", Run, "\"go-tpc\" sends what go-tpc sends"),
-    Parameter::new("weights", Text, "", Run, "shares of the five transactions in percent, in place of the deck"),
-    Parameter::new("session", Text, "", Run, "variables that every session sets when it opens"),
-];
 
 const ISOLATIONS: [(&str, Option<Isolation>); 4] = [
     ("read-uncommitted", Some(Isolation::ReadUncommitted)),
@@ -300,6 +282,7 @@ mod tests {
     use perbuck_core::study::{Located, Scalar};
 
     use super::*;
+    use crate::tpcc::registration::PARAMETERS;
 
     fn read(given: &[(&str, Scalar)]) -> Result<Options, Vec<String>> {
         let located = |(key, value): &(&str, Scalar)| ((*key).to_owned(), Located { value: value.clone(), line: 1 });

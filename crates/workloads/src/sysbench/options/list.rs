@@ -1,11 +1,9 @@
 //! Every option by name: its kind, its default, what it does and which scripts have it.
 
 use perbuck_core::study::Scalar;
-use perbuck_core::workload_kind::Decides::{self, Choice, Data, Run};
+use perbuck_core::workload_kind::Decides::{Choice, Data, Run};
 use perbuck_core::workload_kind::Parameter;
-use perbuck_core::workload_kind::ParameterKind::{self, Number, Switch, Text, Whole};
-
-use Scope::{All, Only, Tables};
+use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 
 use super::{Compat, MAX_REPEATS, MAX_TABLE_SIZE, MAX_TABLES, MAX_THREADS, MAX_VALUES};
 use crate::sysbench::script::Script;
@@ -43,84 +41,78 @@ fn whole(text: &str) -> Option<i64> {
     text.parse().ok().or_else(|| text.parse().ok().filter(exact).map(|v| v as i64))
 }
 
-/// Which scripts have an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    All,
-    /// Those on the tables with id, k, c and pad: all but `bulk_insert`.
-    Tables,
-    Only(Script),
-}
-
 /// Whether a script has the option of that name.
 pub(super) fn belongs_to(option: &str, script: Script) -> bool {
-    let scope = match option {
-        "random_points" => Only(Script::RandomPoints),
-        "number_of_ranges" | "delta" => Only(Script::RandomRanges),
-        "threads" => Only(Script::BulkInsert),
-        "script" | "compat" => All,
-        name if name.starts_with("rand_") => All,
-        _ => Tables,
-    };
-    match scope {
-        All => true,
-        Tables => script != Script::BulkInsert,
-        Only(one) => script == one,
+    match option {
+        "random_points" => script == Script::RandomPoints,
+        "number_of_ranges" | "delta" => script == Script::RandomRanges,
+        "threads" => script == Script::BulkInsert,
+        "script" | "compat" => true,
+        // Those of the tables with id, k, c and pad.
+        name => name.starts_with("rand_") || script != Script::BulkInsert,
     }
-}
-
-const fn known(
-    name: &'static str,
-    kind: ParameterKind,
-    default: &'static str,
-    decides: Decides,
-    help: &'static str,
-) -> Parameter {
-    Parameter::new(name, kind, default, decides, help)
 }
 
 /// All of them.
 pub static OPTIONS: [Parameter; 34] = [
-    known("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
-    known("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
-    known("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
-    known("point_selects", Whole(0, MAX_REPEATS), "10", Run, "SELECTs by key in a transaction"),
-    known("simple_ranges", Whole(0, MAX_REPEATS), "1", Run, "plain range SELECTs in a transaction"),
-    known("sum_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with SUM(k) in a transaction"),
-    known("order_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with ORDER BY in a transaction"),
-    known("distinct_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with DISTINCT in a transaction"),
-    known("index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of the indexed column in a transaction"),
-    known("non_index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of a column without index in a transaction"),
-    known("delete_inserts", Whole(0, MAX_REPEATS), "1", Run, "pairs of DELETE and INSERT of one id in a transaction"),
-    known("range_selects", Switch, "on", Run, "whether the four range SELECTs are done at all"),
-    known("skip_trx", Switch, "off", Run, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
-    known("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
-    known("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
-    known("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
-    known("reconnect", Whole(0, u32::MAX as i64), "0", Run, "opens each connection anew after so many events; 0 is never"),
-    known("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
-    known("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
-    known("mysql_table_options", Text, "", Data, "the older name of create_table_options"),
-    known("pgsql_variant", Text, "", Data, "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL"),
-    known("random_points", Whole(1, MAX_VALUES), "10", Run, "values of k that a SELECT asks for"),
-    known("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
-    known("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
-    known("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
-    known("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
-    known(
+    Parameter::new("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
+    Parameter::new("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
+    Parameter::new("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
+    Parameter::new("point_selects", Whole(0, MAX_REPEATS), "10", Run, "SELECTs by key in a transaction"),
+    Parameter::new("simple_ranges", Whole(0, MAX_REPEATS), "1", Run, "plain range SELECTs in a transaction"),
+    Parameter::new("sum_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with SUM(k) in a transaction"),
+    Parameter::new("order_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with ORDER BY in a transaction"),
+    Parameter::new("distinct_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with DISTINCT in a transaction"),
+    Parameter::new("index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of the indexed column in a transaction"),
+    Parameter::new("non_index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of a column without index in a transaction"),
+    Parameter::new("delete_inserts", Whole(0, MAX_REPEATS), "1", Run, "pairs of DELETE and INSERT of one id in a transaction"),
+    Parameter::new("range_selects", Switch, "on", Run, "whether the four range SELECTs are done at all"),
+    Parameter::new("skip_trx", Switch, "off", Run, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
+    Parameter::new("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
+    Parameter::new("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
+    Parameter::new("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
+    Parameter::new(
+        "reconnect",
+        Whole(0, u32::MAX as i64),
+        "0",
+        Run,
+        "opens each connection anew after so many events; 0 is never",
+    ),
+    Parameter::new("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
+    Parameter::new("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
+    Parameter::new("mysql_table_options", Text, "", Data, "the older name of create_table_options"),
+    Parameter::new(
+        "pgsql_variant",
+        Text,
+        "",
+        Data,
+        "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL",
+    ),
+    Parameter::new("random_points", Whole(1, MAX_VALUES), "10", Run, "values of k that a SELECT asks for"),
+    Parameter::new("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
+    Parameter::new("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
+    Parameter::new("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
+    Parameter::new("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
+    Parameter::new(
         "rand_spec_iter",
         Whole(1, 1_000),
         "12",
         Data,
         "uniform numbers averaged for a draw of gaussian, and of special outside its band",
     ),
-    known("rand_spec_pct", Whole(0, 100), "1", Data, "percent of the ids that are the hot band of special"),
-    known("rand_spec_res", Whole(0, 100), "75", Data, "percent of the draws that fall into that band"),
-    known("rand_pareto_h", Number(0.001, 0.999), "0.2", Data, "h of pareto: the first h of the ids get 1 - h of the draws"),
-    known("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
-    known("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
-    known("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
-    known("script", Text, "oltp_read_write", Choice, "which script is run"),
+    Parameter::new("rand_spec_pct", Whole(0, 100), "1", Data, "percent of the ids that are the hot band of special"),
+    Parameter::new("rand_spec_res", Whole(0, 100), "75", Data, "percent of the draws that fall into that band"),
+    Parameter::new(
+        "rand_pareto_h",
+        Number(0.001, 0.999),
+        "0.2",
+        Data,
+        "h of pareto: the first h of the ids get 1 - h of the draws",
+    ),
+    Parameter::new("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
+    Parameter::new("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
+    Parameter::new("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
+    Parameter::new("script", Text, "oltp_read_write", Choice, "which script is run"),
 ];
 
 #[cfg(test)]
