@@ -42,7 +42,7 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     )
 }
 
-/// An address with its options behind it.
+/// An address followed by its options.
 pub fn with_options(mut address: String, options: &[String]) -> String {
     for (i, option) in options.iter().enumerate() {
         address.push(if i == 0 { '?' } else { '&' });

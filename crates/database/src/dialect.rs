@@ -109,7 +109,7 @@ pub trait Dialect: Debug + Send + Sync {
     /// The name of the database, for messages.
     fn name(&self) -> &'static str;
 
-    /// Whose protocol and SQL it follows, in lower case; its own name where nobody's. Only tables of compatibility ask for it.
+    /// The database whose protocol and SQL it follows, or its own name, in lower case. Only tables of compatibility ask for it.
     fn family(&self) -> &'static str;
 
     /// Why it lacks a feature; `None` where it has it.
@@ -215,7 +215,7 @@ pub trait Dialect: Debug + Send + Sync {
     /// A parameter that is used in arithmetic with whole numbers.
     fn int_parameter(&self) -> &'static str;
 
-    /// What stands before the rows of a list of rows, behind IN.
+    /// The word between IN and a list of rows.
     fn row_list(&self) -> &'static str;
 
     /// Settings of a session that checks much data.

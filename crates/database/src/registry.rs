@@ -91,7 +91,7 @@ pub trait Database: 'static {
     /// An address that shows the form.
     const FORM: &'static str;
 
-    /// Reads an address: its scheme, and the rest behind the colon. `None` for a scheme of another database.
+    /// Reads an address: its scheme, and the rest after the colon. `None` for a scheme of another database.
     fn parse(scheme: &str, rest: &str) -> Option<Result<Self::Target, TargetProblem>>;
 
     /// The dialect of most of its databases.
