@@ -9,6 +9,7 @@ use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
 use perbuck_load::loader::ledger::{self as notes, Ledger, PartState};
 use perbuck_load::loader::{LoadError, count};
+use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
 
@@ -58,9 +59,9 @@ fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use<> {
     move |error| LoadError::Server { doing, error }
 }
 
-async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Rows, LoadError> {
+async fn ask<S: Session>(session: &mut S, doing: &str, query: impl Into<Query>) -> Result<Rows, LoadError> {
     let mut rows = Rows::default();
-    session.query(sql, &mut rows).await.map_err(server(doing))?;
+    query.into().ask(session, &mut rows).await.map_err(server(doing))?;
     Ok(rows)
 }
 
@@ -69,9 +70,8 @@ async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Row
 /// # Errors
 /// The server's answer.
 pub async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
-    let sql = dialect.table_exists(table);
     let doing = format!("looking for table {table}");
-    let rows = text(session, &doing, &sql).await?;
+    let rows = ask(session, &doing, dialect.table_exists(table)).await?;
     Ok(rows.int(0, 0).map_err(server(&doing))? > 0)
 }
 
@@ -84,8 +84,8 @@ pub async fn noted<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &st
         return Ok(None);
     }
     let doing = "reading perbuck's notes on the data";
-    let ask = dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", kind));
-    let rows = text(session, doing, &ask).await?;
+    let row = dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", kind));
+    let rows = ask(session, doing, row).await?;
     if rows.is_empty() {
         return Ok(None);
     }
@@ -170,7 +170,7 @@ pub async fn unfinished<S: Session>(
         "SELECT COUNT(*) FROM {TABLE} WHERE workload = '{kind}' AND fingerprint = '{fingerprint}' AND used_by = '{LOADING}'"
     );
     let ledger = LoadLedger::new(kind);
-    if !exists(session, dialect, TABLE).await? || text(session, doing, &sql).await?.int(0, 0).map_err(server(doing))? == 0 {
+    if !exists(session, dialect, TABLE).await? || ask(session, doing, sql).await?.int(0, 0).map_err(server(doing))? == 0 {
         return Ok(None);
     }
     for table in tables.iter().map(|t| t.bulk.name.as_str()).chain([ledger.table()]) {
@@ -195,11 +195,11 @@ pub async fn begin<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &st
         return note(session, dialect, kind, fingerprint, LOADING).await;
     }
     // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
-    text(session, "removing the ledger of an earlier load", &LoadLedger::new(kind).drop()).await?;
+    ask(session, "removing the ledger of an earlier load", LoadLedger::new(kind).drop()).await?;
     let create = format!(
         "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
     );
-    text(session, "making perbuck's notes on the data", &create).await?;
+    ask(session, "making perbuck's notes on the data", create).await?;
     note(session, dialect, kind, fingerprint, LOADING).await
 }
 
@@ -217,7 +217,6 @@ pub async fn note<S: Session>(
     let doing = "writing perbuck's notes on the data";
     // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
     // between a DELETE and an INSERT, our tables would look foreign.
-    let sql = dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], [kind, fingerprint, used_by]);
-    text(session, doing, &sql).await?;
-    Ok(())
+    let note = dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], [kind, fingerprint, used_by]);
+    ask(session, doing, note).await.map(drop)
 }

@@ -334,10 +334,10 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
         let sessions = sessions.unwrap_or(LOAD_SESSIONS);
         if self.dialect.lacks(Feature::Sql).is_some() {
             // No transaction could hold both rows and what a ledger says of them.
-            loader::load(&self.driver, &self.dataset, sessions, stop, progress).map_err(|e| LabError::load(&self.title, &e))?;
+            self.loading(None, sessions, stop).run(progress).map_err(|e| LabError::load(&self.title, &e))?;
             return self.mark(data::FRESH);
         }
-        loader::load_on_ledger(&self.driver, &self.dataset, &ledger, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions, stop).run(progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
@@ -348,13 +348,13 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let Some(states) = self.part_states()? else { return self.load(sessions, stop, progress) };
         let (ledger, sessions) = (LoadLedger::new(&self.kind), sessions.unwrap_or(LOAD_SESSIONS));
-        loader::resume(&self.driver, &self.dataset, &ledger, &states, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions, stop).resume(&states, progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
     fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
-        filled.map_err(|e| LabError::load(&self.title, &e))
+        let load = self.loading(None, sessions.unwrap_or(LOAD_SESSIONS), stop);
+        load.run(progress).map_err(|e| LabError::load(&self.title, &e))
     }
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {

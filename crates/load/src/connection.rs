@@ -7,6 +7,7 @@ use perbuck_core::run_record::StatementCounts;
 
 use crate::driver::{Access, BulkTable, Effect, Session};
 use crate::error::DriverError;
+use crate::query::Query;
 use crate::statement::{Catalogue, StatementId, Verb};
 use crate::statement_times::StatementTimes;
 use crate::values::{Params, Rows};
@@ -132,12 +133,12 @@ impl<S: Session> Connection<S> {
         Ok(inserted)
     }
 
-    /// Executes one query given as text, outside the catalogue. It is no statement of the workload, so it is not counted.
+    /// Asks a query outside the catalogue. It is no statement of the workload, so it is not counted.
     ///
     /// # Errors
     /// As [`Self::execute`].
-    pub async fn ask(&mut self, sql: &str) -> Result<&Rows, DriverError> {
-        self.session.query(sql, &mut self.rows).await?;
+    pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
+        query.into().ask(&mut self.session, &mut self.rows).await?;
         Ok(&self.rows)
     }
 

@@ -19,13 +19,12 @@ use crate::workload::Workload;
 pub(crate) const CONNECTS_AT_ONCE: usize = 32;
 /// How long a terminal works on another host before it tries its own, and between two tries.
 const RETRY_NS: i64 = 2_000_000_000;
-/// How often it looks whether the connection to its own host is open.
-const LOOK_NS: i64 = 100_000_000;
+/// How often it checks whether the connection to its own host is open.
+const CHECK_NS: i64 = 100_000_000;
 
 /// Which host the connection of a terminal goes to.
 pub(crate) struct Host<S> {
-    /// Until then the terminal need not look: the end of the window, or after a failover its next check, in nanoseconds of the
-    /// window.
+    /// When the terminal checks its host next: the end of the window, or earlier after a failover, in nanoseconds of the window.
     until_ns: Cell<i64>,
     /// Position after its own host; 0 is its own.
     offset: Cell<u32>,
@@ -62,7 +61,7 @@ impl<S: 'static> Host<S> {
         Self { until_ns: Cell::new(length_ns), offset: Cell::new(0), failback: RefCell::new(None) }
     }
 
-    /// Until when the terminal need not look.
+    /// When the terminal checks its host next.
     #[inline]
     pub(crate) fn until_ns(&self) -> i64 {
         self.until_ns.get()
@@ -93,7 +92,7 @@ impl<S: 'static> Host<S> {
         F: Future<Output = Result<Connection<S>, DriverError>> + 'static,
     {
         let opening = self.failback.take();
-        let mut next_ns = LOOK_NS;
+        let mut next_ns = CHECK_NS;
         match opening {
             None => {
                 let opening = Counted::one_of(failbacks).map(|counted| {
@@ -130,7 +129,7 @@ pub(crate) async fn open<D: Driver, W: Workload>(
     terminal: u32,
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_away(SessionId(terminal), offset).await?;
+    let session = driver.connect_at(SessionId(terminal), offset).await?;
     Connection::open(session, workload.catalogue()).await
 }
 

@@ -105,7 +105,7 @@ pub struct Recorder {
     /// Errors of the whole run.
     pub errors: ErrorCounts,
     /// Times of at least 100 ms without a completion, within the window.
-    pub gaps: Vec<Quiet>,
+    pub(crate) gaps: Vec<Quiet>,
     /// When the oldest of those that had not ended was due; only where connections may be idle.
     oldest_unfinished_ns: i64,
     /// Connections lost.
@@ -158,7 +158,7 @@ impl Recorder {
     }
 
     /// The window is known; nothing was recorded before.
-    pub fn begin(&mut self, window: Window) {
+    pub(crate) fn start(&mut self, window: Window) {
         let now_ns = window.now_ns();
         (self.second.number, self.second_ends) = window.second(now_ns);
         (self.window, self.period) = (window, 0);
@@ -226,7 +226,7 @@ impl Recorder {
     }
 
     /// Counts statements that belong to no single transaction, in the period in which they ended.
-    pub fn sent_behind(&mut self, statements: &Counts, ended_ns: i64) {
+    pub fn sent_after(&mut self, statements: &Counts, ended_ns: i64) {
         self.roll(ended_ns);
         statements.add_to(&mut self.totals[self.period].statements);
         statements.add_to(&mut self.second.counts);
@@ -234,7 +234,7 @@ impl Recorder {
 
     /// An attempt has failed. Its statements count in the period in which it ended, whatever becomes of its transaction.
     pub fn attempt(&mut self, statements: &Counts, again: bool, ended_ns: i64) {
-        self.sent_behind(statements, ended_ns);
+        self.sent_after(statements, ended_ns);
         self.totals[self.period].retries += u64::from(again);
     }
 

@@ -29,7 +29,7 @@ impl StatementTimes {
     }
 
     /// The window is known; before, no statement is timed.
-    pub(crate) fn begin(&self, window: Window) {
+    pub(crate) fn start(&self, window: Window) {
         self.0.window.set(window);
     }
 

@@ -130,15 +130,15 @@ impl Driver for MysqlDriver {
     }
 
     async fn connect(&self, id: SessionId) -> Result<MysqlSession, DriverError> {
-        self.connect_away(id, 0).await
+        self.connect_at(id, 0).await
     }
 
     fn hosts(&self) -> Vec<String> {
         self.target.places()
     }
 
-    async fn connect_away(&self, id: SessionId, away: u32) -> Result<MysqlSession, DriverError> {
-        in_time(&self.target, (id, away), async |host, port| self.open(host, port).await).await
+    async fn connect_at(&self, id: SessionId, offset: u32) -> Result<MysqlSession, DriverError> {
+        in_time(&self.target, (id, offset), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

@@ -236,7 +236,7 @@ impl Session for MysqlSession {
         Ok(())
     }
 
-    fn be_patient(&mut self) {
+    fn lift_timeout(&mut self) {
         self.wire.set_read_timeout(PATIENCE);
     }
 

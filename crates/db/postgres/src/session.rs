@@ -220,7 +220,7 @@ impl Session for PostgresSession {
         Ok(())
     }
 
-    fn be_patient(&mut self) {
+    fn lift_timeout(&mut self) {
         self.wire.set_read_timeout(PATIENCE);
     }
 

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use perbuck_event::{now, sleep, timeout_at};
+use perbuck_event::{Waiters, now, timeout_at};
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::Settings;
@@ -18,9 +18,6 @@ use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
 use crate::wire::pd::{self, method};
 use perbuck_database::server::host_text;
-
-/// How often somebody looks whether what another one asked for has come.
-const LOOK: Duration = Duration::from_millis(1);
 
 thread_local! {
     /// The hubs of this thread; each lives as long as its sessions.
@@ -42,31 +39,37 @@ pub(crate) struct Hub {
     stores: RefCell<HashMap<u64, (String, u16)>>,
     /// By store and number.
     channels: RefCell<HashMap<(u64, u32), Rc<Channel>>>,
-    /// Somebody is opening a connection, or asking PD for a region.
-    connecting: Cell<bool>,
-    asking: Cell<bool>,
+    /// Held by a session that opens a connection, or asks PD for a region.
+    connecting: Exclusive,
+    asking: Exclusive,
 }
 
-/// Set as long as it lives; a session that is dropped half way sets it free.
-struct Turn<'a>(&'a Cell<bool>);
+/// Lets one session at a time do what is then known to all.
+#[derive(Default)]
+struct Exclusive {
+    taken: Cell<bool>,
+    waiting: Waiters,
+}
 
-impl<'a> Turn<'a> {
-    async fn take(flag: &'a Cell<bool>) -> Self {
-        while flag.replace(true) {
-            sleep(LOOK).await;
-        }
-        Self(flag)
+/// Holds it as long as it lives; a session that is dropped half way sets it free.
+struct Held<'a>(&'a Exclusive);
+
+impl Exclusive {
+    async fn take(&self) -> Held<'_> {
+        self.waiting.until(|| (!self.taken.replace(true)).then_some(())).await;
+        Held(self)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.taken.set(false);
+        self.0.waiting.wake();
     }
 }
 
-fn malformed(place: &str, why: perbuck_grpc::Malformed) -> DriverError {
-    let message = format!("what {place} answers is none of PD's or TiKV's messages: {}", why.0);
+fn malformed(address: &str, why: perbuck_grpc::Malformed) -> DriverError {
+    let message = format!("what {address} answers is none of PD's or TiKV's messages: {}", why.0);
     DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 
@@ -83,8 +86,8 @@ impl Hub {
                     regions: RefCell::default(),
                     stores: RefCell::default(),
                     channels: RefCell::default(),
-                    connecting: Cell::new(false),
-                    asking: Cell::new(false),
+                    connecting: Exclusive::default(),
+                    asking: Exclusive::default(),
                 });
                 hubs.push(Rc::downgrade(&hub));
                 hub
@@ -110,7 +113,7 @@ impl Hub {
         if let Some(pd) = self.known_pd() {
             return Ok(pd);
         }
-        let _turn = Turn::take(&self.connecting).await;
+        let _held = self.connecting.take().await;
         if let Some(pd) = self.known_pd() {
             return Ok(pd);
         }
@@ -133,12 +136,12 @@ impl Hub {
     async fn find_leader(&self, host: &str, port: u16) -> Result<Pd, DriverError> {
         let channel = self.open(host, port).await?;
         let answer = self.ask(&channel, method::GET_MEMBERS, &pd::request(0, |_| ())).await?;
-        let bad = |why| malformed(channel.place(), why);
+        let bad = |why| malformed(channel.address(), why);
         let (cluster, error) = pd::header(&answer).map_err(bad)?;
         let leader = pd::leader(&answer).map_err(bad)?;
         let Some((leader, leader_port)) = leader.filter(|_| error.is_none()) else {
             let why = error.unwrap_or_else(|| "it has no leader".to_owned());
-            let message = format!("PD at {} has nobody who answers: {why}", channel.place());
+            let message = format!("PD at {} has nobody who answers: {why}", channel.address());
             return Err(DriverError::client(ErrorClass::Lost, "pd", message));
         };
         if (leader.as_str(), leader_port) == (host, port) {
@@ -163,16 +166,16 @@ impl Hub {
     /// Waits for the answer of PD to a call.
     async fn answer(&self, channel: &Channel, call: &Rc<Call>) -> Result<(), DriverError> {
         let limit = now() + Duration::from_millis(self.settings.target.read_timeout_ms.into());
-        let place = channel.place();
+        let address = channel.address();
         match timeout_at(limit, poll_fn(|cx| call.poll_ended(cx.waker()))).await {
             Ok(Stage::Answered) => Ok(()),
             Ok(Stage::Status(code)) => {
-                let message = format!("PD at {place} refused: {} (status {code} of gRPC)", call.words());
+                let message = format!("PD at {address} refused: {} (status {code} of gRPC)", call.words());
                 let class = if code == 12 { ErrorClass::Fatal } else { ErrorClass::Lost };
                 Err(DriverError::client(class, "pd", message))
             }
             Ok(_) => Err(DriverError::client(ErrorClass::Lost, "closed", call.words())),
-            Err(_) => Err(DriverError::client(ErrorClass::Lost, "timeout", format!("PD at {place} did not answer"))),
+            Err(_) => Err(DriverError::client(ErrorClass::Lost, "timeout", format!("PD at {address} did not answer"))),
         }
     }
 
@@ -195,11 +198,11 @@ impl Hub {
 
     async fn ask_leader(&self, path: &'static str, write: impl Fn(u64) -> Vec<u8>) -> Result<(String, Vec<u8>), DriverError> {
         let pd = self.pd().await?;
-        let place = pd.channel.place().to_owned();
+        let address = pd.channel.address().to_owned();
         let answer = self.ask(&pd.channel, path, &write(pd.cluster)).await?;
-        match pd::header(&answer).map_err(|why| malformed(&place, why))? {
-            (_, None) => Ok((place, answer)),
-            (_, Some(words)) => Err(DriverError::client(ErrorClass::Lost, "pd", format!("PD at {place}: {words}"))),
+        match pd::header(&answer).map_err(|why| malformed(&address, why))? {
+            (_, None) => Ok((address, answer)),
+            (_, Some(words)) => Err(DriverError::client(ErrorClass::Lost, "pd", format!("PD at {address}: {words}"))),
         }
     }
 
@@ -241,8 +244,8 @@ impl Hub {
     /// The last failure within the limit of the target.
     #[cold]
     pub(crate) async fn ask_region(&self, key: &[u8]) -> Result<Rc<Region>, DriverError> {
-        let _turn = Turn::take(&self.asking).await;
-        // Whoever had the turn before may have asked for it.
+        let _held = self.asking.take().await;
+        // Another session may have asked for it meanwhile.
         if let Some(known) = self.known_region(key) {
             return Ok(known);
         }
@@ -255,8 +258,8 @@ impl Hub {
         }
         let mut tries = Tries::new(self.settings.target.retry_limit_ms, 0);
         loop {
-            let (place, answer) = self.ask_pd(method::GET_REGION, |cluster| pd::get_region(cluster, &sought)).await?;
-            if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&place, why))? {
+            let (address, answer) = self.ask_pd(method::GET_REGION, |cluster| pd::get_region(cluster, &sought)).await?;
+            if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&address, why))? {
                 return Ok(self.regions.borrow_mut().enter(region));
             }
             tries.again(Why::Pd, "PD knows no region of the key", &self.settings.counts).await?;
@@ -302,7 +305,7 @@ impl Hub {
     #[cold]
     pub(crate) async fn open_channel(&self, store: u64, number: u32) -> Result<Rc<Channel>, DriverError> {
         let (host, port) = self.address(store).await?;
-        let _turn = Turn::take(&self.connecting).await;
+        let _held = self.connecting.take().await;
         if let Some(channel) = self.known_channel(store, number) {
             return Ok(channel);
         }
@@ -315,14 +318,14 @@ impl Hub {
         if let Some(known) = self.stores.borrow().get(&store) {
             return Ok(known.clone());
         }
-        let (place, answer) = self.ask_pd(method::GET_STORE, |cluster| pd::get_store(cluster, store)).await?;
-        let stores = pd::stores(&answer).map_err(|why| malformed(&place, why))?;
-        let Some(address) = stores.iter().find(|s| s.id == store).and_then(|s| pd::split_place(&s.address)) else {
-            let message = format!("PD at {place} does not know where store {store} is");
+        let (address, answer) = self.ask_pd(method::GET_STORE, |cluster| pd::get_store(cluster, store)).await?;
+        let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
+        let Some(found) = stores.iter().find(|s| s.id == store).and_then(|s| pd::host_and_port(&s.address)) else {
+            let message = format!("PD at {address} does not know where store {store} is");
             return Err(DriverError::client(ErrorClass::Lost, "pd", message));
         };
-        self.stores.borrow_mut().insert(store, address.clone());
-        Ok(address)
+        self.stores.borrow_mut().insert(store, found.clone());
+        Ok(found)
     }
 
     /// The cluster's number and every store, as PD knows them.
@@ -330,8 +333,8 @@ impl Hub {
     /// # Errors
     /// The last failure within the limit of the target.
     pub(crate) async fn cluster(&self) -> Result<(u64, Vec<pd::Store>), DriverError> {
-        let (place, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
-        let stores = pd::stores(&answer).map_err(|why| malformed(&place, why))?;
+        let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
+        let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
         Ok((self.pd().await?.cluster, stores))
     }
 }

@@ -39,8 +39,8 @@ pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
     Ok(key)
 }
 
-/// The first key behind all that begin with these bytes; empty is the end of all.
-pub(crate) fn behind(prefix: &[u8]) -> Vec<u8> {
+/// The first key after all that start with these bytes; empty is the end of all.
+pub(crate) fn after(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < 0xff {
@@ -69,7 +69,7 @@ mod tests {
             encode(&mut out, key);
             assert_eq!((out.as_slice(), decode(encoded).unwrap().as_slice()), (encoded, key));
         }
-        assert_eq!((behind(b"t:"), behind(b"a\xff"), behind(b"\xff")), (b"t;".to_vec(), b"b".to_vec(), Vec::new()));
+        assert_eq!((after(b"t:"), after(b"a\xff"), after(b"\xff")), (b"t;".to_vec(), b"b".to_vec(), Vec::new()));
     }
 
     proptest! {

@@ -4,8 +4,8 @@
 //!
 //! From the bottom: `call` is one request, `streams` and `channel` are a connection of gRPC, `pd` and `answers` read messages,
 //! `keys`, `regions` and `hub` find the store of a key, `retry` and `request` send a request until it is answered, `raw` and
-//! `txn` are the two ways to read and write, `row` and `sentence` are go-ycsb's layout, `session` and
-//! `house` are what the engine sees.
+//! `txn` are the two ways to read and write, `row` is go-ycsb's layout, `rows` reads and writes by it, `session` and `table` are
+//! what the engine sees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,6 @@ use rustls::ClientConfig;
 use perbuck_net::certificates::config_for_grpc;
 
 mod dialect;
-mod house;
 mod hub;
 mod keys;
 mod later;
@@ -31,14 +30,15 @@ mod regions;
 mod request;
 mod retry;
 mod row;
-mod sentence;
+mod rows;
 mod session;
+mod table;
 mod target;
 mod txn;
 mod wire;
 
 pub use dialect::TikvDialect;
-pub use session::TikvSession;
+pub use rows::TikvSession;
 pub use target::TikvTarget;
 
 /// The registration of TiKV.

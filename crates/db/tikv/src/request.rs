@@ -7,12 +7,11 @@ use std::time::Duration;
 
 use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
 use perbuck_grpc::kvproto::kvrpcpb;
-use perbuck_grpc::proto::{Value, bytes_tag, fields};
+use perbuck_grpc::proto::{Value, bytes, bytes_tag, elements, fields};
 use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use crate::hub::Hub;
-use crate::later::Later;
 use crate::regions::{Peer, Region};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Command, Stage};
@@ -26,8 +25,7 @@ pub(crate) struct Requests {
     pub(crate) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(crate) lock_tries: Tries,
-    pub(crate) later: Later,
-    dog: Watchdog,
+    watchdog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
     message: Vec<u8>,
@@ -47,13 +45,12 @@ impl Requests {
         let (limit, number) = (Duration::from_millis(target.read_timeout_ms.into()), session % target.connections.max(1));
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
-        let later = Later::new();
-        Self { hub, call: Call::new(), tries, lock_tries, later, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
+        Self { hub, call: Call::new(), tries, lock_tries, watchdog: Watchdog::new(limit), number, message: Vec::new(), batches }
     }
 
     /// Another limit for all further answers.
     pub(crate) fn set_limit(&mut self, limit: Duration) {
-        self.dog.set_limit(limit);
+        self.watchdog.set_limit(limit);
     }
 
     /// A timestamp of the cluster.
@@ -68,7 +65,7 @@ impl Requests {
                 Ok(channel) => match self.ended().await {
                     Some(Stage::Answered) => return Ok(self.call.number.get()),
                     Some(_) => self.call.words(),
-                    None => format!("PD at {} did not answer within the limit", channel.place()),
+                    None => format!("PD at {} did not answer within the limit", channel.address()),
                 },
                 Err(error) if error.class == ErrorClass::Lost => error.into_message(),
                 Err(error) => return Err(error),
@@ -81,11 +78,11 @@ impl Requests {
     /// Waits for the end of the call; `None` where the limit for an answer came first.
     #[inline]
     fn ended(&mut self) -> impl Future<Output = Option<Stage>> + '_ {
-        self.dog.rearm();
-        let (call, dog) = (&self.call, &mut self.dog);
+        self.watchdog.rearm();
+        let (call, watchdog) = (&self.call, &mut self.watchdog);
         poll_fn(|cx| match call.poll_ended(cx.waker()) {
             Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => dog.poll_overdue().map(|()| None),
+            Poll::Pending => watchdog.poll_overdue().map(|()| None),
         })
     }
 
@@ -134,10 +131,10 @@ impl Requests {
 
     /// The end of a call that is not the session's own.
     pub(crate) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
-        self.dog.rearm();
+        self.watchdog.rearm();
         poll_fn(|cx| match call.poll_ended(cx.waker()) {
             Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => self.dog.poll_overdue().map(|()| None),
+            Poll::Pending => self.watchdog.poll_overdue().map(|()| None),
         })
     }
 
@@ -200,7 +197,7 @@ impl Requests {
         }
     }
 
-    /// A call that nobody answers any more must not be used again: its answer may come yet.
+    /// A call that was given up must not be used again: its answer may come yet.
     #[inline]
     fn fresh_call(&mut self) {
         if self.call.stage() == Stage::Waiting {
@@ -220,14 +217,14 @@ impl Requests {
 
     #[cold]
     fn unanswered(&self, region: &Rc<Region>, store: u64, stage: Option<Stage>, channel: &Channel) -> Miss {
-        let place = channel.place();
+        let address = channel.address();
         match stage {
             None => {
                 self.hub.forget(region);
-                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit"))
+                Miss::Again(Why::Timeout, format!("{address} did not answer within the limit"))
             }
             Some(Stage::Status(code)) => {
-                let words = format!("{place} refused: {} (status {code} of gRPC)", self.call.words());
+                let words = format!("{address} refused: {} (status {code} of gRPC)", self.call.words());
                 match code {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
@@ -265,7 +262,7 @@ impl Requests {
             Some(Why::RegionNotFound | Why::KeyNotInRegion | Why::NotReady) => hub.forget(region),
             Some(_) => {}
             None => {
-                let message = format!("{} refused: {}", channel.place(), error.words);
+                let message = format!("{} refused: {}", channel.address(), error.words);
                 return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
@@ -274,7 +271,7 @@ impl Requests {
 }
 
 fn malformed(channel: &Channel, why: Malformed) -> DriverError {
-    let message = format!("what {} answers is none of TiKV's messages: {}", channel.place(), why.0);
+    let message = format!("what {} answers is none of TiKV's messages: {}", channel.address(), why.0);
     DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 
@@ -312,21 +309,15 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
                 continue;
             }
             errorpb::error::NOT_LEADER => {
-                for part in fields(detail) {
-                    if let (not_leader::LEADER, Value::Bytes(peer)) = part? {
-                        error.leader = Some(Peer::parse(peer)?);
-                    }
-                }
+                let [leader] = bytes(detail, [not_leader::LEADER])?;
+                error.leader = Some(Peer::parse(leader)?);
                 Some(Why::NotLeader)
             }
             errorpb::error::REGION_NOT_FOUND => Some(Why::RegionNotFound),
             errorpb::error::KEY_NOT_IN_REGION => Some(Why::KeyNotInRegion),
             errorpb::error::EPOCH_NOT_MATCH => {
-                for part in fields(detail) {
-                    if let (epoch_not_match::CURRENT_REGIONS, Value::Bytes(region)) = part? {
-                        error.regions.push(region.to_vec());
-                    }
-                }
+                let regions = elements(detail, epoch_not_match::CURRENT_REGIONS);
+                error.regions = regions.map(|region| region.map(<[u8]>::to_vec)).collect::<Parsed<_>>()?;
                 Some(Why::EpochNotMatch)
             }
             errorpb::error::SERVER_IS_BUSY => Some(Why::ServerIsBusy),

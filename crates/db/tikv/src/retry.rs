@@ -1,4 +1,4 @@
-//! Why a request is sent again, how long is waited before, and how often that happened: nothing is tried again unseen.
+//! Why a request is sent again, how long is waited before, and how often that happened: no retry goes unseen.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,40 +38,27 @@ pub(crate) enum Why {
     Locked,
 }
 
-const ALL: [Why; 13] = [
-    Why::NotLeader,
-    Why::NoLeader,
-    Why::RegionNotFound,
-    Why::KeyNotInRegion,
-    Why::EpochNotMatch,
-    Why::ServerIsBusy,
-    Why::StaleCommand,
-    Why::StoreNotMatch,
-    Why::StoreLost,
-    Why::Timeout,
-    Why::NotReady,
-    Why::Pd,
-    Why::Locked,
+/// The words under which they are counted, in the order of their declaration.
+const WORDS: [(Why, &str); 13] = [
+    (Why::NotLeader, "not_leader"),
+    (Why::NoLeader, "no_leader"),
+    (Why::RegionNotFound, "region_not_found"),
+    (Why::KeyNotInRegion, "key_not_in_region"),
+    (Why::EpochNotMatch, "epoch_not_match"),
+    (Why::ServerIsBusy, "server_is_busy"),
+    (Why::StaleCommand, "stale_command"),
+    (Why::StoreNotMatch, "store_not_match"),
+    (Why::StoreLost, "store_lost"),
+    (Why::Timeout, "timeout"),
+    (Why::NotReady, "region_not_ready"),
+    (Why::Pd, "pd"),
+    (Why::Locked, "locked"),
 ];
 
 impl Why {
     /// The word under which it is counted.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::NotLeader => "not_leader",
-            Self::NoLeader => "no_leader",
-            Self::RegionNotFound => "region_not_found",
-            Self::KeyNotInRegion => "key_not_in_region",
-            Self::EpochNotMatch => "epoch_not_match",
-            Self::ServerIsBusy => "server_is_busy",
-            Self::StaleCommand => "stale_command",
-            Self::StoreNotMatch => "store_not_match",
-            Self::StoreLost => "store_lost",
-            Self::Timeout => "timeout",
-            Self::NotReady => "region_not_ready",
-            Self::Pd => "pd",
-            Self::Locked => "locked",
-        }
+        WORDS[self as usize].1
     }
 
     /// The first pause and the longest, in milliseconds. What tells where to go instead needs none at first.
@@ -87,7 +74,7 @@ impl Why {
 
 /// How often requests were sent again, by reason; one for all sessions of a driver.
 #[derive(Debug, Default)]
-pub(crate) struct Counts([AtomicU64; ALL.len()]);
+pub(crate) struct Counts([AtomicU64; WORDS.len()]);
 
 impl Counts {
     fn add(&self, why: Why) {
@@ -96,8 +83,10 @@ impl Counts {
 
     /// By name, as records hold them.
     pub(crate) fn named(&self) -> BTreeMap<String, i64> {
-        let one = |why: &Why| (format!("client_retries_{}", why.word()), self.0[*why as usize].load(Ordering::Relaxed) as i64);
-        ALL.iter().map(one).collect()
+        let one = |((_, word), count): (&(Why, &str), &AtomicU64)| {
+            (format!("client_retries_{word}"), count.load(Ordering::Relaxed) as i64)
+        };
+        WORDS.iter().zip(&self.0).map(one).collect()
     }
 }
 
@@ -165,6 +154,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_reason_has_its_word() {
+        assert!(WORDS.iter().enumerate().all(|(i, (why, _))| *why as usize == i));
+    }
+
+    #[test]
     fn tries_are_counted_and_end_with_the_limit() {
         block_on_simulated(async {
             let (counts, mut tries) = (Counts::default(), Tries::new(2_000, 3));
@@ -179,7 +173,7 @@ mod tests {
             assert!((5..12).contains(&count) && now() - began <= Duration::from_secs(2), "{count}");
             assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Word("tikv", "server_is_busy")));
             assert_eq!(counts.named()["client_retries_server_is_busy"], count);
-            // Whoever is told where to go goes at once.
+            // A request that is told where to go goes at once.
             tries.restart();
             let before = now();
             tries.again(Why::NotLeader, "", &counts).await.unwrap_or_default();

@@ -107,12 +107,12 @@ impl TikvTarget {
                 "use `cert` and `key`, or leave it out",
             );
         }
-        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let place = place.strip_suffix('/').unwrap_or(place);
-        if place.is_empty() || place.contains('/') {
+        let (hosts, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
+        if hosts.is_empty() || hosts.contains('/') {
             return problem("the target names no PD, or something behind it", form);
         }
-        let pds = place.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
+        let pds = hosts.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
         let mut target = Self::new(pds);
         let (mut cert, mut key) = (None, None);
         for (name, value) in options_of(options, &OPTIONS)? {

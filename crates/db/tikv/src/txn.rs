@@ -4,13 +4,13 @@
 use std::cell::Cell;
 
 use perbuck_grpc::kvproto::kvrpcpb::{
-    batch_rollback_request, check_txn_status_request, commit_request, get_request, mutation, op, pessimistic_action,
-    pessimistic_lock_request, pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
+    batch_rollback_request, check_txn_status_request, get_request, mutation, op, pessimistic_action, pessimistic_lock_request,
+    pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
 };
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
-use crate::later;
+use crate::later::{Later, put_commit};
 use crate::pairs::Pairs;
 use crate::regions::Region;
 use crate::request::Requests;
@@ -22,7 +22,7 @@ use crate::wire::call::Command;
 /// pessimistic one, as client-go has them.
 const TTL_MS: u64 = 3_000;
 const TTL_PESSIMISTIC_MS: u64 = 20_000;
-/// Bits of a timestamp behind its milliseconds.
+/// Bits of a timestamp after its milliseconds.
 const LOGICAL_BITS: u32 = 18;
 
 /// A transaction.
@@ -58,10 +58,8 @@ fn verdict(error: KeyError) -> DriverError {
 ///
 /// # Errors
 /// That PD gives no timestamp.
-pub(crate) async fn begin(requests: &mut Requests) -> Result<Txn, DriverError> {
-    if requests.later.is_open() {
-        Box::pin(later::finish(requests, false)).await;
-    }
+pub(crate) async fn begin(requests: &mut Requests, later: &mut Later) -> Result<Txn, DriverError> {
+    later.finish_before_next(requests).await;
     requests.lock_tries.restart();
     Ok(Txn { start_ts: requests.timestamp().await?, for_update_ts: 0 })
 }
@@ -112,7 +110,7 @@ pub(crate) async fn scan(
             put_bytes(out, scan_request::END_KEY, crate::nearer(&region.end, end));
         });
         let region_end = sent.await?.end.clone();
-        match requests.call.with(crate::session::scan_error).map_err(crate::malformed)? {
+        match requests.call.with(answers::scan_error).map_err(crate::malformed)? {
             None => return Ok(region_end),
             Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
             Some(error) => return Err(verdict(error)),
@@ -144,14 +142,14 @@ pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
         match requests.call.with(answers::key_error).map_err(crate::malformed)? {
             None => return Ok(()),
             Some(KeyError::Locked(lock)) => drop(Box::pin(clear_lock(requests, &lock, 0)).await?),
-            // Somebody committed since: what is locked is what is there now.
+            // Another transaction committed since: what is locked is what is there now.
             Some(KeyError::Conflict) => txn.for_update_ts = requests.timestamp().await?,
             Some(error) => return Err(verdict(error)),
         }
     }
 }
 
-/// Gives a pessimistic lock back.
+/// Releases a pessimistic lock.
 ///
 /// # Errors
 /// As [`Requests::send`].
@@ -169,13 +167,19 @@ pub(crate) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Res
 ///
 /// # Errors
 /// `Retry` where another transaction was faster.
-pub(crate) async fn commit(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usize) -> Result<usize, DriverError> {
+pub(crate) async fn commit(
+    requests: &mut Requests,
+    later: &mut Later,
+    txn: Txn,
+    pairs: &Pairs,
+    from: usize,
+) -> Result<usize, DriverError> {
     let count = Cell::new(1);
     let written = prewrite(requests, txn, pairs, from, &count).await;
     let committed = match written {
         Ok(Prewritten::Committed) => Ok(()),
         Ok(Prewritten::Later(commit_ts)) => {
-            later::send(requests, txn, commit_ts, pairs.from(from).take(count.get()).map(|(key, _)| key)).await;
+            later.send(requests, (txn.start_ts, commit_ts), pairs.from(from).take(count.get())).await;
             Ok(())
         }
         Ok(Prewritten::Locked) => Box::pin(second_step(requests, txn, pairs, from, count.get())).await,
@@ -212,7 +216,7 @@ async fn prewrite(
 ) -> Result<Prewritten, DriverError> {
     let target = &requests.hub.settings.target;
     let (async_commit, one_pc) = (target.async_commit, target.one_pc);
-    // Where the store chooses the time of the commit it must lie behind everything that was committed before now.
+    // Where the store chooses the time of the commit it must lie after everything that was committed before now.
     let latest = if async_commit || one_pc { requests.timestamp().await? } else { txn.start_ts };
     loop {
         let sent = requests.send(Command::PREWRITE, pairs.key(from), |out, region| {
@@ -263,7 +267,7 @@ fn put_mutation(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
 async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usize, count: usize) -> Result<(), DriverError> {
     loop {
         let commit_ts = requests.timestamp().await?;
-        let write = |out: &mut Vec<u8>, _: &Region| put_commit(out, txn, pairs.from(from).take(count), commit_ts);
+        let write = |out: &mut Vec<u8>, _: &Region| put_commit(out, (txn.start_ts, commit_ts), pairs.from(from).take(count));
         requests.send(Command::COMMIT, pairs.key(from), write).await?;
         match requests.call.with(answers::key_error).map_err(crate::malformed)? {
             None => return Ok(()),
@@ -272,12 +276,6 @@ async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usi
             Some(error) => return Err(verdict(error)),
         }
     }
-}
-
-fn put_commit<'a>(out: &mut Vec<u8>, txn: Txn, pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>, commit_ts: u64) {
-    put_uint(out, commit_request::START_VERSION, txn.start_ts);
-    pairs.for_each(|(key, _)| put_element(out, commit_request::KEYS, key));
-    put_uint(out, commit_request::COMMIT_VERSION, commit_ts);
 }
 
 /// Finds out what became of the transaction that holds a lock, and clears the lock away, or waits a moment. Whether a reader of
@@ -296,7 +294,7 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
     let status = requests.call.with(TxnStatus::parse).map_err(crate::malformed)?;
     let commit_ts = match &status.error {
         None if status.commit_ts > 0 || status.ttl_ms == 0 => Some(status.commit_ts),
-        // Nobody comes back for it, and it has no other keys that would have to be asked.
+        // Its session is gone, and it has no other keys that would have to be asked.
         None if expired && status.lock.async_commit && !status.lock.has_secondaries => Some(status.lock.min_commit_ts),
         None if status.pushed && reader > 0 => return Ok(Some(lock.version)),
         None | Some(KeyError::TxnNotFound) => None,

@@ -4,6 +4,7 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::Cause;
 use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
+use perbuck_load::stop::StopToken;
 use perbuck_load::workload::{Dataset, Workload};
 
 use super::{Joined, Server};
@@ -23,12 +24,22 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     }
 
     /// Notes that the data are there, and then removes the ledger: in the other order, whoever is cut off in between would
-    /// have to load anew.
+    /// have to load again.
     pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
         self.with_session("noting the load", async |s| {
             data::note(s, self.dialect, &self.kind, &self.fingerprint, data::FRESH).await
         })?;
         self.execute("removing the ledger of the load", &ledger.drop())
+    }
+
+    /// A load of its data.
+    pub(super) fn loading<'a>(
+        &'a self,
+        ledger: Option<&'a dyn Ledger>,
+        sessions: u32,
+        stop: &'a StopToken,
+    ) -> loader::Load<'a, D, T> {
+        loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, stop }
     }
 
     /// The failure of a load, and how to go on.

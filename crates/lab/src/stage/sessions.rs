@@ -19,7 +19,7 @@ impl<D: Driver, W, T> Joined<D, W, T> {
         let result = on_loop(async {
             let connected = self.driver.connect(SessionId(0)).await;
             let mut session = connected.map_err(|error| LoadError::Server { doing: doing.to_owned(), error })?;
-            session.be_patient();
+            session.lift_timeout();
             let result = work(&mut session).await?;
             session.close().await;
             Ok(result)
@@ -35,7 +35,7 @@ impl<D: Driver, W, T> Joined<D, W, T> {
     ) -> Result<R, DriverError> {
         let server = |error| LoadError::Server { doing: String::new(), error };
         let done = on_loop(async {
-            let mut session = self.driver.connect_away(SessionId(0), host).await.map_err(server)?;
+            let mut session = self.driver.connect_at(SessionId(0), host).await.map_err(server)?;
             let done = work(&mut session).await.map_err(server)?;
             session.close().await;
             Ok(done)

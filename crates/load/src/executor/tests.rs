@@ -1,8 +1,7 @@
 //! The engine against the simulated database under a virtual clock: every figure is exact.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::units::Seed;
@@ -129,7 +128,7 @@ fn simulate_with(
     perbuck_event::block_on_simulated(async {
         let (driver, stop) = (Arc::new(driver), StopToken::default());
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
-        let plans = worker_plans(spec, false);
+        let plans = worker_plans(spec, false, false);
         let mut watched = Watched { opened: 0, closed: 0, see };
         let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
@@ -294,12 +293,12 @@ fn seconds_cut_by_warmup_and_window_say_their_true_length() {
 
 #[test]
 fn terminals_are_dealt_evenly_and_none_is_lost() {
-    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false);
+    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false, false);
     let sizes: Vec<usize> = plans.iter().map(|p| p.terminals.len()).collect();
     assert_eq!((plans.len(), sizes.iter().sum::<usize>(), plans[2].terminals.end), (3, 10, 10));
     assert!(sizes.iter().all(|s| (3..=4).contains(s)));
-    assert_eq!(worker_plans(&spec(5), true).len(), 5);
-    assert_eq!(worker_plans(&spec(1), false).len(), 1);
+    assert_eq!(worker_plans(&spec(5), true, false).len(), 5);
+    assert_eq!(worker_plans(&spec(1), false, false).len(), 1);
 }
 
 #[test]

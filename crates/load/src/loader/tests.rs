@@ -1,14 +1,14 @@
 //! The loader against a store that forgets what was not committed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::driver::{Access, BulkTable, Effect, TargetFacts};
 use crate::error::{DriverError, ErrorClass};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId};
-use crate::values::{Params, Value};
-use crate::workload::Part;
+use crate::values::{Params, Rows, Value};
+use crate::workload::{Check, Part, TableSpec};
 
 use super::*;
 
@@ -223,9 +223,8 @@ impl Session for ForgetfulSession {
 }
 
 fn run(database: &Forgetful, data: Numbers, sessions: u32) -> (Result<(), LoadError>, LoadProgress) {
-    let mut last = LoadProgress::default();
-    let (driver, data) = (Arc::new(database.clone()), Arc::new(data));
-    let result = load(&driver, &data, sessions, &StopToken::default(), &mut |p| last = p);
+    let (mut last, stop) = (LoadProgress::default(), StopToken::default());
+    let result = Load { driver: database, dataset: &data, ledger: None, sessions, stop: &stop }.run(&mut |p| last = p);
     (result, last)
 }
 

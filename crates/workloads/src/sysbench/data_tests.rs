@@ -98,8 +98,8 @@ fn found(script: &str, change: &str) -> Vec<(String, i64, usize)> {
     }
     database.execute_batch(change).unwrap();
     let find = |check: Check| {
-        let compared = database.query_row(&check.compared, [], |row| row.get(0)).unwrap();
-        let mut query = database.prepare(&check.violations).unwrap();
+        let compared = database.query_row(&check.compared.to_string(), [], |row| row.get(0)).unwrap();
+        let mut query = database.prepare(&check.violations.to_string()).unwrap();
         assert_eq!(query.column_count(), check.columns.len());
         (check.name, compared, query.query_map([], |_| Ok(())).unwrap().count())
     };

@@ -34,7 +34,7 @@ pub(super) fn all() -> Vec<Check> {
 fn check(name: &str, what: &str, compared: &str, violations: &str, columns: Vec<&'static str>) -> Check {
     let violations = format!("{violations} LIMIT 5");
     let (name, what, compared) = (name.to_owned(), what.to_owned(), format!("SELECT COUNT(*) FROM {compared}"));
-    Check { name, what, compared, violations, columns, unless_used: None }
+    Check { name, what, compared: compared.into(), violations: violations.into(), columns, unless_used: None }
 }
 
 fn condition_1() -> Check {

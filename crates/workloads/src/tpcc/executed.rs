@@ -112,8 +112,8 @@ fn violations(database: &Rc<Database>) -> Vec<(String, Vec<Vec<String>>)> {
         if check.unless_used.as_ref().is_some_and(|used| database.number(used) > 0) {
             continue;
         }
-        assert!(database.number(&check.compared) > 0, "{}", check.name);
-        block_on(session.query(&check.violations, &mut rows)).unwrap();
+        assert!(database.number(&check.compared.to_string()) > 0, "{}", check.name);
+        block_on(check.violations.ask(&mut session, &mut rows)).unwrap();
         if !rows.is_empty() {
             assert!(rows.len() <= 5 && rows.width() == check.columns.len(), "{}", check.name);
             let row = |r| (0..rows.width()).map(|c| rows.display(r, c).unwrap()).collect();

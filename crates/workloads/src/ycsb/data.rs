@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::BulkTable;
+use perbuck_load::query::Query;
+use perbuck_load::records::{self, Action};
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -45,8 +47,15 @@ impl YcsbData {
         (0..some).map(|i| self.options.insertstart + if some > 1 { i * (count - 1) / (some - 1) } else { 0 }).collect()
     }
 
-    fn check(&self, name: &str, what: String, compared: String, violations: String, column: &'static str) -> Check {
-        let name = format!("{} {name}", self.options.table);
+    fn check(
+        &self,
+        name: &str,
+        what: String,
+        compared: impl Into<Query>,
+        violations: impl Into<Query>,
+        column: &'static str,
+    ) -> Check {
+        let (name, compared, violations) = (format!("{} {name}", self.options.table), compared.into(), violations.into());
         Check { name, what, compared, violations, columns: vec![column], unless_used: None }
     }
 
@@ -89,34 +98,35 @@ impl YcsbData {
 }
 
 impl YcsbData {
-    /// The same conditions in the words of TiKV's driver.
+    /// The same conditions as operations on records.
     fn checks_without_sql(&self) -> Vec<Check> {
         let (table, loaded, sample) = (&self.options.table, self.loaded(), self.sample());
-        let (holds, words) = if self.options.grows() { ("AT LEAST", "at least ") } else { ("EXACTLY", "") };
-        let number = |n: usize| format!("NUMBER {n}");
+        let (most, words) = if self.options.grows() { (u64::MAX, "at least ") } else { (loaded, "") };
+        let of = |action| records::Records::new(table, action);
         let what = format!("{table} has {words}{loaded} rows");
         // What is compared is the one number of rows.
-        let mut all = vec![self.check("rows", what, number(1), format!("UNLESS {table} {holds} {loaded}"), "rows")];
+        let rows = Query::Records(of(Action::CountUnless(loaded..=most)), Params::default());
+        let mut all = vec![self.check("rows", what, Query::Known(1), rows, "rows")];
         if sample.is_empty() {
             return all;
         }
-        let (mut keys, mut rows, mut expected) = (String::new(), String::new(), Vec::new());
+        let (mut keys, mut rows, mut expected) = (Params::default(), Params::default(), Vec::new());
         for record in &sample {
             let key = self.records.keys.text(*record);
-            keys += &format!(" '{key}'");
-            rows += &format!(" '{key}'");
+            keys.text(key.as_bytes());
+            rows.text(key.as_bytes());
             for field in 0..self.records.width() {
                 self.records.expected(&mut expected, key.as_bytes(), field);
-                rows += &format!(" '{}'", String::from_utf8_lossy(&expected));
+                rows.text(&expected);
             }
         }
-        let count = sample.len();
+        let count = sample.len() as u64;
         let what = format!("{count} records from the first to the last have their keys");
-        all.push(self.check("keys", what, number(count), format!("ABSENT {table}{keys}"), "key"));
+        all.push(self.check("keys", what, Query::Known(count), Query::Records(of(Action::Absent), keys), "key"));
         if self.options.dataintegrity {
             let what = format!("{count} records from the first to the last have the values of data-integrity mode");
-            let width = self.records.width();
-            all.push(self.check("values", what, number(count), format!("DIFFERENT {table} {width}{rows}"), "key"));
+            let different = of(Action::Different(self.records.width() as u64));
+            all.push(self.check("values", what, Query::Known(count), Query::Records(different, rows), "key"));
         }
         all
     }

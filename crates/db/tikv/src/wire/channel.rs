@@ -31,7 +31,7 @@ pub(crate) struct Channel {
 
 struct Shared {
     state: RefCell<State>,
-    place: String,
+    address: String,
     local: bool,
 }
 
@@ -50,28 +50,28 @@ impl Channel {
     /// # Errors
     /// `Lost` where the server cannot be reached, `Refused` where TLS fails.
     pub(crate) async fn open(host: &str, port: u16, settings: &Settings) -> Result<Rc<Self>, DriverError> {
-        let place = host_text(host, port);
+        let address = host_text(host, port);
         let mut socket = Socket::connect(host, port, NO_LIMIT).await.map_err(|why| {
-            let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
+            let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
         if let Some(config) = &settings.tls {
             let name = ServerName::try_from(host.to_owned()).ok();
             let started = socket.start_tls(config.clone(), name).await;
-            started.map_err(|error| tls_failure(&place, &error))?;
+            started.map_err(|error| tls_failure(&address, &error))?;
         }
-        let streams = Streams::new(&place, settings.tls.is_some(), settings.target.batch_size.max(1));
+        let streams = Streams::new(&address, settings.tls.is_some(), settings.target.batch_size.max(1));
         let state = State { streams, carrier: None, woken: false, broken: None };
         let local = socket.peer_is_local();
-        let shared = Rc::new(Shared { state: RefCell::new(state), place, local });
+        let shared = Rc::new(Shared { state: RefCell::new(state), address, local });
         let mut carrier = TaskSet::default();
         carrier.spawn(carry(shared.clone(), socket));
         Ok(Rc::new(Self { shared, _carrier: carrier }))
     }
 
     /// `host:port`, for messages.
-    pub(crate) fn place(&self) -> &str {
-        &self.shared.place
+    pub(crate) fn address(&self) -> &str {
+        &self.shared.address
     }
 
     /// Whether the server shares this machine.
@@ -134,7 +134,7 @@ async fn carry(shared: Rc<Shared>, socket: Socket) {
     let mut carrier = Carrier { shared, socket, inbox, outbox: Vec::new(), sent: 0 };
     let why = poll_fn(|cx| carrier.poll(cx)).await;
     let mut state = carrier.shared.state.borrow_mut();
-    let why = format!("the connection to {} was lost: {why}", carrier.shared.place);
+    let why = format!("the connection to {} was lost: {why}", carrier.shared.address);
     state.streams.fail_all(&why);
     state.broken = Some(why);
 }
