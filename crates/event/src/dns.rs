@@ -79,14 +79,13 @@ async fn look_up(key: Key) -> Answer {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::{TaskSet, block_on, now, timeout_at, yield_now};
 
     /// A look-up that another task has begun ends without an answer: of those that wait one asks, and all have its answer.
     #[test]
-    fn the_end_of_a_look_up_wakes_whoever_waits() {
+    fn the_end_of_a_look_up_wakes_the_tasks_that_wait() {
         let answers = block_on(async {
             let key = ("localhost".to_owned(), 2);
             let given_up = Asking::start(&key);
