@@ -99,7 +99,9 @@ pub trait Driver: Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Self::facts`].
-    fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>>;
+    fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
+        std::future::ready(Ok(BTreeMap::new()))
+    }
 }
 
 /// A table to be filled in bulk.

@@ -15,7 +15,6 @@ use crate::observer::Observer;
 use crate::recorder::Report;
 use crate::start::StartSignal;
 use crate::stop::StopToken;
-use crate::totals::Names;
 use crate::trial::{RunError, TrialOutcome, TrialSpec};
 use crate::workload::Workload;
 
@@ -76,13 +75,7 @@ pub fn run_trial<D: Driver, W: Workload>(
         }
         let planned_ns = spec.duration_ns;
         let spec = &as_ended(spec, &outcomes, stopped_ns);
-        Ok(finish(
-            spec,
-            &Names::of(&**workload),
-            (driver.blocking(), workload.pauses()),
-            outcomes,
-            Seen::of(&mut collector, spec, spec.duration_ns < planned_ns),
-        ))
+        Ok(finish(spec, &**workload, driver.blocking(), outcomes, Seen::of(&mut collector, spec, spec.duration_ns < planned_ns)))
     })
 }
 
@@ -92,7 +85,6 @@ fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T
         .unwrap_or_else(|e| Err(RunError::Machine(format!("the event loop of a load thread failed: {e}"))))
 }
 
-/// What a panic said.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "it panicked".to_owned())

@@ -34,25 +34,8 @@ pub(crate) struct Host<S> {
 /// A connection to the own host that is being opened.
 struct Failback<S> {
     task: TaskSet<Result<Connection<S>, DriverError>>,
-    _counted: Counted,
-}
-
-/// Counts the failbacks of a worker.
-struct Counted(Rc<Cell<usize>>);
-
-impl Counted {
-    fn one_of(all: &Rc<Cell<usize>>) -> Option<Self> {
-        (all.get() < CONNECTS_AT_ONCE).then(|| {
-            all.set(all.get() + 1);
-            Self(all.clone())
-        })
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
+    /// Counts it among those of the worker.
+    _one: Rc<()>,
 }
 
 impl<S: 'static> Host<S> {
@@ -79,13 +62,13 @@ impl<S: 'static> Host<S> {
         self.until_ns.set(if offset == 0 { length_ns } else { length_ns.min(now_ns + RETRY_NS) });
     }
 
-    /// Opens a connection to the own host beside the terminal; that connection, once it is there. `failbacks` counts those of the
-    /// worker.
+    /// Opens a connection to the own host beside the terminal; that connection, once it is there. Each failback of the worker
+    /// holds a clone of `failbacks`.
     pub(crate) async fn failback<F>(
         &self,
         now_ns: i64,
         length_ns: i64,
-        failbacks: &Rc<Cell<usize>>,
+        failbacks: &Rc<()>,
         open: impl FnOnce() -> F,
     ) -> Option<Connection<S>>
     where
@@ -95,12 +78,11 @@ impl<S: 'static> Host<S> {
         let mut next_ns = CHECK_NS;
         match opening {
             None => {
-                let opening = Counted::one_of(failbacks).map(|counted| {
+                if Rc::strong_count(failbacks) <= CONNECTS_AT_ONCE {
                     let mut task = TaskSet::default();
                     task.spawn(open());
-                    Box::new(Failback { task, _counted: counted })
-                });
-                self.failback.replace(opening);
+                    self.failback.replace(Some(Box::new(Failback { task, _one: failbacks.clone() })));
+                }
             }
             Some(opening) if opening.task.running() > 0 => {
                 self.failback.replace(Some(opening));

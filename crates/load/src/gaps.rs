@@ -1,4 +1,4 @@
-//! Times in which nothing was completed, and those of them in which somebody waited.
+//! Times in which nothing was completed, and those of them in which a transaction was due.
 
 use std::cmp::Ordering;
 
@@ -36,7 +36,7 @@ pub(crate) fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
     common
 }
 
-/// Of quiet times those in which somebody waited, from when on somebody did: (from, to).
+/// Of quiet times those in which a transaction was due, from when on it was: (from, to).
 pub(crate) fn waited_for(quiet: Vec<Quiet>) -> Vec<(i64, i64)> {
     quiet.into_iter().map(|q| (q.from.max(q.due), q.to)).filter(|(from, to)| to > from).collect()
 }

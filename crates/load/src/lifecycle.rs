@@ -35,13 +35,10 @@ use crate::workload::{Terminal, TerminalId, Workload};
 /// How often the event loop's lag is probed.
 const PROBE_NS: i64 = 10_000_000;
 
-/// What a worker is to do.
 #[derive(Debug, Clone)]
 pub(crate) struct WorkerPlan {
-    /// The terminals it owns.
     pub(crate) terminals: Range<u32>,
     pub(crate) spec: Arc<TrialSpec>,
-    /// Those of an open loop.
     pub(crate) arrivals: Option<Arrivals>,
     /// How many transactions may be started, by all workers.
     pub(crate) limit: EventLimit,
@@ -71,9 +68,6 @@ pub(crate) struct WorkerOutcome {
 type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
 
 /// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
-///
-/// # Errors
-/// The first error that ends a run: a refused connection, a fatal answer, a terminal that died.
 pub(crate) async fn run<D: Driver, W: Workload>(
     plan: WorkerPlan,
     driver: Arc<D>,
@@ -89,10 +83,10 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let pauses = workload.pauses() && !open_loop;
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
-    let mut recorder = Recorder::new(Window::to_come(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
+    let mut recorder = Recorder::new(Window::placeholder(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
         .with_pauses(pauses)
         .with_seconds_by_kind(plan.by_kind);
-    let times = spec.time_statements.then(|| StatementTimes::new(Window::to_come(), &workload.catalogue()));
+    let times = spec.time_statements.then(|| StatementTimes::new(Window::placeholder(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
     drop(reports);

@@ -20,7 +20,7 @@ struct Events {
 }
 
 impl Events {
-    /// Takes one; whether it was there. The last one wakes whoever waits for the end.
+    /// Takes one; whether it was there. The last one wakes the workers that wait for the end.
     #[inline]
     fn take(&self) -> bool {
         let left = self.left.fetch_sub(1, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 //! runs it. An arrival that is due while no terminal is free waits in the queue; none is skipped. Were the queue divided
 //! among the workers, an arrival would wait at one while connections of another are free, and the response time would
 //! depend on how many processors the client has. So with several workers there is a lock around the queue, taken once
-//! per transaction by whoever has nothing else to do: the one thing that workers share. With one worker there is none.
+//! per transaction by a terminal that has nothing else to do: the one thing that workers share. With one worker there is none.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_asks_takes_the_next_arrival_and_none_is_taken_twice() {
+    fn a_terminal_takes_the_next_arrival_and_none_is_taken_twice() {
         let model = LoadModel::rate(1000, perbuck_core::arrivals::Arrivals::Poisson, 3_000_000_000);
         let LoadModel::Open { arrivals, phases } = &model else { panic!("a rate is an open loop") };
         let schedule = Schedule::new(phases, *arrivals, Seed(5));

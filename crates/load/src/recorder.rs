@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::StatementCounts;
+use perbuck_core::run_record::{ErrorRecord, StatementCounts};
 
 use crate::connection::Counts;
 use crate::error::{DriverError, ErrorClass, ErrorCode};
@@ -48,19 +48,8 @@ pub enum Report {
     GaveUp,
 }
 
-/// How often an error came, and the first message.
-#[derive(Debug, Clone)]
-pub struct ErrorCount {
-    /// What it means.
-    pub class: ErrorClass,
-    /// How often.
-    pub count: u64,
-    /// The first message.
-    pub example: String,
-}
-
 /// Errors by code.
-pub type ErrorCounts = BTreeMap<ErrorCode, ErrorCount>;
+pub type ErrorCounts = BTreeMap<ErrorCode, ErrorRecord>;
 
 /// A finished transaction as the hot loop knows it; times in nanoseconds relative to the window.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +75,10 @@ pub struct Sample {
 pub struct Recorder {
     window: Window,
     open_loop: bool,
-    /// Whether connections may be idle because nothing was asked of them, so that a quiet time is a gap only from when on
-    /// somebody waited: in open loop, and where terminals pause.
+    /// Whether connections may be idle because no transaction is due: in open loop, and where terminals pause. A quiet time is
+    /// then a gap only from when on a transaction was due.
     idle_at_times: bool,
-    /// Kinds that seconds are told apart by; 0 where nobody looks at that.
+    /// Kinds that seconds are told apart by; 0 where the observer does not want them.
     kinds_by_second: usize,
     /// Ended, and not written down yet; all of them in the second at hand.
     pending: Vec<Sample>,
@@ -166,15 +155,13 @@ impl Recorder {
     }
 
     /// Says that terminals pause between their transactions.
-    #[must_use]
-    pub fn with_pauses(mut self, pauses: bool) -> Self {
+    pub(crate) fn with_pauses(mut self, pauses: bool) -> Self {
         self.idle_at_times |= pauses;
         self
     }
 
-    /// Says that somebody looks at seconds by kind of transaction.
-    #[must_use]
-    pub fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
+    /// Says that seconds are wanted by kind of transaction.
+    pub(crate) fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
         self.kinds_by_second = if by_kind { self.totals[0].kinds.len() } else { 0 };
         self.second = Second::with_kinds(self.second.number, self.kinds_by_second);
         self
@@ -212,7 +199,7 @@ impl Recorder {
         }
     }
 
-    /// A terminal has paused before, or else after, a transaction of that kind, until `ended_ns`. What ends behind the window
+    /// A terminal has paused before, or else after, a transaction of that kind, until `ended_ns`. What ends after the window
     /// was cut short by it.
     pub fn paused(&mut self, kind: u8, before: bool, length_ns: i64, ended_ns: i64) {
         self.roll(ended_ns);
@@ -286,7 +273,7 @@ impl Recorder {
         self.ended(sample);
     }
 
-    /// What ends in the drain was unfinished when the window closed; what began in the warm-up lies in the window in part.
+    /// What ends in the drain was unfinished when the window closed; what started in the warm-up lies in the window in part.
     #[inline]
     fn ended(&mut self, sample: &Sample) {
         if sample.finished_ns >= self.window.length_ns {
@@ -310,7 +297,7 @@ impl Recorder {
         self.roll(self.window.now_ns());
         self.second.errors += 1;
         self.second.losses += u64::from(error.class == ErrorClass::Lost);
-        let fresh = || ErrorCount { class: error.class, count: 0, example: error.message.clone() };
+        let fresh = || ErrorRecord { class: error.class.word().to_owned(), count: 0, example: error.message.clone() };
         self.errors.entry(error.code).or_insert_with(fresh).count += 1;
     }
 
@@ -340,7 +327,7 @@ impl Recorder {
     }
 
     fn send(&self, second: Second) {
-        // The receiver is gone only when the run was given up; then nobody wants the figures.
+        // The receiver is gone only when the run was given up; then nothing is recorded.
         if let Some(reports) = self.reports.as_ref().filter(|_| !second.is_empty()) {
             let _ = reports.send(Report::Second(Box::new(second)));
         }

@@ -4,7 +4,6 @@
 //! exact.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -118,10 +117,6 @@ impl Driver for SimDriver {
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         Ok(TargetFacts { version: "simulated".to_owned(), ..TargetFacts::default() })
-    }
-
-    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        Ok(BTreeMap::new())
     }
 }
 

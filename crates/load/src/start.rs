@@ -31,7 +31,6 @@ impl StartSignal {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use std::thread;
 

@@ -41,9 +41,8 @@ pub(crate) struct Common<D, W> {
     pub(crate) idle: Cell<usize>,
     /// The worker while it drains: it is told when a terminal gets idle in a run that ends.
     pub(crate) draining: Waiters,
-    /// Terminals that are opening a connection to their own host after a failover.
-    pub(crate) failbacks: Rc<Cell<usize>>,
-    /// Whether terminals pause between transactions.
+    /// Cloned by each terminal that is opening a connection to its own host after a failover.
+    pub(crate) failbacks: Rc<()>,
     pub(crate) pauses: bool,
     /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
@@ -75,9 +74,7 @@ impl<D: Driver, W> Common<D, W> {
     }
 }
 
-/// The task of a terminal.
 pub(crate) struct TerminalTask<D: Driver, W> {
-    /// The terminal's number.
     pub(crate) index: u32,
     /// The random streams of its operations.
     pub(crate) streams: Streams,

@@ -38,7 +38,6 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// Counts one.
     pub(crate) fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum_ns += ns;
@@ -57,7 +56,7 @@ impl Waited {
 }
 
 /// Pauses around the transactions of one kind, as they were in truth. The one before the first transaction of a terminal is
-/// not among them, since a workload may lengthen it so that terminals do not begin in step.
+/// not among them, since a workload may lengthen it so that terminals do not start in step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PausesSeen {
     /// Before them.
@@ -97,23 +96,7 @@ pub struct KindTotals {
     pub pauses: PausesSeen,
 }
 
-/// The names of what a workload's totals hold, by position.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Names {
-    /// Of the kinds of transaction.
-    pub(crate) kinds: &'static [&'static str],
-    /// Of the facts of each kind.
-    pub(crate) facts: &'static [&'static [&'static str]],
-}
-
-impl Names {
-    pub(crate) fn of<W: Workload>(workload: &W) -> Self {
-        Self { kinds: workload.kinds(), facts: workload.fact_names() }
-    }
-}
-
 impl Totals {
-    /// Nothing seen yet.
     pub(crate) fn new(kinds: usize) -> Self {
         Self { kinds: (0..kinds).map(|_| KindTotals::default()).collect(), ..Self::default() }
     }
@@ -136,9 +119,9 @@ impl Totals {
     }
 
     /// As records hold it.
-    pub(crate) fn record(&self, names: &Names) -> BTreeMap<String, TransactionRecord> {
+    pub(crate) fn record<W: Workload>(&self, workload: &W) -> BTreeMap<String, TransactionRecord> {
         let facts = |kind: usize, sums: [u64; 4]| {
-            let named = names.facts.get(kind).copied().unwrap_or_default();
+            let named = workload.fact_names().get(kind).copied().unwrap_or_default();
             named.iter().zip(sums).map(|(name, sum)| ((*name).to_owned(), sum)).collect()
         };
         let one = |(kind, k): (usize, &KindTotals)| TransactionRecord {
@@ -150,6 +133,6 @@ impl Totals {
             response: HistogramRecord::from_histogram(&k.response),
             facts: facts(kind, k.facts),
         };
-        names.kinds.iter().zip(self.kinds.iter().enumerate()).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
+        workload.kinds().iter().zip(self.kinds.iter().enumerate()).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
     }
 }

@@ -41,7 +41,7 @@ pub trait Ledger: Sync {
     /// The same of one part.
     fn read_part(&self, part: u32) -> String;
 
-    /// Changes the row of a part so that it waits for whoever has changed it and has not committed yet, and nothing else.
+    /// Changes the row of a part so that it waits for the session that has changed it and has not committed yet, and nothing else.
     fn claim(&self, part: u32) -> String;
 
     /// Changes the row of a part from one state to another; no row where it is not in that state.

@@ -140,10 +140,6 @@ impl Driver for Forgetful {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         Ok(TargetFacts::default())
     }
-
-    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        Ok(BTreeMap::new())
-    }
 }
 
 impl Session for ForgetfulSession {
