@@ -41,9 +41,6 @@ fn code() -> &'static Code {
 }
 
 /// Appends the text of some coded bytes.
-///
-/// # Errors
-/// What no text is coded as.
 pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
     let code = code();
     let (mut bits, mut length) = (0u32, 0);
@@ -68,7 +65,6 @@ pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

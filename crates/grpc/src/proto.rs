@@ -205,7 +205,6 @@ pub fn numbers(value: Value<'_>, mut each: impl FnMut(u64)) -> Parsed<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 

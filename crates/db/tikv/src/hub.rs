@@ -12,7 +12,7 @@ use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::Settings;
 use crate::keys;
-use crate::regions::{Peer, Region, Regions};
+use crate::regions::{Region, Regions};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
@@ -24,9 +24,8 @@ thread_local! {
     static HUBS: RefCell<Vec<Weak<Hub>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// PD's leader.
 #[derive(Clone)]
-struct Pd {
+pub(crate) struct Pd {
     channel: Rc<Channel>,
     cluster: u64,
 }
@@ -109,7 +108,7 @@ impl Hub {
     ///
     /// # Errors
     /// The last of those that its members gave.
-    async fn pd(&self) -> Result<Pd, DriverError> {
+    pub(crate) async fn pd(&self) -> Result<Pd, DriverError> {
         if let Some(pd) = self.known_pd() {
             return Ok(pd);
         }
@@ -156,26 +155,20 @@ impl Hub {
     }
 
     /// One call to PD; its answer.
-    async fn ask(&self, channel: &Rc<Channel>, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
-        let call = Call::new();
+    async fn ask(&self, channel: &Channel, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
+        let (call, address) = (Call::new(), channel.address());
         channel.call(path, message, &call);
-        self.answer(channel, &call).await?;
-        Ok(call.with(<[u8]>::to_vec))
-    }
-
-    /// Waits for the answer of PD to a call.
-    async fn answer(&self, channel: &Channel, call: &Rc<Call>) -> Result<(), DriverError> {
         let limit = now() + Duration::from_millis(self.settings.target.read_timeout_ms.into());
-        let address = channel.address();
+        let lost = |word, message| Err(DriverError::client(ErrorClass::Lost, word, message));
         match timeout_at(limit, poll_fn(|cx| call.poll_ended(cx.waker()))).await {
-            Ok(Stage::Answered) => Ok(()),
+            Ok(Stage::Answered) => Ok(call.with(<[u8]>::to_vec)),
             Ok(Stage::Status(code)) => {
                 let message = format!("PD at {address} refused: {} (status {code} of gRPC)", call.words());
                 let class = if code == 12 { ErrorClass::Fatal } else { ErrorClass::Lost };
                 Err(DriverError::client(class, "pd", message))
             }
-            Ok(_) => Err(DriverError::client(ErrorClass::Lost, "closed", call.words())),
-            Err(_) => Err(DriverError::client(ErrorClass::Lost, "timeout", format!("PD at {address} did not answer"))),
+            Ok(_) => lost("closed", call.words()),
+            Err(_) => lost("timeout", format!("PD at {address} did not answer")),
         }
     }
 
@@ -206,18 +199,7 @@ impl Hub {
         }
     }
 
-    /// The connection to PD, to make sure that it is there.
-    ///
-    /// # Errors
-    /// As [`Self::pd`].
-    pub(crate) async fn reach(&self) -> Result<(), DriverError> {
-        self.pd().await.map(drop)
-    }
-
     /// Asks for a timestamp of the cluster, for `call`; the connection that it comes by.
-    ///
-    /// # Errors
-    /// As [`Self::pd`].
     pub(crate) async fn ask_timestamp(&self, call: &Rc<Call>) -> Result<Rc<Channel>, DriverError> {
         let pd = match self.known_pd() {
             Some(pd) => pd,
@@ -238,10 +220,6 @@ impl Hub {
         self.regions.borrow().find(key)
     }
 
-    /// The region of a key, from PD.
-    ///
-    /// # Errors
-    /// The last failure within the limit of the target.
     #[cold]
     pub(crate) async fn ask_region(&self, key: &[u8]) -> Result<Rc<Region>, DriverError> {
         let _held = self.asking.take().await;
@@ -274,11 +252,6 @@ impl Hub {
             self.regions.borrow_mut().enter(region);
         }
         Ok(())
-    }
-
-    /// Another peer leads the region.
-    pub(crate) fn led_by(&self, region: &Rc<Region>, leader: Peer) {
-        region.led_by(leader, &self.settings.space);
     }
 
     /// What is known of the region does not hold any more.
@@ -329,9 +302,6 @@ impl Hub {
     }
 
     /// The cluster's number and every store, as PD knows them.
-    ///
-    /// # Errors
-    /// The last failure within the limit of the target.
     pub(crate) async fn cluster(&self) -> Result<(u64, Vec<pd::Store>), DriverError> {
         let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
         let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;

@@ -5,7 +5,7 @@ use perbuck_grpc::{Malformed, Parsed};
 const GROUP: usize = 8;
 const MARKER: u8 = 0xff;
 
-/// Appends a key in the form that keeps its order whatever follows it: groups of eight bytes, each with a byte behind it that
+/// Appends a key in the form that keeps its order whatever follows it: groups of eight bytes, each with a byte after it that
 /// says how many zeros were added (TiKV's `codec::bytes`).
 pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
     for group in key.chunks_exact(GROUP) {
@@ -19,10 +19,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
     out.push(MARKER - zeros as u8);
 }
 
-/// The key of such a form; bytes behind its end, a timestamp, are left out.
-///
-/// # Errors
-/// What no key is encoded as.
+/// The key of such a form; bytes after its end, a timestamp, are left out.
 pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
     let mut key = Vec::with_capacity(encoded.len());
     for group in encoded.chunks(GROUP + 1) {
@@ -52,7 +49,6 @@ pub(crate) fn after(prefix: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 

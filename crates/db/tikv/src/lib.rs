@@ -1,6 +1,6 @@
 //! TiKV, raw and transactional: our own client, because a load generator's own cost is part of what it measures
 //! (docs/adr/0002-tikv-client.md). Sessions of one load thread share the connections to each store; what they ask within one
-//! turn of the event loop leaves as one batch of commands in one write.
+//! pass of the event loop leaves as one batch of commands in one write.
 //!
 //! From the bottom: `call` is one request, `streams` and `channel` are a connection of gRPC, `pd` and `answers` read messages,
 //! `keys`, `regions` and `hub` find the store of a key, `retry` and `request` send a request until it is answered, `raw` and
@@ -75,7 +75,7 @@ struct Settings {
     tls: Option<Arc<ClientConfig>>,
     counts: Counts,
     space: Space,
-    /// What every key begins with.
+    /// What every key starts with.
     prefix: Vec<u8>,
 }
 
@@ -111,7 +111,7 @@ impl Driver for TikvDriver {
 
     async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
         let hub = Hub::of(&self.settings);
-        hub.reach().await?;
+        hub.pd().await?;
         Ok(TikvSession::new(hub, id.0))
     }
 

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// The pairs.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
     bytes: Vec<u8>,
@@ -16,7 +15,6 @@ impl Pairs {
         self.ranges.clear();
     }
 
-    /// Adds a pair.
     pub(crate) fn add(&mut self, key: &[u8], value: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
@@ -25,7 +23,6 @@ impl Pairs {
         self.ranges.push((start..middle, middle..self.bytes.len()));
     }
 
-    /// Puts them in the order of their keys.
     pub(crate) fn sort(&mut self) {
         let bytes = &self.bytes;
         self.ranges.sort_by(|(a, _), (b, _)| bytes[a.clone()].cmp(&bytes[b.clone()]));

@@ -176,7 +176,6 @@ impl Regions {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use perbuck_grpc::proto::{Value, fields, put_bytes};
 

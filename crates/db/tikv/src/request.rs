@@ -34,7 +34,6 @@ pub(crate) struct Requests {
 
 /// How a try ended, if not by an answer.
 enum Miss {
-    /// To be tried again.
     Again(Why, String),
     Over(DriverError),
 }
@@ -75,15 +74,10 @@ impl Requests {
         }
     }
 
-    /// Waits for the end of the call; `None` where the limit for an answer came first.
+    /// Waits for the end of the session's call; `None` where the limit for an answer came first.
     #[inline]
     fn ended(&mut self) -> impl Future<Output = Option<Stage>> + '_ {
-        self.watchdog.rearm();
-        let (call, watchdog) = (&self.call, &mut self.watchdog);
-        poll_fn(|cx| match call.poll_ended(cx.waker()) {
-            Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => watchdog.poll_overdue().map(|()| None),
-        })
+        ended(&self.call, &mut self.watchdog)
     }
 
     /// Sends a command to the region of `key`: its `Context`, and what `write` adds. The answer is in `call`.
@@ -129,13 +123,9 @@ impl Requests {
         }
     }
 
-    /// The end of a call that is not the session's own.
+    /// As [`Self::ended`], of another call.
     pub(crate) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
-        self.watchdog.rearm();
-        poll_fn(|cx| match call.poll_ended(cx.waker()) {
-            Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => self.watchdog.poll_overdue().map(|()| None),
-        })
+        ended(call, &mut self.watchdog)
     }
 
     /// Sends a command once, and waits for nothing. False where it went nowhere, because its region is not known now.
@@ -242,7 +232,7 @@ impl Requests {
         let hub = &self.hub;
         match error.why {
             Some(Why::NotLeader) => match error.leader {
-                Some(leader) if leader.id != 0 => hub.led_by(region, leader),
+                Some(leader) if leader.id != 0 => region.led_by(leader, &hub.settings.space),
                 _ => {
                     hub.forget(region);
                     return Miss::Again(Why::NoLeader, error.words);
@@ -268,6 +258,15 @@ impl Requests {
         }
         Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)
     }
+}
+
+#[inline]
+fn ended(call: &Call, watchdog: &mut Watchdog) -> impl Future<Output = Option<Stage>> {
+    watchdog.rearm();
+    poll_fn(|cx| match call.poll_ended(cx.waker()) {
+        Poll::Ready(stage) => Poll::Ready(Some(stage)),
+        Poll::Pending => watchdog.poll_overdue().map(|()| None),
+    })
 }
 
 fn malformed(channel: &Channel, why: Malformed) -> DriverError {
@@ -332,7 +331,6 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use perbuck_grpc::proto::{put_bytes, put_message, put_uint};
 

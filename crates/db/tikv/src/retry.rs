@@ -7,16 +7,13 @@ use std::time::Duration;
 use perbuck_event::Moment;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-/// Why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
     /// Another peer leads the region, and the answer says which one.
     NotLeader,
     /// The region has no leader, or the answer does not say which one.
     NoLeader,
-    /// The store does not have the region.
     RegionNotFound,
-    /// The region does not have the key.
     KeyNotInRegion,
     /// The region was split or merged, or its peers changed.
     EpochNotMatch,
@@ -28,13 +25,11 @@ pub(crate) enum Why {
     StoreNotMatch,
     /// The store could not be reached, or the connection was lost.
     StoreLost,
-    /// No answer within the limit.
     Timeout,
     /// The region cannot serve requests at the moment (merging, recovering, disk full …).
     NotReady,
     /// PD could not be reached, or does not know the region now.
     Pd,
-    /// Another transaction has locked the key.
     Locked,
 }
 
@@ -106,14 +101,12 @@ impl Tries {
         Self { limit: Duration::from_millis(limit_ms.into()), deadline: None, count: 0, spread: u64::from(session % 8) }
     }
 
-    /// Another request begins.
     #[inline]
     pub(crate) fn restart(&mut self) {
         self.deadline = None;
         self.count = 0;
     }
 
-    /// Whether a try has failed already.
     #[inline]
     pub(crate) fn begun(&self) -> bool {
         self.count > 0

@@ -89,7 +89,6 @@ impl TikvSession {
         self.key.extend_from_slice(key);
     }
 
-    /// Reads the key.
     #[inline]
     pub(crate) async fn read(&mut self) -> Result<(), DriverError> {
         if !self.transactional() {

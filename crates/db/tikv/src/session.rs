@@ -42,7 +42,6 @@ fn no_sql(text: &str) -> DriverError {
 }
 
 impl TikvSession {
-    /// Executes a statement.
     #[inline]
     async fn run(
         &mut self,

@@ -26,7 +26,6 @@ const OPTIONS: [&str; 16] = [
     "read_timeout",
     "retry_limit",
 ];
-/// The port of PD.
 const PORT: u16 = 2379;
 const TLS_MODES: [(&str, TlsMode); 4] = [
     ("disabled", TlsMode::Disabled),
@@ -54,7 +53,7 @@ pub struct TikvTarget {
     pub api_v2: bool,
     /// The number of the keyspace.
     pub keyspace: u32,
-    /// What keys begin with, behind the keyspace.
+    /// What keys start with, after the keyspace.
     pub prefix: String,
     /// Connections to each store that a load thread opens, at most.
     pub connections: u32,
@@ -214,7 +213,7 @@ impl Target for TikvTarget {
         with_options(format!("tikv://{}/", pds.join(",")), &options)
     }
 
-    /// Keys that begin with `name/`.
+    /// Keys that start with `name/`.
     fn with_database(&self, name: &str) -> Box<dyn Target> {
         Box::new(Self { prefix: format!("{name}/"), ..self.clone() })
     }

@@ -2,7 +2,9 @@
 //! lie in one region (1PC), without waiting for the second step (async commit), or in two.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
+use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{
     batch_rollback_request, check_txn_status_request, get_request, mutation, op, pessimistic_action, pessimistic_lock_request,
     pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
@@ -25,7 +27,6 @@ const TTL_PESSIMISTIC_MS: u64 = 20_000;
 /// Bits of a timestamp after its milliseconds.
 const LOGICAL_BITS: u32 = 18;
 
-/// A transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Txn {
     pub(crate) start_ts: u64,
@@ -54,10 +55,6 @@ fn verdict(error: KeyError) -> DriverError {
     }
 }
 
-/// Begins a transaction.
-///
-/// # Errors
-/// That PD gives no timestamp.
 pub(crate) async fn begin(requests: &mut Requests, later: &mut Later) -> Result<Txn, DriverError> {
     later.finish_before_next(requests).await;
     requests.lock_tries.restart();
@@ -65,33 +62,16 @@ pub(crate) async fn begin(requests: &mut Requests, later: &mut Later) -> Result<
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).
-///
-/// # Errors
-/// As [`Requests::send`], or the store's words.
 pub(crate) async fn get(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
-    let mut passed = Vec::new();
-    loop {
-        let sent = requests.send_past(Command::GET, key, &passed, |out, _| {
-            put_bytes(out, get_request::KEY, key);
-            put_uint(out, get_request::VERSION, txn.start_ts);
-        });
-        sent.await?;
-        let error = requests.call.with(|answer| match answers::value(answer)? {
-            Ok(_) => Ok(None),
-            Err(error) => KeyError::parse(error).map(Some),
-        });
-        match error.map_err(crate::malformed)? {
-            None => return Ok(()),
-            Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
-            Some(error) => return Err(verdict(error)),
-        }
-    }
+    let write = |out: &mut Vec<u8>, _: &Region| {
+        put_bytes(out, get_request::KEY, key);
+        put_uint(out, get_request::VERSION, txn.start_ts);
+    };
+    let error = |answer: &[u8]| answers::value(answer)?.err().map(KeyError::parse).transpose();
+    read(requests, txn, (Command::GET, key), write, error).await.map(drop)
 }
 
 /// Reads at most `limit` pairs of one region, as [`crate::raw::scan`].
-///
-/// # Errors
-/// As [`get`].
 pub(crate) async fn scan(
     requests: &mut Requests,
     txn: Txn,
@@ -100,18 +80,34 @@ pub(crate) async fn scan(
     limit: u32,
     keys_only: bool,
 ) -> Result<Vec<u8>, DriverError> {
+    let write = |out: &mut Vec<u8>, region: &Region| {
+        put_element(out, scan_request::START_KEY, start);
+        put_uint(out, scan_request::LIMIT, limit.into());
+        put_uint(out, scan_request::VERSION, txn.start_ts);
+        put_uint(out, scan_request::KEY_ONLY, keys_only.into());
+        put_bytes(out, scan_request::END_KEY, crate::nearer(&region.end, end));
+    };
+    let region = read(requests, txn, (Command::SCAN, start), write, answers::scan_error).await?;
+    Ok(region.end.clone())
+}
+
+/// Sends a command that reads, until no lock is in its way.
+///
+/// # Errors
+/// As [`Requests::send`], or the store's words.
+#[inline]
+async fn read(
+    requests: &mut Requests,
+    txn: Txn,
+    (command, key): (Command, &[u8]),
+    mut write: impl FnMut(&mut Vec<u8>, &Region),
+    error: impl Fn(&[u8]) -> Parsed<Option<KeyError>>,
+) -> Result<Rc<Region>, DriverError> {
     let mut passed = Vec::new();
     loop {
-        let sent = requests.send_past(Command::SCAN, start, &passed, |out, region| {
-            put_element(out, scan_request::START_KEY, start);
-            put_uint(out, scan_request::LIMIT, limit.into());
-            put_uint(out, scan_request::VERSION, txn.start_ts);
-            put_uint(out, scan_request::KEY_ONLY, keys_only.into());
-            put_bytes(out, scan_request::END_KEY, crate::nearer(&region.end, end));
-        });
-        let region_end = sent.await?.end.clone();
-        match requests.call.with(answers::scan_error).map_err(crate::malformed)? {
-            None => return Ok(region_end),
+        let region = requests.send_past(command, key, &passed, &mut write).await?;
+        match requests.call.with(&error).map_err(crate::malformed)? {
+            None => return Ok(region),
             Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
             Some(error) => return Err(verdict(error)),
         }
@@ -119,9 +115,6 @@ pub(crate) async fn scan(
 }
 
 /// Locks a key; whether it has a value, which is then in the answer ([`answers::locked_value`]).
-///
-/// # Errors
-/// As [`get`], and deadlocks.
 pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> Result<(), DriverError> {
     txn.for_update_ts = txn.start_ts;
     loop {
@@ -149,10 +142,6 @@ pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
     }
 }
 
-/// Releases a pessimistic lock.
-///
-/// # Errors
-/// As [`Requests::send`].
 pub(crate) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
     let sent = requests.send(Command::PESSIMISTIC_ROLLBACK, key, |out, _| {
         put_uint(out, pessimistic_rollback_request::START_VERSION, txn.start_ts);

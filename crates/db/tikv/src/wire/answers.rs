@@ -10,9 +10,7 @@ use perbuck_grpc::proto::{Value, bytes, elements, fields, numbers, uints};
 /// Why a key cannot be read or written now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyError {
-    /// Another transaction holds it.
     Locked(Lock),
-    /// Another transaction was faster.
     Conflict,
     /// The transaction would wait for itself.
     Deadlock,
@@ -24,7 +22,6 @@ pub(crate) enum KeyError {
     Other(String),
 }
 
-/// A lock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Lock {
     pub(crate) primary: Vec<u8>,

@@ -1,5 +1,5 @@
 //! A connection to PD or to a store, shared by the sessions of one load thread. A task of its own carries its bytes: requests
-//! that sessions put together within one turn of the event loop leave in one write, and answers come in one read.
+//! that sessions put together within one pass of the event loop leave in one write, and answers come in one read.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,7 +22,6 @@ use perbuck_net::tls_failure;
 /// Requests have limits of their own; a connection may be idle.
 const NO_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
-/// A connection.
 pub(crate) struct Channel {
     shared: Rc<Shared>,
     /// Ends with the channel.
@@ -40,7 +39,6 @@ struct State {
     carrier: Option<Waker>,
     /// The carrier has been woken and not yet polled.
     woken: bool,
-    /// Why the connection is gone.
     broken: Option<String>,
 }
 
@@ -97,7 +95,6 @@ impl Channel {
         self.with(call, |streams| streams.command(tag, message, call));
     }
 
-    /// Asks PD for a timestamp.
     #[inline]
     pub(crate) fn timestamp(&self, cluster: u64, call: &Rc<Call>) {
         self.with(call, |streams| streams.timestamp(cluster, call));
@@ -110,7 +107,7 @@ impl Channel {
             return call.fail(Stage::Lost, why);
         }
         send(&mut state.streams);
-        // Behind every session that is ready now, so that their requests leave together.
+        // After every session that is ready now, so that their requests leave together.
         if !std::mem::replace(&mut state.woken, true)
             && let Some(carrier) = &state.carrier
         {
@@ -171,7 +168,7 @@ impl Carrier {
     }
 }
 
-/// Sends what there is; what finds no room waits for the next turn.
+/// Sends what there is; what finds no room waits for the next pass.
 #[inline]
 fn send(socket: &mut Socket, streams: &mut Streams, outbox: &mut Vec<u8>, sent: &mut usize) -> Result<(), SocketFault> {
     loop {

@@ -10,7 +10,6 @@ use perbuck_grpc::{Malformed, Parsed};
 
 use crate::regions::{Peer, Region, Space};
 
-/// Methods of the service.
 pub(crate) mod method {
     pub(crate) const GET_MEMBERS: &str = "/pdpb.PD/GetMembers";
     pub(crate) const GET_REGION: &str = "/pdpb.PD/GetRegion";
@@ -91,7 +90,6 @@ pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

@@ -59,7 +59,6 @@ struct MessageStream {
     incoming: Vec<u8>,
 }
 
-/// The streams of a connection.
 pub(crate) struct Streams {
     pub(crate) end: Endpoint,
     next: u32,
@@ -138,9 +137,8 @@ impl Streams {
         stream
     }
 
-    /// Sends one call.
     pub(crate) fn call(&mut self, path: &'static str, message: &[u8], call: &Rc<Call>) {
-        call.begin();
+        call.start();
         let stream = self.open(path);
         self.framed.clear();
         put_prefix(&mut self.framed, message.len());
@@ -152,7 +150,7 @@ impl Streams {
     /// Puts a command into the next batch; `tag` is its field in `BatchCommandsRequest.Request`.
     #[inline]
     pub(crate) fn command(&mut self, tag: u32, message: &[u8], call: &Rc<Call>) {
-        call.begin();
+        call.start();
         let number = self.waiting.enter(call);
         put_varint(&mut self.ids, number);
         let (tag, length) = (bytes_tag(tag), message.len() as u64);
@@ -167,9 +165,8 @@ impl Streams {
         }
     }
 
-    /// Asks for a timestamp of the cluster.
     pub(crate) fn timestamp(&mut self, cluster: u64, call: &Rc<Call>) {
-        call.begin();
+        call.start();
         self.cluster = cluster;
         self.timestamps.push_back(Rc::clone(call));
     }
@@ -216,9 +213,6 @@ impl Streams {
     }
 
     /// Takes what a frame brought.
-    ///
-    /// # Errors
-    /// Why the connection is good for nothing any more.
     #[inline]
     pub(crate) fn take(&mut self, event: &Event<'_>) -> Result<(), String> {
         match *event {
@@ -252,7 +246,7 @@ impl Streams {
             self.tso.incoming = incoming;
             return taken;
         }
-        // Late bytes of a call that was given up belong to nobody.
+        // Late bytes of a call that was given up are dropped.
         if let Some(call) = self.calls.get(&stream) {
             call.add(bytes);
         }
@@ -273,7 +267,7 @@ impl Streams {
                 });
                 match answer {
                     Ok(answer) => {
-                        // Whoever does not wait any more has none.
+                        // A call that was given up has none.
                         if let Some(call) = self.waiting.take(number) {
                             call.add(answer);
                             call.end(Stage::Answered, 0);
@@ -299,9 +293,9 @@ impl Streams {
             return Err(Malformed("PD gave no timestamps, or not as many as were asked for"));
         }
         self.in_flight -= count;
-        for behind in (0..u64::from(count)).rev() {
+        for later in (0..u64::from(count)).rev() {
             if let Some(call) = self.timestamps.pop_front() {
-                call.number.set(last - (behind << suffix));
+                call.number.set(last - (later << suffix));
                 call.end(Stage::Answered, 0);
             }
         }
