@@ -174,9 +174,9 @@ impl<'a> Collector<'a> {
     fn pass_edges(&mut self, window: &Window, until_ns: i64) {
         while window.edges().get(self.edges).is_some_and(|at_ns| *at_ns <= until_ns) {
             if self.edges == 0 {
-                self.observer.opens()
+                self.observer.opens();
             } else {
-                self.observer.closes()
+                self.observer.closes();
             }
             self.edges += 1;
         }

@@ -15,14 +15,14 @@ fn open(connections: u32, per_s: u32, arrivals: Arrivals) -> TrialSpec {
 }
 
 fn response(outcome: &TrialOutcome) -> Histogram {
-    transactions(&outcome).response.to_histogram().unwrap()
+    transactions(outcome).response.to_histogram().unwrap()
 }
 
 /// Nothing is lost: what was due was started or still waits, what was started has ended or is unfinished, and the
 /// seconds add up to the totals.
 fn add_up(outcome: &TrialOutcome) {
     let open = outcome.measured.open_loop.as_ref().unwrap();
-    let t = transactions(&outcome);
+    let t = transactions(outcome);
     assert_eq!(open.backlog_at_open + open.offered, open.started + open.backlog_at_close, "{open:?}");
     let windowed = || outcome.intervals.iter().filter(|i| i.start_ms >= 0);
     assert_eq!(windowed().map(|i| i.due).sum::<u64>(), open.offered);
