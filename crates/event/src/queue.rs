@@ -80,7 +80,7 @@ fn interest(room: bool) -> EventFlags {
     if room { readable | EventFlags::OUT } else { readable }
 }
 
-/// A counter of the kernel that nobody reads: each time it is added to is a new edge.
+/// A counter of the kernel that is never read: each time it is added to is a new edge.
 #[derive(Debug)]
 pub(crate) struct LoopWaker(OwnedFd);
 

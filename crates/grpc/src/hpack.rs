@@ -35,7 +35,7 @@ static TABLE: LazyLock<Vec<(&str, &str)>> =
     LazyLock::new(|| FIELDS.into_iter().chain(NAMES.split(' ').map(|name| (name, ""))).collect());
 /// What the other side may keep in the table of what it said, in bytes as the RFC counts them: the default of HTTP/2.
 const TABLE_BYTES: usize = 4096;
-/// What an entry counts besides its text (section 4.1).
+/// What an entry counts beyond its text (section 4.1).
 const ENTRY_BYTES: usize = 32;
 
 const NO_ENTRY: Malformed = Malformed("a header has an index without an entry");
@@ -167,10 +167,10 @@ fn take_number(block: &mut &[u8], bits: u32) -> Parsed<usize> {
     let most = (1usize << bits) - 1;
     let mut number = usize::from(*first) & most;
     if number == most {
-        for shift in (0..).step_by(7) {
+        for offset in (0..).step_by(7) {
             let (byte, after) =
-                rest.split_first().filter(|_| shift < 28).ok_or(Malformed("a number of a header does not end"))?;
-            number += usize::from(byte & 0x7f) << shift;
+                rest.split_first().filter(|_| offset < 28).ok_or(Malformed("a number of a header does not end"))?;
+            number += usize::from(byte & 0x7f) << offset;
             rest = after;
             if *byte < 0x80 {
                 break;

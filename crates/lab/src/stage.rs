@@ -16,6 +16,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
 use perbuck_load::observer::Observer;
+use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
@@ -115,6 +116,10 @@ pub trait Server {
     fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError>;
     /// Executes one statement, however long it takes.
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
+    /// Asks something in the words of the database, however long it takes.
+    fn ask(&self, doing: &str, query: &Query) -> Result<(), LabError>;
+    /// Removes a table, if it is there.
+    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError>;
     /// The number that a query returns.
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
     /// Whether a table of that name is there.
@@ -295,10 +300,15 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| {
-            let executed = s.query(sql, &mut Rows::default()).await;
-            executed.map(|_| ()).map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })
-        })
+        self.ask(doing, &sql.into())
+    }
+
+    fn ask(&self, doing: &str, query: &Query) -> Result<(), LabError> {
+        self.with_session(doing, async |s| query.ask(s, &mut Rows::default()).await.map(drop).map_err(loader::server(doing)))
+    }
+
+    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {
+        self.with_session(doing, async |s| s.drop_table(name).await.map_err(loader::server(doing)))
     }
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {

@@ -78,7 +78,7 @@ mod lifecycle;
 pub mod limit;
 pub mod loader;
 pub mod observer;
-mod pace;
+mod pacer;
 pub mod query;
 pub mod recorder;
 pub mod records;

@@ -20,7 +20,7 @@ use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::failover::{CONNECTS_AT_ONCE, Host, open};
 use crate::limit::EventLimit;
-use crate::pace::{Arrivals, Pace};
+use crate::pacer::{Arrivals, Pacer};
 use crate::recorder::{Recorder, Report};
 use crate::start::StartSignal;
 use crate::statement_times::StatementTimes;
@@ -78,8 +78,8 @@ pub(crate) async fn run<D: Driver, W: Workload>(
 ) -> Result<WorkerOutcome, RunError> {
     let opened = open_all::<D, W>(&plan, &driver, &workload).await?;
     let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
-    let pace = Pace::new(&spec.load, plan.arrivals);
-    let open_loop = pace.is_open();
+    let pacer = Pacer::new(&spec.load, plan.arrivals);
+    let open_loop = pacer.is_open();
     let pauses = workload.pauses() && !open_loop;
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
@@ -98,7 +98,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
         driver,
         workload,
         window,
-        pace,
+        pacer,
         stop,
         recorder: RefCell::new(recorder),
         spec,
@@ -157,9 +157,9 @@ fn spawn_terminals<D: Driver, W: Workload>(
 fn finish_recorder<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
     // A trial that is thrown away needs none of this, and a long schedule takes time to walk.
-    if (common.pace.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
+    if (common.pacer.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
-        common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
+        common.pacer.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }
     recorder.finish();
     recorder

@@ -220,9 +220,9 @@ impl Recorder {
     }
 
     /// An attempt has failed. Its statements count in the period in which it ended, whatever becomes of its transaction.
-    pub fn attempt(&mut self, statements: &Counts, again: bool, ended_ns: i64) {
+    pub fn attempt(&mut self, statements: &Counts, retried: bool, ended_ns: i64) {
         self.sent_after(statements, ended_ns);
-        self.totals[self.period].retries += u64::from(again);
+        self.totals[self.period].retries += u64::from(retried);
     }
 
     /// Counts what is pending.
@@ -352,7 +352,7 @@ impl Recorder {
     }
 
     /// The phases of the window.
-    pub fn phases(&self) -> &[Totals] {
+    pub(crate) fn phases(&self) -> &[Totals] {
         &self.totals[1..self.totals.len() - 1]
     }
 

@@ -9,7 +9,7 @@ use perbuck_core::histogram::Histogram;
 use crate::statement::Catalogue;
 use crate::window::Window;
 
-/// What is timed besides the statements of the catalogue, at its position in [`OTHERS`].
+/// What else is timed than the statements of the catalogue, at its position in [`OTHERS`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Other {
     Begin,
@@ -52,7 +52,7 @@ impl StatementTimes {
         self.record(OTHERS.len() + usize::from(label), sent_ns);
     }
 
-    /// What the engine sends besides the catalogue, and sent then, has ended.
+    /// Something else that the engine sent then has ended.
     #[inline]
     pub(crate) fn other_ended(&self, other: Other, sent_ns: i64) {
         self.record(other as usize, sent_ns);

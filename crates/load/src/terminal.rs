@@ -14,7 +14,7 @@ use crate::driver::Driver;
 use crate::error::{DriverError, ErrorClass};
 use crate::failover::{Host, open, others};
 use crate::limit::EventLimit;
-use crate::pace::Pace;
+use crate::pacer::Pacer;
 use crate::recorder::Recorder;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
@@ -33,7 +33,7 @@ pub(crate) struct Common<D, W> {
     pub(crate) driver: Arc<D>,
     pub(crate) workload: Arc<W>,
     pub(crate) window: Window,
-    pub(crate) pace: Pace,
+    pub(crate) pacer: Pacer,
     pub(crate) stop: StopToken,
     pub(crate) recorder: RefCell<Recorder>,
     pub(crate) spec: Arc<TrialSpec>,
@@ -67,7 +67,7 @@ impl<D: Driver, W> Common<D, W> {
     }
 
     /// A connection that was opened again, counted.
-    pub(crate) fn opened_again(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
+    pub(crate) fn reopened(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
         self.recorder.borrow_mut().reconnected();
         open.time_statements(self.times.clone());
         open
@@ -150,7 +150,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         let Some(old) = connection.take() else { return Ok(()) };
         old.close().await;
         match open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.host.offset()).await {
-            Ok(open) => *connection = Some(self.common.opened_again(open)),
+            Ok(open) => *connection = Some(self.common.reopened(open)),
             Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),
         }
@@ -185,7 +185,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
                 };
                 match opened {
                     Ok(open) => {
-                        *connection = Some(common.opened_again(open));
+                        *connection = Some(common.reopened(open));
                         let now_ns = common.window.now_ns();
                         self.host.connected(offset, now_ns, length_ns);
                         return Ok(now_ns);
@@ -211,7 +211,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             async move { open::<D, W>(&driver, &workload, index, 0).await }
         };
         if let Some(own) = self.host.failback(*now_ns, length_ns, &common.failbacks, open_own).await {
-            if let Some(other) = connection.replace(common.opened_again(own)) {
+            if let Some(other) = connection.replace(common.reopened(own)) {
                 other.close().await;
             }
             *now_ns = common.window.now_ns();

@@ -8,13 +8,13 @@ use crate::workload::Workload;
 
 /// What a worker saw in the window or in a phase.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// By kind of transaction.
-    pub kinds: Vec<KindTotals>,
+    pub(crate) kinds: Vec<KindTotals>,
     /// Statements of the transactions that ended.
-    pub statements: StatementCounts,
+    pub(crate) statements: StatementCounts,
     /// Attempts beyond the first.
-    pub retries: u64,
+    pub(crate) retries: u64,
 }
 
 /// What one terminal did in the window.
@@ -75,25 +75,23 @@ impl PausesSeen {
 
 /// Transactions of one kind.
 #[derive(Debug, Default)]
-pub struct KindTotals {
-    /// Committed.
-    pub committed: u64,
+pub(crate) struct KindTotals {
+    pub(crate) committed: u64,
     /// Rolled back by design.
-    pub rolled_back: u64,
-    /// Given up.
-    pub failed: u64,
+    pub(crate) rolled_back: u64,
+    pub(crate) failed: u64,
     /// From the first statement to the end, of the completed ones.
-    pub service: Histogram,
+    pub(crate) service: Histogram,
     /// The same of those given up.
-    pub failed_service: Histogram,
+    pub(crate) failed_service: Histogram,
     /// From the intended start to the first statement; empty in closed loop.
-    pub wait: Histogram,
+    pub(crate) wait: Histogram,
     /// From the intended start to the end; empty in closed loop.
-    pub response: Histogram,
+    pub(crate) response: Histogram,
     /// What the workload counted of the completed ones.
-    pub facts: [u64; 4],
+    pub(crate) facts: [u64; 4],
     /// Pauses that ended; none where terminals do not pause.
-    pub pauses: PausesSeen,
+    pub(crate) pauses: PausesSeen,
 }
 
 impl Totals {
@@ -102,7 +100,7 @@ impl Totals {
     }
 
     /// Adds another worker's, or another phase's.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.committed += theirs.committed;
             mine.rolled_back += theirs.rolled_back;

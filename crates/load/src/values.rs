@@ -272,7 +272,7 @@ impl Rows {
     /// SQLite keeps decimals; use it with scale 0 for true integers.
     ///
     /// # Errors
-    /// When there is no such cell or it is no decimal number of at most `scale` digits behind the point.
+    /// When there is no such cell or it is no decimal number of at most `scale` digits after the point.
     pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
         match self.cell(row, column)? {
             Cell::Int(v) => Ok(v),

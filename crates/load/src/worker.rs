@@ -1,7 +1,7 @@
 //! The hot loop: what one terminal does from its first transaction to its last.
 //!
 //! Per operation [`drive`] reads the clock once, allocates nothing and writes to no memory that another thread reads; only
-//! in an open loop with several workers does it take the lock of their queue (see [`crate::pace`]).
+//! in an open loop with several workers does it take the lock of their queue (see [`crate::pacer`]).
 //! What is rare in the life of a terminal is in [`crate::terminal`], what happens before and after to all terminals of a worker in
 //! [`crate::lifecycle`].
 
@@ -10,7 +10,7 @@ use perbuck_event::{rarely, sleep_until};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::pace::NextStart;
+use crate::pacer::NextStart;
 use crate::recorder::{Outcome, Sample};
 use crate::terminal::TerminalTask;
 use crate::totals::TerminalTotals;
@@ -56,7 +56,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         // The start is given a moment ahead, so that all start together.
         let mut now = task.idle_until(-common.window.warmup_ns).await;
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
-            let (mut intended_ns, mut started_ns) = match common.pace.next_start(&common.window, task.index, now) {
+            let (mut intended_ns, mut started_ns) = match common.pacer.next_start(&common.window, task.index, now) {
                 NextStart::Now => (now, now),
                 NextStart::Due(at) => match task.await_arrival(at, now).await {
                     Some(started) => (at, started),

@@ -42,7 +42,7 @@ pub struct Done {
     pub kind: u8,
     /// True where the workload itself rolled it back (TPC-C 2.4.1.4); it still counts as completed.
     pub rolled_back: bool,
-    /// What the workload counts of it besides; see [`Workload::fact_names`].
+    /// What else the workload counts of it; see [`Workload::fact_names`].
     pub facts: Facts,
 }
 

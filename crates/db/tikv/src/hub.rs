@@ -8,15 +8,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_event::{Waiters, now, timeout_at};
+use perbuck_grpc::Malformed;
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::Settings;
-use crate::keys;
 use crate::regions::{Region, Regions};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
 use crate::wire::pd::{self, method};
+use crate::{keys, malformed_by};
 use perbuck_database::server::host_text;
 
 thread_local! {
@@ -67,9 +68,8 @@ impl Drop for Held<'_> {
     }
 }
 
-fn malformed(address: &str, why: perbuck_grpc::Malformed) -> DriverError {
-    let message = format!("what {address} answers is none of PD's or TiKV's messages: {}", why.0);
-    DriverError::client(ErrorClass::Fatal, "protocol", message)
+fn malformed(address: &str, why: Malformed) -> DriverError {
+    malformed_by(address, "PD's or TiKV's", why)
 }
 
 impl Hub {
@@ -185,7 +185,7 @@ impl Hub {
                 Err(error) => error,
             };
             self.forget_pd();
-            tries.again(Why::Pd, &error.message, &self.settings.counts).await?;
+            tries.retry(Why::Pd, &error.message, &self.settings.counts).await?;
         }
     }
 
@@ -240,7 +240,7 @@ impl Hub {
             if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&address, why))? {
                 return Ok(self.regions.borrow_mut().enter(region));
             }
-            tries.again(Why::Pd, "PD knows no region of the key", &self.settings.counts).await?;
+            tries.retry(Why::Pd, "PD knows no region of the key", &self.settings.counts).await?;
         }
     }
 

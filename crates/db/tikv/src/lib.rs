@@ -136,7 +136,12 @@ impl Driver for TikvDriver {
 }
 
 fn malformed(why: Malformed) -> DriverError {
-    let message = format!("what a store answers is none of TiKV's messages: {}", why.0);
+    malformed_by("a store", "TiKV's", why)
+}
+
+/// What `peer` answers is none of the messages that it should send.
+fn malformed_by(peer: &str, whose: &str, why: Malformed) -> DriverError {
+    let message = format!("what {peer} answers is none of {whose} messages: {}", why.0);
     DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
 use perbuck_grpc::kvproto::kvrpcpb;
 use perbuck_grpc::proto::{Value, bytes, bytes_tag, elements, fields};
-use perbuck_grpc::{Malformed, Parsed};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use crate::hub::Hub;
+use crate::malformed_by;
 use crate::regions::{Peer, Region};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Command, Stage};
@@ -34,7 +35,7 @@ pub(crate) struct Requests {
 
 /// How a try ended, if not by an answer.
 enum Miss {
-    Again(Why, String),
+    Retry(Why, String),
     Over(DriverError),
 }
 
@@ -70,7 +71,7 @@ impl Requests {
                 Err(error) => return Err(error),
             };
             self.hub.forget_pd();
-            Box::pin(self.tries.again(Why::Pd, &words, &self.hub.settings.counts)).await?;
+            Box::pin(self.tries.retry(Why::Pd, &words, &self.hub.settings.counts)).await?;
         }
     }
 
@@ -114,9 +115,9 @@ impl Requests {
                 Err(miss) => miss,
             };
             match miss {
-                Miss::Again(why, words) => {
+                Miss::Retry(why, words) => {
                     let counts = &self.hub.settings.counts;
-                    Box::pin(self.tries.again(why, &words, counts)).await?;
+                    Box::pin(self.tries.retry(why, &words, counts)).await?;
                 }
                 Miss::Over(error) => return Err(error),
             }
@@ -181,7 +182,7 @@ impl Requests {
             Some(Stage::Answered) => match self.call.with(region_error) {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) => Err(self.moved(region, store, error, &channel)),
-                Err(why) => Err(Miss::Over(malformed(&channel, why))),
+                Err(why) => Err(Miss::Over(malformed_by(channel.address(), "TiKV's", why))),
             },
             stage => Err(self.unanswered(region, store, stage, &channel)),
         }
@@ -202,7 +203,7 @@ impl Requests {
         if !region.try_next(store, &self.hub.settings.space) {
             self.hub.forget(region);
         }
-        Miss::Again(Why::StoreLost, words)
+        Miss::Retry(Why::StoreLost, words)
     }
 
     #[cold]
@@ -211,7 +212,7 @@ impl Requests {
         match stage {
             None => {
                 self.hub.forget(region);
-                Miss::Again(Why::Timeout, format!("{address} did not answer within the limit"))
+                Miss::Retry(Why::Timeout, format!("{address} did not answer within the limit"))
             }
             Some(Stage::Status(code)) => {
                 let words = format!("{address} refused: {} (status {code} of gRPC)", self.call.words());
@@ -235,14 +236,14 @@ impl Requests {
                 Some(leader) if leader.id != 0 => region.led_by(leader, &hub.settings.space),
                 _ => {
                     hub.forget(region);
-                    return Miss::Again(Why::NoLeader, error.words);
+                    return Miss::Retry(Why::NoLeader, error.words);
                 }
             },
             Some(Why::EpochNotMatch) => {
                 hub.forget(region);
                 let regions: Vec<&[u8]> = error.regions.iter().map(Vec::as_slice).collect();
                 if let Err(why) = hub.told(&regions, store) {
-                    return Miss::Over(malformed(channel, why));
+                    return Miss::Over(malformed_by(channel.address(), "TiKV's", why));
                 }
             }
             Some(Why::StoreNotMatch) => {
@@ -256,7 +257,7 @@ impl Requests {
                 return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
-        Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)
+        Miss::Retry(error.why.unwrap_or(Why::NotReady), error.words)
     }
 }
 
@@ -267,11 +268,6 @@ fn ended(call: &Call, watchdog: &mut Watchdog) -> impl Future<Output = Option<St
         Poll::Ready(stage) => Poll::Ready(Some(stage)),
         Poll::Pending => watchdog.poll_overdue().map(|()| None),
     })
-}
-
-fn malformed(channel: &Channel, why: Malformed) -> DriverError {
-    let message = format!("what {} answers is none of TiKV's messages: {}", channel.address(), why.0);
-    DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 
 /// What a region answers instead (errorpb.proto).

@@ -117,7 +117,7 @@ impl Tries {
     /// # Errors
     /// `Failed` where the limit for all tries together is over; `words` are the server's.
     #[cold]
-    pub(crate) async fn again(&mut self, why: Why, words: &str, counts: &Counts) -> Result<(), DriverError> {
+    pub(crate) async fn retry(&mut self, why: Why, words: &str, counts: &Counts) -> Result<(), DriverError> {
         let now = perbuck_event::now();
         let deadline = *self.deadline.get_or_insert(now + self.limit);
         let (first, longest) = why.pauses_ms();
@@ -158,7 +158,7 @@ mod tests {
             let began = now();
             let mut count = 0;
             let error = loop {
-                match tries.again(Why::ServerIsBusy, "too much", &counts).await {
+                match tries.retry(Why::ServerIsBusy, "too much", &counts).await {
                     Ok(()) => count += 1,
                     Err(error) => break error,
                 }
@@ -169,7 +169,7 @@ mod tests {
             // A request that is told where to go goes at once.
             tries.restart();
             let before = now();
-            tries.again(Why::NotLeader, "", &counts).await.unwrap_or_default();
+            tries.retry(Why::NotLeader, "", &counts).await.unwrap_or_default();
             assert_eq!(now(), before);
         });
     }

@@ -68,11 +68,7 @@ impl TikvSession {
             Action::Put => {
                 let mut values = params.iter();
                 self.set_key(table, text(values.next())?);
-                self.row.clear();
-                for (field, value) in values.enumerate() {
-                    row::put_field(&mut self.row, field as u64, text(Some(value))?);
-                }
-                row::finish(&mut self.row);
+                self.set_row(values)?;
                 self.write(None).await.map(|()| Effect::Affected(1))
             }
             Action::Update(changed) => self.update(table, changed, params).await,
@@ -95,6 +91,16 @@ impl TikvSession {
             }
             other => Box::pin(self.ask_of_table(table, other, params, rows)).await,
         }
+    }
+
+    #[inline]
+    fn set_row<'a>(&mut self, fields: impl Iterator<Item = Value<'a>>) -> Result<(), DriverError> {
+        self.row.clear();
+        for (field, value) in fields.enumerate() {
+            row::put_field(&mut self.row, field as u64, text(Some(value))?);
+        }
+        row::finish(&mut self.row);
+        Ok(())
     }
 
     /// Reads a row, changes it and writes it, as go-ycsb does.
@@ -208,11 +214,7 @@ impl Session for TikvSession {
         let mut cells = cells.iter();
         while let Some(key) = cells.next() {
             self.set_key(&prefix, text(Some(key))?);
-            self.row.clear();
-            for (field, value) in cells.by_ref().take(table.columns.len() - 1).enumerate() {
-                row::put_field(&mut self.row, field as u64, text(Some(value))?);
-            }
-            row::finish(&mut self.row);
+            self.set_row(cells.by_ref().take(table.columns.len() - 1))?;
             self.pairs.add(&self.key, &self.row);
         }
         self.pairs.sort();

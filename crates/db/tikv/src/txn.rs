@@ -291,7 +291,7 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
     };
     let Some(commit_ts) = commit_ts else {
         let counts = &requests.hub.settings.counts;
-        requests.lock_tries.again(Why::Locked, "another transaction holds the key", counts).await?;
+        requests.lock_tries.retry(Why::Locked, "another transaction holds the key", counts).await?;
         return Ok(None);
     };
     let sent = requests.send(Command::RESOLVE_LOCK, &lock.key, |out, _| {

@@ -240,7 +240,7 @@ fn duplicates_fail_without_a_retry() {
 }
 
 #[test]
-fn a_lost_connection_is_opened_again_and_counted() {
+fn a_lost_connection_is_reopened_and_counted() {
     let outcome = simulate(&spec(2), failing(1_000, ErrorClass::Lost, 2013)).unwrap();
     let health = &outcome.health;
     assert!(health.connections_lost >= 20, "{health:?}");

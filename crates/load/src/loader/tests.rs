@@ -259,15 +259,11 @@ fn sessions_that_would_wait_for_each_other_insert() {
 }
 
 #[test]
-fn a_load_that_never_succeeds_ends_with_the_servers_words() {
-    let database = Forgetful { fails_every: 1, ..Forgetful::default() };
-    let (result, _) = run(&database, &Numbers { parts: 1, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 1);
-    assert!(matches!(result, Err(LoadError::Server { .. })), "{result:?}");
-}
-
-#[test]
-fn a_row_that_is_lost_silently_is_missed() {
-    let database = Forgetful { loses: true, ..Forgetful::default() };
-    let (result, _) = run(&database, &Numbers { parts: 2, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 2);
-    assert_eq!(result, Err(LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 }));
+fn a_load_that_cannot_succeed_says_why() {
+    let numbers = Numbers { parts: 2, batches: 2, rows_per_batch: 3, row_bytes: 1_000 };
+    let conflicts = Forgetful { fails_every: 1, ..Forgetful::default() };
+    assert!(matches!(run(&conflicts, &numbers, 1).0, Err(LoadError::Server { .. })), "the server's words");
+    let loses = Forgetful { loses: true, ..Forgetful::default() };
+    let missed = LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 };
+    assert_eq!(run(&loses, &numbers, 2).0, Err(missed), "a row that is lost silently");
 }

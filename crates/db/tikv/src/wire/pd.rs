@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_leader_is_found_whatever_its_address_looks_like() {
+    fn the_leader_is_found_by_any_form_of_its_address() {
         for (url, address) in [
             ("http://10.0.0.1:2379", ("10.0.0.1", 2379)),
             ("https://pd-0.pd:2379/", ("pd-0.pd", 2379)),

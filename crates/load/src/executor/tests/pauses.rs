@@ -1,4 +1,4 @@
-//! Terminals that key and think, and what a workload counts besides.
+//! Terminals that key and think, and what else a workload counts.
 
 use super::*;
 

@@ -18,7 +18,7 @@ use crate::window::Window;
 pub(crate) type Arrivals = Arc<Mutex<Schedule>>;
 
 /// When the terminals of a worker start transactions.
-pub(crate) enum Pace {
+pub(crate) enum Pacer {
     /// All connections, always.
     Always,
     /// Connections are active by the steps of the model.
@@ -40,7 +40,7 @@ pub(crate) enum NextStart {
     Idle(i64),
 }
 
-impl Pace {
+impl Pacer {
     /// The pace of `load`; `arrivals` are those of an open loop. A worker that is the only one to hold them needs no lock.
     pub(crate) fn new(load: &LoadModel, arrivals: Option<Arrivals>) -> Self {
         match (load, arrivals.map(Arc::try_unwrap)) {
@@ -106,11 +106,11 @@ mod tests {
         let schedule = Schedule::new(phases, *arrivals, Seed(5));
         let window = Window { opens: perbuck_event::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
         let all: Vec<i64> = schedule.clone().map(|at| at as i64 - window.warmup_ns).collect();
-        let alone = Pace::new(&model, Some(Arc::new(Mutex::new(schedule.clone()))));
-        assert!(matches!(alone, Pace::Alone(_)));
+        let alone = Pacer::new(&model, Some(Arc::new(Mutex::new(schedule.clone()))));
+        assert!(matches!(alone, Pacer::Alone(_)));
         assert_eq!(alone.rest(&window).collect::<Vec<_>>(), all);
         let queue = Arc::new(Mutex::new(schedule));
-        let workers = [0, 1].map(|_| Pace::new(&model, Some(queue.clone())));
+        let workers = [0, 1].map(|_| Pacer::new(&model, Some(queue.clone())));
         for (i, due) in all.iter().enumerate() {
             assert_eq!(workers[i % 2].next_start(&window, 3, 0), NextStart::Due(*due));
         }
