@@ -41,7 +41,7 @@ pub(crate) struct Collector<'a> {
     /// What came in after its second was shown.
     late: Second,
     /// When the first request to stop was seen, in nanoseconds relative to the window.
-    stopped_ns: Option<i64>,
+    pub(crate) stopped_ns: Option<i64>,
     /// What was due, as far as seconds were shown, and what was started and ended until then.
     live: Live,
     next_second: i64,
@@ -234,12 +234,6 @@ impl<'a> Collector<'a> {
             one
         };
         (first_second(spec)..=last).map(&mut whole).collect()
-    }
-
-    /// When the first request to stop was seen, in nanoseconds relative to the window; `None` where there was none, or no
-    /// window yet.
-    pub(crate) fn stopped_ns(&self) -> Option<i64> {
-        self.stopped_ns
     }
 
     /// Arrivals that were started before the window opened, and within it.

@@ -69,7 +69,7 @@ pub fn run_trial<D: Driver, W: Workload>(
         };
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
         let outcomes = first_error(outcomes, collected)?;
-        let stopped_ns = collector.stopped_ns().filter(|at| stop.keeps() && *at > 0);
+        let stopped_ns = collector.stopped_ns.filter(|at| stop.keeps() && *at > 0);
         if stop.requested() && stopped_ns.is_none() {
             return Err(RunError::Interrupted);
         }

@@ -25,9 +25,9 @@ const CHECK_NS: i64 = 100_000_000;
 /// Which host the connection of a terminal goes to.
 pub(crate) struct Host<S> {
     /// When the terminal checks its host next: the end of the window, or earlier after a failover, in nanoseconds of the window.
-    until_ns: Cell<i64>,
+    pub(crate) until_ns: Cell<i64>,
     /// Position after its own host; 0 is its own.
-    offset: Cell<u32>,
+    pub(crate) offset: Cell<u32>,
     failback: RefCell<Option<Box<Failback<S>>>>,
 }
 
@@ -42,17 +42,6 @@ impl<S: 'static> Host<S> {
     /// The own host, in a window of that length.
     pub(crate) fn own(length_ns: i64) -> Self {
         Self { until_ns: Cell::new(length_ns), offset: Cell::new(0), failback: RefCell::new(None) }
-    }
-
-    /// When the terminal checks its host next.
-    #[inline]
-    pub(crate) fn until_ns(&self) -> i64 {
-        self.until_ns.get()
-    }
-
-    /// Position after its own host.
-    pub(crate) fn offset(&self) -> u32 {
-        self.offset.get()
     }
 
     /// The terminal has a new connection, to the host at this position after its own.

@@ -149,7 +149,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     pub(crate) async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
         let Some(old) = connection.take() else { return Ok(()) };
         old.close().await;
-        match open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.host.offset()).await {
+        match open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.host.offset.get()).await {
             Ok(open) => *connection = Some(self.common.reopened(open)),
             Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),

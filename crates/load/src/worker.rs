@@ -119,7 +119,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     /// Whether nothing but the next transaction is to be done now.
     #[inline]
     fn may_go_on(&self, now_ns: i64) -> bool {
-        now_ns < self.host.until_ns() && !self.common.stop.requested()
+        now_ns < self.host.until_ns.get() && !self.common.stop.requested()
     }
 
     /// The random stream of an attempt; the first has number 0.

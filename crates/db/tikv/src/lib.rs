@@ -4,8 +4,8 @@
 //!
 //! From the bottom: `call` is one request, `streams` and `channel` are a connection of gRPC, `pd` and `answers` read messages,
 //! `keys`, `regions` and `hub` find the store of a key, `retry` and `request` send a request until it is answered, `raw` and
-//! `txn` are the two ways to read and write, `row` is go-ycsb's layout, `rows` reads and writes by it, `session` and `table` are
-//! what the engine sees.
+//! `txn` are the two ways to read and write, `row` is go-ycsb's layout, `rows` reads and writes by it, `session` is what the
+//! engine sees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,6 @@ mod retry;
 mod row;
 mod rows;
 mod session;
-mod table;
 mod target;
 mod txn;
 mod wire;
