@@ -104,7 +104,8 @@ pub struct IsolationQuestion {
     pub switch: &'static str,
 }
 
-/// The words of a database. What differs from one to the next must be said; a default says that a database does not have it.
+/// The words of a database. What differs from one to the next must be said. A default is standard SQL, or says that a database
+/// does not have it.
 pub trait Dialect: Debug + Send + Sync {
     /// The name of the database, for messages.
     fn name(&self) -> &'static str;
@@ -207,16 +208,24 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// What follows a query whose rows the transaction changes next.
-    fn row_lock(&self) -> &'static str;
+    fn row_lock(&self) -> &'static str {
+        " FOR UPDATE"
+    }
 
     /// Whether that may follow a query of a sum.
-    fn locks_sums(&self) -> bool;
+    fn locks_sums(&self) -> bool {
+        false
+    }
 
     /// A parameter that is used in arithmetic with whole numbers.
-    fn int_parameter(&self) -> &'static str;
+    fn int_parameter(&self) -> &'static str {
+        "?"
+    }
 
     /// The word between IN and a list of rows.
-    fn row_list(&self) -> &'static str;
+    fn row_list(&self) -> &'static str {
+        ""
+    }
 
     /// Settings of a session that checks much data.
     fn room_for_checks(&self) -> &'static [&'static str] {

@@ -33,7 +33,9 @@ pub trait Target: Any + Debug + Send + Sync {
     fn label(&self) -> String;
 
     /// What it is, for messages: `the X server`.
-    fn described(&self) -> String;
+    fn described(&self) -> String {
+        format!("the {} server", self.dialect().name())
+    }
 
     /// The servers, their user and their database, where it is of servers that have both.
     fn server(&self) -> Option<&ServerTarget> {
@@ -46,7 +48,11 @@ pub trait Target: Any + Debug + Send + Sync {
     }
 
     /// Sets the limit for an answer, where there is one.
-    fn set_read_timeout_ms(&mut self, _limit_ms: u32) {}
+    fn set_read_timeout_ms(&mut self, limit_ms: u32) {
+        if let Some(server) = self.server_mut() {
+            server.read_timeout_ms = limit_ms;
+        }
+    }
 }
 
 /// An address whose database is known at run time alone.

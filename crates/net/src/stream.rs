@@ -45,7 +45,7 @@ enum Transport {
     Tls(Box<TlsStream>),
     /// In memory.
     #[cfg(feature = "canned")]
-    Canned(Box<dyn super::InMemory>),
+    Canned(Box<super::canned::Canned>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
 }
@@ -71,9 +71,9 @@ impl Socket {
 
     /// The socket of a server in memory.
     #[cfg(feature = "canned")]
-    pub fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration) -> Self {
-        let transport = Transport::Canned(server);
-        Self { transport, watchdog: Watchdog::new(read_timeout), ready_reads: 0 }
+    pub fn canned(server: super::canned::Canned) -> Self {
+        let transport = Transport::Canned(Box::new(server));
+        Self { transport, watchdog: Watchdog::new(Duration::from_secs(60)), ready_reads: 0 }
     }
 
     /// Another limit for all further answers.

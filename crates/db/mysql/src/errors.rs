@@ -6,7 +6,6 @@
 
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-use crate::wire::bytes::MysqlReader as _;
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed, printable};
@@ -157,7 +156,7 @@ pub(crate) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
     if reader.u8()? != 0xff {
         return Err(Malformed("an error was expected"));
     }
-    let number = reader.u16()?;
+    let number = reader.le_u16()?;
     let text = reader.rest();
     let text = match text {
         [b'#', _, _, _, _, _, rest @ ..] => rest,

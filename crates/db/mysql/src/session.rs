@@ -5,22 +5,25 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
 use smallvec::SmallVec;
 
+use crate::bulk::{Limits, head};
 use crate::errors::{asks_for_text, asks_to_prepare_again};
+use crate::infile::{Loaded, load_data};
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
 use crate::wire::answer::{Form, ResultReader};
 use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
+use perbuck_database::bulk::{affected, row_width};
+use perbuck_net::statements::{Step, unknown_statement, wrong_count};
 
 /// A statement of the catalogue on this connection.
 enum Slot {
@@ -30,14 +33,6 @@ enum Slot {
     Prepared(Prepared),
     /// The server would not prepare it: sent as text, with values in these places.
     Text(Vec<usize>),
-}
-
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    NotYet,
-    Sends,
-    Waits,
 }
 
 /// A connection to a MySQL-protocol server.
@@ -50,10 +45,10 @@ pub struct MysqlSession {
     fallbacks: Arc<AtomicU64>,
     /// Whether nothing is prepared.
     pub(crate) as_text: bool,
-    /// `max_allowed_packet` of the server, once somebody needed it.
-    pub(crate) max_packet: Option<usize>,
+    /// `max_allowed_packet` of the server, once it was needed.
+    max_packet: Option<usize>,
     /// Whether the server may take a local file; false once it said that it does not.
-    pub(crate) takes_files: bool,
+    takes_files: bool,
 }
 
 impl MysqlSession {
@@ -90,8 +85,8 @@ impl MysqlSession {
     pub(crate) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
         // Nobody reads its rows, so none need to outlive a poll: BEGIN and COMMIT are no larger than any statement.
-        let mut asked = Asked::NotYet;
-        poll_fn(|_| self.poll_ask(&mut asked, Form::Text, &mut Rows::default())).await
+        let mut step = Step::Begins;
+        poll_fn(|_| self.poll_ask(&mut step, Form::Text, &mut Rows::default())).await
     }
 
     #[inline]
@@ -107,19 +102,19 @@ impl MysqlSession {
     /// from the event loop, through memory that the database has pushed out of the caches.
     #[inline]
     fn ask<'a>(&'a mut self, form: Form, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
-        let mut asked = Asked::NotYet;
-        poll_fn(move |_| self.poll_ask(&mut asked, form, rows))
+        let mut step = Step::Begins;
+        poll_fn(move |_| self.poll_ask(&mut step, form, rows))
     }
 
     #[inline]
-    fn poll_ask(&mut self, asked: &mut Asked, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
-        if *asked != Asked::Waits {
-            if *asked == Asked::NotYet {
+    fn poll_ask(&mut self, step: &mut Step, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        if *step != Step::Waits {
+            if *step == Step::Begins {
                 self.wire.frame_command();
-                *asked = Asked::Sends;
+                *step = Step::Sends;
             }
             ready!(self.wire.poll_send())?;
-            *asked = Asked::Waits;
+            *step = Step::Waits;
             self.reader.begin();
         }
         loop {
@@ -133,16 +128,11 @@ impl MysqlSession {
         }
     }
 
-    fn unknown(&self, id: StatementId) -> DriverError {
-        let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
-        DriverError::client(ErrorClass::Fatal, "catalogue", message)
-    }
-
     /// First use of a statement on this connection.
     #[cold]
     async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
         if self.slots.get(usize::from(id.0)).is_none() {
-            return Err(self.unknown(id));
+            return Err(unknown_statement(id, self.slots.len()));
         }
         let catalogue = Arc::clone(&self.catalogue);
         let sql = &catalogue.get(id).sql;
@@ -158,9 +148,7 @@ impl MysqlSession {
             }
             Err(error) => return Err(error),
         };
-        if let Some(place) = self.slots.get_mut(usize::from(id.0)) {
-            *place = slot;
-        }
+        self.slots[usize::from(id.0)] = slot;
         Ok(())
     }
 
@@ -184,7 +172,9 @@ impl MysqlSession {
         let no_backslash = self.no_backslash();
         let catalogue = Arc::clone(&self.catalogue);
         let sql = &catalogue.get(id).sql;
-        let Some(Slot::Text(places)) = self.slots.get(usize::from(id.0)) else { return Err(self.unknown(id)) };
+        let Some(Slot::Text(places)) = self.slots.get(usize::from(id.0)) else {
+            return Err(unknown_statement(id, self.slots.len()));
+        };
         let out = self.wire.command()?;
         out.push(command::QUERY);
         if put_statement(out, sql, places, params.iter(), no_backslash).is_none() {
@@ -216,15 +206,52 @@ impl MysqlSession {
             _ => {}
         }
     }
-}
 
-fn wrong_count(expected: usize, bound: usize) -> DriverError {
-    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
-    DriverError::client(ErrorClass::Fatal, "parameters", message)
-}
+    /// Begins a transaction where none is open; whether it did.
+    async fn begin_own(&mut self) -> Result<bool, DriverError> {
+        let none_open = self.reader.status & status::IN_TRANSACTION == 0;
+        if none_open {
+            self.run("BEGIN").await?;
+        }
+        Ok(none_open)
+    }
 
-/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
-const PATIENCE: Duration = Duration::from_secs(48 * 3600);
+    /// Ends a transaction of our own.
+    async fn end_own(&mut self, good: bool) -> Result<(), DriverError> {
+        if good {
+            return self.commit().await;
+        }
+        // Where this fails, too, the connection is gone, and the transaction with it.
+        drop(self.rollback().await);
+        Ok(())
+    }
+
+    /// By LOAD DATA LOCAL; `None` where the server takes no local file. LOCAL turns what would be an error (a duplicate key, a
+    /// value that does not fit) into a warning, and goes on without the row or with another value. So a warning is an error here.
+    async fn load_file(&mut self, table: &BulkTable, cells: &Params) -> Result<Option<u64>, DriverError> {
+        let Some(Loaded { affected, status, warnings }) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
+        self.reader.status = status;
+        if warnings == 0 {
+            return Ok(Some(affected));
+        }
+        let mut rows = Rows::default();
+        self.query("SHOW WARNINGS LIMIT 3", &mut rows).await?;
+        let words = (0..rows.len() as usize).map(|row| rows.display(row, 2)).collect::<Result<Vec<_>, _>>()?.join("; ");
+        let message = format!("the server did not take {warnings} values or rows for `{}` as they are: {words}", table.name);
+        Err(DriverError::client(ErrorClass::Fatal, "load", message))
+    }
+
+    async fn max_packet(&mut self) -> Result<usize, DriverError> {
+        if let Some(known) = self.max_packet {
+            return Ok(known);
+        }
+        let mut rows = Rows::default();
+        self.query("SELECT @@max_allowed_packet", &mut rows).await?;
+        let limit = usize::try_from(rows.int(0, 0)?).unwrap_or_default().max(1024);
+        self.max_packet = Some(limit);
+        Ok(limit)
+    }
+}
 
 impl Session for MysqlSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
@@ -237,7 +264,7 @@ impl Session for MysqlSession {
     }
 
     fn be_patient(&mut self) {
-        self.wire.set_read_timeout(PATIENCE);
+        self.wire.wait_long();
     }
 
     #[expect(
@@ -289,19 +316,62 @@ impl Session for MysqlSession {
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::insert_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        let limits = Limits { packet: self.max_packet().await?, width, no_backslash: self.no_backslash() };
+        let (mut sql, mut rest) = (head(table), cells.iter());
+        let head_length = sql.len();
+        limits.put_rows(&mut sql, &mut rest)?;
+        // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.
+        let own_transaction = rest.len() > 0 && self.begin_own().await?;
+        let mut inserted = self.run_bytes(&sql).await.map(affected);
+        while rest.len() > 0 && inserted.is_ok() {
+            sql.truncate(head_length);
+            let more = match limits.put_rows(&mut sql, &mut rest) {
+                Ok(()) => self.run_bytes(&sql).await.map(affected),
+                Err(error) => Err(error),
+            };
+            inserted = inserted.and_then(|before| more.map(|more| before + more));
+        }
+        if own_transaction {
+            self.end_own(inserted.is_ok()).await?;
+        }
+        inserted
     }
 
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::load_rows(self, table, cells).await
+        row_width(table, cells)?;
+        if self.takes_files && !cells.is_empty() {
+            // What a warning makes an error would otherwise stay half done.
+            let own_transaction = self.begin_own().await?;
+            let loaded = self.load_file(table, cells).await;
+            if own_transaction {
+                self.end_own(loaded.is_ok()).await?;
+            }
+            match loaded? {
+                Some(loaded) => return Ok(loaded),
+                None => self.takes_files = false,
+            }
+        }
+        self.insert_rows(table, cells).await
     }
 
+    /// InnoDB does not know how many rows a LOAD DATA has. It holds the table's AUTO-INC lock until the end of the statement, unless
+    /// `innodb_autoinc_lock_mode` is 2 ("interleaved": the default of MySQL 8, not of MariaDB). INSERT statements that name their
+    /// ids do not take that lock.
     async fn numbers_one_at_a_time(&mut self) -> Result<bool, DriverError> {
-        crate::bulk::numbers_one_at_a_time(self).await
+        let mut rows = Rows::default();
+        match self.query("SELECT @@GLOBAL.innodb_autoinc_lock_mode", &mut rows).await {
+            // ER_UNKNOWN_SYSTEM_VARIABLE: no InnoDB.
+            Err(error) if error.cause == Some(Cause::NoSetting) => Ok(false),
+            answer => answer.and_then(|_| Ok(rows.int(0, 0)? < 2)),
+        }
     }
 
     async fn close(mut self) {
-        // The server may be gone already, and then there is nobody to take leave of.
+        // The server may be gone already.
         if let Ok(out) = self.wire.command() {
             out.push(command::QUIT);
             let _ = self.wire.send_unanswered().await;

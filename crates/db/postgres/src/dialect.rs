@@ -174,21 +174,9 @@ impl Dialect for Family {
         }
     }
 
-    fn row_lock(&self) -> &'static str {
-        " FOR UPDATE"
-    }
-
-    fn locks_sums(&self) -> bool {
-        false
-    }
-
     /// A parameter has the type of what it is compared with, which need not be that of the arithmetic.
     fn int_parameter(&self) -> &'static str {
         "CAST(? AS INTEGER)"
-    }
-
-    fn row_list(&self) -> &'static str {
-        ""
     }
 
     fn table_exists(&self, table: &str) -> String {

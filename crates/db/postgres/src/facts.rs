@@ -11,6 +11,7 @@ use perbuck_load::values::Rows;
 use crate::family::{self, Family};
 use crate::session::PostgresSession;
 use crate::wire::login::APPLICATION;
+use perbuck_net::reach::pairs;
 
 /// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
 /// that a published record has no business with.
@@ -192,13 +193,6 @@ async fn settings(session: &mut PostgresSession, names: &[&str]) -> Result<BTree
     pairs(session, &format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')")).await
 }
 
-async fn pairs(session: &mut PostgresSession, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
-    let mut rows = Rows::default();
-    session.query(sql, &mut rows).await?;
-    let count = usize::try_from(rows.len()).unwrap_or_default();
-    (0..count).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
-}
-
 /// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
 async fn pairs_if_allowed(session: &mut PostgresSession, what: &str, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
     match pairs(session, sql).await {
@@ -248,11 +242,9 @@ pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
     let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
     session.query(&sql, &mut rows).await?;
     let mut counters = BTreeMap::new();
-    if !rows.is_empty() {
-        for (i, name) in COUNTERS.iter().enumerate() {
-            if !rows.is_null(0, i)? {
-                counters.insert((*name).to_owned(), rows.int(0, i)?);
-            }
+    for (i, name) in COUNTERS.iter().enumerate().take(rows.width()) {
+        if !rows.is_null(0, i)? {
+            counters.insert((*name).to_owned(), rows.int(0, i)?);
         }
     }
     Ok(counters)

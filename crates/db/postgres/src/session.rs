@@ -4,7 +4,6 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -12,31 +11,26 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows};
 
+use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, asks_to_prepare_again};
 use crate::wire::Wire;
 use crate::wire::answer::{Asked, ResultReader};
 use crate::wire::execute::{Prepared, put_close, put_execute, put_prepare, put_sync};
 use crate::wire::messages::{column_types, kind, parameter_types, put_message, put_text, status};
 use crate::wire::placeholders::numbered;
+use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
+use perbuck_net::statements::{Step, unknown_statement, wrong_count};
 
 /// What is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+enum What {
     /// A text.
     Text,
     /// A text that is followed by data.
     Copy,
     /// The statement in this place of the catalogue.
     Statement(usize),
-}
-
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Begins,
-    Sends,
-    Waits,
 }
 
 /// A connection to a server of PostgreSQL's protocol.
@@ -63,7 +57,7 @@ impl PostgresSession {
 
     /// Appends the message Query ("Simple Query").
     #[inline]
-    pub(crate) fn put_query(&mut self, sql: &[u8]) -> Result<&mut Vec<u8>, DriverError> {
+    fn put_query(&mut self, sql: &[u8]) -> Result<&mut Vec<u8>, DriverError> {
         let out = self.wire.command()?;
         put_message(out, b'Q', |out| put_text(out, sql));
         Ok(out)
@@ -78,11 +72,7 @@ impl PostgresSession {
     /// answer. One future with one state, since every level of futures is a detour on the way back from the event loop,
     /// through memory that the database has pushed out of the caches.
     #[inline]
-    pub(crate) fn ask<'a>(
-        &'a mut self,
-        what: What,
-        rows: &'a mut Rows,
-    ) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
+    fn ask<'a>(&'a mut self, what: What, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
         let mut step = Step::Begins;
         poll_fn(move |_| self.poll_ask(&mut step, what, rows))
     }
@@ -119,17 +109,13 @@ impl PostgresSession {
     async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
         let place = usize::from(id.0);
         if place >= self.slots.len() {
-            let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
-            return Err(DriverError::client(ErrorClass::Fatal, "catalogue", message));
+            return Err(unknown_statement(id, self.slots.len()));
         }
         let name = name_of(place);
         let catalogue = Arc::clone(&self.catalogue);
         put_prepare(self.wire.command()?, &name, &numbered(&catalogue.get(id).sql));
         self.wire.send().await?;
-        let prepared = self.prepared(&name).await?;
-        if let Some(slot) = self.slots.get_mut(place) {
-            *slot = Some(prepared);
-        }
+        self.slots[place] = Some(self.prepared(&name).await?);
         Ok(())
     }
 
@@ -203,15 +189,6 @@ fn name_of(place: usize) -> String {
     format!("s{place}")
 }
 
-#[cold]
-fn wrong_count(expected: usize, bound: usize) -> DriverError {
-    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
-    DriverError::client(ErrorClass::Fatal, "parameters", message)
-}
-
-/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
-const PATIENCE: Duration = Duration::from_secs(48 * 3600);
-
 impl Session for PostgresSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
         self.close_statements().await?;
@@ -221,7 +198,7 @@ impl Session for PostgresSession {
     }
 
     fn be_patient(&mut self) {
-        self.wire.set_read_timeout(PATIENCE);
+        self.wire.wait_long();
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
@@ -273,15 +250,32 @@ impl Session for PostgresSession {
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::insert_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        self.put_query(&bulk::insert(table, cells, width))?;
+        self.ask(What::Text, &mut Rows::default()).await.map(affected)
     }
 
+    /// By COPY: the command, the rows and their end are sent at once, and then the answer is waited for. A server that refuses the
+    /// command passes over what follows it. All rows are stored, or none.
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::load_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        if let Some(first) = self.before_copy {
+            self.query(first, &mut Rows::default()).await?;
+        }
+        let out = self.put_query(&bulk::copy(table))?;
+        bulk::put_rows(out, cells, width);
+        put_message(out, b'c', |_| {});
+        self.ask(What::Copy, &mut Rows::default()).await.map(affected)
     }
 
     async fn close(mut self) {
-        // The server may be gone already, and then there is nobody to take leave of.
+        // The server may be gone already.
         if let Ok(out) = self.wire.command() {
             put_message(out, b'X', |_| {});
             let _ = self.wire.send().await;

@@ -80,14 +80,6 @@ impl Dialect for SqliteDialect {
         ""
     }
 
-    fn locks_sums(&self) -> bool {
-        false
-    }
-
-    fn int_parameter(&self) -> &'static str {
-        "?"
-    }
-
     fn row_list(&self) -> &'static str {
         "VALUES "
     }

@@ -3,14 +3,8 @@
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
-/// The numbers and texts of this protocol.
+/// The lengths and texts of this protocol.
 pub(crate) trait MysqlReader<'a> {
-    /// The next two bytes.
-    fn u16(&mut self) -> Parsed<u16>;
-    /// The next four bytes.
-    fn u32(&mut self) -> Parsed<u32>;
-    /// The next eight bytes.
-    fn u64(&mut self) -> Parsed<u64>;
     /// `int<lenenc>`. 0xFB (NULL of a text row) and 0xFF (the header of an error) are no integers.
     fn lenenc(&mut self) -> Parsed<u64>;
     /// `string<lenenc>`.
@@ -19,27 +13,12 @@ pub(crate) trait MysqlReader<'a> {
 
 impl<'a> MysqlReader<'a> for Reader<'a> {
     #[inline]
-    fn u16(&mut self) -> Parsed<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    #[inline]
-    fn u32(&mut self) -> Parsed<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    #[inline]
-    fn u64(&mut self) -> Parsed<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    #[inline]
     fn lenenc(&mut self) -> Parsed<u64> {
         match self.u8()? {
             short @ 0..=0xfa => Ok(u64::from(short)),
-            0xfc => self.u16().map(u64::from),
+            0xfc => self.le_u16().map(u64::from),
             0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
-            0xfe => self.u64(),
+            0xfe => self.le_u64(),
             _ => Err(Malformed("a length begins with a byte that none can begin with")),
         }
     }
@@ -54,22 +33,14 @@ impl<'a> MysqlReader<'a> for Reader<'a> {
 /// Appends `int<lenenc>`.
 #[inline]
 pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
-    let bytes = value.to_le_bytes();
-    match value {
-        0..=0xfa => out.push(bytes[0]),
-        0xfb..=0xffff => {
-            out.push(0xfc);
-            out.extend_from_slice(&bytes[..2]);
-        }
-        0x1_0000..=0xff_ffff => {
-            out.push(0xfd);
-            out.extend_from_slice(&bytes[..3]);
-        }
-        _ => {
-            out.push(0xfe);
-            out.extend_from_slice(&bytes);
-        }
-    }
+    let (mark, length) = match value {
+        0..=0xfa => return out.push(value as u8),
+        0xfb..=0xffff => (0xfc, 2),
+        0x1_0000..=0xff_ffff => (0xfd, 3),
+        _ => (0xfe, 8),
+    };
+    out.push(mark);
+    out.extend_from_slice(&value.to_le_bytes()[..length]);
 }
 
 /// Appends `string<lenenc>`.

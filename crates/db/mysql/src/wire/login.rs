@@ -1,11 +1,7 @@
 //! From a connected socket to a session ("Connection Phase"): greeting, TLS, password, and whatever the server asks in
 //! between.
 
-use std::sync::Arc;
-
 use perbuck_load::error::{DriverError, ErrorClass};
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
 use crate::wire::Wire;
 use crate::wire::auth::{Plugin, rsa_encrypt};
@@ -14,6 +10,8 @@ use crate::wire::packets::{Done, Greeting};
 use crate::wire::protocol::capability;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_net::link::Link;
+use perbuck_net::reach::Access;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, printable};
 
@@ -47,9 +45,7 @@ pub(crate) struct Agreed {
 pub(crate) async fn login(
     wire: &mut Wire,
     host: &str,
-    target: &ServerTarget,
-    tls: Option<&Arc<ClientConfig>>,
-    password: &Secret,
+    Access { target, password, tls }: &Access,
     counts_found: bool,
 ) -> Result<Agreed, DriverError> {
     let greeting = greeting(wire).await?;
@@ -58,21 +54,14 @@ pub(crate) async fn login(
     match (tls, greeting.capabilities & capability::SSL != 0) {
         (Some(config), true) => {
             capabilities |= capability::SSL;
-            let name = ServerName::try_from(host.to_owned()).ok();
-            if name.is_none() && target.tls == TlsMode::VerifyIdentity {
-                let message = format!("no certificate can carry the name `{host}`; write the host's name, or `tls=verify-ca`");
-                return Err(DriverError::client(ErrorClass::Refused, "tls", message));
-            }
+            let name = Link::tls_name(host, target.tls)?;
             // "Protocol::SSLRequest" is the beginning of the response that follows under TLS.
             let out = wire.reply();
             put_client(out, capabilities);
             wire.send_reply().await?;
             wire.start_tls(config.clone(), name).await?;
         }
-        (Some(_), false) if target.tls != TlsMode::Preferred => {
-            let message = format!("{} offers no TLS; configure it there, or write `tls=disabled`", wire.place());
-            return Err(DriverError::client(ErrorClass::Refused, "tls", message));
-        }
+        (Some(_), false) if target.tls != TlsMode::Preferred => return Err(wire.offers_no_tls()),
         _ => {}
     }
     // A default method that we do not know is answered in another; the server then asks for that of the account.

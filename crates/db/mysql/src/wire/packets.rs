@@ -20,12 +20,12 @@ impl Greeting {
             return Err(Malformed("the greeting is not of protocol version 10"));
         }
         r.nul_bytes();
-        r.u32()?;
+        r.le_u32()?;
         let mut challenge = r.take(8)?.to_vec();
         r.u8()?;
-        let low = r.u16()?;
+        let low = r.le_u16()?;
         r.take(3)?;
-        let capabilities = u32::from(low) | u32::from(r.u16()?) << 16;
+        let capabilities = u32::from(low) | u32::from(r.le_u16()?) << 16;
         if capabilities & capability::PROTOCOL_41 == 0 || capabilities & capability::SECURE_CONNECTION == 0 {
             return Err(Malformed("the server is older than MySQL 4.1"));
         }
@@ -60,7 +60,7 @@ impl Done {
         }
         let affected = r.lenenc()?;
         r.lenenc()?;
-        Ok(Self { affected, status: r.u16()? })
+        Ok(Self { affected, status: r.le_u16()? })
     }
 
     /// What ends rows: "EOF_Packet", or an OK packet where the former was declared deprecated.
@@ -74,7 +74,7 @@ impl Done {
         }
         let mut r = Reader::new(payload);
         r.take(3)?;
-        Ok(Self { affected: 0, status: r.u16()? })
+        Ok(Self { affected: 0, status: r.le_u16()? })
     }
 }
 
@@ -92,7 +92,7 @@ impl PrepareOk {
         if r.u8()? != 0 {
             return Err(Malformed("a prepared statement was expected"));
         }
-        Ok(Self { id: r.u32()?, columns: r.u16()?, params: r.u16()? })
+        Ok(Self { id: r.le_u32()?, columns: r.le_u16()?, params: r.le_u16()? })
     }
 }
 
@@ -116,7 +116,7 @@ impl Column {
         // The length of what follows, character set, display width.
         r.lenenc()?;
         r.take(6)?;
-        Ok(Self { kind: r.u8()?, unsigned: r.u16()? & UNSIGNED != 0, decimals: r.u8()? })
+        Ok(Self { kind: r.u8()?, unsigned: r.le_u16()? & UNSIGNED != 0, decimals: r.u8()? })
     }
 }
 

@@ -7,16 +7,15 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
 use crate::errors::class_of;
-use crate::family::Family;
-use crate::family::Said;
-use crate::wire::messages::PostgresReader as _;
+use crate::family::{Family, Said};
 use crate::wire::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
 use crate::wire::{Wire, is_aside};
 use perbuck_database::secret::Secret;
-use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_database::server::TlsMode;
+use perbuck_net::link::Link;
+use perbuck_net::reach::Access;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, printable};
 
@@ -30,15 +29,10 @@ const TLS_REQUEST: u32 = 80_877_103;
 const MAX_MESSAGES: usize = 1_000;
 
 /// Logs in; the state of the transaction, which is idle.
-pub(crate) async fn login(
-    wire: &mut Wire,
-    host: &str,
-    (family, target): (Family, &ServerTarget),
-    tls: Option<&Arc<ClientConfig>>,
-    password: &Secret,
-) -> Result<u8, DriverError> {
+pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &Access) -> Result<u8, DriverError> {
+    let Access { target, password, tls } = access;
     if let Some(config) = tls {
-        negotiate_tls(wire, host, target, config).await?;
+        negotiate_tls(wire, host, target.tls, config).await?;
     }
     let out = wire.reply();
     put_sized(out, |out| {
@@ -66,33 +60,21 @@ pub(crate) async fn login(
 }
 
 /// Asks for TLS; the answer is a single byte.
-async fn negotiate_tls(
-    wire: &mut Wire,
-    host: &str,
-    target: &ServerTarget,
-    config: &Arc<ClientConfig>,
-) -> Result<(), DriverError> {
+async fn negotiate_tls(wire: &mut Wire, host: &str, mode: TlsMode, config: &Arc<ClientConfig>) -> Result<(), DriverError> {
     put_sized(wire.reply(), |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
     wire.send().await?;
     poll_fn(|_| wire.poll_receive()).await?;
     match wire.inbox.arrived().first() {
         Some(b'S') => {
             wire.inbox.take(0, 1);
-            let name = ServerName::try_from(host.to_owned()).ok();
-            if name.is_none() && target.tls == TlsMode::VerifyIdentity {
-                let message = format!("no certificate can carry the name `{host}`; write the host's name, or `tls=verify-ca`");
-                return Err(refused("tls", message));
-            }
+            let name = Link::tls_name(host, mode)?;
             wire.start_tls(Arc::clone(config), name).await
         }
-        Some(b'N') if target.tls == TlsMode::Preferred => {
+        Some(b'N') if mode == TlsMode::Preferred => {
             wire.inbox.take(0, 1);
             Ok(())
         }
-        Some(b'N') => {
-            let message = format!("{} offers no TLS; configure it there, or write `tls=disabled`", wire.place());
-            Err(refused("tls", message))
-        }
+        Some(b'N') => Err(wire.offers_no_tls()),
         // A server that cannot even begin (too many processes) says why.
         Some(b'E') => {
             let message = wire.message().await?;
@@ -102,8 +84,8 @@ async fn negotiate_tls(
     }
 }
 
-fn refused(word: &'static str, message: String) -> DriverError {
-    DriverError::client(ErrorClass::Refused, word, message)
+fn refused(message: String) -> DriverError {
+    DriverError::client(ErrorClass::Refused, "auth", message)
 }
 
 /// How far SCRAM is. The server proves, too, that it knows the password; without that proof nothing goes on.
@@ -179,14 +161,14 @@ impl Dialogue<'_> {
             wire.place(),
             self.user
         );
-        refused("auth", message)
+        refused(message)
     }
 
     /// No server has an account with an empty password.
     fn known_password(&self, wire: &Wire) -> Result<&[u8], DriverError> {
         if self.password.is_empty() {
             let message = format!("{} asks for the password of `{}`, and none was given", wire.place(), self.user);
-            return Err(refused("auth", message));
+            return Err(refused(message));
         }
         Ok(self.password.bytes())
     }
@@ -200,7 +182,7 @@ impl Dialogue<'_> {
                 wire.place(),
                 self.user
             );
-            return Err(refused("auth", message));
+            return Err(refused(message));
         }
         let password = self.known_password(wire)?;
         send_secret(wire, |out| put_text(out, password)).await
@@ -227,7 +209,7 @@ impl Dialogue<'_> {
     async fn answer_scram(&mut self, wire: &mut Wire, challenge: &[u8]) -> Result<(), DriverError> {
         let Scram::Begun(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if let Err(why) = scram.update(challenge) {
-            return Err(refused("auth", format!("the challenge of {} for the password is unusable: {why}", wire.place())));
+            return Err(refused(format!("the challenge of {} for the password is unusable: {why}", wire.place())));
         }
         let answer = scram.message().to_vec();
         send_secret(wire, |out| out.extend_from_slice(&answer)).await?;
@@ -240,7 +222,7 @@ impl Dialogue<'_> {
         if scram.finish(proof).is_err() {
             let message =
                 format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.place(), self.user);
-            return Err(refused("auth", message));
+            return Err(refused(message));
         }
         self.scram = Scram::Proven;
         Ok(())

@@ -108,12 +108,8 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.push(0);
 }
 
-/// The numbers and texts of this protocol.
+/// The values and texts of this protocol.
 pub(crate) trait PostgresReader<'a> {
-    /// The next two bytes.
-    fn be_u16(&mut self) -> Parsed<u16>;
-    /// The next four bytes.
-    fn be_u32(&mut self) -> Parsed<u32>;
     /// A value of a row; `None` is NULL, whose length is -1.
     fn value(&mut self) -> Parsed<Option<&'a [u8]>>;
     /// Text that must end with a NUL.
@@ -121,16 +117,6 @@ pub(crate) trait PostgresReader<'a> {
 }
 
 impl<'a> PostgresReader<'a> for Reader<'a> {
-    #[inline]
-    fn be_u16(&mut self) -> Parsed<u16> {
-        self.array().map(u16::from_be_bytes)
-    }
-
-    #[inline]
-    fn be_u32(&mut self) -> Parsed<u32> {
-        self.array().map(u32::from_be_bytes)
-    }
-
     #[inline]
     fn value(&mut self) -> Parsed<Option<&'a [u8]>> {
         match self.be_u32()? {
