@@ -17,6 +17,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
 use crate::cases;
+pub use crate::servers::assert_error;
 
 /// The password that no message may hold.
 const PASSWORD: &str = "correct-horse";
@@ -131,12 +132,6 @@ pub fn visited<P: Protocol>(scheme: &str, port: u16) -> Result<(), DriverError> 
 pub fn error_at<P: Protocol>(turn: usize, answer: Vec<u8>) -> DriverError {
     let says = move |t| if t == turn { answer.clone() } else { P::honest(t) };
     visited::<P>(P::SCHEME, server::<P>(P::TURNS, says, true)).unwrap_err()
-}
-
-/// Checks class and code of an error.
-#[track_caller]
-pub fn assert_error(error: &DriverError, class: ErrorClass, code: ErrorCode) {
-    assert_eq!((error.class, error.code), (class, code), "{error}");
 }
 
 /// Checks that the server was found not to speak the protocol.

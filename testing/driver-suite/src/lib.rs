@@ -3,12 +3,15 @@
 //!
 //! - `hostile`: servers that are broken or mean, at every turn of a conversation;
 //! - `answers`: answers from memory, right and broken;
-//! - `statements`, `bulk` and `login`: real servers.
+//! - `statements` and `login`: real databases.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by it")]
+#![allow(clippy::needless_pass_by_value, reason = "closures are written where they are used")]
 
 pub mod answers;
 pub mod hostile;
+pub mod login;
 pub mod servers;
+pub mod statements;
 
 use proptest::prelude::ProptestConfig;
 
