@@ -130,14 +130,6 @@ pub fn percent_decode(text: &str, what: &str) -> Result<String, TargetProblem> {
 
 /// Text in which these characters (of ASCII) are written by a percent sign. All others stay, so that people can read them.
 pub fn percent_encode(text: &str, special: &str) -> String {
-    text.split_inclusive(|c| special.contains(c)).fold(String::with_capacity(text.len()), |mut out, part| {
-        match part.as_bytes().split_last() {
-            Some((last, _)) if special.as_bytes().contains(last) => {
-                out.push_str(&part[..part.len() - 1]);
-                out.push_str(percent_encode_byte(*last));
-            }
-            _ => out.push_str(part),
-        }
-        out
-    })
+    let encode = |c: char| if special.contains(c) { percent_encode_byte(c as u8).to_owned() } else { c.to_string() };
+    text.chars().map(encode).collect()
 }

@@ -124,8 +124,8 @@ pub trait Databases: 'static {
     /// The dialect of each.
     fn dialects() -> Vec<&'static dyn Dialect>;
 
-    /// Adds what messages list: schemes, and forms of addresses.
-    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>);
+    /// What messages list: the schemes of each, and the form of its addresses.
+    fn list() -> Vec<(&'static [&'static str], &'static str)>;
 
     /// Reads an address, its scheme and the rest; `None` for a scheme that none has.
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>>;
@@ -143,14 +143,13 @@ pub trait Databases: 'static {
     /// # Errors
     /// Names what is wrong and the way out, without ever quoting what may be a password.
     fn parse(text: &str) -> Result<AnyTarget, TargetProblem> {
-        let (mut schemes, mut forms) = (Vec::new(), Vec::new());
-        Self::list(&mut schemes, &mut forms);
+        let (schemes, forms): (Vec<_>, Vec<_>) = Self::list().into_iter().unzip();
         let Some((scheme, rest)) = text.split_once(':') else {
             return problem("the target has no scheme", format!("write {}", in_words(&forms, "or")));
         };
-        // What stands before the first colon is no scheme when somebody wrote `user:password@host`.
+        // What stands before the first colon may be a user, of `user:password@host`: it is not quoted.
         Self::read(scheme, rest).unwrap_or_else(|| {
-            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes, "and")))
+            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes.concat(), "and")))
         })
     }
 }
@@ -169,7 +168,9 @@ impl Databases for () {
         Vec::new()
     }
 
-    fn list(_schemes: &mut Vec<&'static str>, _forms: &mut Vec<&'static str>) {}
+    fn list() -> Vec<(&'static [&'static str], &'static str)> {
+        Vec::new()
+    }
 
     fn read(_scheme: &str, _rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {
         None
@@ -185,10 +186,8 @@ impl<D: Database, Rest: Databases> Databases for (D, Rest) {
         [vec![D::dialect()], Rest::dialects()].concat()
     }
 
-    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>) {
-        schemes.extend(D::SCHEMES);
-        forms.push(D::FORM);
-        Rest::list(schemes, forms);
+    fn list() -> Vec<(&'static [&'static str], &'static str)> {
+        [vec![(D::SCHEMES, D::FORM)], Rest::list()].concat()
     }
 
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {

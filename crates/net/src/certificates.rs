@@ -17,26 +17,25 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use crate::link::tls_refused;
 use perbuck_database::server::TlsMode;
 
-/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
-/// than a connection.
-pub fn config(tls: TlsMode, ca_file: Option<&Path>) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    Ok(settings(tls, ca_file, None)?.map(Arc::new))
-}
-
 /// The same for gRPC, which wants to be told that HTTP/2 follows, with a certificate of our own where the target names one.
 pub fn config_for_grpc(
     tls: TlsMode,
     ca_file: Option<&Path>,
     own: Option<(&Path, &Path)>,
 ) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    let mut config = settings(tls, ca_file, own)?;
-    if let Some(config) = &mut config {
+    Ok(config(tls, ca_file, own)?.map(|mut config| {
         config.alpn_protocols = vec![b"h2".to_vec()];
-    }
-    Ok(config.map(Arc::new))
+        Arc::new(config)
+    }))
 }
 
-fn settings(tls: TlsMode, ca_file: Option<&Path>, own: Option<(&Path, &Path)>) -> Result<Option<ClientConfig>, DriverError> {
+/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
+/// than a connection.
+pub(crate) fn config(
+    tls: TlsMode,
+    ca_file: Option<&Path>,
+    own: Option<(&Path, &Path)>,
+) -> Result<Option<ClientConfig>, DriverError> {
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
     let roots = Arc::new(roots(ca_file)?);

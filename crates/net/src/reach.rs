@@ -30,7 +30,7 @@ impl Access {
     /// # Errors
     /// `Refused` where their file cannot be used; the message names it.
     pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
-        let tls = config(target.tls, target.ca_file.as_deref())?;
+        let tls = config(target.tls, target.ca_file.as_deref(), None)?.map(Arc::new);
         Ok(Self { target, password, tls })
     }
 

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn statements_end_where_the_limit_is_and_lose_no_row() {
-        let table = BulkTable { name: "t".to_owned(), columns: vec!["id", "c"] };
+        let table = BulkTable { name: "a`b".to_owned(), columns: vec!["id", "c"] };
         let mut cells = Params::default();
         for i in 0..100 {
             cells.int(i).text(b"0123456789");
@@ -84,7 +84,7 @@ mod tests {
             assert!(sql.len() < 200);
             statements.push(String::from_utf8(sql).unwrap());
         }
-        assert!(statements[0].starts_with("INSERT INTO `t` (`id`, `c`) VALUES (0,'0123456789'),(1,'0123456789'),"));
+        assert!(statements[0].starts_with("INSERT INTO `a``b` (`id`, `c`) VALUES (0,'0123456789'),(1,'0123456789'),"));
         let rows: usize = statements.iter().map(|s| s.matches("'0123456789')").count()).sum();
         assert_eq!(rows, 100);
         assert!(limits.put_rows(&mut head(&table), &mut Params::default().int(1).text(&[b'x'; 300]).iter()).is_err());

@@ -186,15 +186,13 @@ pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn no_number_is_listed_twice() {
-        let mut numbers: Vec<u16> = TABLE.iter().map(|(n, _, _)| *n).collect();
-        numbers.sort_unstable();
-        let count = numbers.len();
-        numbers.dedup();
-        assert_eq!(numbers.len(), count);
+        assert_eq!(TABLE.iter().map(|(number, ..)| number).collect::<BTreeSet<_>>().len(), TABLE.len());
     }
 
     #[test]

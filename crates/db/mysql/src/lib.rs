@@ -36,7 +36,6 @@ mod answer_tests;
 mod hostile_tests;
 
 use wire::Wire;
-use wire::answer::ResultReader;
 use wire::login::login;
 
 pub use dialect::MysqlDialect;
@@ -88,8 +87,7 @@ impl MysqlDriver {
 
     async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
-        let agreed = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
-        let reader = ResultReader::new(agreed.capabilities, agreed.status);
+        let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
         let mut session = MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await?;
         session.as_text = self.access.target.as_text;
         set_up(&mut session, &self.access.target, "SET SESSION").await?;

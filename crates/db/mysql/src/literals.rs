@@ -114,13 +114,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn names_are_quoted() {
-        let mut out = Vec::new();
-        perbuck_database::sql::put_name(&mut out, "a`b", b'`');
-        assert_eq!(out, b"`a``b`");
-    }
-
     /// What a server makes of a literal.
     fn unquote(literal: &[u8], no_backslash: bool) -> Option<Vec<u8>> {
         let inner = literal.strip_prefix(b"_binary").unwrap_or(literal).strip_prefix(b"'")?.strip_suffix(b"'")?;

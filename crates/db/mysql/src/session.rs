@@ -66,7 +66,7 @@ impl MysqlSession {
         };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
-            session.run("SET autocommit = 1").await?;
+            session.run(b"SET autocommit = 1").await?;
         }
         Ok(session)
     }
@@ -76,15 +76,10 @@ impl MysqlSession {
         self.reader.status & status::NO_BACKSLASH_ESCAPES != 0
     }
 
-    /// Executes a text that returns no rows worth reading.
-    pub(crate) async fn run(&mut self, sql: &str) -> Result<Effect, DriverError> {
-        self.run_bytes(sql.as_bytes()).await
-    }
-
-    /// As [`Self::run`]; values in the text may be any bytes.
-    pub(crate) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
+    /// Executes a text that returns no rows worth reading; values in it may be any bytes.
+    async fn run(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
-        // Nobody reads its rows, so none need to outlive a poll: BEGIN and COMMIT are no larger than any statement.
+        // Its rows need not outlive a poll: BEGIN and COMMIT are no larger than any statement.
         let mut step = Step::Begins;
         poll_fn(|_| self.poll_ask(&mut step, Form::Text, &mut Rows::default())).await
     }
@@ -189,7 +184,7 @@ impl MysqlSession {
             if let Slot::Prepared(prepared) = slot {
                 let out = self.wire.command()?;
                 out.push(command::STMT_CLOSE);
-                out.extend_from_slice(&prepared.id().to_le_bytes());
+                out.extend_from_slice(&prepared.id.to_le_bytes());
                 self.wire.send_unanswered().await?;
             }
         }
@@ -211,7 +206,7 @@ impl MysqlSession {
     async fn begin_own(&mut self) -> Result<bool, DriverError> {
         let none_open = self.reader.status & status::IN_TRANSACTION == 0;
         if none_open {
-            self.run("BEGIN").await?;
+            self.run(b"BEGIN").await?;
         }
         Ok(none_open)
     }
@@ -298,15 +293,15 @@ impl Session for MysqlSession {
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.run_bytes(b"BEGIN").await.map(|_| ())
+        self.run(b"BEGIN").await.map(|_| ())
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        self.run_bytes(b"COMMIT").await.map(|_| ())
+        self.run(b"COMMIT").await.map(|_| ())
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
-        self.run_bytes(b"ROLLBACK").await.map(|_| true)
+        self.run(b"ROLLBACK").await.map(|_| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
@@ -326,11 +321,11 @@ impl Session for MysqlSession {
         limits.put_rows(&mut sql, &mut rest)?;
         // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.
         let own_transaction = rest.len() > 0 && self.begin_own().await?;
-        let mut inserted = self.run_bytes(&sql).await.map(affected);
+        let mut inserted = self.run(&sql).await.map(affected);
         while rest.len() > 0 && inserted.is_ok() {
             sql.truncate(head_length);
             let more = match limits.put_rows(&mut sql, &mut rest) {
-                Ok(()) => self.run_bytes(&sql).await.map(affected),
+                Ok(()) => self.run(&sql).await.map(affected),
                 Err(error) => Err(error),
             };
             inserted = inserted.and_then(|before| more.map(|more| before + more));

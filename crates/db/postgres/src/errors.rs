@@ -167,15 +167,13 @@ pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn nothing_is_listed_twice() {
-        let mut prefixes: Vec<&str> = TABLE.iter().map(|(prefix, _, _)| *prefix).collect();
-        prefixes.sort_unstable();
-        let count = prefixes.len();
-        prefixes.dedup();
-        assert_eq!(prefixes.len(), count);
+        assert_eq!(TABLE.iter().map(|(prefix, ..)| prefix).collect::<BTreeSet<_>>().len(), TABLE.len());
     }
 
     #[test]
@@ -214,16 +212,27 @@ mod tests {
 
     #[test]
     fn fields_are_read_in_any_language() {
-        let found = from_message(&fields(&["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"])).unwrap();
-        let code = ErrorCode::State("sqlstate", *b"40P01");
-        assert_eq!((found.error.class, found.error.code, found.ends_connection), (Retry, code, false));
-        assert_eq!(found.error.message, "deadlock detected; See log.");
-        let found = from_message(&fields(&["SFATAL", "C57P01", "M"])).unwrap();
-        assert_eq!((found.error.class, found.ends_connection), (Lost, true));
-        assert_eq!(found.error.message, "the server gives no reason");
-        // Whatever ends the connection is no matter of one transaction.
-        assert_eq!(from_message(&fields(&["VFATAL", "C40001", "Mconflict with recovery"])).unwrap().error.class, Lost);
-        assert_eq!(from_message(&fields(&["VFATAL", "C08P01", "Mgone"])).unwrap().error.class, Lost);
+        for (body, class, code, ends, message) in [
+            (
+                &["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"][..],
+                Retry,
+                b"40P01",
+                false,
+                "deadlock detected; See log.",
+            ),
+            (&["SFATAL", "C57P01", "M"], Lost, b"57P01", true, "the server gives no reason"),
+            // Whatever ends the connection is no matter of one transaction.
+            (&["VFATAL", "C40001", "Mconflict with recovery"], Lost, b"40001", true, "conflict with recovery"),
+            (&["VFATAL", "C08P01", "Mgone"], Lost, b"08P01", true, "gone"),
+        ] {
+            let ServerError { error, ends_connection } = from_message(&fields(body)).unwrap();
+            assert_eq!(
+                (error.class, error.code, ends_connection),
+                (class, ErrorCode::State("sqlstate", *code), ends),
+                "{body:?}"
+            );
+            assert_eq!(error.message, message, "{body:?}");
+        }
         let many = from_message(&fields(&["VFATAL", "C53300", "Msorry, too many clients already"])).unwrap();
         assert!(many.error.class == Refused && many.error.message.contains("raise max_connections"));
         for broken in [&b""[..], b"C40001", b"C40001\0", b"Mx\0\0", b"C400\0\0"] {
@@ -233,23 +242,24 @@ mod tests {
 
     #[test]
     fn what_only_a_message_tells_is_not_fatal() {
-        let class = |code: &str, message: &str| {
-            from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap().error.class
-        };
-        // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
-        let mismatch = "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.";
-        assert_eq!(class("XX000", mismatch), Retry);
-        assert_eq!(class("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0"), Retry);
-        assert_eq!(class("25P02", "current transaction is expired or aborted (query layer retry isn't possible)"), Retry);
-        assert_eq!(class("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline"), Failed);
-        // PostgreSQL's own words for these codes.
-        assert_eq!(class("25P02", "current transaction is aborted, commands ignored until end of transaction block"), Failed);
-        assert_eq!(class("XX000", "could not find block containing chunk 0x55"), Fatal);
-        // As CockroachDB writes them.
-        assert_eq!(class("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError"), Retry);
-        assert_eq!(class("40003", "result is ambiguous: error=ba: EndTxn"), Failed);
-        assert_eq!(class("58C00", "replica unavailable: (n1,s1):1 unable to serve request"), Failed);
-        assert_eq!(class("57P01", "server is shutting down"), Lost);
+        for (code, message, class) in [
+            // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
+            ("XX000", "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.", Retry),
+            ("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0", Retry),
+            ("25P02", "current transaction is expired or aborted (query layer retry isn't possible)", Retry),
+            ("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline", Failed),
+            // PostgreSQL's own words for these codes.
+            ("25P02", "current transaction is aborted, commands ignored until end of transaction block", Failed),
+            ("XX000", "could not find block containing chunk 0x55", Fatal),
+            // As CockroachDB writes them.
+            ("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError", Retry),
+            ("40003", "result is ambiguous: error=ba: EndTxn", Failed),
+            ("58C00", "replica unavailable: (n1,s1):1 unable to serve request", Failed),
+            ("57P01", "server is shutting down", Lost),
+        ] {
+            let found = from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap();
+            assert_eq!(found.error.class, class, "{code}: {message}");
+        }
     }
 
     #[test]

@@ -103,19 +103,17 @@ pub(crate) fn must_be(wanted: Family, found: Family, version: &str, place: &str)
 mod tests {
     use super::*;
 
-    const VERSIONS: [(&str, Family); 6] = [
-        ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Family::Postgres),
-        ("17.6 (Debian 17.6-1.pgdg12+1)", Family::Postgres),
-        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Family::Cockroach),
-        ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Family::Cockroach),
-        ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Family::Yugabyte),
-        ("15.12-YB-2025.1.0.0-b0", Family::Yugabyte),
-    ];
-
     #[test]
     fn versions_tell_the_databases_apart() {
-        for (version, dialect) in VERSIONS {
-            assert_eq!(of_version(version), dialect, "{version}");
+        for (version, family) in [
+            ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Family::Postgres),
+            ("17.6 (Debian 17.6-1.pgdg12+1)", Family::Postgres),
+            ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Family::Cockroach),
+            ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Family::Cockroach),
+            ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Family::Yugabyte),
+            ("15.12-YB-2025.1.0.0-b0", Family::Yugabyte),
+        ] {
+            assert_eq!(of_version(version), family, "{version}");
         }
     }
 

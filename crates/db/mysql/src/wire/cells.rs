@@ -245,20 +245,22 @@ mod tests {
     /// The examples of the pages "MYSQL_TYPE_DATETIME" and "MYSQL_TYPE_TIME".
     #[test]
     fn dates_and_times_are_the_text_that_the_text_protocol_prints() {
-        let datetime = |decimals, bytes: &[u8]| binary(&[column(kind::DATETIME, false, decimals)], bytes).unwrap().concat();
-        let stamp = [0, 0, 0x0b, 0xda, 0x07, 0x0a, 0x11, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
-        assert_eq!(datetime(6, &stamp), "2010-10-17 19:27:30.000001");
-        assert_eq!(datetime(31, &stamp), "2010-10-17 19:27:30.000001");
-        assert_eq!(
-            datetime(0, &stamp[..2].iter().chain(&[4, 0xda, 7, 10, 17]).copied().collect::<Vec<_>>()),
-            "2010-10-17 00:00:00"
-        );
-        assert_eq!(datetime(3, &[0, 0, 0]), "0000-00-00 00:00:00.000");
-        assert_eq!(binary(&[column(kind::DATE, false, 0)], &[0, 0, 4, 0xda, 7, 10, 17]).unwrap(), ["2010-10-17"]);
-        let time = |decimals, bytes: &[u8]| binary(&[column(kind::TIME, false, decimals)], bytes).unwrap().concat();
-        assert_eq!(time(6, &[0, 0, 12, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e, 1, 0, 0, 0]), "-2899:27:30.000001");
-        assert_eq!(time(0, &[0, 0, 8, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e]), "-2899:27:30");
-        assert_eq!(time(2, &[0, 0, 0]), "00:00:00.00");
+        let stamp = [0x0b, 0xda, 0x07, 0x0a, 0x11, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
+        let time = [12, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
+        let seconds = [&[8], &time[1..9]].concat();
+        for (kind, decimals, value, expected) in [
+            (kind::DATETIME, 6, &stamp[..], "2010-10-17 19:27:30.000001"),
+            (kind::DATETIME, 31, &stamp, "2010-10-17 19:27:30.000001"),
+            (kind::DATETIME, 0, &[4, 0xda, 7, 10, 17], "2010-10-17 00:00:00"),
+            (kind::DATETIME, 3, &[0], "0000-00-00 00:00:00.000"),
+            (kind::DATE, 0, &[4, 0xda, 7, 10, 17], "2010-10-17"),
+            (kind::TIME, 6, &time, "-2899:27:30.000001"),
+            (kind::TIME, 0, &seconds, "-2899:27:30"),
+            (kind::TIME, 2, &[0], "00:00:00.00"),
+        ] {
+            let row = [&[0, 0], value].concat();
+            assert_eq!(binary(&[column(kind, false, decimals)], &row).unwrap(), [expected], "{value:?}");
+        }
         assert!(binary(&[column(kind::TIME, false, 0)], &[0, 0, 5, 1, 2, 3, 4, 5]).is_err());
     }
 

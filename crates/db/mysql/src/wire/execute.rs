@@ -15,7 +15,7 @@ const VAR_STRING: u8 = 0xfd;
 
 /// A statement that the server has prepared for this connection.
 pub(crate) struct Prepared {
-    id: u32,
+    pub(crate) id: u32,
     /// The type of each parameter when it was sent last.
     types: SmallVec<[u8; 16]>,
     /// Whether the server knows `types`; it keeps them from one execution to the next.
@@ -25,10 +25,6 @@ pub(crate) struct Prepared {
 impl Prepared {
     pub(crate) fn new(ok: PrepareOk) -> Self {
         Self { id: ok.id, types: smallvec![NULL; usize::from(ok.params)], types_known: false }
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.id
     }
 
     /// How many parameters it has.

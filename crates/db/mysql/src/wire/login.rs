@@ -4,6 +4,7 @@
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::wire::Wire;
+use crate::wire::answer::ResultReader;
 use crate::wire::auth::{Plugin, rsa_encrypt};
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::{Done, Greeting};
@@ -35,19 +36,13 @@ const WANTED: u32 = capability::LONG_PASSWORD
     | capability::PLUGIN_AUTH_LENENC
     | capability::DEPRECATE_EOF;
 
-/// What was agreed upon.
-pub(crate) struct Agreed {
-    pub(crate) capabilities: u32,
-    pub(crate) status: u16,
-}
-
-/// Logs in.
+/// Logs in; the reader of answers as was agreed upon.
 pub(crate) async fn login(
     wire: &mut Wire,
     host: &str,
     Access { target, password, tls }: &Access,
     counts_found: bool,
-) -> Result<Agreed, DriverError> {
+) -> Result<ResultReader, DriverError> {
     let greeting = greeting(wire).await?;
     let found = if counts_found { capability::FOUND_ROWS } else { 0 };
     let mut capabilities = greeting.capabilities & (WANTED | found);
@@ -70,7 +65,7 @@ pub(crate) async fn login(
     let dialogue = Dialogue { plugin, challenge: greeting.challenge, password, user: &target.user };
     let status = dialogue.run(wire).await?;
     wire.logged_in();
-    Ok(Agreed { capabilities, status })
+    Ok(ResultReader::new(capabilities, status))
 }
 
 async fn greeting(wire: &mut Wire) -> Result<Greeting, DriverError> {

@@ -33,14 +33,10 @@ impl Greeting {
         r.take(10)?;
         // At least 13 bytes, the last of them a NUL.
         let second = r.take(length.saturating_sub(8).max(13).min(r.left()))?;
-        challenge.extend_from_slice(trim_nul(second));
+        challenge.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let plugin = if capabilities & capability::PLUGIN_AUTH == 0 { &b""[..] } else { r.nul_bytes() };
         Ok(Self { capabilities, challenge, plugin: plugin.to_vec() })
     }
-}
-
-fn trim_nul(bytes: &[u8]) -> &[u8] {
-    bytes.strip_suffix(&[0]).unwrap_or(bytes)
 }
 
 /// The end of a statement.
