@@ -43,12 +43,8 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
 }
 
 /// An address followed by its options.
-pub fn with_options(mut address: String, options: &[String]) -> String {
-    for (i, option) in options.iter().enumerate() {
-        address.push(if i == 0 { '?' } else { '&' });
-        address.push_str(option);
-    }
-    address
+pub fn with_options(address: String, options: &[String]) -> String {
+    if options.is_empty() { address } else { format!("{address}?{}", options.join("&")) }
 }
 
 /// The options as (known key, decoded value). Values of keys that are not known are never quoted.

@@ -178,7 +178,9 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// Brings the statistics of a new table up to date, where a measurement would come too early for them.
-    fn statistics(&self, table: &str) -> Option<String>;
+    fn statistics(&self, _table: &str) -> Option<String> {
+        None
+    }
 
     /// Whether statistics follow the rows soon after a load.
     fn statistics_follow(&self) -> bool;
@@ -200,7 +202,9 @@ pub trait Dialect: Debug + Send + Sync {
     fn set_variable(&self, name: &str, value: &str) -> String;
 
     /// Sets the isolation level of a session; `None` where there is one level only.
-    fn set_isolation(&self, level: &str) -> Option<String>;
+    fn set_isolation(&self, _level: &str) -> Option<String> {
+        None
+    }
 
     /// How to learn the level that transactions really have; `None` where a server has what it is told or refuses it.
     fn isolation_in_effect(&self) -> Option<IsolationQuestion> {

@@ -102,16 +102,6 @@ impl ServerTarget {
         Ok(target)
     }
 
-    /// The settings of a session as statements that begin with `set`: `SET SESSION` or `SET`.
-    pub fn session_statements<'s>(&'s self, set: &'s str) -> impl Iterator<Item = (&'s str, String)> + 's {
-        self.settings.iter().map(move |(name, value)| {
-            // Servers want numbers bare, and no text holds a quote or a backslash.
-            let bare = value.parse::<i64>().is_ok();
-            let value = if bare { value.clone() } else { format!("'{value}'") };
-            (name.as_str(), format!("{set} {name} = {value}"))
-        })
-    }
-
     /// The host that connection `index` goes to, or the one `away` positions after it in the list.
     pub fn host(&self, index: u32, away: u32) -> Option<&(String, u16)> {
         self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
@@ -140,13 +130,13 @@ impl ServerTarget {
     }
 
     /// All hosts as `host:port`.
-    pub fn places(&self) -> Vec<String> {
+    pub fn addresses(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
     }
 
     /// The canonical text, without a password.
     pub fn address(&self) -> String {
-        let (scheme, hosts) = (self.scheme, self.places());
+        let (scheme, hosts) = (self.scheme, self.addresses());
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
         let mut options = Vec::new();

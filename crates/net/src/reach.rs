@@ -62,11 +62,15 @@ impl Access {
 
 /// Sets what the target wants every session to set; `set` is the server's own word for it.
 pub async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, set: &str) -> Result<(), DriverError> {
-    for (name, sql) in target.session_statements(set) {
-        session.query(&sql, &mut Rows::default()).await.map_err(|error| match error.class {
-            ErrorClass::Lost => error,
-            _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
-        })?;
+    for (name, value) in &target.settings {
+        // Servers want numbers bare, and no text holds a quote or a backslash.
+        let quote = if value.parse::<i64>().is_ok() { "" } else { "'" };
+        session.query(&format!("{set} {name} = {quote}{value}{quote}"), &mut Rows::default()).await.map_err(
+            |error| match error.class {
+                ErrorClass::Lost => error,
+                _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
+            },
+        )?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::Poll;
 use std::time::Duration;
 
 use perbuck_event::tcp::TcpStream;
@@ -78,7 +78,7 @@ impl Socket {
 
     /// Another limit for all further answers.
     pub fn set_read_timeout(&mut self, limit: Duration) {
-        self.watchdog.set_limit(limit);
+        self.watchdog = Watchdog::new(limit);
     }
 
     /// Negotiates TLS. Without a name the peer's address stands in for it, which sends no name either.
@@ -131,7 +131,7 @@ impl Socket {
             if self.ready_reads < READS_PER_LOOK {
                 return Poll::Ready(Ok(()));
             }
-            // The others have their turn, and the loop looks at the clock.
+            // Other tasks go on first, and the loop looks at the clock.
             self.ready_reads = 0;
             wake_current();
         }
@@ -213,10 +213,7 @@ impl Transport {
             Self::Plain(_) => Poll::Ready(Ok(())),
             #[cfg(feature = "canned")]
             Self::Canned(_) => Poll::Ready(Ok(())),
-            Self::Tls(stream) => {
-                ready!(stream.poll_flush())?;
-                Poll::Ready(Ok(()))
-            }
+            Self::Tls(stream) => stream.poll_flush(),
             Self::Negotiating => negotiating(),
         }
     }

@@ -48,9 +48,9 @@ pub fn parameters_of_every_kind_arrive_and_change_their_kinds<S: Server>() {
         let mut session = server.session("").await;
         let name = table::<S>(&mut session, "params", &format!("id int PRIMARY KEY, {}", S::PARAMETERS)).await;
         let all = S::parameters();
-        let places = vec!["?"; all[0].0.len()].join(", ");
+        let markers = vec!["?"; all[0].0.len()].join(", ");
         let mut catalogue = Catalogue::default();
-        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES ({places})"));
+        let insert = catalogue.add(Verb::Insert, format!("INSERT INTO {name} VALUES ({markers})"));
         let read = catalogue.add_read(format!("SELECT d, b, '?', x.* FROM {name} x WHERE id = ?"));
         let counted = catalogue.add(Verb::Select, format!("SELECT * FROM {name} WHERE id > ?"));
         let update = catalogue.add(Verb::Update, format!("UPDATE {name} SET i = ? WHERE id = ?"));

@@ -75,7 +75,7 @@ const TABLE: &[(u16, &str, ErrorClass)] = &[
     (1161, "ER_NET_WRITE_INTERRUPTED", Lost),
     (1184, "ER_NEW_ABORTING_CONNECTION", Lost),
     (1927, "MariaDB ER_CONNECTION_KILLED", Lost),
-    (2006, "CR_SERVER_GONE_ERROR", Lost), // numbers of the client, sent by proxies for what happened behind them
+    (2006, "CR_SERVER_GONE_ERROR", Lost), // numbers of the client, sent by proxies for what happened at their servers
     (2013, "CR_SERVER_LOST", Lost),
     (3169, "ER_SESSION_WAS_KILLED", Lost),
     (4031, "ER_CLIENT_INTERACTION_TIMEOUT", Lost),
@@ -106,16 +106,6 @@ const TABLE: &[(u16, &str, ErrorClass)] = &[
     (3159, "ER_SECURE_TRANSPORT_REQUIRED", Refused),
     (3955, "ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK", Refused),
     (4151, "MariaDB ER_ACCOUNT_HAS_BEEN_LOCKED", Refused),
-    // In the table for those who look for them: the default.
-    (1021, "ER_DISK_FULL", Fatal),
-    (1054, "ER_BAD_FIELD_ERROR", Fatal),
-    (1064, "ER_PARSE_ERROR", Fatal),
-    (1114, "ER_RECORD_FILE_FULL", Fatal),
-    (1146, "ER_NO_SUCH_TABLE", Fatal),
-    (1153, "ER_NET_PACKET_TOO_LARGE", Fatal),
-    (1290, "ER_OPTION_PREVENTS_STATEMENT", Fatal),
-    (ER_UNSUPPORTED_PS, "ER_UNSUPPORTED_PS", Fatal),
-    (ER_STMT_COUNT, "ER_MAX_PREPARED_STMT_COUNT_REACHED", Fatal),
 ];
 
 /// What an error number means.

@@ -216,8 +216,7 @@ fn local_pid(variables: &BTreeMap<String, String>) -> Option<u32> {
     // A relative name is relative to the data.
     let path = Path::new(variables.get("datadir").map_or("", String::as_str)).join(file);
     let pid: u32 = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
-    let process = Path::new("/proc").join(pid.to_string());
-    (process.exists() || !Path::new("/proc/self").exists()).then_some(pid)
+    Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use perbuck_load::values::{Params, Value};
 
 use crate::errors::code;
 use crate::wire::Wire;
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::lenenc;
 use crate::wire::protocol::command;
 use perbuck_database::bulk::{needs_escapes, put_columns, put_line};
 use perbuck_database::sql::put_name;
@@ -34,8 +34,8 @@ impl Loaded {
         if r.u8()? != 0 {
             return Err(Malformed("an OK packet was expected after a file"));
         }
-        let affected = r.lenenc()?;
-        r.lenenc()?;
+        let affected = lenenc(&mut r)?;
+        lenenc(&mut r)?;
         Ok(Self { affected, status: r.le_u16()?, warnings: r.le_u16()? })
     }
 }

@@ -108,7 +108,7 @@ impl Driver for MysqlDriver {
     }
 
     fn hosts(&self) -> Vec<String> {
-        self.access.target.places()
+        self.access.target.addresses()
     }
 
     async fn connect_away(&self, id: SessionId, away: u32) -> Result<MysqlSession, DriverError> {

@@ -52,20 +52,20 @@ pub(crate) fn placeholders(sql: &str, no_backslash: bool) -> Vec<usize> {
     found
 }
 
-/// Appends `sql` with the values in the places; `None` where their numbers differ.
+/// Appends `sql` with the values at the positions; `None` where their numbers differ.
 pub(crate) fn put_statement<'a>(
     out: &mut Vec<u8>,
     sql: &str,
-    places: &[usize],
+    positions: &[usize],
     values: impl ExactSizeIterator<Item = Value<'a>>,
     no_backslash: bool,
 ) -> Option<()> {
-    if values.len() != places.len() {
+    if values.len() != positions.len() {
         return None;
     }
     let bytes = sql.as_bytes();
     let mut from = 0;
-    for (at, value) in places.iter().zip(values) {
+    for (at, value) in positions.iter().zip(values) {
         out.extend_from_slice(bytes.get(from..*at)?);
         put_literal(out, value, no_backslash);
         from = at + 1;

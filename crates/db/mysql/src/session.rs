@@ -31,7 +31,7 @@ enum Slot {
     New,
     /// Known to the server.
     Prepared(Prepared),
-    /// The server would not prepare it: sent as text, with values in these places.
+    /// The server would not prepare it: sent as text, with values at these positions.
     Text(Vec<usize>),
 }
 
@@ -167,13 +167,13 @@ impl MysqlSession {
         let no_backslash = self.no_backslash();
         let catalogue = Arc::clone(&self.catalogue);
         let sql = &catalogue.get(id).sql;
-        let Some(Slot::Text(places)) = self.slots.get(usize::from(id.0)) else {
+        let Some(Slot::Text(positions)) = self.slots.get(usize::from(id.0)) else {
             return Err(unknown_statement(id, self.slots.len()));
         };
         let out = self.wire.command()?;
         out.push(command::QUERY);
-        if put_statement(out, sql, places, params.iter(), no_backslash).is_none() {
-            return Err(wrong_count(places.len(), params.len()));
+        if put_statement(out, sql, positions, params.iter(), no_backslash).is_none() {
+            return Err(wrong_count(positions.len(), params.len()));
         }
         self.ask(Form::Text, rows).await
     }
@@ -211,14 +211,15 @@ impl MysqlSession {
         Ok(none_open)
     }
 
-    /// Ends a transaction of our own.
-    async fn end_own(&mut self, good: bool) -> Result<(), DriverError> {
-        if good {
-            return self.commit().await;
+    /// Ends the transaction with the work that was done in it, where it is our own.
+    async fn end_own<T>(&mut self, own: bool, done: Result<T, DriverError>) -> Result<T, DriverError> {
+        match &done {
+            Ok(_) if own => self.commit().await?,
+            // Where this fails, too, the connection is gone, and the transaction with it.
+            Err(_) if own => drop(self.rollback().await),
+            _ => {}
         }
-        // Where this fails, too, the connection is gone, and the transaction with it.
-        drop(self.rollback().await);
-        Ok(())
+        done
     }
 
     /// By LOAD DATA LOCAL; `None` where the server takes no local file. LOCAL turns what would be an error (a duplicate key, a
@@ -321,19 +322,17 @@ impl Session for MysqlSession {
         limits.put_rows(&mut sql, &mut rest)?;
         // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.
         let own_transaction = rest.len() > 0 && self.begin_own().await?;
-        let mut inserted = self.run(&sql).await.map(affected);
-        while rest.len() > 0 && inserted.is_ok() {
-            sql.truncate(head_length);
-            let more = match limits.put_rows(&mut sql, &mut rest) {
-                Ok(()) => self.run(&sql).await.map(affected),
-                Err(error) => Err(error),
-            };
-            inserted = inserted.and_then(|before| more.map(|more| before + more));
+        let inserted = async {
+            let mut inserted = affected(self.run(&sql).await?);
+            while rest.len() > 0 {
+                sql.truncate(head_length);
+                limits.put_rows(&mut sql, &mut rest)?;
+                inserted += affected(self.run(&sql).await?);
+            }
+            Ok(inserted)
         }
-        if own_transaction {
-            self.end_own(inserted.is_ok()).await?;
-        }
-        inserted
+        .await;
+        self.end_own(own_transaction, inserted).await
     }
 
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
@@ -342,10 +341,7 @@ impl Session for MysqlSession {
             // What a warning makes an error would otherwise stay half done.
             let own_transaction = self.begin_own().await?;
             let loaded = self.load_file(table, cells).await;
-            if own_transaction {
-                self.end_own(loaded.is_ok()).await?;
-            }
-            match loaded? {
+            match self.end_own(own_transaction, loaded).await? {
                 Some(loaded) => return Ok(loaded),
                 None => self.takes_files = false,
             }

@@ -6,7 +6,7 @@
 
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-use crate::wire::messages::PostgresReader as _;
+use crate::wire::messages::text;
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed, printable};
@@ -55,13 +55,8 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("42501", "insufficient_privilege", Refused),
     ("53300", "too_many_connections", Refused),
     ("57P04", "database_dropped", Refused),
-    // In the table for those who look for them: the default.
+    // Of a class above, and yet fatal.
     ("08P01", "protocol_violation", Fatal),
-    ("0A000", "feature_not_supported", Fatal),
-    ("42", "syntax_error_or_access_rule_violation: undefined_table 42P01", Fatal),
-    ("53", "insufficient_resources: disk_full 53100", Fatal),
-    ("58", "system_error", Fatal),
-    ("XX", "internal_error", Fatal),
 ];
 
 /// What an SQLSTATE means.
@@ -74,7 +69,7 @@ pub(crate) fn class_of(state: &[u8; 5]) -> ErrorClass {
 /// or a part of its message, which is never translated, and what it means.
 #[rustfmt::skip]
 const BY_MESSAGE: &[(&[u8; 5], &str, ErrorClass)] = &[
-    // Tables or indexes were changed by another session: what was known of them is read anew with the next statement.
+    // Tables or indexes were changed by another session: what was known of them is read again with the next statement.
     (b"XX000", "Catalog Version Mismatch", Retry),
     (b"XX000", "schema version mismatch", Retry),
     // Before these had 40001.
@@ -128,13 +123,13 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         match r.u8()? {
             0 => break,
             // The second is not translated; servers before 9.6 have the first only.
-            b'S' if severity.is_empty() => severity = r.text()?,
-            b'V' => severity = r.text()?,
-            b'C' => state = r.text()?.first_chunk().copied(),
-            b'M' => message = r.text()?,
-            b'H' => hint = r.text()?,
-            b'R' => routine = r.text()?,
-            _ => _ = r.text()?,
+            b'S' if severity.is_empty() => severity = text(&mut r)?,
+            b'V' => severity = text(&mut r)?,
+            b'C' => state = text(&mut r)?.first_chunk().copied(),
+            b'M' => message = text(&mut r)?,
+            b'H' => hint = text(&mut r)?,
+            b'R' => routine = text(&mut r)?,
+            _ => _ = text(&mut r)?,
         }
     }
     let state = state.ok_or(Malformed("an error has no SQLSTATE"))?;
@@ -147,17 +142,17 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         class => class,
     };
     let code = ErrorCode::State("sqlstate", if stale { *INVALID_STATEMENT_NAME } else { state });
-    let mut text = printable(message);
-    if text.is_empty() {
-        text.push_str("the server gives no reason");
+    let mut words = printable(message);
+    if words.is_empty() {
+        words.push_str("the server gives no reason");
     }
     if !hint.is_empty() {
-        text = format!("{text}; {}", printable(hint));
+        words = format!("{words}; {}", printable(hint));
     }
     if &state == TOO_MANY_CONNECTIONS {
-        text.push_str("; raise max_connections of the server or use fewer connections");
+        words.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(ServerError { error: DriverError::new(class, code, text).because(cause_of(&state)), ends_connection })
+    Ok(ServerError { error: DriverError::new(class, code, words).because(cause_of(&state)), ends_connection })
 }
 
 /// Whether a prepared statement is gone or stale, so that it must be prepared again.

@@ -157,16 +157,16 @@ const COUNTERS: &[&str] = &[
     "xact_rollback",
 ];
 
-/// How often it is looked whether processes have ended, and how long they may take.
-const LOOK: Duration = Duration::from_millis(5);
-const LEAVE: Duration = Duration::from_millis(500);
+/// How often processes of the server are counted, and how long they may take to end.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT version()", &mut rows).await?;
     let version = rows.display(0, 0)?;
     // A pooler may have kept it to itself when it let us in.
-    family::must_be(family, family::of_version(&version), &version, session.wire.place())?;
+    family::must_be(family, family::of_version(&version), &version, session.wire.address())?;
     let on_this_machine = session.wire.peer_is_local();
     let mut variables = match family {
         Family::Cockroach => cockroach_variables(session).await?,
@@ -258,15 +258,15 @@ async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -
          AND application_name = '{APPLICATION}' AND pid <> pg_backend_pid()"
     );
     let (mut left, mut waited) = (i64::MAX, Duration::ZERO);
-    while waited < LEAVE {
+    while waited < END_TIMEOUT {
         session.query(&sql, rows).await?;
         let now = rows.int(0, 0)?;
         if now == 0 {
             break;
         }
-        waited = if now < left { Duration::ZERO } else { waited + LOOK };
+        waited = if now < left { Duration::ZERO } else { waited + POLL_INTERVAL };
         left = now;
-        perbuck_event::sleep(LOOK).await;
+        perbuck_event::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -303,8 +303,6 @@ mod tests {
     fn a_process_that_is_no_server_is_not_taken_for_one() {
         assert_eq!(postmaster_of(std::process::id()), None);
         assert_eq!(postmaster_of(u32::MAX), None);
-        if Path::new("/proc/self/stat").exists() {
-            assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
-        }
+        assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
     }
 }

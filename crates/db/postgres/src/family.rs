@@ -4,7 +4,7 @@
 use perbuck_database::Dialect as _;
 use perbuck_load::error::{DriverError, ErrorClass};
 
-use crate::wire::messages::PostgresReader as _;
+use crate::wire::messages::text;
 use perbuck_net::Parsed;
 use perbuck_net::printable;
 use perbuck_net::reader::Reader;
@@ -53,7 +53,7 @@ impl Said {
     /// Keeps what tells the servers apart. What is said first counts.
     pub(crate) fn hear(&mut self, body: &[u8]) -> Parsed<()> {
         let mut r = Reader::new(body);
-        let (name, value) = (r.text()?, r.text()?);
+        let (name, value) = (text(&mut r)?, text(&mut r)?);
         let kept = match name {
             b"server_version" => &mut self.server_version,
             b"crdb_version" => &mut self.crdb_version,
@@ -64,10 +64,10 @@ impl Said {
     }
 
     /// Whether it may be a server of `wanted`. One that says nothing, such as a pooler that keeps it to itself, may be.
-    pub(crate) fn check(&self, wanted: Family, place: &str) -> Result<(), DriverError> {
+    pub(crate) fn check(&self, wanted: Family, address: &str) -> Result<(), DriverError> {
         match (&self.crdb_version, &self.server_version) {
-            (Some(version), _) => must_be(wanted, Family::Cockroach, version, place),
-            (None, Some(version)) => must_be(wanted, of_version(version), version, place),
+            (Some(version), _) => must_be(wanted, Family::Cockroach, version, address),
+            (None, Some(version)) => must_be(wanted, of_version(version), version, address),
             (None, None) => Ok(()),
         }
     }
@@ -85,13 +85,13 @@ pub(crate) fn of_version(version: &str) -> Family {
 }
 
 /// Refuses a server that is another than the target says.
-pub(crate) fn must_be(wanted: Family, found: Family, version: &str, place: &str) -> Result<(), DriverError> {
+pub(crate) fn must_be(wanted: Family, found: Family, version: &str, address: &str) -> Result<(), DriverError> {
     if wanted == found {
         return Ok(());
     }
     let word = found.scheme();
     let message = format!(
-        "{place} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
+        "{address} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
          the target, or name the database `{word}` on the command line",
         found.name(),
         wanted.name()

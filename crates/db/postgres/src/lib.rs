@@ -102,7 +102,7 @@ impl Driver for PostgresDriver {
     }
 
     fn hosts(&self) -> Vec<String> {
-        self.access.target.places()
+        self.access.target.addresses()
     }
 
     async fn connect_away(&self, id: SessionId, away: u32) -> Result<PostgresSession, DriverError> {

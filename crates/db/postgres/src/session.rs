@@ -29,7 +29,7 @@ enum What {
     Text,
     /// A text that is followed by data.
     Copy,
-    /// The statement in this place of the catalogue.
+    /// The statement at this index of the catalogue.
     Statement(usize),
 }
 
@@ -38,16 +38,11 @@ pub struct PostgresSession {
     pub(crate) wire: Wire,
     reader: ResultReader,
     catalogue: Arc<Catalogue>,
-    /// By place in the catalogue; empty until the statement is used.
+    /// By index in the catalogue; empty until the statement is used.
     slots: Vec<Option<Prepared>>,
     /// What must be said before each COPY, if anything.
     pub(crate) before_copy: Option<&'static str>,
 }
-
-/// Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
-const BEGIN: &[u8] = b"BEGIN";
-const COMMIT: &[u8] = b"COMMIT";
-const ROLLBACK: &[u8] = b"ROLLBACK";
 
 impl PostgresSession {
     pub(crate) fn new(wire: Wire, status: u8) -> Self {
@@ -91,7 +86,7 @@ impl PostgresSession {
         let asked = match what {
             What::Text => Asked::Text,
             What::Copy => Asked::Copy,
-            What::Statement(place) => Asked::Prepared(self.slots.get(place).and_then(Option::as_ref).and_then(Prepared::columns)),
+            What::Statement(index) => Asked::Prepared(self.slots.get(index).and_then(Option::as_ref).and_then(Prepared::columns)),
         };
         loop {
             ready!(self.wire.poll_receive())?;
@@ -107,15 +102,15 @@ impl PostgresSession {
     /// First use of a statement on this connection.
     #[cold]
     async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
-        let place = usize::from(id.0);
-        if place >= self.slots.len() {
+        let index = usize::from(id.0);
+        if index >= self.slots.len() {
             return Err(unknown_statement(id, self.slots.len()));
         }
-        let name = name_of(place);
+        let name = name_of(index);
         let catalogue = Arc::clone(&self.catalogue);
         put_prepare(self.wire.command()?, &name, &numbered(&catalogue.get(id).sql));
         self.wire.send().await?;
-        self.slots[place] = Some(self.prepared(&name).await?);
+        self.slots[index] = Some(self.prepared(&name).await?);
         Ok(())
     }
 
@@ -171,8 +166,8 @@ impl PostgresSession {
             return Ok(());
         }
         let out = self.wire.command()?;
-        for (place, _) in slots.iter().enumerate().filter(|(_, slot)| slot.is_some()) {
-            put_close(out, &name_of(place));
+        for (index, _) in slots.iter().enumerate().filter(|(_, slot)| slot.is_some()) {
+            put_close(out, &name_of(index));
         }
         put_sync(out);
         self.wire.send().await?;
@@ -185,8 +180,8 @@ impl PostgresSession {
 }
 
 /// The name of a statement on the server.
-fn name_of(place: usize) -> String {
-    format!("s{place}")
+fn name_of(index: usize) -> String {
+    format!("s{index}")
 }
 
 impl Session for PostgresSession {
@@ -202,45 +197,46 @@ impl Session for PostgresSession {
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
-        let place = usize::from(id.0);
-        if !matches!(self.slots.get(place), Some(Some(_))) {
+        let index = usize::from(id.0);
+        if !matches!(self.slots.get(index), Some(Some(_))) {
             rarely(|| self.first_use(id)).await?;
         }
         rows.start(self.catalogue.brief(id).keep_rows);
         let out = self.wire.command()?;
-        let Some(Some(prepared)) = self.slots.get(place) else { return Err(wrong_count(0, params.len())) };
+        let Some(Some(prepared)) = self.slots.get(index) else { return Err(wrong_count(0, params.len())) };
         if params.len() != prepared.params() {
             return Err(wrong_count(prepared.params(), params.len()));
         }
         put_execute(out, prepared, params);
-        let result = self.ask(What::Statement(place), rows).await;
+        let result = self.ask(What::Statement(index), rows).await;
         if let Err(error) = &result
             && asks_to_prepare_again(error)
         {
-            self.slots[place] = None;
+            self.slots[index] = None;
         }
         result
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.run(BEGIN).await
+        // Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
+        self.run(b"BEGIN").await
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
         if self.reader.status == status::FAILED {
             // The server would answer COMMIT with a rollback, and call it no error.
-            self.run(ROLLBACK).await?;
+            self.run(b"ROLLBACK").await?;
             let message = "the transaction had failed before, and was rolled back instead of committed".to_owned();
             return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
         }
-        self.run(COMMIT).await
+        self.run(b"COMMIT").await
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
         if self.reader.status == status::IDLE && !self.wire.is_busy() {
             return Ok(false);
         }
-        self.run(ROLLBACK).await.map(|()| true)
+        self.run(b"ROLLBACK").await.map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {

@@ -3,7 +3,7 @@
 use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
 use perbuck_database::settings::SettingWords;
 
-/// The dialect of SQLite.
+/// The dialect of SQLite. Its one isolation level is serializable.
 #[derive(Debug)]
 pub struct SqliteDialect;
 
@@ -50,10 +50,6 @@ impl Dialect for SqliteDialect {
         if short_rows { " WITHOUT ROWID" } else { "" }
     }
 
-    fn statistics(&self, _table: &str) -> Option<String> {
-        None
-    }
-
     fn statistics_follow(&self) -> bool {
         true
     }
@@ -68,11 +64,6 @@ impl Dialect for SqliteDialect {
 
     fn set_variable(&self, name: &str, value: &str) -> String {
         format!("PRAGMA {name} = {value}")
-    }
-
-    /// It has one level, which is serializable.
-    fn set_isolation(&self, _level: &str) -> Option<String> {
-        None
     }
 
     /// It has one writer at a time, and knows of it from BEGIN IMMEDIATE.

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -12,37 +11,28 @@ use perbuck_load::driver::{Access, Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::values::{Params, Rows};
 use rusqlite::ffi;
+use tempfile::TempDir;
 
 use crate::target::SqliteTarget;
 use crate::{SqliteDriver, SqliteSession};
 
 /// A folder that goes with the test.
 #[derive(Debug)]
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("perbuck-sqlite-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempDir::new().unwrap())
     }
 
     fn target(&self) -> SqliteTarget {
         SqliteTarget {
-            path: self.0.join("test.db"),
+            path: self.0.path().join("test.db"),
             synchronous: "FULL".to_owned(),
             journal_mode: "WAL".to_owned(),
             busy_timeout_ms: 5_000,
             cache_kib: 2_048,
         }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -230,15 +220,15 @@ fn refusal(path: &Path) -> DriverError {
 #[test]
 fn files_that_cannot_be_used_are_named() {
     let folder = Folder::new();
-    let other = folder.0.join("other.db");
+    let other = folder.0.path().join("other.db");
     std::fs::write(&other, "This is a letter, and not a short one. ".repeat(100)).unwrap();
     assert_eq!(refusal(&other).code, code(ffi::SQLITE_NOTADB));
-    let error = refusal(&folder.0.join("missing/test.db"));
+    let error = refusal(&folder.0.path().join("missing/test.db"));
     assert_eq!(error.code, code(ffi::SQLITE_CANTOPEN));
     assert!(error.message.contains("folder does not exist"), "{error}");
     // A folder that refuses even root: file modes would not.
     assert_eq!(refusal(Path::new("/proc/perbuck-test.db")).code, code(ffi::SQLITE_CANTOPEN));
-    for path in [&other.join("below-a-file.db"), &folder.0] {
+    for path in [&*other.join("below-a-file.db"), folder.0.path()] {
         let error = refusal(path);
         assert!(matches!(error.code, ErrorCode::Number("sqlite", code) if code & 0xff == ffi::SQLITE_CANTOPEN), "{error:?}");
     }

@@ -7,27 +7,11 @@ use std::io::{Cursor, Write};
 
 use perbuck_load::values::Rows;
 
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::lenenc_bytes;
 use crate::wire::packets::Column;
+use crate::wire::protocol::kind;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
-
-/// Column types ("enum_field_types") that are not read as text.
-mod kind {
-    pub(crate) const TINY: u8 = 1;
-    pub(crate) const SHORT: u8 = 2;
-    pub(crate) const LONG: u8 = 3;
-    pub(crate) const FLOAT: u8 = 4;
-    pub(crate) const DOUBLE: u8 = 5;
-    pub(crate) const NULL: u8 = 6;
-    pub(crate) const TIMESTAMP: u8 = 7;
-    pub(crate) const LONGLONG: u8 = 8;
-    pub(crate) const INT24: u8 = 9;
-    pub(crate) const DATE: u8 = 10;
-    pub(crate) const TIME: u8 = 11;
-    pub(crate) const DATETIME: u8 = 12;
-    pub(crate) const YEAR: u8 = 13;
-}
 
 const SHORT_ROW: Malformed = Malformed("a row ends before its last column, or goes on after it");
 
@@ -59,7 +43,7 @@ pub(crate) fn keep_text_row(payload: &[u8], columns: &[Column], rows: &mut Rows)
             r = peek;
             rows.push_null();
         } else {
-            text_cell(r.lenenc_bytes()?, *column, rows)?;
+            text_cell(lenenc_bytes(&mut r)?, *column, rows)?;
         }
     }
     end_row(&r, rows)
@@ -98,7 +82,7 @@ fn binary_cell(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()
         kind::NULL => rows.push_null(),
         kind::DATE | kind::DATETIME | kind::TIMESTAMP => push_date(r, column, rows)?,
         kind::TIME => push_time(r, column, rows)?,
-        _ => rows.push_text(r.lenenc_bytes()?),
+        _ => rows.push_text(lenenc_bytes(r)?),
     }
     Ok(())
 }
@@ -217,8 +201,8 @@ mod tests {
             column(kind::LONGLONG, false, 0),
             column(kind::FLOAT, false, 31),
             column(kind::DOUBLE, false, 31),
-            column(253, false, 0),
-            column(246, false, 2),
+            column(kind::VAR_STRING, false, 0),
+            column(kind::NEWDECIMAL, false, 2),
         ];
         let mut payload = vec![0, 0, 0, 0xff, 0xff, 0xfe, 0xff, 0xe8, 0x07, 0xfd, 0xff, 0xff, 0xff];
         payload.extend_from_slice(&u64::MAX.to_le_bytes());
@@ -272,7 +256,7 @@ mod tests {
             column(kind::LONG, false, 0),
             column(kind::LONGLONG, true, 0),
             column(kind::FLOAT, false, 31),
-            column(253, false, 0),
+            column(kind::VAR_STRING, false, 0),
         ];
         keep_text_row(b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
         assert_eq!(rows.int(0, 0), Ok(-12));

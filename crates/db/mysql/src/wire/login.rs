@@ -71,7 +71,7 @@ pub(crate) async fn login(
 async fn greeting(wire: &mut Wire) -> Result<Greeting, DriverError> {
     let packet = wire.packet().await?;
     match wire.bytes(&packet) {
-        [0xff, ..] => Err(not_let_in(wire.server_error(&packet), wire.place())),
+        [0xff, ..] => Err(not_let_in(wire.server_error(&packet), wire.address())),
         payload => Greeting::parse(payload).map_err(|why| wire.malformed(why)),
     }
 }
@@ -123,7 +123,7 @@ impl Dialogue<'_> {
             let payload = wire.bytes(&packet);
             match payload {
                 [0x00, ..] => return Done::parse_ok(payload).map(|done| done.status).map_err(|why| wire.malformed(why)),
-                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.place())),
+                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.address())),
                 [0xfe, request @ ..] => {
                     let request = request.to_vec();
                     self.switch(wire, &request).await?;
@@ -144,15 +144,15 @@ impl Dialogue<'_> {
         let name = r.nul_bytes();
         let Some(plugin) = Plugin::named(name) else {
             let name = if name.is_empty() { "mysql_old_password".to_owned() } else { printable(name) };
-            let (place, user) = (wire.place(), self.user);
+            let (address, user) = (wire.address(), self.user);
             let message = format!(
-                "{place} wants `{user}` to log in by `{name}`, which perbuck does not do; \
+                "{address} wants `{user}` to log in by `{name}`, which perbuck does not do; \
                  use an account with mysql_native_password, caching_sha2_password or ed25519"
             );
             return Err(DriverError::client(ErrorClass::Refused, "auth", message));
         };
         self.plugin = plugin;
-        // By length, not by the NUL behind it: the 32 random bytes of ed25519 may end with one of their own.
+        // By length, not by the NUL after it: the 32 random bytes of ed25519 may end with one of their own.
         let challenge = r.rest();
         self.challenge = challenge[..challenge.len().min(plugin.challenge_length())].to_vec();
         let answer = plugin.answer(self.password.bytes(), &self.challenge);
@@ -173,7 +173,7 @@ impl Dialogue<'_> {
             let packet = wire.packet().await?;
             let key = match wire.bytes(&packet) {
                 [0x01, key @ ..] => key,
-                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.place())),
+                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.address())),
                 _ => return Err(wire.malformed(Malformed("a public key was expected"))),
             };
             let encrypted = rsa_encrypt(self.password.bytes(), &self.challenge, key).map_err(|why| wire.malformed(why))?;
@@ -186,10 +186,10 @@ impl Dialogue<'_> {
 }
 
 /// An error during the login keeps us out whatever its number, unless the server was about to go.
-fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
+fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
     if matches!(error.class, ErrorClass::Fatal | ErrorClass::Failed | ErrorClass::Retry) {
         error.class = ErrorClass::Refused;
     }
-    error.message = format!("{place} does not let us in: {}", error.message);
+    error.message = format!("{address} does not let us in: {}", error.message);
     error
 }

@@ -187,17 +187,13 @@ impl Wire {
 #[cold]
 fn split(out: &mut Vec<u8>, mut sequence: u8) -> u8 {
     let mut framed = Vec::with_capacity(out.len() + out.len() / MAX_CHUNK * 4 + 4);
-    let mut rest = out.get(4..).unwrap_or_default();
-    loop {
-        let (part, after) = rest.split_at(rest.len().min(MAX_CHUNK));
+    let payload = out.get(4..).unwrap_or_default();
+    let last = payload.len().is_multiple_of(MAX_CHUNK).then_some(&b""[..]);
+    for part in payload.chunks(MAX_CHUNK).chain(last) {
         let length = (part.len() as u32).to_le_bytes();
         framed.extend_from_slice(&[length[0], length[1], length[2], sequence]);
         framed.extend_from_slice(part);
         sequence = sequence.wrapping_add(1);
-        rest = after;
-        if part.len() < MAX_CHUNK {
-            break;
-        }
     }
     *out = framed;
     sequence

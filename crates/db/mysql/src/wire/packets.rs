@@ -1,6 +1,6 @@
 //! The packets that a server sends, read field by field.
 
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::{lenenc, lenenc_bytes};
 use crate::wire::protocol::capability;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
@@ -54,8 +54,8 @@ impl Done {
         if !matches!(r.u8()?, 0x00 | 0xfe) {
             return Err(Malformed("an OK packet was expected"));
         }
-        let affected = r.lenenc()?;
-        r.lenenc()?;
+        let affected = lenenc(&mut r)?;
+        lenenc(&mut r)?;
         Ok(Self { affected, status: r.le_u16()? })
     }
 
@@ -97,7 +97,7 @@ impl PrepareOk {
 pub(crate) struct Column {
     pub(crate) kind: u8,
     pub(crate) unsigned: bool,
-    /// Digits behind the point of seconds; 31 where it varies.
+    /// Digits after the point of seconds; 31 where it varies.
     pub(crate) decimals: u8,
 }
 
@@ -107,10 +107,10 @@ impl Column {
         let mut r = Reader::new(payload);
         // Catalogue, schema, table and its original name, column and its original name.
         for _ in 0..6 {
-            r.lenenc_bytes()?;
+            lenenc_bytes(&mut r)?;
         }
         // The length of what follows, character set, display width.
-        r.lenenc()?;
+        lenenc(&mut r)?;
         r.take(6)?;
         Ok(Self { kind: r.u8()?, unsigned: r.le_u16()? & UNSIGNED != 0, decimals: r.u8()? })
     }

@@ -150,8 +150,8 @@ fn put_as_text(out: &mut Vec<u8>, format_at: usize, value: Value<'_>) {
         Value::Text(text) => out.extend_from_slice(text),
     }
     let length = (out.len() - at - 4) as u32;
-    if let Some(place) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = length.to_be_bytes();
+    if let Some(length_bytes) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *length_bytes = length.to_be_bytes();
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &
     let said = Said::default();
     let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false, said };
     let (status, said) = dialogue.run(wire).await?;
-    said.check(family, wire.place())?;
+    said.check(family, wire.address())?;
     wire.logged_in();
     Ok(status)
 }
@@ -78,7 +78,7 @@ async fn negotiate_tls(wire: &mut Wire, host: &str, mode: TlsMode, config: &Arc<
         // A server that cannot even begin (too many processes) says why.
         Some(b'E') => {
             let message = wire.message().await?;
-            Err(not_let_in(wire.server_error(&message).error, wire.place()))
+            Err(not_let_in(wire.server_error(&message).error, wire.address()))
         }
         _ => Err(wire.malformed(Malformed("its answer to the request for TLS is neither yes nor no"))),
     }
@@ -113,7 +113,7 @@ impl Dialogue<'_> {
                 kind::PARAMETER_STATUS => self.said.hear(wire.body(&message)).map_err(|why| wire.malformed(why))?,
                 kind if is_aside(kind) => {}
                 kind::AUTHENTICATION if !self.authenticated => self.authenticate(wire, &message).await?,
-                kind::ERROR => return Err(not_let_in(wire.server_error(&message).error, wire.place())),
+                kind::ERROR => return Err(not_let_in(wire.server_error(&message).error, wire.address())),
                 kind::BACKEND_KEY_DATA if self.authenticated => {}
                 kind::READY if self.authenticated => {
                     let status = ready_status(wire.body(&message)).map_err(|why| wire.malformed(why))?;
@@ -158,7 +158,7 @@ impl Dialogue<'_> {
         let message = format!(
             "{} wants `{}` to log in by {method}, which perbuck does not do; \
              let pg_hba.conf of the server ask for scram-sha-256",
-            wire.place(),
+            wire.address(),
             self.user
         );
         refused(message)
@@ -167,19 +167,19 @@ impl Dialogue<'_> {
     /// No server has an account with an empty password.
     fn known_password(&self, wire: &Wire) -> Result<&[u8], DriverError> {
         if self.password.is_empty() {
-            let message = format!("{} asks for the password of `{}`, and none was given", wire.place(), self.user);
+            let message = format!("{} asks for the password of `{}`, and none was given", wire.address(), self.user);
             return Err(refused(message));
         }
         Ok(self.password.bytes())
     }
 
-    /// The password itself, which goes to nobody's eyes but the server's.
+    /// The password itself, which the server alone may see.
     async fn send_cleartext(&self, wire: &mut Wire) -> Result<(), DriverError> {
         if !wire.is_encrypted() {
             let message = format!(
                 "{} wants the password of `{}` in the clear, on a connection without TLS; it was not sent. Write \
                  `tls=verify-identity`, or let pg_hba.conf of the server ask for scram-sha-256",
-                wire.place(),
+                wire.address(),
                 self.user
             );
             return Err(refused(message));
@@ -209,7 +209,7 @@ impl Dialogue<'_> {
     async fn answer_scram(&mut self, wire: &mut Wire, challenge: &[u8]) -> Result<(), DriverError> {
         let Scram::Begun(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if let Err(why) = scram.update(challenge) {
-            return Err(refused(format!("the challenge of {} for the password is unusable: {why}", wire.place())));
+            return Err(refused(format!("the challenge of {} for the password is unusable: {why}", wire.address())));
         }
         let answer = scram.message().to_vec();
         send_secret(wire, |out| out.extend_from_slice(&answer)).await?;
@@ -221,7 +221,7 @@ impl Dialogue<'_> {
         let Scram::Answered(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if scram.finish(proof).is_err() {
             let message =
-                format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.place(), self.user);
+                format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.address(), self.user);
             return Err(refused(message));
         }
         self.scram = Scram::Proven;
@@ -239,11 +239,11 @@ async fn send_secret(wire: &mut Wire, write: impl FnOnce(&mut Vec<u8>)) -> Resul
 
 /// An error during the login keeps us out whatever its code, unless the server is not there at the moment. All of them
 /// end the connection, which is no reason to open it again.
-fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
+fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
     error.class = match error.code {
         ErrorCode::State("sqlstate", state) if class_of(&state) == ErrorClass::Lost => ErrorClass::Lost,
         _ => ErrorClass::Refused,
     };
-    error.message = format!("{place} does not let us in: {}", error.message);
+    error.message = format!("{address} does not let us in: {}", error.message);
     error
 }
