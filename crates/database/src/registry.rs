@@ -81,7 +81,7 @@ impl fmt::Display for dyn Target {
 pub struct Wishes {
     /// Whether an UPDATE that finds a row shall count as one that affects it, even if it changes nothing.
     pub counts_found_rows: bool,
-    /// Settings of the server, in lower case, whose values are facts of a trial besides the usual ones.
+    /// Settings of the server, in lower case, whose values are facts of a trial beside the usual ones.
     pub noted_settings: Vec<String>,
 }
 

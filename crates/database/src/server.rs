@@ -215,7 +215,7 @@ fn tls_mode(value: &str) -> Result<TlsMode, TargetProblem> {
     Ok(TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Preferred, |(_, mode)| *mode))
 }
 
-/// A word for some hosts: `host-port`, of several the first and how many there are besides.
+/// A word for some hosts: `host-port`, of several the first and the number of the others.
 pub fn label_of(hosts: &[(String, u16)]) -> String {
     match hosts {
         [(host, port)] => format!("{host}-{port}"),

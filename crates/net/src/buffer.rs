@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_send_buffer_of_a_small_statement_is_used_again_and_that_of_a_large_one_freed() {
+    fn the_send_buffer_of_a_small_statement_is_reused_and_that_of_a_large_one_freed() {
         for (capacity, kept) in [(64, true), (KEPT + 1, false)] {
             let mut out = Vec::with_capacity(capacity);
             out.push(1);

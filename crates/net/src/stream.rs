@@ -78,7 +78,7 @@ impl Socket {
 
     /// Another limit for all further answers.
     pub fn set_read_timeout(&mut self, limit: Duration) {
-        self.watchdog = Watchdog::new(limit);
+        self.watchdog.set_limit(limit);
     }
 
     /// Negotiates TLS. Without a name the peer's address stands in for it, which sends no name either.

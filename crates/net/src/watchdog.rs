@@ -30,6 +30,11 @@ impl Watchdog {
         Self { sleep: sleep(quarter(limit_ms)), limit_ms, ticks: 0 }
     }
 
+    /// From now on another limit.
+    pub fn set_limit(&mut self, limit: Duration) {
+        *self = Self::new(limit);
+    }
+
     /// A new answer is waited for.
     #[inline]
     pub fn rearm(&mut self) {

@@ -1,4 +1,4 @@
-//! Servers that are broken or mean, at every turn of the conversation: the client must say so, in time, and live on.
+//! Servers that are broken or mean, at every step of the conversation: the client must say so, in time, and live on.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -28,14 +28,14 @@ pub trait Protocol: Database {
     const SCHEME: &'static str;
     /// Turns of an honest conversation: those of the login, then prepare and execute of a statement whose rows are kept, the
     /// same for one whose rows are counted, and a query.
-    const TURNS: usize;
-    /// The turn from which on the client speaks first.
+    const STEPS: usize;
+    /// The step from which on the client speaks first.
     const HEARS_FROM: usize;
     /// The first bytes of a server's messages.
     const KINDS: &'static [u8];
 
-    /// What an honest server says at a turn.
-    fn honest(turn: usize) -> Vec<u8>;
+    /// What an honest server says at a step.
+    fn honest(step: usize) -> Vec<u8>;
 
     /// Puts messages together, each given by its first byte and the rest, in place of an honest answer.
     fn framed(messages: &[(u8, Vec<u8>)], honest: &[u8]) -> Vec<u8>;
@@ -51,15 +51,15 @@ pub fn driver<P: Database>(scheme: &str, port: u16) -> P::Driver {
     P::driver(&target, &Secret::new(PASSWORD), &Wishes::default()).unwrap()
 }
 
-/// What the client says at one turn; it says it in one write.
+/// What the client says at one step; it says it in one write.
 fn hear(stream: &mut TcpStream) -> std::io::Result<()> {
     let mut heard = [0; 4096];
     if stream.read(&mut heard)? == 0 { Err(std::io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
 }
 
-/// A server that says `says(turn)` at each turn and then does what `ends` does with the connection.
+/// A server that says `says(step)` at each step and then does what `ends` does with the connection.
 fn serve<P: Protocol>(
-    turns: usize,
+    steps: usize,
     says: impl Fn(usize) -> Vec<u8> + Send + 'static,
     ends: impl FnOnce(&mut TcpStream) -> std::io::Result<()> + Send + 'static,
 ) -> u16 {
@@ -67,20 +67,20 @@ fn serve<P: Protocol>(
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
         let (mut stream, _) = listener.accept()?;
-        for turn in 0..turns {
-            if turn >= P::HEARS_FROM {
+        for step in 0..steps {
+            if step >= P::HEARS_FROM {
                 hear(&mut stream)?;
             }
-            stream.write_all(&says(turn))?;
+            stream.write_all(&says(step))?;
         }
         ends(&mut stream)
     });
     port
 }
 
-/// A server that says `says(turn)` at each turn and then closes or falls silent.
-pub fn server<P: Protocol>(turns: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_silent: bool) -> u16 {
-    serve::<P>(turns, says, move |stream| {
+/// A server that says `says(step)` at each step and then closes or falls silent.
+pub fn server<P: Protocol>(steps: usize, says: impl Fn(usize) -> Vec<u8> + Send + 'static, then_silent: bool) -> u16 {
+    serve::<P>(steps, says, move |stream| {
         // Until the client has had enough.
         while then_silent && stream.read(&mut [0; 512])? > 0 {}
         Ok(())
@@ -96,7 +96,7 @@ fn catalogue() -> (Arc<Catalogue>, StatementId, StatementId) {
 
 /// The client's side of a conversation: a statement whose rows are kept, one whose rows are counted, and a query; each
 /// returns 42 and NULL.
-async fn visit(driver: impl Driver) -> Result<(), DriverError> {
+async fn converse(driver: impl Driver) -> Result<(), DriverError> {
     let (catalogue, kept, counted) = catalogue();
     let mut session = driver.connect(SessionId(0)).await?;
     session.prepare(&catalogue).await?;
@@ -119,8 +119,8 @@ async fn visit(driver: impl Driver) -> Result<(), DriverError> {
 ///
 /// # Errors
 /// The client's.
-pub fn visited<P: Protocol>(scheme: &str, port: u16) -> Result<(), DriverError> {
-    let result = block_on(visit(driver::<P>(scheme, port))).unwrap();
+pub fn conversation<P: Protocol>(scheme: &str, port: u16) -> Result<(), DriverError> {
+    let result = block_on(converse(driver::<P>(scheme, port))).unwrap();
     if let Err(error) = &result {
         let text = format!("{error} {error:?}");
         assert!(!text.contains(PASSWORD) && !error.message.is_empty(), "{text}");
@@ -128,10 +128,10 @@ pub fn visited<P: Protocol>(scheme: &str, port: u16) -> Result<(), DriverError> 
     result
 }
 
-/// What the client makes of a server whose answer at one turn is another.
-pub fn error_at<P: Protocol>(turn: usize, answer: Vec<u8>) -> DriverError {
-    let says = move |t| if t == turn { answer.clone() } else { P::honest(t) };
-    visited::<P>(P::SCHEME, server::<P>(P::TURNS, says, true)).unwrap_err()
+/// What the client makes of a server whose answer at one step is another.
+pub fn error_at<P: Protocol>(step: usize, answer: Vec<u8>) -> DriverError {
+    let says = move |t| if t == step { answer.clone() } else { P::honest(t) };
+    conversation::<P>(P::SCHEME, server::<P>(P::STEPS, says, true)).unwrap_err()
 }
 
 /// Checks that the server was found not to speak the protocol.
@@ -142,24 +142,24 @@ pub fn assert_malformed(error: &DriverError) {
 
 /// A server that says what it should.
 pub fn an_honest_server_is_understood<P: Protocol>() {
-    visited::<P>(P::SCHEME, server::<P>(P::TURNS, P::honest, true)).unwrap();
+    conversation::<P>(P::SCHEME, server::<P>(P::STEPS, P::honest, true)).unwrap();
 }
 
-/// Servers that fall silent or close the connection at each turn.
-pub fn silence_is_a_timeout_and_a_closed_connection_is_told_at_every_turn<P: Protocol>() {
-    for turn in 0..P::TURNS {
+/// Servers that fall silent or close the connection at each step.
+pub fn silence_is_a_timeout_and_a_closed_connection_is_told_at_every_step<P: Protocol>() {
+    for step in 0..P::STEPS {
         for (silent, word) in [(true, "timeout"), (false, "closed")] {
             let started = Instant::now();
-            let error = visited::<P>(P::SCHEME, server::<P>(turn, P::honest, silent)).unwrap_err();
+            let error = conversation::<P>(P::SCHEME, server::<P>(step, P::honest, silent)).unwrap_err();
             assert_error(&error, ErrorClass::Lost, ErrorCode::Word("client", word));
-            assert!(started.elapsed() < Duration::from_secs(1), "turn {turn}: {:?}", started.elapsed());
+            assert!(started.elapsed() < Duration::from_secs(1), "step {step}: {:?}", started.elapsed());
         }
     }
 }
 
 /// Rows that do not end, to the statement whose rows are counted.
 pub fn rows_without_end_run_into_the_limit<P: Protocol>() {
-    let port = serve::<P>(P::TURNS - 2, P::honest, |stream| {
+    let port = serve::<P>(P::STEPS - 2, P::honest, |stream| {
         let (head, rows) = P::endless();
         hear(stream)?;
         stream.write_all(&head)?;
@@ -167,14 +167,14 @@ pub fn rows_without_end_run_into_the_limit<P: Protocol>() {
             stream.write_all(&rows)?;
         }
     });
-    let error = visited::<P>(P::SCHEME, port).unwrap_err();
+    let error = conversation::<P>(P::SCHEME, port).unwrap_err();
     assert_eq!(error.code, ErrorCode::Word("client", "timeout"), "{error}");
 }
 
 /// A future that is dropped half way, as an abort of the run does it.
 pub fn an_answer_that_was_given_up_is_not_taken_for_another<P: Protocol>() {
     block_on(async {
-        let login = P::TURNS - 5;
+        let login = P::STEPS - 5;
         let driver = driver::<P>(P::SCHEME, server::<P>(login, P::honest, true));
         let mut session = driver.connect(SessionId(0)).await.unwrap();
         session.prepare(&catalogue().0).await.unwrap();
@@ -189,7 +189,7 @@ pub fn an_answer_that_was_given_up_is_not_taken_for_another<P: Protocol>() {
     .unwrap();
 }
 
-/// What a server does at its bad turn.
+/// What a server does at its bad step.
 #[derive(Debug, Clone)]
 enum Evil {
     /// It says just this.
@@ -234,12 +234,12 @@ fn evil(kinds: &'static [u8]) -> impl Strategy<Value = Evil> {
 
 /// No panic, no hang, and no success where an answer was cut.
 pub fn no_server_makes_the_client_panic_or_hang<P: Protocol>() {
-    let input = (0..P::TURNS, evil(P::KINDS), prop::bool::weighted(0.1));
-    let result = TestRunner::new(cases(400, file!())).run(&input, |(turn, evil, silent)| {
+    let input = (0..P::STEPS, evil(P::KINDS), prop::bool::weighted(0.1));
+    let result = TestRunner::new(cases(400, file!())).run(&input, |(step, evil, silent)| {
         let is = evil.clone();
-        let says = move |t| if t == turn { is.says::<P>(P::honest(t)) } else { P::honest(t) };
+        let says = move |t| if t == step { is.says::<P>(P::honest(t)) } else { P::honest(t) };
         let started = Instant::now();
-        let result = visited::<P>(P::SCHEME, server::<P>(turn + 1, says, silent));
+        let result = conversation::<P>(P::SCHEME, server::<P>(step + 1, says, silent));
         prop_assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
         prop_assert!(!matches!(evil, Evil::Cut(_)) || result.is_err());
         Ok(())

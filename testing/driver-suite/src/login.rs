@@ -115,8 +115,8 @@ pub fn a_bad_file_of_authorities_is_named<S: SharedServer>() {
     }
 }
 
-/// Connections go to the hosts in turn, whether they can be reached or not.
-pub fn what_cannot_be_reached_is_named_and_hosts_take_turns<S: SharedServer>() {
+/// Connections go to the hosts in their order, whether they can be reached or not.
+pub fn what_cannot_be_reached_is_named_and_hosts_are_used_in_order<S: SharedServer>() {
     on_each(async |server: &S| {
         let driver = server.with_hosts("", |hosts| {
             hosts.extend([("127.0.0.1".to_owned(), 1), ("no-such-host.invalid".to_owned(), 3306)]);

@@ -257,7 +257,7 @@ fn bulk<S: Server>(put: impl AsyncFn(&mut SessionOf<S>, &BulkTable, &Params) -> 
 }
 
 /// Two transactions that wait for each other over the rows 1 and 2.
-pub fn a_deadlock_may_be_tried_again<S: SharedServer>() {
+pub fn a_deadlock_may_be_retried<S: SharedServer>() {
     on_each(async |server: &S| {
         let mut session = server.session("").await;
         let name = table::<S>(&mut session, "deadlock", "id int PRIMARY KEY, v int").await;

@@ -170,7 +170,7 @@ pub(crate) fn asks_for_text(error: &DriverError) -> bool {
 }
 
 /// Whether a prepared statement has become stale.
-pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
+pub(crate) fn is_stale(error: &DriverError) -> bool {
     error.code == code(ER_NEED_REPREPARE)
 }
 

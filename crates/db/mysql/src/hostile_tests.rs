@@ -24,13 +24,13 @@ pub(crate) fn framed(packets: &[&[u8]], first: u8) -> Vec<u8> {
 impl Protocol for Mysql {
     const SCHEME: &'static str = "mysql";
     /// Greeting and login, and the statements.
-    const TURNS: usize = 7;
+    const STEPS: usize = 7;
     /// The greeting is unasked for.
     const HEARS_FROM: usize = 1;
     const KINDS: &'static [u8] = &[0, 1, 0xfb, 0xfe, 0xff];
 
-    fn honest(turn: usize) -> Vec<u8> {
-        match turn {
+    fn honest(step: usize) -> Vec<u8> {
+        match step {
             0 => framed(&[GREETING], 0),
             1 => framed(&[OK], 2),
             2 | 4 => framed(&[b"\0\x07\0\0\0\x01\0\x01\0\0\0\0", COLUMN, COLUMN], 1),
@@ -53,7 +53,7 @@ impl Protocol for Mysql {
 
 perbuck_driver_suite::tests!(Mysql: hostile::{
     an_honest_server_is_understood,
-    silence_is_a_timeout_and_a_closed_connection_is_told_at_every_turn,
+    silence_is_a_timeout_and_a_closed_connection_is_told_at_every_step,
     rows_without_end_run_into_the_limit,
     an_answer_that_was_given_up_is_not_taken_for_another,
     no_server_makes_the_client_panic_or_hang,

@@ -14,7 +14,7 @@ use perbuck_load::values::{Params, Rows};
 use smallvec::SmallVec;
 
 use crate::bulk::{Limits, head};
-use crate::errors::{asks_for_text, asks_to_prepare_again};
+use crate::errors::{asks_for_text, is_stale};
 use crate::infile::{Loaded, load_data};
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
@@ -196,7 +196,7 @@ impl MysqlSession {
     fn after_error(&mut self, id: StatementId, error: &DriverError) {
         let Some(slot) = self.slots.get_mut(usize::from(id.0)) else { return };
         match slot {
-            Slot::Prepared(_) if asks_to_prepare_again(error) => *slot = Slot::New,
+            Slot::Prepared(_) if is_stale(error) => *slot = Slot::New,
             Slot::Prepared(prepared) => prepared.forget_types(),
             _ => {}
         }

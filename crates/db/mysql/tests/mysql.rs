@@ -18,7 +18,7 @@ perbuck_driver_suite::tests!(Mysql: statements::{
     errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usable,
     transactions_commit_and_roll_back,
     rows_are_inserted_as_they_are_all_or_none,
-    a_deadlock_may_be_tried_again,
+    a_deadlock_may_be_retried,
     a_killed_connection_is_lost,
     an_answer_that_stays_out_is_lost_in_time,
 });

@@ -12,7 +12,7 @@ perbuck_driver_suite::tests!(Mysql: login::{
     tls_modes,
     a_wrong_host_name_matters_to_verify_identity_only,
     a_bad_file_of_authorities_is_named,
-    what_cannot_be_reached_is_named_and_hosts_take_turns,
+    what_cannot_be_reached_is_named_and_hosts_are_used_in_order,
     an_unknown_database_and_an_unknown_user_are_refused,
     facts_and_counters,
     a_port_where_no_server_answers_is_doubted,

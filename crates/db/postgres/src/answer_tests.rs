@@ -94,7 +94,7 @@ fn answers_are_understood_at_once_and_byte_by_byte() {
 }
 
 #[test]
-fn messages_out_of_place_are_refused() {
+fn messages_out_of_order_are_refused() {
     let (described, row) = (&*message(b'T', COLUMNS), &*row(1, 1));
     let (none, one, updated) = (&*done("SELECT 0"), &*done("SELECT 1"), &*done("UPDATE 1"));
     for (answer, how) in [

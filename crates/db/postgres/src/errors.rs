@@ -156,7 +156,7 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
 }
 
 /// Whether a prepared statement is gone or stale, so that it must be prepared again.
-pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
+pub(crate) fn is_stale(error: &DriverError) -> bool {
     error.code == ErrorCode::State("sqlstate", *INVALID_STATEMENT_NAME)
 }
 
@@ -258,11 +258,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_plan_is_prepared_again_and_other_missing_features_are_fatal() {
+    fn a_stale_plan_may_be_retried_and_other_missing_features_are_fatal() {
         let body = ["VERROR", "C0A000", "Mcached plan must not change result type", "RRevalidateCachedQuery"];
         let stale = from_message(&fields(&body)).unwrap().error;
-        assert!(stale.class == Retry && asks_to_prepare_again(&stale));
+        assert!(stale.class == Retry && is_stale(&stale));
         let missing = from_message(&fields(&body[..3])).unwrap().error;
-        assert!(missing.class == Fatal && !asks_to_prepare_again(&missing));
+        assert!(missing.class == Fatal && !is_stale(&missing));
     }
 }

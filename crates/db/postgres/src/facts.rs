@@ -221,7 +221,7 @@ async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<St
     Ok(variables)
 }
 
-/// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
+/// The cipher, in the server's words; a server that a pooler reaches knows of the pooler's connection only.
 async fn encryption(session: &mut PostgresSession, family: Family) -> Result<String, DriverError> {
     if !session.wire.is_encrypted() {
         return Ok("none".to_owned());

@@ -1,6 +1,6 @@
 //! Servers that are broken or mean, as the suite of all drivers has them, and what they can do by this protocol alone.
 
-use perbuck_driver_suite::hostile::{Protocol, assert_error, assert_malformed, driver, error_at, server, visited};
+use perbuck_driver_suite::hostile::{Protocol, assert_error, assert_malformed, conversation, driver, error_at, server};
 use perbuck_event::block_on;
 use perbuck_load::driver::Driver as _;
 use perbuck_load::error::{ErrorClass, ErrorCode};
@@ -22,14 +22,14 @@ pub(crate) fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 impl Protocol for Postgres {
     const SCHEME: &'static str = "postgres";
     /// No TLS, its challenge and the login, and the statements.
-    const TURNS: usize = 8;
+    const STEPS: usize = 8;
     const HEARS_FROM: usize = 0;
     const KINDS: &'static [u8] = b"RSKZ12tTDCEN3nIGHA";
 
-    fn honest(turn: usize) -> Vec<u8> {
+    fn honest(step: usize) -> Vec<u8> {
         let setting = message(b'S', b"server_version\x0015.0\0");
         let done = message(b'C', b"SELECT 2\0");
-        match turn {
+        match step {
             0 => b"N".to_vec(),
             // AuthenticationMD5Password.
             1 => message(b'R', b"\0\0\0\x05salt"),
@@ -62,7 +62,7 @@ impl Protocol for Postgres {
 
 perbuck_driver_suite::tests!(Postgres: hostile::{
     an_honest_server_is_understood,
-    silence_is_a_timeout_and_a_closed_connection_is_told_at_every_turn,
+    silence_is_a_timeout_and_a_closed_connection_is_told_at_every_step,
     rows_without_end_run_into_the_limit,
     an_answer_that_was_given_up_is_not_taken_for_another,
     no_server_makes_the_client_panic_or_hang,
@@ -76,8 +76,8 @@ fn a_server_is_of_the_family_that_the_target_names() {
         for wanted in ["postgres", "cockroach", "yugabyte"] {
             let setting = setting.clone();
             // Before all else: what is said first counts.
-            let says = move |turn| if turn == 2 { [&setting[..], &Postgres::honest(2)].concat() } else { Postgres::honest(turn) };
-            match visited::<Postgres>(wanted, server::<Postgres>(Postgres::TURNS, says, true)) {
+            let says = move |step| if step == 2 { [&setting[..], &Postgres::honest(2)].concat() } else { Postgres::honest(step) };
+            match conversation::<Postgres>(wanted, server::<Postgres>(Postgres::STEPS, says, true)) {
                 Ok(()) => assert_eq!(wanted, scheme),
                 Err(error) => {
                     assert!(wanted != scheme && error.class == ErrorClass::Refused, "{wanted} {scheme}: {error}");
@@ -91,26 +91,22 @@ fn a_server_is_of_the_family_that_the_target_names() {
 /// The facts of CockroachDB, which has SHOW in the place of tables, for a user who may not see the cluster's settings.
 #[test]
 fn facts_of_cockroach_are_what_it_may_be_asked() {
-    let cell = |text: &str| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat();
-    let answer = |rows: &[&[&str]]| {
-        let columns: Vec<u8> =
-            (0..rows[0].len()).flat_map(|_| b"c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".to_vec()).collect();
-        let mut all = message(b'T', &[&(rows[0].len() as u16).to_be_bytes()[..], &columns].concat());
-        for row in rows {
-            let cells: Vec<u8> = row.iter().flat_map(|text| cell(text)).collect();
-            all.extend(message(b'D', &[&(row.len() as u16).to_be_bytes()[..], &cells].concat()));
-        }
-        [&all[..], &message(b'C', b"SELECT 1\0"), READY].concat()
+    let answer = |row: &[&str]| {
+        let count = (row.len() as u16).to_be_bytes();
+        let columns = b"c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".repeat(row.len());
+        let cells = row.iter().flat_map(|text| [&(text.len() as u32).to_be_bytes()[..], text.as_bytes()].concat());
+        let row = message(b'D', &[&count[..], &cells.collect::<Vec<_>>()].concat());
+        [&message(b'T', &[&count[..], &columns].concat())[..], &row, &message(b'C', b"SELECT 1\0"), READY].concat()
     };
     let version = "CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)";
-    let (first, second) = (answer(&[&[version]]), answer(&[&["default_transaction_isolation", "serializable"]]));
+    let (first, second) = (answer(&[version]), answer(&["default_transaction_isolation", "serializable"]));
     let denied = [&message(b'E', b"SERROR\0C42501\0Monly users with the VIEWCLUSTERSETTING privilege\0\0")[..], READY].concat();
-    let says = move |turn| match turn {
+    let says = move |step| match step {
         2 => [&message(b'S', b"crdb_version\0CockroachDB CCL v24.1.0\0")[..], &Postgres::honest(2)].concat(),
         3 => first.clone(),
         4 => second.clone(),
         5 => denied.clone(),
-        turn => Postgres::honest(turn),
+        step => Postgres::honest(step),
     };
     let facts = block_on(driver::<Postgres>("cockroach", server::<Postgres>(6, says, true)).facts()).unwrap().unwrap();
     assert_eq!((facts.version.as_str(), facts.local_pid, facts.on_this_machine), (version, None, true));
@@ -162,11 +158,11 @@ fn what_a_server_says_unasked_is_heard() {
         let aside = [message(b'S', b"TimeZone\0UTC\0"), message(b'N', b"VNOTICE\0Mx\0\0")].concat();
         let (now, later) = aside.split_at(aside.len() - cut);
         let (now, later) = (now.to_vec(), later.to_vec());
-        let says = move |turn| match turn {
-            4 => [&Postgres::honest(turn)[..], &now].concat(),
-            5 => [&later[..], &Postgres::honest(turn)].concat(),
-            turn => Postgres::honest(turn),
+        let says = move |step| match step {
+            4 => [&Postgres::honest(step)[..], &now].concat(),
+            5 => [&later[..], &Postgres::honest(step)].concat(),
+            step => Postgres::honest(step),
         };
-        visited::<Postgres>("postgres", server::<Postgres>(Postgres::TURNS, says, true)).unwrap();
+        conversation::<Postgres>("postgres", server::<Postgres>(Postgres::STEPS, says, true)).unwrap();
     }
 }

@@ -12,7 +12,7 @@ use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows};
 
 use crate::bulk;
-use crate::errors::{IN_FAILED_TRANSACTION, asks_to_prepare_again};
+use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
 use crate::wire::Wire;
 use crate::wire::answer::{Asked, ResultReader};
 use crate::wire::execute::{Prepared, put_close, put_execute, put_prepare, put_sync};
@@ -210,7 +210,7 @@ impl Session for PostgresSession {
         put_execute(out, prepared, params);
         let result = self.ask(What::Statement(index), rows).await;
         if let Err(error) = &result
-            && asks_to_prepare_again(error)
+            && is_stale(error)
         {
             self.slots[index] = None;
         }

@@ -23,7 +23,7 @@ perbuck_driver_suite::tests!(Postgres: statements::{
     transactions_commit_and_roll_back,
     rows_are_inserted_as_they_are_all_or_none,
     rows_are_loaded_as_they_are_all_or_none,
-    a_deadlock_may_be_tried_again,
+    a_deadlock_may_be_retried,
     a_killed_connection_is_lost,
     an_answer_that_stays_out_is_lost_in_time,
 });
@@ -65,7 +65,7 @@ fn bytes_that_are_no_text_are_refused_and_not_bent() {
 }
 
 #[test]
-fn waiting_too_long_for_a_lock_may_be_tried_again() {
+fn waiting_too_long_for_a_lock_may_be_retried() {
     block_on(async {
         let (mut one, mut two) = (SERVER.session("").await, SERVER.session("").await);
         let name = table::<Postgres>(&mut one, "lock", "id int PRIMARY KEY").await;
@@ -100,7 +100,7 @@ fn a_failed_transaction_is_never_taken_for_committed() {
 }
 
 #[test]
-fn a_statement_whose_table_changed_or_that_is_gone_is_prepared_again() {
+fn a_statement_whose_table_changed_or_that_is_gone_may_be_retried() {
     block_on(async {
         let mut session = SERVER.session("").await;
         let name = table::<Postgres>(&mut session, "stale", "id int PRIMARY KEY").await;

@@ -122,7 +122,7 @@ fn number(session: &mut SqliteSession, sql: &str) -> i64 {
 }
 
 #[test]
-fn a_second_writer_is_told_to_try_again() {
+fn a_second_writer_is_told_to_retry() {
     let folder = Folder::new();
     let driver = SqliteDriver::new(SqliteTarget { busy_timeout_ms: 30, ..folder.target() }).unwrap();
     let (mut first, mut second) = (connect(&driver), connect(&driver));

@@ -112,7 +112,7 @@ impl Wire {
         poll_fn(|_| self.link.poll_send()).await
     }
 
-    /// Puts the header in front of what is to be sent; the answer is then outstanding.
+    /// Puts the header before what is to be sent; the answer is then outstanding.
     #[inline]
     fn frame(&mut self) {
         let payload = self.link.out.len() - 4;
@@ -182,7 +182,7 @@ impl Wire {
     }
 }
 
-/// Puts a header in front of every part of a payload of 16 MiB or more; the last part is shorter than the maximum,
+/// Puts a header before every part of a payload of 16 MiB or more; the last part is shorter than the maximum,
 /// empty if need be. Returns the sequence number of the packet after it.
 #[cold]
 fn split(out: &mut Vec<u8>, mut sequence: u8) -> u8 {

@@ -80,12 +80,9 @@ impl Wire {
                 return Err(self.link.unasked());
             }
         }
-        match self.link.inbox.arrived().first() {
-            // The rest of it comes before the answer, and is passed over then.
-            None => Ok(()),
-            Some(first) if is_aside(*first) => Ok(()),
-            Some(_) => Err(self.link.unasked()),
-        }
+        // The rest of an aside comes before the answer, and is passed over then.
+        let aside = self.link.inbox.arrived().first().is_none_or(|first| is_aside(*first));
+        if aside { Ok(()) } else { Err(self.link.unasked()) }
     }
 
     /// Sends what was written; an answer is then outstanding.
