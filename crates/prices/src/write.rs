@@ -34,12 +34,7 @@ pub(crate) fn write(snapshot: &Snapshot) -> String {
 
 /// Short ids of the sources, in the order of their text.
 fn sources(snapshot: &Snapshot) -> BTreeMap<&str, String> {
-    let mut texts: Vec<&str> = snapshot.listed.iter().map(|l| l.origin.source.as_str()).collect();
-    for region in &snapshot.regions {
-        texts.extend(region.instances.iter().map(|i| i.origin.source.as_str()));
-        texts.extend(region.volumes.iter().map(|v| v.capacity.origin.source.as_str()));
-        texts.extend(region.volume_snapshot.iter().map(|s| s.origin.source.as_str()));
-    }
+    let mut texts: Vec<&str> = snapshot.origins().map(|o| o.source.as_str()).collect();
     texts.sort_unstable();
     texts.dedup();
     texts.into_iter().enumerate().map(|(i, text)| (text, format!("list-{}", i + 1))).collect()

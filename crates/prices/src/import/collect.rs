@@ -6,7 +6,7 @@ use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::names::Provider;
 use super::number::Exact;
-use super::{ImportError, Options};
+use super::{ImportError, Imported, Options};
 use crate::catalogue::machines;
 use crate::snapshot::{
     CapacityPrice, Commitment, Doubt, Instance, Listed, Machine, Origin, Rates, Region, Snapshot, VolumePrice,
@@ -45,7 +45,6 @@ struct Rows {
 /// Gathers rows; what is left out is counted.
 #[derive(Debug)]
 pub(crate) struct Collector {
-    date: String,
     asked: Option<Provider>,
     provider: Option<Provider>,
     regions_wanted: BTreeSet<String>,
@@ -69,7 +68,6 @@ impl Collector {
     pub(crate) fn new(options: &Options) -> Self {
         let machines = machines().iter();
         Self {
-            date: options.date.clone(),
             asked: options.provider.as_deref().map(Provider::named),
             provider: options.provider.as_deref().map(Provider::named),
             regions_wanted: options.regions.iter().cloned().collect(),
@@ -91,11 +89,8 @@ impl Collector {
         match &self.provider {
             Some(before) if *before != provider => {
                 let message = format!("this price is one of {}, but others are of {}", provider.name(), before.name());
-                Err(ImportError::new(
-                    line,
-                    message,
-                    "a snapshot has one provider: split the list, or give the right `--provider`",
-                ))
+                let help = "a snapshot has one provider: split the list, or give the right `--provider`";
+                Err(ImportError::new(line, message, help))
             }
             _ => {
                 self.provider = Some(provider);
@@ -137,11 +132,6 @@ impl Collector {
     /// Counts a price that was rounded and whose digits the file does not keep.
     pub(crate) fn rounded(&mut self) {
         self.rounded += 1;
-    }
-
-    /// The date of the list.
-    pub(crate) fn date(&self) -> String {
-        self.date.clone()
     }
 
     /// Whether this region was asked for by its name.
@@ -260,31 +250,27 @@ impl Collector {
         false
     }
 
-    /// The snapshot, what to tell, and what was left out.
-    #[allow(clippy::type_complexity, reason = "taken apart where it is called, and only there")]
-    pub(crate) fn finish(mut self, options: &Options) -> Result<(Snapshot, Vec<String>, BTreeMap<String, u64>), ImportError> {
-        let origin = Origin { date: options.date.clone(), source: String::new(), doubt: None };
+    /// Everything that was gathered; `origin` is how the source of its prices begins.
+    pub(crate) fn finish(mut self, options: &Options, origin: String) -> Result<Imported, ImportError> {
         let provider = self.provider.take();
         let machines = self.machines(provider.as_ref());
-        let mut regions = Vec::new();
-        let mut notes = std::mem::take(&mut self.notes);
-        for (name, rows) in std::mem::take(&mut self.regions) {
-            let region = self.region(name, rows, &machines, &origin, &mut notes);
-            if !region.instances.is_empty() || !region.volumes.is_empty() || region.volume_snapshot.is_some() {
-                regions.push(region);
-            }
-        }
-        let missing: Vec<&str> =
-            self.regions_wanted.iter().map(String::as_str).filter(|want| !regions.iter().any(|r| r.name == **want)).collect();
+        let dated = Origin { date: options.date.clone(), ..Origin::default() };
+        let all = std::mem::take(&mut self.regions).into_iter().map(|(name, rows)| self.region(name, rows, &machines, &dated));
+        let mut regions: Vec<Region> = all.collect();
+        regions.retain(|r| !r.instances.is_empty() || !r.volumes.is_empty() || r.volume_snapshot.is_some());
         let (Some(provider), false) = (provider, regions.is_empty()) else {
             return Err(self.nothing());
         };
+        let missing = self.regions_wanted.iter().filter(|want| !regions.iter().any(|r| r.name == **want));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        let mut notes = self.notes;
         if !missing.is_empty() {
             notes.push(format!("the list has nothing to take in {}", missing.join(", ")));
         }
         if self.rounded > 0 {
             notes.push(format!("{} prices have more than six decimals and are rounded, half up; `listed_usd` keeps the digits of those on demand", self.rounded));
         }
+        self.listed.iter_mut().for_each(|l| l.origin.clone_from(&dated));
         let snapshot = Snapshot {
             name: options.name.clone(),
             provider: provider.name().to_owned(),
@@ -293,54 +279,38 @@ impl Collector {
             regions,
             listed: self.listed,
         };
-        Ok((snapshot, notes, self.skipped))
+        Ok(Imported { snapshot, origin, notes, skipped: self.skipped })
     }
 
     fn nothing(&self) -> ImportError {
         let reasons: Vec<String> = self.skipped.iter().map(|(reason, count)| format!("{count} × {reason}")).collect();
         let found = if reasons.is_empty() { "it has no rows".to_owned() } else { format!("left out: {}", reasons.join("; ")) };
-        ImportError::new(
-            0,
-            format!("nothing of this list can be imported; {found}"),
-            "check the format, `--region` and `--family`",
-        )
+        let message = format!("nothing of this list can be imported; {found}");
+        ImportError::new(0, message, "check the format, `--region` and `--family`")
     }
 
-    fn region(
-        &mut self,
-        name: String,
-        rows: Rows,
-        machines: &BTreeMap<String, Machine>,
-        origin: &Origin,
-        notes: &mut Vec<String>,
-    ) -> Region {
+    fn region(&mut self, name: String, rows: Rows, machines: &BTreeMap<String, Machine>, origin: &Origin) -> Region {
         let mut instances = Vec::new();
         for (machine, row) in rows.instances {
             let (Some(machine), Some(price)) = (machines.get(&machine), row.usd) else {
                 self.skip("spot or commitment without an on-demand price");
                 continue;
             };
-            let doubt = row.other.map(Doubt::Disputed);
             if let Some(other) = row.other {
-                let (low, high) = (unit_price_text(price.usd), unit_price_text(other));
-                notes.push(format!(
-                    "{name} `{}` has two prices, {low} and {high}: the lower stands, marked as disputed",
-                    machine.name
-                ));
+                let (kind, low, high) = (&machine.name, unit_price_text(price.usd), unit_price_text(other));
+                let note = format!("{name} `{kind}` has two prices, {low} and {high}: the lower stands, marked as disputed");
+                self.notes.push(note);
             }
-            let origin = Origin { doubt, ..origin.clone() };
-            let (spot, listed) = (row.spot, price.listed);
             let mut commitments = row.commitments;
             commitments.retain(|c| c.upfront > MicroUsd(0) || c.usd_per_hour > MicroUsd(0));
             commitments.sort_by(|a, b| (a.months, &a.name).cmp(&(b.months, &b.name)));
-            let machine = machine.clone();
             instances.push(Instance {
-                machine,
+                machine: machine.clone(),
                 usd_per_hour: price.usd,
-                listed_usd: listed,
-                spot_usd_per_hour: spot,
+                listed_usd: price.listed,
+                spot_usd_per_hour: row.spot,
                 commitments,
-                origin,
+                origin: Origin { doubt: row.other.map(Doubt::Disputed), ..origin.clone() },
                 line: 0,
             });
         }

@@ -13,7 +13,7 @@ use super::collect::{Collector, Shape};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::stream::{Entries, Items, List, pages};
-use crate::snapshot::{CapacityPrice, Commitment, Origin, VolumeLimits, VolumePrice};
+use crate::snapshot::{CapacityPrice, Commitment, VolumePrice};
 
 /// Reads the pages, one after the other in one file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
@@ -174,13 +174,13 @@ fn part(description: &str, usage: &str, into: &mut Collector) -> Option<Part> {
             return None;
         }
     };
-    if (bound == Bound::Spot && !into.spot) || (bound > Bound::Spot && !into.commitments) {
-        let flag = if bound == Bound::Spot {
-            "spot price; --spot takes them"
-        } else {
-            "price with a commitment; --commitments takes them"
-        };
-        into.skip(flag);
+    let unwanted = match bound {
+        Bound::Spot if !into.spot => Some("spot price; --spot takes them"),
+        Bound::OneYear | Bound::ThreeYears if !into.commitments => Some("price with a commitment; --commitments takes them"),
+        _ => None,
+    };
+    if let Some(reason) = unwanted {
+        into.skip(reason);
         return None;
     }
     let disk = |what: &str| description == what || description.strip_prefix(what).is_some_and(|rest| rest.starts_with(" in "));
@@ -202,23 +202,17 @@ fn part(description: &str, usage: &str, into: &mut Collector) -> Option<Part> {
 
 /// The series, and whether it is a core: `N2 Instance Core running in …`, `Compute optimized Ram running in …`.
 fn running(description: &str) -> Option<(String, bool)> {
-    let (what, _place) = description.split_once(" running in ")?;
+    let (what, _region) = description.split_once(" running in ")?;
     let what = what.strip_prefix("Spot Preemptible ").unwrap_or(what);
     let (what, core) = core_or_ram(what, [" Core", " Ram"])?;
-    if what == "Compute optimized" {
-        return Some(("c2".to_owned(), core));
-    }
-    let what = what.strip_suffix(" Instance")?;
-    series(what).map(|series| (series, core))
+    let series = if what == COMPUTE_OPTIMIZED { series(what) } else { series(what.strip_suffix(" Instance")?) };
+    series.map(|series| (series, core))
 }
 
 /// The series of `Commitment v1: N2 Cpu in Americas for 1 Year`.
 fn committed(description: &str) -> Option<(String, bool)> {
-    let (what, _place) = description.strip_prefix("Commitment v1: ")?.split_once(" in ")?;
+    let (what, _region) = description.strip_prefix("Commitment v1: ")?.split_once(" in ")?;
     let (what, core) = core_or_ram(what, [" Cpu", " Ram"])?;
-    if what == "Compute optimized" {
-        return Some(("c2".to_owned(), core));
-    }
     series(what).map(|series| (series, core))
 }
 
@@ -226,8 +220,14 @@ fn core_or_ram<'a>(what: &'a str, words: [&str; 2]) -> Option<(&'a str, bool)> {
     what.strip_suffix(words[0]).map(|rest| (rest, true)).or(what.strip_suffix(words[1]).map(|rest| (rest, false)))
 }
 
+/// What the list calls the series C2.
+const COMPUTE_OPTIMIZED: &str = "Compute optimized";
+
 /// `T2A Arm`, `N2D AMD`, `N1 Predefined`, `C3` as `t2a`, `n2d`, `n1`, `c3`; custom machines and sole tenancy are none.
 fn series(words: &str) -> Option<String> {
+    if words == COMPUTE_OPTIMIZED {
+        return Some("c2".to_owned());
+    }
     let mut words = words.split(' ');
     let series = words.next()?.to_ascii_lowercase();
     let named = series.len() <= 4
@@ -260,7 +260,7 @@ impl Rates {
             return Err(format!("its unit is \"{}\", not \"{wants}\"", shown(unit)));
         }
         match part {
-            Part::Disk(kind) => into.volume(region, disk(kind, &price.exact()?, into.date())),
+            Part::Disk(kind) => into.volume(region, disk(kind, &price.exact()?)),
             Part::Snapshot => into.snapshot(region, price.exact()?.usd),
             Part::Core(..) | Part::Ram(..) => {
                 let before = self.0.insert((region.to_owned(), part.clone()), price);
@@ -274,13 +274,9 @@ impl Rates {
 
     fn finish(self, into: &mut Collector) -> Result<(), ImportError> {
         let regions: std::collections::BTreeSet<&String> = self.0.keys().map(|(region, _)| region).collect();
-        let types: Vec<(String, Shape)> = into
-            .known_types()
-            .filter_map(|m| Some((m.name.split_once('-')?.0.to_owned(), m.name.clone())))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .filter_map(|(series, name)| Some((series, into.known(&name)?)))
-            .collect();
+        let names: Vec<String> = into.known_types().map(|m| m.name.clone()).collect();
+        let sized = |name: &String| Some((name.split_once('-')?.0.to_owned(), into.known(name)?));
+        let types: Vec<(String, Shape)> = names.iter().filter_map(sized).collect();
         for region in regions {
             for (series, shape) in &types {
                 let wrong = |why: String| {
@@ -328,18 +324,7 @@ fn plain_machine(name: &str) -> bool {
     kind && size && parts.next().is_none()
 }
 
-fn disk(kind: &str, price: &Exact, date: String) -> VolumePrice {
-    let origin = Origin { date, source: String::new(), doubt: None };
-    let capacity = CapacityPrice { usd_per_gb_month: price.usd, origin };
-    let limits = VolumeLimits::default();
-    VolumePrice {
-        kind: kind.to_owned(),
-        capacity,
-        includes: String::new(),
-        iops: None,
-        iops_tiers: Vec::new(),
-        throughput: None,
-        limits,
-        line: 0,
-    }
+fn disk(kind: &str, price: &Exact) -> VolumePrice {
+    let capacity = CapacityPrice { usd_per_gb_month: price.usd, ..CapacityPrice::default() };
+    VolumePrice { kind: kind.to_owned(), capacity, ..VolumePrice::default() }
 }

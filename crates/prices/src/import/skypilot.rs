@@ -5,8 +5,8 @@ use std::io::BufRead;
 
 use super::ImportError;
 use super::collect::{Collector, Shape};
-use super::number::{Decimal, shown};
-use super::table::{Table, gib, whole};
+use super::number::Decimal;
+use super::table::{Table, size};
 use crate::snapshot::Rates;
 
 /// Reads the table.
@@ -35,10 +35,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             into.skip("no on-demand price");
             continue;
         }
-        let (Some(vcpu), Some(memory_gib)) = (whole(&vcpus), gib(&memory)) else {
-            let message = format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(&vcpus), shown(&memory));
-            return Err(ImportError::new(line, message, "both must be numbers above zero"));
-        };
+        let (vcpu, memory_gib) = size(line, &name, &vcpus, &memory)?;
         let wrong =
             |what: &str, why: String| ImportError::new(line, format!("{what} of `{name}`: {why}"), "prices are dollars an hour");
         let price = Decimal::parse(&price).map_err(|why| wrong("Price", why))?;
@@ -53,17 +50,12 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             "x86_64" | "amd64" | "i386" => Some("x86_64"),
             _ => None,
         };
-        into.instance(
-            &region,
-            &Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() },
-            price,
-        );
+        let shape = Shape { name, vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() };
+        into.instance(&region, &shape, price);
         let spot = table.get(spot);
         if into.spot && !spot.is_empty() {
             let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("SpotPrice", why))?;
-            if spot.usd.0 > 0 {
-                into.spot(&region, &name, &spot);
-            }
+            into.spot(&region, &shape.name, &spot);
         }
     }
     Ok(String::new())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::BufRead;
 use std::marker::PhantomData;
 
+use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
@@ -78,20 +79,18 @@ impl<'de, T: Items> Visitor<'de> for List<'_, T> {
 }
 
 /// All entries of an object as pairs, which keeps a key that comes twice.
-pub(crate) struct Pairs<T>(PhantomData<T>);
+pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
 
-impl<T> Pairs<T> {
-    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<(String, T)>, D::Error>
-    where
-        D: Deserializer<'de>,
-        T: DeserializeOwned,
-    {
-        deserializer.deserialize_map(Self(PhantomData))
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsOf(PhantomData))
     }
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Pairs<T> {
-    type Value = Vec<(String, T)>;
+struct PairsOf<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for PairsOf<T> {
+    type Value = Pairs<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -102,7 +101,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Pairs<T> {
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
-        Ok(pairs)
+        Ok(Pairs(pairs))
     }
 }
 
@@ -125,7 +124,7 @@ pub(crate) fn pages<T: Entries>(list: &mut dyn BufRead, into: &mut T, what: &'st
         let Some(lines) = blank else { return Ok(()) };
         before += lines;
         let mut counted = Counted { list: &mut *list, lines: 0 };
-        // A deserializer takes no byte behind the closing brace, so that the next one begins there.
+        // A deserializer takes no byte after the closing brace, so that the next one begins there.
         let mut deserializer = serde_json::Deserializer::from_reader(&mut counted);
         Object(&mut *into, what).deserialize(&mut deserializer).map_err(|e| failed(&e, before))?;
         before += counted.lines;

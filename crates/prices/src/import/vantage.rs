@@ -45,8 +45,7 @@ struct Type {
     ebs_max_bandwidth: Option<f64>,
     ebs_baseline_iops: Option<f64>,
     ebs_iops: Option<f64>,
-    #[serde(deserialize_with = "Pairs::deserialize")]
-    pricing: Vec<(String, BySystem)>,
+    pricing: Pairs<BySystem>,
 }
 
 /// Prices by system; of the many only Linux is looked at.
@@ -60,15 +59,7 @@ struct Prices {
     ondemand: Option<Box<RawValue>>,
     spot_avg: Option<Box<RawValue>>,
     #[serde(default)]
-    reserved: Option<Reserved>,
-}
-
-struct Reserved(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Reserved {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Pairs::deserialize(deserializer).map(Self)
-    }
+    reserved: Option<Pairs<Box<RawValue>>>,
 }
 
 impl Items for Types<'_> {
@@ -88,7 +79,7 @@ impl Items for Types<'_> {
         let arch = (!machine.arch.is_empty()).then(|| if machine.arch.iter().any(arm) { "aarch64" } else { "x86_64" });
         let cpu = machine.physical_processor.clone().unwrap_or_default();
         let shape = Shape { name: name.clone(), vcpu: vcpu as u32, memory_gib, arch, cpu, rates: rates(&machine) };
-        for (region, by_system) in &machine.pricing {
+        for (region, by_system) in &machine.pricing.0 {
             let Some(prices) = &by_system.linux else {
                 self.0.skip("no Linux price");
                 continue;
