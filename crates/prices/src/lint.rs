@@ -147,14 +147,7 @@ fn times_too_dear(usd_per_hour: f64, instance: &Instance, typical: &Instance) ->
     let price = usd_per_hour / usd(typical);
     let vcpu = f64::from(instance.machine.vcpu) / f64::from(typical.machine.vcpu);
     let memory = instance.machine.memory_gib / typical.machine.memory_gib;
-    let (low, high) = (vcpu.min(memory), vcpu.max(memory));
-    if price > high {
-        price / high
-    } else if price < low {
-        price / low
-    } else {
-        1.0
-    }
+    price / price.clamp(vcpu.min(memory), vcpu.max(memory))
 }
 
 /// A whole family, or its only size, can hold the licence; then a family of the same series and size tells it.

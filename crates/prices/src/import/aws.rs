@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use perbuck_core::units::MicroUsd;
 use serde::Deserialize;
 
-use super::collect::{Collector, Shape};
+use super::collect::{ACCELERATED, COMMITMENT, Collector, OTHER_REGION, Shape};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::table::{gib, whole};
@@ -103,10 +103,9 @@ fn machine(a: &Attributes, into: &mut Collector) -> Result<Option<Kept>, String>
         (a.pre_installed_sw != "NA", "with software installed"),
         (!a.license_model.is_empty() && a.license_model != "No License required", "with a licence"),
         (!a.marketoption.is_empty() && a.marketoption != "OnDemand", "capacity block"),
-        (!["", "0"].contains(&a.gpu.as_str()), "built around accelerators, whose price does not follow vCPU and memory"),
+        (!["", "0"].contains(&a.gpu.as_str()), ACCELERATED),
     ];
-    if let Some((_, reason)) = others.iter().find(|(other, _)| *other) {
-        into.skip(*reason);
+    if into.skips(&others) {
         return Ok(None);
     }
     let Some(region) = region(a, into)? else { return Ok(None) };
@@ -137,7 +136,7 @@ fn region(a: &Attributes, into: &mut Collector) -> Result<Option<String>, String
         return Err("the product has no regionCode".to_owned());
     }
     if !into.wants_region(&a.region_code) {
-        into.skip("other region than asked for");
+        into.skip(OTHER_REGION);
         return Ok(None);
     }
     Ok(Some(a.region_code.clone()))
@@ -240,7 +239,7 @@ fn take(kept: &Kept, exact: Exact, volumes: &mut Volumes, into: &mut Collector) 
 
 fn reserved(kept: &Kept, name: &str, unit: &str, price: Decimal, term: [&str; 3], into: &mut Collector) -> Result<(), String> {
     if !into.commitments {
-        into.skip("price with a commitment; --commitments takes them");
+        into.skip(COMMITMENT);
         return Ok(());
     }
     let [length, class, option] = term;

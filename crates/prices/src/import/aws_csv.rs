@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use super::ImportError;
 use super::aws::{Attributes, Term, Volumes, classify, price};
-use super::collect::Collector;
+use super::collect::{COMMITMENT, Collector};
 use super::names::Provider;
 use super::number::shown;
 use super::table::Table;
@@ -24,7 +24,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         let line = table.line();
         let reserved = table.get(Some(columns.term)) == "Reserved";
         if reserved && !into.commitments {
-            into.skip("price with a commitment; --commitments takes them");
+            into.skip(COMMITMENT);
             continue;
         }
         let sku = table.get(Some(columns.sku));

@@ -61,7 +61,10 @@ pub(crate) struct Collector {
     notes: Vec<String>,
 }
 
-/// Why a price without a size is left out.
+/// Reasons to leave a row out that several formats have.
+pub(crate) const ACCELERATED: &str = "built around accelerators, whose price does not follow vCPU and memory";
+pub(crate) const OTHER_REGION: &str = "other region than asked for";
+pub(crate) const COMMITMENT: &str = "price with a commitment; --commitments takes them";
 pub(crate) const NO_SIZE: &str = "size of the machine type not known; --machines FILE gives sizes";
 
 impl Collector {
@@ -121,6 +124,13 @@ impl Collector {
         *self.skipped.entry(reason.into()).or_default() += 1;
     }
 
+    /// Whether one of these reasons to leave a row out holds; the first that does is counted.
+    pub(crate) fn skips(&mut self, reasons: &[(bool, &str)]) -> bool {
+        let found = reasons.iter().find(|(holds, _)| *holds);
+        found.iter().for_each(|(_, reason)| self.skip(*reason));
+        found.is_some()
+    }
+
     /// Keeps something that the user should know.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
@@ -146,18 +156,13 @@ impl Collector {
 
     /// Counts a machine that is not asked for, and says so.
     pub(crate) fn unwanted(&mut self, provider: &Provider, region: &str, name: &str) -> bool {
-        let family = provider.family(name);
-        let reason = if !self.wants_region(region) {
-            "other region than asked for"
-        } else if !self.families_wanted.is_empty() && !self.families_wanted.contains(&family) {
-            "other family than asked for"
-        } else if provider.accelerated(name) {
-            "built around accelerators, whose price does not follow vCPU and memory"
-        } else {
-            return false;
-        };
-        self.skip(reason);
-        true
+        let other_family = !self.families_wanted.is_empty() && !self.families_wanted.contains(&provider.family(name));
+        let reasons = [
+            (!self.wants_region(region), OTHER_REGION),
+            (other_family, "other family than asked for"),
+            (provider.accelerated(name), ACCELERATED),
+        ];
+        self.skips(&reasons)
     }
 
     /// The size of a type that is known from the catalogue or was given.

@@ -9,52 +9,35 @@ use serde::Deserialize;
 use serde::de::{Error, IgnoredAny, MapAccess};
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
+use super::collect::{COMMITMENT, Collector, OTHER_REGION, Shape};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
-use super::stream::{Entries, Items, List, pages};
+use super::stream::{Items, Pages};
 use crate::snapshot::{CapacityPrice, Commitment, VolumePrice};
+
+const PAGES: Pages = Pages {
+    page: "a page of SKUs, an object with `skus`",
+    items: ("skus", "a list of SKUs"),
+    next: "nextPageToken",
+    missing: "no page has `skus`, so this is no answer of the billing API",
+    help: "give the pages of the SKUs of Compute Engine, one after the other",
+};
 
 /// Reads the pages, one after the other in one file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Gcp, 1)?;
-    let mut page = Page { into, rates: Rates::default(), next: None, skus: false };
-    pages(list, &mut page, "a page of SKUs, an object with `skus`")?;
-    let Page { into, rates, next, skus } = page;
-    if !skus {
-        let message = "no page has `skus`, so this is no answer of the billing API";
-        return Err(ImportError::new(1, message, "give the pages of the SKUs of Compute Engine, one after the other"));
-    }
-    if let Some(next) = next {
-        into.note(format!("the last page names a next one, so the list is not complete: {}", shown(&next)));
-    }
+    let mut skus = Skus { into, rates: Rates::default() };
+    let note = PAGES.read(list, &mut skus)?;
+    let Skus { into, rates } = skus;
+    note.into_iter().for_each(|note| into.note(note));
     rates.finish(into)?;
     Ok(String::new())
 }
 
-struct Page<'a> {
+struct Skus<'a> {
     into: &'a mut Collector,
     rates: Rates,
-    next: Option<String>,
-    skus: bool,
 }
-
-impl Entries for Page<'_> {
-    fn entry<'de, A: MapAccess<'de>>(&mut self, key: String, map: &mut A) -> Result<(), A::Error> {
-        match key.as_str() {
-            "skus" => {
-                self.skus = true;
-                map.next_value_seed(List(&mut Skus(self), "a list of SKUs"))?;
-            }
-            "nextPageToken" => self.next = map.next_value::<Option<String>>()?.filter(|token| !token.is_empty()),
-            "error" => return Err(A::Error::custom("the page is an error answer of the API, not a list")),
-            _ => drop(map.next_value::<IgnoredAny>()?),
-        }
-        Ok(())
-    }
-}
-
-struct Skus<'a, 'b>(&'a mut Page<'b>);
 
 /// A SKU; the words are those of the API.
 #[derive(Deserialize)]
@@ -107,11 +90,18 @@ struct Money {
     nanos: u32,
 }
 
-impl Items for Skus<'_, '_> {
+impl Items for Skus<'_> {
     type Item = Sku;
 
+    fn other<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "error" => Err(A::Error::custom("the page is an error answer of the API, not a list")),
+            _ => map.next_value::<IgnoredAny>().map(drop),
+        }
+    }
+
     fn item(&mut self, sku: Sku) -> Result<(), String> {
-        let (into, rates) = (&mut *self.0.into, &mut self.0.rates);
+        let (into, rates) = (&mut *self.into, &mut self.rates);
         let Some(part) = part(&sku.description, &sku.category.usage_type, into) else { return Ok(()) };
         take(&sku, &part, rates, into).map_err(|why| format!("SKU {} ({}): {why}", shown(&sku.sku_id), shown(&sku.description)))
     }
@@ -176,7 +166,7 @@ fn part(description: &str, usage: &str, into: &mut Collector) -> Option<Part> {
     };
     let unwanted = match bound {
         Bound::Spot if !into.spot => Some("spot price; --spot takes them"),
-        Bound::OneYear | Bound::ThreeYears if !into.commitments => Some("price with a commitment; --commitments takes them"),
+        Bound::OneYear | Bound::ThreeYears if !into.commitments => Some(COMMITMENT),
         _ => None,
     };
     if let Some(reason) = unwanted {
@@ -243,12 +233,7 @@ struct Rates(BTreeMap<(String, Part), Decimal>);
 
 impl Rates {
     fn add(&mut self, region: &str, part: &Part, unit: &str, price: Decimal, into: &mut Collector) -> Result<(), String> {
-        if !into.wants_region(region) {
-            into.skip("other region than asked for");
-            return Ok(());
-        }
-        if price.is_zero() {
-            into.skip("price is zero");
+        if into.skips(&[(!into.wants_region(region), OTHER_REGION), (price.is_zero(), "price is zero")]) {
             return Ok(());
         }
         let wants = match part {

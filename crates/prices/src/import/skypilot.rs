@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
+use super::collect::{ACCELERATED, Collector, Shape};
 use super::number::Decimal;
 use super::table::{Table, size};
 use crate::snapshot::Rates;
@@ -27,12 +27,8 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         if into.unwanted(&provider, &region, &name) {
             continue;
         }
-        if !table.get(accelerators).is_empty() {
-            into.skip("built around accelerators, whose price does not follow vCPU and memory");
-            continue;
-        }
-        if price.is_empty() {
-            into.skip("no on-demand price");
+        let left_out = [(!table.get(accelerators).is_empty(), ACCELERATED), (price.is_empty(), "no on-demand price")];
+        if into.skips(&left_out) {
             continue;
         }
         let (vcpu, memory_gib) = size(line, &name, &vcpus, &memory)?;
@@ -50,12 +46,12 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             "x86_64" | "amd64" | "i386" => Some("x86_64"),
             _ => None,
         };
-        let shape = Shape { name, vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() };
+        let shape = Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() };
         into.instance(&region, &shape, price);
         let spot = table.get(spot);
         if into.spot && !spot.is_empty() {
             let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("SpotPrice", why))?;
-            into.spot(&region, &shape.name, &spot);
+            into.spot(&region, &name, &spot);
         }
     }
     Ok(String::new())

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
+use super::collect::{ACCELERATED, Collector, Shape};
 use super::names::Provider;
 use super::number::{Decimal, shown};
 use super::stream::{Items, List, Pairs, one, token};
@@ -68,7 +68,7 @@ impl Items for Types<'_> {
     fn item(&mut self, machine: Type) -> Result<(), String> {
         let name = &machine.instance_type;
         if machine.gpu.unwrap_or(0.0) > 0.0 {
-            self.0.skip("built around accelerators, whose price does not follow vCPU and memory");
+            self.0.skip(ACCELERATED);
             return Ok(());
         }
         let vcpu = machine.vcpu.filter(|n| n.fract() == 0.0 && (1.0..=65_536.0).contains(n));
