@@ -8,7 +8,7 @@ use crate::study::{Contender, Study, WorkloadSpec};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialKey {
     /// Name of the contender.
@@ -193,14 +193,7 @@ mod tests {
 
     #[test]
     fn contenders_share_their_operations_and_trials_do_not() {
-        let key = |contender: &str, trial| TrialKey {
-            contender: contender.into(),
-            workload: "w".into(),
-            connections: 4,
-            rate_per_s: None,
-            deployment: None,
-            trial,
-        };
+        let key = |contender: &str, trial| TrialKey { contender: contender.into(), trial, ..TrialKey::default() };
         assert_eq!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("b", 1)));
         assert_ne!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("a", 2)));
     }

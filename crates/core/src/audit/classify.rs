@@ -12,7 +12,7 @@ use crate::study::{PrintedFigure, Rule};
 const INPUTS_TRIED: usize = 4;
 
 /// Classifies figures, each once.
-pub(super) struct Desk<'a, 'e> {
+pub(super) struct Classifier<'a, 'e> {
     evaluator: &'e Evaluator<'a>,
     known: BTreeMap<String, Class>,
 }
@@ -23,7 +23,7 @@ struct Explained {
     rule: String,
 }
 
-impl<'a, 'e> Desk<'a, 'e> {
+impl<'a, 'e> Classifier<'a, 'e> {
     pub(super) fn new(evaluator: &'e Evaluator<'a>) -> Self {
         Self { evaluator, known: BTreeMap::new() }
     }
@@ -83,7 +83,7 @@ impl<'a, 'e> Desk<'a, 'e> {
             self.evaluator.used.borrow_mut().clear();
             let Ok(value) = self.evaluator.value(formula, &cut) else { continue };
             let used = self.evaluator.used.borrow().clone();
-            let Some(how) = digits_of(value.value, printed, decimals) else { continue };
+            let Some(how) = rounding(value.value, printed, decimals) else { continue };
             let rule = format!("{} of {what}: {}", mode_text(how, decimals), value.value.full_text());
             match used.iter().find(|name| self.class_of(name) >= Class::Inconsistent) {
                 None => return Explained { class: Class::FromRounded, rule },
@@ -140,11 +140,6 @@ fn with_name(name: &str, explained: &Explained) -> String {
 /// The mode that makes the exact value the printed one; rounding before cutting off.
 fn rounding(exact: Exact, printed: Exact, decimals: u32) -> Option<Mode> {
     [Mode::HalfUp, Mode::HalfEven, Mode::Truncate].into_iter().find(|mode| exact.rounded(decimals, *mode) == Ok(printed))
-}
-
-/// The same for a value of rounded inputs, which may also be the printed one as it is.
-fn digits_of(value: Exact, printed: Exact, decimals: u32) -> Option<Mode> {
-    rounding(value, printed, decimals)
 }
 
 fn mode_text(mode: Mode, decimals: u32) -> String {

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{rng::OpRng, units::Seed};
+use crate::rng::{OpRng, tests::normal};
+use crate::units::Seed;
 
 fn rule() -> CapacityRule {
     CapacityRule {
@@ -48,10 +49,6 @@ fn run(rule: &CapacityRule, most: usize, mut server: impl FnMut(Probe) -> ProbeR
 /// A server that keeps the objective up to a rate.
 fn threshold(capacity: u32) -> impl Fn(Probe) -> ProbeResult {
     move |probe| answer(probe, if probe.rate_per_s <= capacity { 1_000_000 } else { 3_000_000 })
-}
-
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
 }
 
 /// A queue with one server that serves `mu` per second: its p99 is ln(100)/(mu − rate), times lognormal noise.

@@ -1,12 +1,8 @@
 //! Known answers of the verdict on steadiness, and how often it is wrong on noise.
 
 use super::*;
-use crate::{rng::OpRng, units::Seed};
-
-/// A standard normal number by Box and Muller.
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
-}
+use crate::rng::{OpRng, tests::normal};
+use crate::units::Seed;
 
 /// `n` seconds of a level of 1,000 with a coefficient of variation, each second alike to the one before by `phi`.
 fn noise(rng: &mut OpRng, n: usize, cv: f64, phi: f64) -> Vec<f64> {
