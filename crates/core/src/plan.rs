@@ -43,13 +43,11 @@ impl TrialKey {
 
     /// For people: `arm · small · 300 connections · trial 2`.
     pub fn title(&self) -> String {
-        let plural = if self.connections == 1 { "" } else { "s" };
+        let Self { contender, workload, connections, trial, .. } = self;
+        let plural = if *connections == 1 { "" } else { "s" };
         let rate = self.rate_per_s.map(|r| format!("{r} transactions/s · ")).unwrap_or_default();
         let deployment = self.deployment.map(|d| format!("deployment {d} · ")).unwrap_or_default();
-        format!(
-            "{} · {} · {rate}{} connection{plural} · {deployment}trial {}",
-            self.contender, self.workload, self.connections, self.trial
-        )
+        format!("{contender} · {workload} · {rate}{connections} connection{plural} · {deployment}trial {trial}")
     }
 
     /// What a sweep varies: the rate in open loop, else the connections.

@@ -39,6 +39,11 @@ pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, c)| c)
 }
 
+/// Whether the nearest candidate was meant, or what to say where none is near.
+pub fn did_you_mean(typed: &str, candidates: &[&str], otherwise: impl FnOnce() -> String) -> String {
+    nearest(typed, candidates.iter().copied()).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
 /// Levenshtein distance in characters, one row at a time.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();

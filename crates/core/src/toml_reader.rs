@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::problem::{Problem, nearest};
+use crate::problem::{Problem, did_you_mean};
 use crate::units::{MicroUsd, parse_duration_ns};
 pub use decimals::Digits;
 
@@ -330,10 +330,9 @@ impl<'a> Section<'a> {
     /// Reports every key that was not asked for.
     pub fn finish(&self) {
         let asked = self.asked.borrow();
+        let known: Vec<&str> = asked.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
         for key in self.unasked() {
-            let help = nearest(&key, asked.iter().map(String::as_str)).map(|near| format!("did you mean `{near}`?"));
-            let known = || asked.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-            let help = help.unwrap_or_else(|| format!("known here: {}", known()));
+            let help = did_you_mean(&key, &known, || format!("known here: {}", known.join(", ")));
             self.report(&key, format!("unknown key `{}`", self.full(&key)), help);
         }
     }

@@ -33,11 +33,6 @@ impl MicroUsd {
         Ok(Self(if negative { -value } else { value }))
     }
 
-    /// `self × factor`, or `None` where the result does not fit (above nine trillion dollars).
-    pub fn times(self, factor: i64) -> Option<Self> {
-        self.0.checked_mul(factor).map(Self)
-    }
-
     /// `self + other`, or `None` where the sum does not fit.
     pub fn plus(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)

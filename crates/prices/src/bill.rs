@@ -1,7 +1,7 @@
 //! A contender's bill of materials in one region: what is bought, how its amount comes about, where its price is from.
 
 use perbuck_core::bill::{Bill, BillLine, LineGroup, Processors};
-use perbuck_core::problem::{Problem, nearest};
+use perbuck_core::problem::{Problem, did_you_mean, nearest};
 use perbuck_core::study::{Contender, Fee, FeeTerms, Located, Node, Payment, PriceBasis, Scenario, SnapshotRule};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
@@ -254,9 +254,11 @@ pub(crate) fn way_out(typed: &str, here: &[&str], elsewhere: &[&str], what: &str
     if !elsewhere.is_empty() {
         return format!("it has a price in: {}", elsewhere.join(", "));
     }
-    if let Some(near) = nearest(typed, here.iter().copied()) {
-        return format!("did you mean `{near}`?");
-    }
+    did_you_mean(typed, here, || names_here(here, what))
+}
+
+/// The first of all names, or that there are none.
+fn names_here(here: &[&str], what: &str) -> String {
     if here.is_empty() {
         return format!("the snapshot has no {what} in this region; take another snapshot, or one of your own");
     }

@@ -87,12 +87,8 @@ pub fn disagreements(snapshot: &Snapshot, other: &Snapshot) -> Vec<Finding> {
             if (ratio - 1.0).abs() <= AGREEMENT || matches!(here.origin.doubt, Some(Doubt::Disputed(_))) {
                 continue;
             }
-            let message = format!(
-                "{} is {ratio:.3} times the {} of {}",
-                named(region, here),
-                unit_price_text(there.usd_per_hour),
-                other.name
-            );
+            let theirs = unit_price_text(there.usd_per_hour);
+            let message = format!("{} is {ratio:.3} times the {theirs} of {}", named(region, here), other.name);
             findings.push(Finding { line: here.line, rule: Rule::Disagrees, message });
         }
     }
@@ -164,12 +160,8 @@ fn windows_beside_sibling(region: &Region, instance: &Instance) -> Option<Findin
     let without = usd(instance) - WINDOWS_USD_PER_VCPU * f64::from(m.vcpu);
     let leak = |s: &&Instance| usd(instance) > WINDOWS_MARKUP * usd(s) && (without / usd(s) - 1.0).abs() <= SIBLING_TOLERANCE;
     let sibling = region.instances.iter().filter(alike).find(leak)?;
-    let message = format!(
-        "{} beside `{}` at {}; +{WINDOWS_USD_PER_VCPU} per vCPU: Windows?",
-        named(region, instance),
-        sibling.machine.name,
-        unit_price_text(sibling.usd_per_hour)
-    );
+    let beside = format!("`{}` at {}", sibling.machine.name, unit_price_text(sibling.usd_per_hour));
+    let message = format!("{} beside {beside}; +{WINDOWS_USD_PER_VCPU} per vCPU: Windows?", named(region, instance));
     Some(Finding { line: instance.line, rule: Rule::Windows, message })
 }
 

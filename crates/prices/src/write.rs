@@ -10,13 +10,10 @@ use crate::snapshot::{Commitment, Doubt, Instance, Listed, Machine, Origin, Rate
 /// The text of a snapshot file. Families and their sizes come in the order of their first price.
 pub(crate) fn write(snapshot: &Snapshot) -> String {
     let sources = sources(snapshot);
-    let mut out = format!(
-        "schema = 1\nname = {}\nprovider = {}\nas_of = {}\ncurrency = \"USD\"\ncapacity_unit = {}\n",
-        quoted(&snapshot.name),
-        quoted(&snapshot.provider),
-        quoted(&snapshot.as_of),
-        quoted(&snapshot.capacity_unit),
-    );
+    let [name, provider, as_of, unit] =
+        [&snapshot.name, &snapshot.provider, &snapshot.as_of, &snapshot.capacity_unit].map(|text| quoted(text));
+    let mut out = format!("schema = 1\nname = {name}\nprovider = {provider}\nas_of = {as_of}\n");
+    out += &format!("currency = \"USD\"\ncapacity_unit = {unit}\n");
     if !snapshot.listed.is_empty() {
         let rows: Vec<String> = snapshot.listed.iter().map(|l| format!("  {},\n", listed(l, &sources))).collect();
         let _ = write!(out, "\nlisted = [\n{}]\n", rows.concat());
@@ -41,20 +38,16 @@ fn sources(snapshot: &Snapshot) -> BTreeMap<&str, String> {
 }
 
 fn families(snapshot: &Snapshot) -> String {
-    let mut order: Vec<&str> = Vec::new();
-    let mut sizes: BTreeMap<&str, Vec<&Machine>> = BTreeMap::new();
+    let mut families: Vec<(&str, Vec<&Machine>)> = Vec::new();
     for machine in snapshot.regions.iter().flat_map(|r| &r.instances).map(|i| &i.machine) {
-        if !sizes.contains_key(machine.family.as_str()) {
-            order.push(&machine.family);
-        }
-        let family = sizes.entry(&machine.family).or_default();
-        if !family.iter().any(|m| m.name == machine.name) {
-            family.push(machine);
+        match families.iter_mut().find(|(name, _)| *name == machine.family) {
+            Some((_, sizes)) if sizes.iter().any(|m| m.name == machine.name) => {}
+            Some((_, sizes)) => sizes.push(machine),
+            None => families.push((&machine.family, vec![machine])),
         }
     }
     let mut out = String::new();
-    for family in order {
-        let machines = &sizes[family];
+    for (family, machines) in families {
         let first = machines[0];
         let _ = write!(out, "\n[[family]]\nname = {}\narch = {}\n", quoted(family), quoted(&first.arch));
         let _ = writeln!(out, "cpu = {}", quoted(&first.cpu));

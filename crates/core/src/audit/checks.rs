@@ -89,14 +89,9 @@ fn latencies(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
         let implied_ms = f64::from(row.connections) / rate * 1000.0;
         if let Some(mean_ms) = number(row, "mean_ms") {
             let ratio = mean_ms / implied_ms;
-            let holds = (1.0 - littles_law::TOLERANCE..=1.0 + littles_law::TOLERANCE).contains(&ratio);
             let found = format!("{:.1} of {} connections are accounted for", ratio * f64::from(row.connections), row.connections);
-            out.push(check(
-                format!("Little's law: {place}"),
-                found,
-                holds,
-                "tps × mean_ms / 1000 is the number of connections, within 3 %",
-            ));
+            let how = "tps × mean_ms / 1000 is the number of connections, within 3 %";
+            out.push(check(format!("Little's law: {place}"), found, littles_law::holds(ratio), how));
         }
         if let Some(p95_ms) = number(row, "p95_ms") {
             let found = format!("95th percentile {p95_ms} ms, mean by Little's law {implied_ms:.2} ms");

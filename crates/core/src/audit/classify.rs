@@ -32,28 +32,17 @@ impl<'a, 'e> Classifier<'a, 'e> {
     pub(super) fn finding(&mut self, figure: &PrintedFigure) -> Finding {
         let found = self.readings(figure);
         let best = found.iter().min_by_key(|(explained, _)| explained.class);
-        let mut finding = Finding {
-            name: figure.name.clone(),
-            about: figure.about.clone(),
-            printed: figure.printed.clone(),
-            formula: String::new(),
-            exact: String::new(),
-            right: String::new(),
-            class: Class::NotDerivable,
-            rule: figure.missing.clone(),
-            readings: Vec::new(),
+        let (class, rule) = match best {
+            Some((explained, reading)) => (explained.class, with_name(&reading.name, explained)),
+            None => (Class::NotDerivable, figure.missing.clone()),
         };
-        if let Some((explained, reading)) = best {
-            finding.formula.clone_from(&reading.formula);
-            finding.exact.clone_from(&reading.exact);
-            finding.right.clone_from(&reading.right);
-            (finding.class, finding.rule) = (explained.class, with_name(&reading.name, explained));
-        }
-        if found.len() > 1 {
-            finding.readings = found.into_iter().map(|(_, reading)| reading).collect();
-        }
-        self.known.insert(figure.name.clone(), finding.class);
-        finding
+        self.known.insert(figure.name.clone(), class);
+        let of = |text: fn(&Reading) -> &String| best.map(|(_, reading)| text(reading).clone()).unwrap_or_default();
+        let (name, about, printed) = (figure.name.clone(), figure.about.clone(), figure.printed.clone());
+        let (formula, exact, right) = (of(|r| &r.formula), of(|r| &r.exact), of(|r| &r.right));
+        let all = found.into_iter().map(|(_, reading)| reading);
+        let readings = if all.len() > 1 { all.collect() } else { Vec::new() };
+        Finding { name, about, printed, formula, exact, right, class, rule, readings }
     }
 
     fn readings(&mut self, figure: &PrintedFigure) -> Vec<(Explained, Reading)> {

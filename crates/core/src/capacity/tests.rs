@@ -22,16 +22,8 @@ fn rule() -> CapacityRule {
 fn answer(probe: Probe, response_ns: u64) -> ProbeResult {
     let Probe { rate_per_s, repeat } = probe;
     let offered = u64::from(rate_per_s) * 10;
-    ProbeResult {
-        young: 0,
-        rate_per_s,
-        repeat,
-        offered,
-        completed: offered,
-        response_ns: Some(response_ns),
-        failed: 0,
-        client_limited: false,
-    }
+    let (completed, response_ns, client_limited) = (offered, Some(response_ns), false);
+    ProbeResult { rate_per_s, repeat, offered, completed, young: 0, response_ns, failed: 0, client_limited }
 }
 
 /// Runs a search to its end, which must come within `most` trials.

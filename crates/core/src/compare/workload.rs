@@ -79,7 +79,7 @@ pub(super) fn judged(
         let all = points.iter().map(|c| at(c).map(Cell::trials).unwrap_or_default());
         all.filter(|v| !(gaps && v.is_empty())).collect()
     };
-    let desk = Desk { study, bills, how, design, better: metric.better };
+    let context = WorkloadContext { study, bills, how, design, better: metric.better };
     let base = trials(&study.baseline().name);
     let mut result = WorkloadResult {
         workload: spec.name.clone(),
@@ -95,11 +95,11 @@ pub(super) fn judged(
     for (i, contender) in study.contenders.iter().enumerate() {
         let mine = trials(&contender.name);
         if let Some(of) = &contender.control_of {
-            result.noise = desk.noise(&trials(of), &mine);
+            result.noise = context.noise(&trials(of), &mine);
         }
         let rival = i != study.baseline && contender.control_of.is_none();
         let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
-        let mut found = desk.contender(contender, &base, &mine, estimate.as_ref());
+        let mut found = context.contender(contender, &base, &mine, estimate.as_ref());
         let throughput = result.metric.better == Better::Higher;
         found.scalability = if throughput { scalability(study, spec, &contender.name, &cells) } else { None };
         estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
@@ -112,7 +112,7 @@ pub(super) fn judged(
 }
 
 /// What all contenders of a workload share.
-struct Desk<'a> {
+struct WorkloadContext<'a> {
     study: &'a Study,
     bills: &'a [Bill],
     how: Summarise,
@@ -120,7 +120,7 @@ struct Desk<'a> {
     better: Better,
 }
 
-impl Desk<'_> {
+impl WorkloadContext<'_> {
     fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
         let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
         Basis { units: estimate.units, deployed, published: self.study.published.is_some(), better: self.better }

@@ -1,7 +1,7 @@
 //! From TOML to a checked study, or to all problems at once.
 
 use crate::metric::Metric;
-use crate::problem::{Problem, nearest};
+use crate::problem::{Problem, did_you_mean};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
@@ -152,10 +152,7 @@ fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: 
     let found = contenders.iter().position(|c| c.name == name.value);
     if found.is_none() {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-        let help = match nearest(&name.value, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the contenders are: {}", names.join(", ")),
-        };
+        let help = did_you_mean(&name.value, &names, || format!("the contenders are: {}", names.join(", ")));
         root.report("baseline", format!("`baseline` names no contender: `{}`", name.value), help);
     }
     found
@@ -237,49 +234,31 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
 
 fn read_contender(s: &Section<'_>) -> Option<Contender> {
     let name = s.required_text("name", "\"arm\"").and_then(|n| path_safe(s, "name", n));
-    let label = s.text("label").map(|l| l.value);
-    let arch = s.text("arch").map(|a| a.value);
-    let target = s.text("target");
-    let password_file = s.text("password_file");
-    let server_section = s.table("server");
-    let server = server_section.as_ref().map(read_server);
-    if server_section.is_some() && (target.is_some() || password_file.is_some()) {
+    let mut found = Contender {
+        label: s.text("label").map_or_else(|| name.clone().unwrap_or_default(), |label| label.value),
+        arch: s.text("arch").map(|a| a.value),
+        target: s.text("target"),
+        password_file: s.text("password_file"),
+        line: s.line(),
+        ..Contender::default()
+    };
+    let server = s.table("server");
+    if server.is_some() && (found.target.is_some() || found.password_file.is_some()) {
         let help = "leave out `target` and `password_file`, or leave out `server`";
         s.report("server", "a private server has its own address and password", help);
     }
-    let server_settings = read_server_settings(s);
-    let tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
-    let replication_factor = s.count("replication_factor", 1..=99);
-    let (snapshot, region) = (s.text("snapshot"), s.text("region"));
+    let server = server.as_ref().map(read_server);
+    found.server_settings = read_server_settings(s);
+    found.tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
+    found.replication_factor = s.count("replication_factor", 1..=99);
+    (found.snapshot, found.region) = (s.text("snapshot"), s.text("region"));
     let (nodes, fees) = (s.each("node", read_node), s.each("fee", read_fee));
     let (traffic, discounts) = (s.each("traffic", read_traffic), s.each("discount", read_discount));
     s.finish();
-    let (nodes, fees, traffic, discounts) = (nodes?, fees?, traffic?, discounts?);
-    let server = match server {
-        Some(None) => return None,
-        Some(some) => some,
-        None => None,
-    };
-    let name = name?;
-    Some(Contender {
-        label: label.unwrap_or_else(|| name.clone()),
-        name,
-        control_of: None,
-        arch,
-        target,
-        server,
-        server_settings,
-        tiflash_replicas,
-        password_file,
-        replication_factor,
-        snapshot,
-        region,
-        nodes,
-        fees,
-        traffic,
-        discounts,
-        line: s.line(),
-    })
+    (found.nodes, found.fees, found.traffic, found.discounts) = (nodes?, fees?, traffic?, discounts?);
+    found.server = server.map_or(Some(None), |server| server.map(Some))?;
+    found.name = name?;
+    Some(found)
 }
 
 fn read_node(s: &Section<'_>) -> Option<Node> {

@@ -6,7 +6,7 @@ use crate::problem::{Problem, nearest};
 use super::{Published, ResultRow, Study};
 
 /// The columns that say where a row belongs.
-const PLACE: [&str; 3] = ["workload", "contender", "connections"];
+const POINT: [&str; 3] = ["workload", "contender", "connections"];
 /// The column of the reading error.
 const ERROR: &str = "error";
 
@@ -24,23 +24,20 @@ impl Study {
         let mut report = |line: usize, message: String, help: &str| {
             problems.push(Problem { file: file.to_owned(), line, message, help: help.to_owned() });
         };
-        let place = |name: &str| header.iter().position(|h| h == name);
-        for name in PLACE {
-            if place(name).is_none() {
-                let near =
-                    nearest(name, header.iter().map(String::as_str)).map(|n| format!("; is it `{n}`?")).unwrap_or_default();
+        let column = |name: &str| header.iter().position(|h| h == name);
+        for name in POINT {
+            if column(name).is_none() {
+                let near = nearest(name, header.iter().map(String::as_str));
+                let near = near.map(|n| format!("; is it `{n}`?")).unwrap_or_default();
                 report(1, format!("the file has no column `{name}`{near}"), "begin it with: workload,contender,connections,tps");
             }
         }
-        if header.iter().all(|h| PLACE.contains(&h.as_str()) || h == ERROR) {
-            report(
-                1,
-                "the file has no column of results".to_owned(),
-                "add one, for instance `tps`, `qps`, `mean_ms` or `p95_ms`",
-            );
+        if header.iter().all(|h| POINT.contains(&h.as_str()) || h == ERROR) {
+            let help = "add one, for instance `tps`, `qps`, `mean_ms` or `p95_ms`";
+            report(1, "the file has no column of results".to_owned(), help);
         }
         let mut found: Vec<ResultRow> = Vec::new();
-        if let (Some(workload), Some(contender), Some(connections)) = (place(PLACE[0]), place(PLACE[1]), place(PLACE[2])) {
+        if let (Some(workload), Some(contender), Some(connections)) = (column(POINT[0]), column(POINT[1]), column(POINT[2])) {
             for (line, cells) in rows {
                 let cell = |i: usize| cells.get(i).map_or("", |c| c.trim());
                 if self.workload(cell(workload)).is_none() {
@@ -85,7 +82,7 @@ fn numbers(header: &[String], cells: &[String], connections: &str) -> Result<Res
     };
     for (name, cell) in header.iter().zip(cells) {
         let cell = cell.trim();
-        if PLACE.contains(&name.as_str()) || cell.is_empty() || cell == "-" {
+        if POINT.contains(&name.as_str()) || cell.is_empty() || cell == "-" {
             continue;
         }
         let (value, _) = Exact::parse(cell).map_err(|why| format!("`{name}`: {why}"))?;

@@ -1,6 +1,6 @@
 //! The rows of a snapshot file that hold prices.
 
-use perbuck_core::problem::nearest;
+use perbuck_core::problem::{did_you_mean, nearest};
 use perbuck_core::toml_reader::Section;
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
@@ -153,10 +153,9 @@ fn read_origin(s: &Section<'_>, region: Option<&Section<'_>>, known: &Known<'_>)
     let (source, section) = source?;
     let text = known.sources.get(&source.value);
     if text.is_none() {
-        let help = match nearest(&source.value, known.sources.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "add it to `[sources]` with a few words on what it is".to_owned(),
-        };
+        let known: Vec<&str> = known.sources.keys().map(String::as_str).collect();
+        let add = || "add it to `[sources]` with a few words on what it is".to_owned();
+        let help = did_you_mean(&source.value, &known, add);
         section.report("source", format!("`[sources]` has no `{}`", source.value), help);
     }
     let doubt = disputed.map(Doubt::Disputed).or(mark.map(|_| Doubt::Inferred));
