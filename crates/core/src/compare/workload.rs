@@ -4,7 +4,7 @@ use super::cells;
 use super::findings::Noise;
 use super::judge::{self, Basis, judgement};
 use super::objective;
-use super::result::{Cell, ContenderResult, Judgement, PricePerformance, WorkloadResult};
+use super::result::{Cell, ContenderResult, PricePerformance, WorkloadResult};
 use super::{Refusal, models};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
@@ -137,24 +137,45 @@ impl WorkloadContext<'_> {
         let value = stats::summarise(mine, self.how);
         let interval = stats::summary_interval(mine, self.how, rule.confidence);
         let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, self.how));
-        let throughput = estimate.map(|e| {
+        let estimate = estimate.map(|e| (e.ratio, self.basis(e, mine)));
+        let throughput = estimate.map(|(ratio, basis)| {
             let rank = stats::rank(&figures(base), &figures(mine), rule.confidence);
-            judgement(e.ratio, rule, self.basis(e, mine), rank)
+            judgement(ratio, rule, basis, rank)
         });
-        let judge = |ratio: Ratio, e: &Estimate| judgement(ratio, rule, self.basis(e, mine), None);
-        ContenderResult {
-            contender: who.name.clone(),
-            control_of: who.control_of.clone(),
-            value,
-            interval,
-            throughput,
-            scalability: None,
-            // Money buys more of what is good; of what is bad there is no price.
-            price: match self.better {
-                Better::Higher => prices(self.study, &who.name, self.bills, (value, interval), estimate, &judge),
-                Better::Lower => prices(self.study, &who.name, self.bills, (None, None), None, &judge),
-            },
-        }
+        // Money buys more of what is good; of what is bad there is no price.
+        let (sold, estimate) = if self.better == Better::Higher { ((value, interval), estimate) } else { ((None, None), None) };
+        let (contender, control_of) = (who.name.clone(), who.control_of.clone());
+        let price = self.prices(&who.name, sold, estimate);
+        ContenderResult { contender, control_of, value, interval, throughput, scalability: None, price }
+    }
+
+    /// Cost against work in each region.
+    fn prices(
+        &self,
+        contender: &str,
+        (value, interval): (Option<f64>, Option<Interval>),
+        estimate: Option<(Ratio, Basis)>,
+    ) -> Vec<PricePerformance> {
+        let one = |bill: &Bill| {
+            let total = bill.horizon_total();
+            let dollars = total.as_usd_f64();
+            let works = value.filter(|v| *v > 0.0);
+            // The cost is a constant, so the interval of dollars per unit is the throughput's, turned over.
+            let turned = |i: Interval| Interval { low: dollars / i.high, high: dollars / i.low };
+            let against = estimate.zip(cheaper_by(self.study, self.bills, bill));
+            PricePerformance {
+                region: bill.region.clone(),
+                monthly: bill.monthly(),
+                total,
+                usd_per_unit: works.map(|v| dollars / v),
+                units_per_usd: works.filter(|_| dollars > 0.0).map(|v| v / dollars),
+                usd_per_unit_interval: interval.filter(|i| i.low > 0.0).map(turned),
+                value_for_money: against
+                    .map(|((ratio, basis), times)| judgement(scaled(ratio, times), &self.study.decision, basis, None)),
+                models: None,
+            }
+        };
+        self.bills.iter().filter(|b| b.contender == contender).map(one).collect()
     }
 
     /// What an A/A control says.
@@ -174,35 +195,6 @@ fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, cells: &[Cel
     let points: Vec<(u32, f64)> = mine.filter_map(|c| Some((c.level, c.mean?))).collect();
     let seed = study.seed.derive(&format!("scalability {} {contender}", spec.name));
     usl::describe(&points, study.decision.margin, study.decision.confidence, seed)
-}
-
-fn prices(
-    study: &Study,
-    contender: &str,
-    bills: &[Bill],
-    (value, interval): (Option<f64>, Option<Interval>),
-    estimate: Option<&Estimate>,
-    judge: &impl Fn(Ratio, &Estimate) -> Judgement,
-) -> Vec<PricePerformance> {
-    let one = |bill: &Bill| {
-        let total = bill.horizon_total();
-        let dollars = total.as_usd_f64();
-        let works = value.filter(|v| *v > 0.0);
-        // The cost is a constant, so the interval of dollars per unit is the throughput's, turned over.
-        let cost_interval = interval.filter(|i| i.low > 0.0).map(|i| Interval { low: dollars / i.high, high: dollars / i.low });
-        let value_for_money = estimate.zip(cheaper_by(study, bills, bill)).map(|(e, times)| judge(scaled(e.ratio, times), e));
-        PricePerformance {
-            region: bill.region.clone(),
-            monthly: bill.monthly(),
-            total,
-            usd_per_unit: works.map(|v| dollars / v),
-            units_per_usd: works.filter(|_| dollars > 0.0).map(|v| v / dollars),
-            usd_per_unit_interval: cost_interval,
-            value_for_money,
-            models: None,
-        }
-    };
-    bills.iter().filter(|b| b.contender == contender).map(one).collect()
 }
 
 /// The baseline's cost in the same region over that of a bill; `None` where one of them is free or not there.

@@ -82,18 +82,12 @@ fn flat(prices: &str) -> Result<Vec<Price>, String> {
     let wrong = |e: serde_json::Error| format!("prices: {e}");
     let by_hash: Value = serde_json::from_str(prices).map_err(wrong)?;
     let Value::Object(by_hash) = by_hash else { return Err("prices: not an object".to_owned()) };
-    let mut all = Vec::new();
-    for found in by_hash.into_iter().map(|(_, found)| found) {
-        match found {
-            Value::Array(list) => {
-                for one in list {
-                    all.push(serde_json::from_value(one).map_err(wrong)?);
-                }
-            }
-            one => all.push(serde_json::from_value(one).map_err(wrong)?),
-        }
-    }
-    Ok(all)
+    let listed = |found| match found {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let all = by_hash.into_iter().flat_map(|(_hash, found)| listed(found));
+    all.map(|one| serde_json::from_value(one).map_err(wrong)).collect()
 }
 
 /// A price as the retail prices API has it.

@@ -165,11 +165,8 @@ fn clients_that_differ_between_contenders_are_remarked_on() {
     all.iter_mut().for_each(|r| r.host.shared_with_server = false);
     all.iter_mut().filter(|r| r.key.contender == "arm").for_each(|r| r.host.cpus = 4);
     let c = compare(&study(), &all, &[], &[]).unwrap();
-    assert!(
-        c.remarks.iter().any(|r| r.text.contains("the same client: the number of processors") && r.trials == 6),
-        "{:?}",
-        c.remarks
-    );
+    let processors = |r: &Remark| r.text.contains("the same client: the number of processors") && r.trials == 6;
+    assert!(c.remarks.iter().any(processors), "{:?}", c.remarks);
     // Where the client shares the machine of the server, the machine is what is compared.
     all.iter_mut().for_each(|r| r.host.shared_with_server = true);
     assert!(compare(&study(), &all, &[], &[]).unwrap().remarks.is_empty());
