@@ -17,7 +17,7 @@ use crate::units::Seed;
 /// Rates above this count as this: one arrival per nanosecond, in arrivals per second.
 pub const HIGHEST_PER_S: f64 = 1e9;
 
-/// A sum of variates below this keeps 43 binary digits behind the point, and is seldom worth carrying.
+/// A sum of variates below this keeps 43 binary digits after the point, and is seldom worth carrying.
 const CARRY_AT: f64 = 1024.0;
 
 /// How the intended starts lie in time.

@@ -95,8 +95,8 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn wrong(&self, found: &str, right: &str) -> String {
-        let place = self.text[..self.at].chars().count() + 1;
-        format!("at character {place} of `{}` stands {found}; expected {right}", self.text)
+        let character = self.text[..self.at].chars().count() + 1;
+        format!("at character {character} of `{}` stands {found}; expected {right}", self.text)
     }
 
     fn rest(&self) -> &'t str {
@@ -213,7 +213,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What was found at some place.
+/// A character that was found, in words.
 fn shown(found: Option<char>) -> String {
     found.map_or("the end".to_owned(), |c| format!("`{c}`"))
 }

@@ -156,10 +156,10 @@ impl Histogram {
             if slot > longest {
                 return Err(format!("histogram holds {ns} ns, but its longest is said to be {max_ns} ns"));
             }
-            let place = &mut self.counts[slot];
+            let held = &mut self.counts[slot];
             let count = value.count_since_last_iteration();
-            let sums = place.checked_add(count).zip(self.total.checked_add(count));
-            (*place, self.total) = sums.ok_or_else(|| "histogram holds more values than can be counted".to_owned())?;
+            let sums = held.checked_add(count).zip(self.total.checked_add(count));
+            (*held, self.total) = sums.ok_or_else(|| "histogram holds more values than can be counted".to_owned())?;
         }
         Ok(self.total - before)
     }

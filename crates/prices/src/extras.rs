@@ -67,20 +67,16 @@ impl BillContext<'_> {
     fn listed_fee(&mut self, fee: &Fee, item: &str, quantity: Option<u64>, times: &str) {
         let Some(listed) = self.listed(fee.line, item) else { return };
         let by_hour = listed.unit == "hour" || listed.unit.ends_with("-hour");
-        let units = match (quantity, by_hour) {
-            (Some(quantity), false) => quantity,
-            (Some(quantity), true) => quantity * u64::from(self.hours),
-            (None, true) => u64::from(self.hours),
+        let hours = u64::from(self.hours);
+        let (units, amount) = match (quantity, by_hour) {
+            (Some(quantity), false) => (quantity, format!("{times}{quantity} {}", listed.unit)),
+            (Some(quantity), true) => (quantity * hours, format!("{times}{quantity} × {hours} h")),
+            (None, true) => (hours, format!("{times}{hours} h")),
             (None, false) => {
                 let message = format!("`{item}` is sold by {}, and the fee names no `quantity`", listed.unit);
                 self.problem(fee.line, message, format!("add `quantity = …`: how many {} a month", listed.unit));
                 return;
             }
-        };
-        let amount = match (quantity, by_hour) {
-            (Some(q), true) => format!("{times}{q} × {} h", self.hours),
-            (None, _) => format!("{times}{} h", self.hours),
-            (Some(q), false) => format!("{times}{q} {}", listed.unit),
         };
         self.tiered(fee.line, fee.group, &fee.name, &listed, units, u64::from(fee.count), &amount);
     }

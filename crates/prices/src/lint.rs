@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// Whether the list should not be used before somebody looked into it.
+    /// Whether the list should not be used before a person looked into it.
     pub fn is_fault(self) -> bool {
         self != Self::Disputed
     }

@@ -1,7 +1,7 @@
 //! From TOML to a snapshot, or to all of its problems at once.
 //!
 //! A file says each fact once: machines stand in `[[family]]` tables, prices in `[[region]]` tables that name machines,
-//! and sources behind short ids. Reading joins them, so that every price carries its machine, date and source.
+//! and sources under short ids. Reading joins them, so that every price carries its machine, date and source.
 
 use std::collections::BTreeMap;
 

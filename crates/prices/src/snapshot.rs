@@ -274,7 +274,7 @@ impl Origin {
         (self.date.clone(), self.text())
     }
 
-    /// The source with the doubt behind it, as a bill prints it.
+    /// The source with the doubt after it, as a bill prints it.
     pub fn text(&self) -> String {
         match self.doubt {
             None => self.source.clone(),

@@ -1,6 +1,6 @@
 //! From a snapshot to the text of its file. What is written reads back as it was, but for the lines of the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -31,9 +31,7 @@ pub(crate) fn write(snapshot: &Snapshot) -> String {
 
 /// Short ids of the sources, in the order of their text.
 fn sources(snapshot: &Snapshot) -> BTreeMap<&str, String> {
-    let mut texts: Vec<&str> = snapshot.origins().map(|o| o.source.as_str()).collect();
-    texts.sort_unstable();
-    texts.dedup();
+    let texts: BTreeSet<&str> = snapshot.origins().map(|o| o.source.as_str()).collect();
     texts.into_iter().enumerate().map(|(i, text)| (text, format!("list-{}", i + 1))).collect()
 }
 

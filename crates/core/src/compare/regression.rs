@@ -166,7 +166,7 @@ fn levels(records: &[RunRecord]) -> BTreeSet<u32> {
     records.iter().map(|r| r.key.level()).collect()
 }
 
-/// A refusal for each group of changes that nobody insisted on.
+/// A refusal for each group of changes that the user did not insist on.
 fn refused(changes: &BTreeSet<Change>, insist: &[String]) -> Vec<Refusal> {
     let group = |word: &'static str| {
         let of: Vec<&Change> = changes.iter().filter(|c| c.group == word).collect();

@@ -13,7 +13,7 @@ use crate::stats::{self, Design, Estimate, Interval, Ratio, Summarise, Trial};
 use crate::study::{Contender, Study, Summary, WorkloadSpec};
 use crate::usl;
 
-/// A workload with the estimates behind its ratios, which other workloads are weighed with.
+/// A workload with the estimates that its ratios come from, which other workloads are weighed with.
 pub(super) struct Judged {
     /// What it says.
     pub(super) result: WorkloadResult,

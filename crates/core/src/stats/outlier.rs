@@ -47,8 +47,8 @@ pub fn label_outliers(values: &[f64]) -> Vec<Label> {
 
 /// The quantile between the nearest two of sorted values (Hyndman and Fan's seventh definition).
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, part) = (place.floor() as usize, place.fract());
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, part) = (position.floor() as usize, position.fract());
     let next = sorted[(low + 1).min(sorted.len() - 1)];
     sorted[low] + part * (next - sorted[low])
 }

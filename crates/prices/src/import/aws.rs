@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use perbuck_core::units::MicroUsd;
 use serde::Deserialize;
 
-use super::collect::{ACCELERATED, COMMITMENT, Collector, OTHER_REGION, Shape};
+use super::collect::{ACCELERATED, COMMITMENT, Collector, OTHER_REGION, Shape, ZERO};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::table::{gib, whole};
@@ -177,7 +177,7 @@ pub(crate) fn price(
     kept: &Kept,
     unit: &str,
     usd: &str,
-    begin: &str,
+    start: &str,
     term: &Term<'_>,
     volumes: &mut Volumes,
     into: &mut Collector,
@@ -190,11 +190,11 @@ pub(crate) fn price(
         into.skip("term other than on demand");
         return Ok(());
     }
-    if !["0", "", "0.0000000000"].contains(&begin) {
-        return Err(format!("its price begins at {} units, a tier that such a product has not", shown(begin)));
+    if !["0", "", "0.0000000000"].contains(&start) {
+        return Err(format!("its price begins at {} units, a tier that such a product has not", shown(start)));
     }
     if decimal.is_zero() {
-        into.skip("price is zero");
+        into.skip(ZERO);
         return Ok(());
     }
     let wants: &[&str] = match &kept.what {

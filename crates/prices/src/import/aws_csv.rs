@@ -41,8 +41,8 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         }
         let [length, class, option] = columns.bound.map(|c| table.get(c));
         let term = if reserved { Term::Reserved { length, class, option } } else { Term::OnDemand };
-        let [unit, usd, begin] = [Some(columns.unit), Some(columns.price), columns.begin].map(|c| table.get(c));
-        price(&kept, unit, usd, begin, &term, &mut volumes, into).map_err(wrong)?;
+        let [unit, usd, start] = [Some(columns.unit), Some(columns.price), columns.start].map(|c| table.get(c));
+        price(&kept, unit, usd, start, &term, &mut volumes, into).map_err(wrong)?;
     }
     volumes.finish(into);
     Ok(version)
@@ -80,7 +80,7 @@ struct Columns {
     term: usize,
     unit: usize,
     price: usize,
-    begin: Option<usize>,
+    start: Option<usize>,
     currency: usize,
     family: usize,
     bound: [Option<usize>; 3],
@@ -95,7 +95,7 @@ impl Columns {
             term: table.required(&["TermType"])?,
             unit: table.required(&["Unit"])?,
             price: table.required(&["PricePerUnit"])?,
-            begin: table.column(&["StartingRange"]),
+            start: table.column(&["StartingRange"]),
             currency: table.required(&["Currency"])?,
             family: table.required(&["Product Family"])?,
             bound: [["LeaseContractLength"], ["OfferingClass"], ["PurchaseOption"]].map(|names| table.column(&names)),

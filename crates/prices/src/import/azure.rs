@@ -128,12 +128,7 @@ pub(crate) fn take(item: &Item, into: &mut Collector) -> Result<(), String> {
         into.skip("further tier of a price");
         return Ok(());
     }
-    let price = Decimal::parse(token(&item.retail_price))?;
-    if price.is_zero() {
-        into.skip("price is zero");
-        return Ok(());
-    }
-    let exact = price.exact()?;
+    let Some(exact) = into.price(token(&item.retail_price))? else { return Ok(()) };
     let region = item.arm_region_name.as_str();
     match item.kind.as_str() {
         "Consumption" if spot => into.spot(region, &shape.name, &exact),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::names::Provider;
-use super::number::Exact;
+use super::number::{Decimal, Exact};
 use super::{ImportError, Imported, Options};
 use crate::catalogue::machines;
 use crate::snapshot::{
@@ -64,6 +64,7 @@ pub(crate) struct Collector {
 /// Reasons to leave a row out that several formats have.
 pub(crate) const ACCELERATED: &str = "built around accelerators, whose price does not follow vCPU and memory";
 pub(crate) const OTHER_REGION: &str = "other region than asked for";
+pub(crate) const ZERO: &str = "price is zero";
 pub(crate) const COMMITMENT: &str = "price with a commitment; --commitments takes them";
 pub(crate) const NO_SIZE: &str = "size of the machine type not known; --machines FILE gives sizes";
 
@@ -195,6 +196,24 @@ impl Collector {
         }
     }
 
+    /// The price that a text says; nothing where that is zero, which is counted.
+    pub(crate) fn price(&mut self, text: &str) -> Result<Option<Exact>, String> {
+        let price = Decimal::parse(text)?;
+        if self.skips(&[(price.is_zero(), ZERO)]) {
+            return Ok(None);
+        }
+        price.exact().map(Some)
+    }
+
+    /// Takes the spot price that a text says, where spot prices are asked for and it says one.
+    pub(crate) fn spot_text(&mut self, region: &str, name: &str, text: &str) -> Result<(), String> {
+        if self.spot && !text.is_empty() {
+            let price = Decimal::parse(text).and_then(Decimal::exact)?;
+            self.spot(region, name, &price);
+        }
+        Ok(())
+    }
+
     /// Takes a spot price; of several zones the lowest stands.
     pub(crate) fn spot(&mut self, region: &str, name: &str, price: &Exact) {
         if price.usd <= MicroUsd(0) {
@@ -319,8 +338,7 @@ impl Collector {
                 line: 0,
             });
         }
-        instances
-            .sort_by(|a, b| size_order(&a.machine).partial_cmp(&size_order(&b.machine)).unwrap_or(std::cmp::Ordering::Equal));
+        instances.sort_by(|a, b| size_order(&a.machine, &b.machine));
         let mut volumes: Vec<VolumePrice> = rows.volumes.into_values().collect();
         for volume in &mut volumes {
             volume.capacity.origin = origin.clone();
@@ -355,6 +373,6 @@ impl Collector {
 }
 
 /// Families by name, sizes within by what they have.
-fn size_order(m: &Machine) -> (&str, u32, f64, &str) {
-    (&m.family, m.vcpu, m.memory_gib, &m.name)
+fn size_order(a: &Machine, b: &Machine) -> std::cmp::Ordering {
+    (&a.family, a.vcpu).cmp(&(&b.family, b.vcpu)).then(a.memory_gib.total_cmp(&b.memory_gib)).then_with(|| a.name.cmp(&b.name))
 }

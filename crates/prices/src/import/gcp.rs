@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::{Error, IgnoredAny, MapAccess};
 
 use super::ImportError;
-use super::collect::{COMMITMENT, Collector, OTHER_REGION, Shape};
+use super::collect::{COMMITMENT, Collector, OTHER_REGION, Shape, ZERO};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::stream::{Items, Pages};
@@ -233,7 +233,7 @@ struct Rates(BTreeMap<(String, Part), Decimal>);
 
 impl Rates {
     fn add(&mut self, region: &str, part: &Part, unit: &str, price: Decimal, into: &mut Collector) -> Result<(), String> {
-        if into.skips(&[(!into.wants_region(region), OTHER_REGION), (price.is_zero(), "price is zero")]) {
+        if into.skips(&[(!into.wants_region(region), OTHER_REGION), (price.is_zero(), ZERO)]) {
             return Ok(());
         }
         let wants = match part {

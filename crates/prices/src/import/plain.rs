@@ -61,11 +61,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             continue;
         };
         into.instance(&region, &shape, price);
-        let spot = table.get(spot);
-        if into.spot && !spot.is_empty() {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("the spot price", why))?;
-            into.spot(&region, &name, &spot);
-        }
+        into.spot_text(&region, &name, table.get(spot)).map_err(|why| wrong("the spot price", why))?;
     }
     Ok(String::new())
 }

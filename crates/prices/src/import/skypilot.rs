@@ -5,7 +5,6 @@ use std::io::BufRead;
 
 use super::ImportError;
 use super::collect::{ACCELERATED, Collector, Shape};
-use super::number::Decimal;
 use super::table::{Table, size};
 use crate::snapshot::Rates;
 
@@ -34,12 +33,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         let (vcpu, memory_gib) = size(line, &name, &vcpus, &memory)?;
         let wrong =
             |what: &str, why: String| ImportError::new(line, format!("{what} of `{name}`: {why}"), "prices are dollars an hour");
-        let price = Decimal::parse(&price).map_err(|why| wrong("Price", why))?;
-        if price.is_zero() {
-            into.skip("price is zero");
-            continue;
-        }
-        let price = price.exact().map_err(|why| wrong("Price", why))?;
+        let Some(price) = into.price(&price).map_err(|why| wrong("Price", why))? else { continue };
         let arch = match table.get(arch) {
             "arm64" | "aarch64" => Some("aarch64"),
             // The first of several architectures is named; those that start in 32-bit mode run 64-bit programs.
@@ -48,11 +42,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         };
         let shape = Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() };
         into.instance(&region, &shape, price);
-        let spot = table.get(spot);
-        if into.spot && !spot.is_empty() {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("SpotPrice", why))?;
-            into.spot(&region, &name, &spot);
-        }
+        into.spot_text(&region, &name, table.get(spot)).map_err(|why| wrong("SpotPrice", why))?;
     }
     Ok(String::new())
 }

@@ -292,8 +292,8 @@ proptest! {
         for (format, text) in lists {
             let mut bytes = text.into_bytes();
             bytes.truncate(cut.max(1));
-            if let Some(place) = bytes.get_mut(at) {
-                *place = byte;
+            if let Some(changed) = bytes.get_mut(at) {
+                *changed = byte;
             }
             match import(format, &mut bytes.as_slice(), &options()) {
                 // What is still a list is one that can be used.

@@ -99,17 +99,10 @@ impl Types<'_> {
             self.0.skip("no on-demand price");
             return Ok(());
         };
-        let price = Decimal::parse(price)?;
-        if price.is_zero() {
-            self.0.skip("price is zero");
-            return Ok(());
-        }
-        self.0.instance(region, shape, price.exact()?);
-        let spot = prices.spot_avg.as_deref().map(token).filter(|t| !["", "N/A", "null"].contains(t));
-        if let (true, Some(spot)) = (self.0.spot, spot) {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| format!("spot_avg: {why}"))?;
-            self.0.spot(region, &shape.name, &spot);
-        }
+        let Some(price) = self.0.price(price)? else { return Ok(()) };
+        self.0.instance(region, shape, price);
+        let spot = prices.spot_avg.as_deref().map(token).filter(|t| !["N/A", "null"].contains(t)).unwrap_or("");
+        self.0.spot_text(region, &shape.name, spot).map_err(|why| format!("spot_avg: {why}"))?;
         let reserved = prices.reserved.as_ref().filter(|_| self.0.commitments);
         for (term, price) in reserved.into_iter().flat_map(|r| &r.0) {
             let Some((name, months)) = commitment(term) else {

@@ -123,7 +123,7 @@ fn optional_price(s: &Section<'_>, key: &str) -> Option<MicroUsd> {
     if s.has(key) { required_price(s, key) } else { None }
 }
 
-/// The prices behind the first one, ascending.
+/// The prices after the first one, ascending.
 fn read_tiers(s: &Section<'_>, key: &str) -> Vec<Tier> {
     let mut tiers: Vec<Tier> = Vec::new();
     for row in s.tables(key) {

@@ -30,17 +30,14 @@ const C6G: [(&str, &str); 6] = [
 ];
 
 fn machines() -> Vec<(Product, Vec<(&'static str, &'static str)>)> {
+    const XEON: (&str, &str) = ("physicalProcessor", "Intel Xeon Platinum 8488C");
     let machine = |sku, changed: &'static [(&'static str, &'static str)], usd| {
         (Product { sku, family: "Compute Instance", attributes: changed, unit: "Hrs", usd }, [&WANTED[..], &C6G[..]].concat())
     };
     vec![
         machine("AAAA1", &[], "0.0680000000"),
         machine("AAAA2", &[("instanceType", "c6g.2xlarge"), ("vcpu", "8"), ("memory", "16 GiB")], "0.2720000000"),
-        machine(
-            "AAAA3",
-            &[("instanceType", "m7i.large"), ("memory", "8 GiB"), ("physicalProcessor", "Intel Xeon Platinum 8488C")],
-            "0.1008000000",
-        ),
+        machine("AAAA3", &[("instanceType", "m7i.large"), ("memory", "8 GiB"), XEON], "0.1008000000"),
         machine("BBBB1", &[("tenancy", "Dedicated")], "0.0721000000"),
         machine("BBBB2", &[("operatingSystem", "Windows"), ("licenseModel", "License Included")], "0.1600000000"),
         machine("BBBB3", &[("preInstalledSw", "SQL Std")], "0.5480000000"),
