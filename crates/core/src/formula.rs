@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn what_is_wrong_is_told_with_its_character() {
         for (text, expected) in [
             ("1 +", "at character 4 of `1 +` stands the end"),
             ("(1", "expected `)`"),

@@ -1,4 +1,4 @@
-//! What is wrong with a file that a user wrote: the thing, the place and the way out.
+//! What is wrong with a file that a user wrote: the thing, the line and the way out.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_prints_place_and_way_out() {
+    fn a_problem_prints_line_and_way_out() {
         let p = Problem { file: "s.toml".into(), line: 3, message: "unknown key `x`".into(), help: "did you mean `y`?".into() };
         assert_eq!(p.to_string(), "s.toml:3: unknown key `x`\n    help: did you mean `y`?");
     }

@@ -108,17 +108,17 @@ kind = "sysbench"
 "#;
 
     #[test]
-    fn contenders_of_two_providers_are_priced_each_at_home_and_compared() {
+    fn contenders_of_two_providers_are_priced_each_by_its_own_and_compared() {
         let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let priced = bills(&study, None, "s.toml").unwrap();
-        let places: Vec<(&str, Option<&str>, &str, String)> = priced
+        let found: Vec<(&str, Option<&str>, &str, String)> = priced
             .bills
             .iter()
             .map(|b| (b.region.as_str(), b.place.as_deref(), b.snapshot.as_str(), b.monthly().to_string()))
             .collect();
         let both = "us-central1 and us-west-2";
-        assert_eq!(places[0], (both, Some("us-central1"), "gcp-2026-07", "$224.84".into()));
-        assert_eq!(places[1], (both, Some("us-west-2"), "aws-2024-08", "$198.56".into()));
+        assert_eq!(found[0], (both, Some("us-central1"), "gcp-2026-07", "$224.84".into()));
+        assert_eq!(found[1], (both, Some("us-west-2"), "aws-2024-08", "$198.56".into()));
         assert_eq!(priced.lists.0.len(), 2);
     }
 

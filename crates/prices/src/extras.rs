@@ -1,4 +1,4 @@
-//! The lines of a bill besides machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
+//! The lines of a bill that are no machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
 
 use perbuck_core::bill::{BillLine, LineGroup};
 use perbuck_core::exact::{Exact, Mode};

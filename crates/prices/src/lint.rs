@@ -149,7 +149,7 @@ fn times_too_dear(usd_per_hour: f64, instance: &Instance, typical: &Instance) ->
 /// A whole family, or its only size, can hold the licence; then a family of the same series and size tells it.
 fn windows_beside_sibling(region: &Region, instance: &Instance) -> Option<Finding> {
     let m = &instance.machine;
-    let alike = |s: &&Instance| {
+    let same_size = |s: &&Instance| {
         let o = &s.machine;
         o.family != m.family
             && o.arch == m.arch
@@ -159,7 +159,7 @@ fn windows_beside_sibling(region: &Region, instance: &Instance) -> Option<Findin
     };
     let without = usd(instance) - WINDOWS_USD_PER_VCPU * f64::from(m.vcpu);
     let leak = |s: &&Instance| usd(instance) > WINDOWS_MARKUP * usd(s) && (without / usd(s) - 1.0).abs() <= SIBLING_TOLERANCE;
-    let sibling = region.instances.iter().filter(alike).find(leak)?;
+    let sibling = region.instances.iter().filter(same_size).find(leak)?;
     let beside = format!("`{}` at {}", sibling.machine.name, unit_price_text(sibling.usd_per_hour));
     let message = format!("{} beside {beside}; +{WINDOWS_USD_PER_VCPU} per vCPU: Windows?", named(region, instance));
     Some(Finding { line: instance.line, rule: Rule::Windows, message })

@@ -189,7 +189,7 @@ fn google_and_azure_prices_keep_their_unit_and_their_doubts() {
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, usize, &'a str, &'a str);
 
 #[test]
-fn what_cannot_be_priced_names_place_and_way_out() {
+fn what_cannot_be_priced_names_line_and_way_out() {
     let cases: [Case<'_>; 9] = [
         (&[("c8g.large", "c8g.lage")], "us-west-2", 10, "`c8g.lage` has no price in us-west-2", "did you mean `c8g.large`?"),
         (&[("c8g.large", "c8i.large")], "us-east-1", 10, "`c8i.large` has no price", "it has a price in: us-west-2"),

@@ -2,7 +2,7 @@
 
 use perbuck_core::bill::LineGroup;
 use perbuck_core::study::{Node, SnapshotRule, Volume};
-use perbuck_core::units::unit_price_text;
+use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use crate::bill::{BillContext, Draft, by_tier, way_out};
 use crate::snapshot::{Origin, Provisioned, Tier, VolumePrice};
@@ -85,34 +85,26 @@ impl BillContext<'_> {
                     self.push_without_price(node, LineGroup::Volume, &sku, &quantity);
                 }
             } else if let (Some(asked), Some(price)) = (performance.asked, performance.price) {
-                self.performance(node, volume, &performance, asked, price, origin);
+                // The first tier starts above what is included; the price list gives the others by the number where they start.
+                let tiers = by_tier((price.included.into(), price.usd_per_month), performance.tiers, asked.into());
+                tiers.into_iter().for_each(|tier| self.performance(node, volume, &performance, tier, origin));
             }
         }
     }
 
-    /// What is bought above the included figure; zero is shown too, as the study asked for it.
-    fn performance(
-        &mut self,
-        node: &Node,
-        volume: &Volume,
-        what: &Performance<'_>,
-        asked: u32,
-        price: Provisioned,
-        origin: &Origin,
-    ) {
-        // The first tier starts above what is included; the price list gives the others by the number where they start.
-        for (start, above, usd) in by_tier((price.included.into(), price.usd_per_month), what.tiers, asked.into()) {
-            let beyond = if start > 0 { format!(" above {start}") } else { String::new() };
-            self.push(Draft {
-                sku: format!("{} {}", volume.kind, what.word),
-                formula: format!("{} × {above} {}{beyond} × {}", pieces(node, volume), what.unit, unit_price_text(usd)),
-                unit_price: usd,
-                unit: format!("{}-month", what.unit),
-                units: number(node, volume) * i128::from(above),
-                priced: node.priced,
-                ..Draft::new(volume.line, LineGroup::Volume, &node.role, origin.dated())
-            });
-        }
+    /// A line of what is bought above the included figure.
+    fn performance(&mut self, node: &Node, volume: &Volume, what: &Performance<'_>, tier: (u64, u64, MicroUsd), origin: &Origin) {
+        let (start, above, usd) = tier;
+        let beyond = if start > 0 { format!(" above {start}") } else { String::new() };
+        self.push(Draft {
+            sku: format!("{} {}", volume.kind, what.word),
+            formula: format!("{} × {above} {}{beyond} × {}", pieces(node, volume), what.unit, unit_price_text(usd)),
+            unit_price: usd,
+            unit: format!("{}-month", what.unit),
+            units: number(node, volume) * i128::from(above),
+            priced: node.priced,
+            ..Draft::new(volume.line, LineGroup::Volume, &node.role, origin.dated())
+        });
     }
 
     fn volume_snapshots(&mut self, node: &Node, volume: &Volume, quantity: &str) {

@@ -150,7 +150,7 @@ fn poisson_counts_have_the_mean_and_the_variance_of_the_integral() {
 }
 
 #[test]
-fn poisson_on_a_ramp_becomes_unit_rate_again_through_the_integral() {
+fn poisson_on_a_ramp_has_unit_rate_through_the_integral() {
     let phases = [ramp(50, 0.0, 400.0), ramp(50, 400.0, 0.0)];
     let starts = poisson(&phases, 11);
     let (distance, critical) = distance(starts.windows(2).map(|w| expected(&phases, w[1]) - expected(&phases, w[0])).collect());

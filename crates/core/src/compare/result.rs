@@ -1,4 +1,4 @@
-//! What a comparison says, as data: the only input of reports besides the study.
+//! What a comparison says, as data: with the study the only input of reports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -150,12 +150,8 @@ impl WorkloadContext<'_> {
     }
 
     /// Cost against work in each region.
-    fn prices(
-        &self,
-        contender: &str,
-        (value, interval): (Option<f64>, Option<Interval>),
-        estimate: Option<(Ratio, Basis)>,
-    ) -> Vec<PricePerformance> {
+    fn prices(&self, of: &str, sold: (Option<f64>, Option<Interval>), estimate: Option<(Ratio, Basis)>) -> Vec<PricePerformance> {
+        let (value, interval) = sold;
         let one = |bill: &Bill| {
             let total = bill.horizon_total();
             let dollars = total.as_usd_f64();
@@ -175,7 +171,7 @@ impl WorkloadContext<'_> {
                 models: None,
             }
         };
-        self.bills.iter().filter(|b| b.contender == contender).map(one).collect()
+        self.bills.iter().filter(|b| b.contender == of).map(one).collect()
     }
 
     /// What an A/A control says.

@@ -1,4 +1,4 @@
-//! What somebody else measured and printed: results in place of trials, figures with the formulas they claim to follow.
+//! What others measured and printed: results in place of trials, figures with the formulas they claim to follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 

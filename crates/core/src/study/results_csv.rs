@@ -1,4 +1,4 @@
-//! Results as rows of a CSV file, in place of those that stand in the study.
+//! Results as rows of a CSV file, instead of those in the study.
 
 use crate::exact::Exact;
 use crate::problem::{Problem, nearest};
@@ -14,7 +14,7 @@ const ERROR: &str = "error";
 pub type CsvRow = (usize, Vec<String>);
 
 impl Study {
-    /// Puts the rows of a file in the place of the study's results. Rows of one point are repeats of it; an empty cell is
+    /// Replaces the study's results by the rows of a file. Rows of one point are repeats of it; an empty cell is
     /// a number that is not known.
     ///
     /// # Errors
@@ -47,11 +47,14 @@ impl Study {
                     let message = format!("`{}` is no contender of the study {}", cell(contender), self.name);
                     report(*line, message, "use the names of its `[[contender]]` tables");
                 } else {
+                    let named = |row| ResultRow {
+                        workload: cell(workload).into(),
+                        contender: cell(contender).into(),
+                        line: *line,
+                        ..row
+                    };
                     match numbers(header, cells, cell(connections)) {
-                        Ok(row) => add(
-                            &mut found,
-                            ResultRow { workload: cell(workload).into(), contender: cell(contender).into(), line: *line, ..row },
-                        ),
+                        Ok(row) => add(&mut found, named(row)),
                         Err(why) => report(*line, why, "write whole connections from 1, and results as digits: 1234.5"),
                     }
                 }

@@ -16,8 +16,8 @@ fn options() -> Options {
 
 fn read(format: Format, text: &str, options: &Options) -> Result<(Snapshot, Imported), ImportError> {
     let imported = import(format, &mut text.as_bytes(), options)?;
-    let again = import(format, &mut text.as_bytes(), options)?;
-    let (file, snapshot) = again.into_file("0123").unwrap_or_else(|p| panic!("{p:#?}"));
+    let second = import(format, &mut text.as_bytes(), options)?;
+    let (file, snapshot) = second.into_file("0123").unwrap_or_else(|p| panic!("{p:#?}"));
     assert_eq!(Snapshot::read("t", &file), Ok(snapshot.clone()));
     Ok((snapshot, imported))
 }
@@ -40,7 +40,7 @@ fn skipped(imported: &Imported, reasons: &[&str]) {
 }
 
 #[test]
-fn an_aws_offer_gives_shared_linux_machines_volumes_and_gateways_in_json_and_csv_alike() {
+fn an_aws_offer_gives_shared_linux_machines_volumes_and_gateways_from_json_as_from_csv() {
     let mut seen = Vec::new();
     for (format, text) in [(Format::AwsJson, aws_json()), (Format::AwsCsv, aws_csv())] {
         let (s, imported) = good(format, &text, &Options { commitments: true, ..options() });
@@ -207,7 +207,7 @@ fn of_two_prices_the_lower_stands_and_says_so() {
 }
 
 #[test]
-fn hostile_lists_are_told_with_their_place() {
+fn hostile_lists_are_told_with_their_line() {
     let json = aws_json();
     let sku = |from: &str, to: &str| json.replacen(from, to, 1);
     let cases: Vec<(Format, String, u64, &str)> = vec![
