@@ -298,7 +298,16 @@ impl Flag {
             Self::Emulated { .. } => Some("emulated"),
             Self::ClientLimited { .. } => Some("client-limited"),
             Self::ManyErrors { .. } | Self::WrongRows { .. } => Some("errors"),
-            _ => None,
+            Self::Gap { .. }
+            | Self::TextStatements { .. }
+            | Self::Aborted { .. }
+            | Self::Overloaded { .. }
+            | Self::StillRunning { .. }
+            | Self::Throttled { .. }
+            | Self::ClockTrouble { .. }
+            | Self::Unsettled { .. }
+            | Self::ServerAway { .. }
+            | Self::LittlesLaw { .. } => None,
         }
     }
 }

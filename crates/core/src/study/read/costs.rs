@@ -85,7 +85,12 @@ pub(super) fn read_discount(s: &Section<'_>) -> Option<Discount> {
     let mut groups = Vec::new();
     for wanted in of.map_or_else(|| vec!["compute".to_owned()], |o| o.value) {
         match LineGroup::ALL.into_iter().find(|g| g.label() == wanted) {
-            Some(group) => groups.push(group),
+            // A share of the bill is one of what is paid, so fees come after discounts and cannot be part of one.
+            Some(LineGroup::Fee | LineGroup::Licence | LineGroup::Support) => {
+                let message = format!("a discount cannot be of `{wanted}`: fees, licences and support are added after discounts");
+                s.report("of", message, "lower the price of that `fee` itself");
+            }
+            Some(group @ (LineGroup::Compute | LineGroup::Volume | LineGroup::Snapshot | LineGroup::Traffic)) => groups.push(group),
             None => {
                 let known: Vec<&str> = LineGroup::ALL.iter().map(|g| g.label()).collect();
                 s.report("of", format!("`of` names no group of a bill: `{wanted}`"), format!("use {}", known.join(", ")));
