@@ -83,7 +83,7 @@ pub fn write<T: Dataset>(
     let wanted = wanted(&tables, request.tables)?;
     if request.files > parts {
         let message = format!("{} files for each table are too many: the data have {parts} parts", request.files);
-        return Err(LabError::new(ErrorKind::Usage, message, format!("ask for at most {parts} files")));
+        return Err(LabError::usage(message, format!("ask for at most {parts} files")));
     }
     let mut files = Files::new(request, &tables, &wanted, parts)?;
     let script = |name: &str| format!("{}-{name}.sql", request.database);
@@ -116,11 +116,7 @@ pub fn write<T: Dataset>(
 fn wanted(tables: &[TableSpec], names: &[String]) -> Result<Vec<bool>, LabError> {
     if let Some(unknown) = names.iter().find(|n| tables.iter().all(|t| t.bulk.name != **n)) {
         let known: Vec<&str> = tables.iter().map(|t| t.bulk.name.as_str()).collect();
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            format!("there is no table `{unknown}`"),
-            format!("use {}", known.join(", ")),
-        ));
+        return Err(LabError::usage(format!("there is no table `{unknown}`"), format!("use {}", known.join(", "))));
     }
     Ok(tables.iter().map(|t| names.is_empty() || names.contains(&t.bulk.name)).collect())
 }
@@ -159,7 +155,7 @@ impl<T: Dataset> Writer<'_, T> {
                 }
             }
             show();
-            let died = || LabError::new(ErrorKind::Failed, "a thread that writes files died, which is a defect of perbuck", "");
+            let died = || LabError::failed("a thread that writes files died, which is a defect of perbuck", "");
             let results = threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(died())));
             // An interruption is what the others report when one has failed; the failure comes first.
             let worst = results.filter_map(Result::err).min_by_key(|e| e.kind() == ErrorKind::Interrupted);

@@ -9,7 +9,7 @@ use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::duration_text;
 use perbuck_load::trial::TrialSpec;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// Share of one processor beyond which a load thread counts as full.
 const FULL: f64 = 0.9;
@@ -94,9 +94,7 @@ fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, LabError> {
 
 fn histogram(record: &HistogramRecord) -> Result<Histogram, LabError> {
     let help = "this is a defect of perbuck; please report it";
-    record
-        .to_histogram()
-        .map_err(|e| LabError::new(ErrorKind::Failed, format!("a histogram just made cannot be read: {e}"), help))
+    record.to_histogram().map_err(|e| LabError::failed(format!("a histogram just made cannot be read: {e}"), help))
 }
 
 /// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)

@@ -13,7 +13,7 @@ use perbuck_deploy::local::KINDS;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::registry::Registry;
 
 mod changes;
@@ -67,7 +67,7 @@ pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) 
     if inputs.study.published.is_some() {
         let message = format!("{} holds published results in place of trials", study.display());
         let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
-        return Err(LabError::new(ErrorKind::Usage, message, help));
+        return Err(LabError::usage(message, help));
     }
     Ok(inputs)
 }
@@ -143,7 +143,7 @@ fn unplaced(error: &csv::Error) -> String {
 /// # Errors
 /// Names the file and why it cannot be read.
 pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
-    fs::read_to_string(path).map_err(|e| LabError::file(&format!("read {what}"), path, &e))
+    fs::read_to_string(path).map_err(LabError::of_file(&format!("read {what}"), path))
 }
 
 /// Checks the text of a study; `prices` replaces the snapshot that it names.

@@ -13,7 +13,7 @@ use perbuck_core::study::Study;
 use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind, Source};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{self, read_text};
 use crate::registry::Registry;
 use crate::stored;
@@ -122,7 +122,7 @@ pub fn embedded(head: &Head, records: &[RunRecord], sums: &[String]) -> Result<S
 }
 
 fn not_embedded(why: &str) -> LabError {
-    LabError::new(ErrorKind::Failed, format!("the report cannot embed its data: {why}"), "")
+    LabError::failed(format!("the report cannot embed its data: {why}"), "")
 }
 
 /// Reads and compares a results folder.
@@ -141,7 +141,7 @@ pub fn material(root: &Path, basis: &Basis) -> Result<Material, LabError> {
     let stored = stored::read(root)?;
     if stored.records.is_empty() {
         let message = format!("{} holds no trial yet", root.display());
-        return Err(LabError::new(ErrorKind::Failed, message, "run the study first: perbuck run STUDY"));
+        return Err(LabError::failed(message, "run the study first: perbuck run STUDY"));
     }
     let study = basis.study.as_ref().unwrap_or(&stored.study);
     // Another study names its prices itself.
@@ -189,11 +189,7 @@ pub fn compare(material: Material) -> Result<Results, LabError> {
     };
     if let Some(stranger) = records.iter().find(|r| !of_this_study(r)) {
         let message = format!("{} was measured by another version of the study {study_path}", stranger.key.path());
-        return Err(LabError::new(
-            ErrorKind::Refused,
-            message,
-            "only prices, labels, summary and decision may differ from the study that ran",
-        ));
+        return Err(LabError::refused(message, "only prices, labels, summary and decision may differ from the study that ran"));
     }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
     let used = outside_last(&plan, &mut records, &mut sums);

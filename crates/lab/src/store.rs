@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{Inputs, read_text};
 
 /// The name of the stored study.
@@ -78,7 +78,7 @@ impl Store {
     /// As [`Self::open`].
     pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, patience: Duration) -> Result<Self, LabError> {
         let root = results.join(files.name);
-        fs::create_dir_all(&root).map_err(|e| LabError::file("make the results folder", &root, &e))?;
+        fs::create_dir_all(&root).map_err(LabError::of_file("make the results folder", &root))?;
         let lock = lock(&root, patience)?;
         let stored = root.join(FINGERPRINT_FILE);
         let known = match fs::read_to_string(&stored) {
@@ -88,7 +88,7 @@ impl Store {
             Ok(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
-                return Err(LabError::new(ErrorKind::Refused, message, help));
+                return Err(LabError::refused(message, help));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(LabError::file("read", &stored, &e)),
@@ -166,7 +166,7 @@ impl Store {
     fn sweep_temporary(&self) -> Result<(), LabError> {
         for path in walk(&self.root)? {
             if path.extension().is_some_and(|e| e == "partial") {
-                fs::remove_file(&path).map_err(|e| LabError::file("remove the unfinished file", &path, &e))?;
+                fs::remove_file(&path).map_err(LabError::of_file("remove the unfinished file", &path))?;
             }
         }
         Ok(())
@@ -175,7 +175,7 @@ impl Store {
 
 fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
     let path = root.join(".lock");
-    let file = File::create(&path).map_err(|e| LabError::file("write", &path, &e))?;
+    let file = File::create(&path).map_err(LabError::of_file("write", &path))?;
     let since = Instant::now();
     let mut locked = file.try_lock();
     while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < patience {
@@ -186,7 +186,7 @@ fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another perbuck is running this study ({} is locked)", path.display());
-            Err(LabError::new(ErrorKind::Refused, message, "wait for it, or stop it"))
+            Err(LabError::refused(message, "wait for it, or stop it"))
         }
         Err(TryLockError::Error(e)) => Err(LabError::file("lock", &path, &e)),
     }
@@ -198,10 +198,10 @@ fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
 /// When it cannot be written; nothing half-written stays behind.
 pub fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|e| LabError::file("make the folder", folder, &e))?;
-    let text = record.to_json().map_err(|e| {
-        LabError::new(ErrorKind::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), "")
-    })?;
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
+    let text = record
+        .to_json()
+        .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
         // A file system without hard links; the lock keeps others away between the look and the rename.
@@ -209,7 +209,7 @@ pub fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
         _ => Err(e),
     });
     remove_if_there(&temporary);
-    linked.map_err(|e| LabError::file("write the record", path, &e))?;
+    linked.map_err(LabError::of_file("write the record", path))?;
     sync_folder(folder);
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use perbuck_database::settings::ReplicaWords;
 use perbuck_load::stop::StopToken;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::progress::Progress;
 use crate::stage::Stage;
 
@@ -29,10 +29,10 @@ struct Replica {
 /// # Errors
 /// No TiDB, or fewer TiFlash servers than replicas.
 pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
-    let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
+    let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
     let ask = |sql: &str| stage.server.cell_on_host(0, sql);
-    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
-    let version = ask(words.version()).map_err(|e| LabError::target(stage.title(), &e))?.unwrap_or_default();
+    let Some(words) = stage.dialect.replicas() else { return Err(no_replicas(stage, stage.dialect.name())) };
+    let version = ask(words.version()).map_err(|e| LabError::target(&stage.title, &e))?.unwrap_or_default();
     if !words.knows(&version) {
         return Err(no_replicas(stage, &version));
     }
@@ -41,16 +41,16 @@ pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     match servers.and_then(|s| s.parse::<u32>().ok()) {
         Some(servers) if servers < wanted => {
             let message =
-                format!("{}: `tiflash_replicas` is {wanted}, and the cluster has {servers} TiFlash servers", stage.title());
-            Err(LabError::new(ErrorKind::Usage, message, too_few()))
+                format!("{}: `tiflash_replicas` is {wanted}, and the cluster has {servers} TiFlash servers", stage.title);
+            Err(LabError::usage(message, too_few()))
         }
         _ => Ok(()),
     }
 }
 
 fn no_replicas(stage: &Stage, version: &str) -> LabError {
-    let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title(), stage.address());
-    LabError::new(ErrorKind::Usage, message, REMOVE)
+    let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title, stage.address);
+    LabError::usage(message, REMOVE)
 }
 
 /// Lets every table have the replicas that the contender asks for, and waits until all are available.
@@ -58,9 +58,9 @@ fn no_replicas(stage: &Stage, version: &str) -> LabError {
 /// # Errors
 /// A server without TiFlash, a replica that does not become ready, Ctrl-C.
 pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
-    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
-    let tables = stage.tables();
+    let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
+    let Some(words) = stage.dialect.replicas() else { return Err(no_replicas(stage, stage.dialect.name())) };
+    let tables = &stage.tables;
     for table in tables {
         if look(stage, words, table)?.is_none_or(|r| r.count != wanted) {
             let sql = words.ask(table, wanted);
@@ -76,7 +76,7 @@ pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress
         let missing: Vec<usize> = (0..tables.len()).filter(|i| !is_ready(states[*i].as_ref(), wanted)).collect();
         let Some(first) = missing.first() else {
             let each = if wanted == 1 { "1 TiFlash replica".to_owned() } else { format!("{wanted} TiFlash replicas") };
-            progress.line(&format!("{}: {each} of each of {} tables can be read", stage.title(), tables.len()));
+            progress.line(&format!("{}: {each} of each of {} tables can be read", stage.title, tables.len()));
             return Ok(());
         };
         if stop.requested() {
@@ -88,18 +88,18 @@ pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress
         } else if moved.elapsed() >= PATIENCE {
             let message = format!(
                 "{}: TiFlash does not get on with {}: AVAILABLE is 0 and PROGRESS {percent:.0} %, and nothing has moved for {} minutes ({} of {} tables are ready)",
-                stage.title(),
+                stage.title,
                 tables[*first],
                 PATIENCE.as_secs() / 60,
                 tables.len() - missing.len(),
                 tables.len()
             );
             let help = "look at information_schema.tiflash_replica and at the log of TiFlash; the same command goes on waiting";
-            return Err(LabError::new(ErrorKind::Failed, message, help));
+            return Err(LabError::failed(message, help));
         }
         let ready = tables.len() - missing.len();
         let now = format!("{ready} of {} tables can be read from TiFlash; {} is at {percent:.0} %", tables.len(), tables[*first]);
-        progress.passing(&format!("{}: {now}", stage.title()));
+        progress.passing(&format!("{}: {now}", stage.title));
         thread::sleep(LOOK);
     }
 }
@@ -115,7 +115,7 @@ fn is_ready(replica: Option<&Replica>, wanted: u32) -> bool {
 /// What TiDB says of a table; nothing where it has no replica.
 fn look(stage: &Stage, words: &dyn ReplicaWords, table: &str) -> Result<Option<Replica>, LabError> {
     let sql = words.look(table);
-    let said = stage.server.cell_on_host(0, &sql).map_err(|e| LabError::target(stage.title(), &e))?;
+    let said = stage.server.cell_on_host(0, &sql).map_err(|e| LabError::target(&stage.title, &e))?;
     Ok(said.as_deref().and_then(replica))
 }
 

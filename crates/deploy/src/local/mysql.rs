@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Ending, NAME, Program, Recipe, Step, Wanted, option};
+use super::{NAME, Program, Recipe, Step, Wanted, option};
 
 pub(super) const MARIADB: &[Program] = &[
     Program { names: &["mariadbd", "mysqld"], places: &["/usr/sbin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"] },
@@ -67,7 +67,7 @@ fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> 
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
     let target = format!("mysql://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port);
-    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, ending: Ending::Kill, target }
+    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, quits: false, target }
 }
 
 pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{Ending, NAME, Program, Recipe, Step, Wanted, option};
+use super::{NAME, Program, Recipe, Step, Wanted, option};
 
 /// Debian keeps each version in a folder of its own, outside PATH; Red Hat's packages likewise.
 const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
@@ -45,7 +45,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
         files: vec![("data/pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n".to_owned())],
         program: server.clone(),
         arguments,
-        ending: Ending::Quit,
+        quits: true,
         target: format!("postgres://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port),
     })
 }

@@ -1,6 +1,5 @@
 //! One contender with one workload: its search, and the folder in which the trials of that search lie.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::capacity::{CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
@@ -10,7 +9,7 @@ use perbuck_core::study::Study;
 use perbuck_load::trial::TrialSpec;
 
 use super::terms::Terms;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::store::{self, CAPACITY_FOLDER};
 use crate::stored;
 
@@ -46,8 +45,6 @@ pub(super) struct Hunt<'a> {
     result: Option<CapacityResult>,
     /// Whether the data were seen to be there.
     pub(super) prepared: bool,
-    /// Rows per table as last seen.
-    pub(super) rows: Option<BTreeMap<String, u64>>,
 }
 
 impl<'a> Hunt<'a> {
@@ -79,7 +76,6 @@ impl<'a> Hunt<'a> {
             ran: false,
             result: None,
             prepared: false,
-            rows: None,
         })
     }
 
@@ -184,12 +180,11 @@ impl<'a> Hunt<'a> {
 
     fn tell(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
         let path = self.path(probe);
-        let seen = judged(record, probe, &self.rule).map_err(|e| {
-            LabError::new(ErrorKind::Files, format!("{}: {e}", path.display()), "remove it to measure that trial anew")
-        })?;
-        self.search.tell(seen).map_err(|e| {
-            LabError::new(ErrorKind::Failed, format!("{}: {e}", path.display()), "give a longer --duration or a higher --from")
-        })?;
+        let seen = judged(record, probe, &self.rule)
+            .map_err(|e| LabError::files(format!("{}: {e}", path.display()), "remove it to measure that trial anew"))?;
+        self.search
+            .tell(seen)
+            .map_err(|e| LabError::failed(format!("{}: {e}", path.display()), "give a longer --duration or a higher --from"))?;
         self.trials += 1;
         Ok(seen)
     }
@@ -207,16 +202,12 @@ impl<'a> Hunt<'a> {
             return Ok(());
         }
         let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
-        Err(LabError::new(
-            ErrorKind::Files,
-            message,
-            "remove it to measure that trial anew, or put each record back to its own name",
-        ))
+        Err(LabError::files(message, "remove it to measure that trial anew, or put each record back to its own name"))
     }
 }
 
 fn begin(rule: &CapacityRule) -> Result<Search, LabError> {
-    Search::new(rule.clone()).map_err(|message| LabError::new(ErrorKind::Usage, message, ""))
+    Search::new(rule.clone()).map_err(|message| LabError::usage(message, ""))
 }
 
 /// What a record says to a search.

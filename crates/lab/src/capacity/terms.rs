@@ -11,7 +11,7 @@ use perbuck_load::limit::Tolerance;
 use perbuck_load::trial::TrialSpec;
 
 use super::CapacityRequest;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::trial::DRAIN_NS;
 
 /// Where a search begins unless it is told: where the first breaks the objective, the next one is tried.
@@ -45,7 +45,7 @@ impl Terms {
     /// # Errors
     /// An objective that nobody gave, and values out of their range.
     pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
-        let usage = |message: String, help: &str| Err(LabError::new(ErrorKind::Usage, message, help));
+        let usage = |message: String, help: &str| Err(LabError::usage(message, help));
         let (percentile, at_most_ns) = objective(request, study)?;
         let duration_ns = request.duration_ns.unwrap_or(study.sweep.duration_ns);
         if duration_ns < SHORTEST_NS {
@@ -137,6 +137,6 @@ fn objective(request: &CapacityRequest, study: &Study) -> Result<(f64, u64), Lab
             "give --percentile 99 --at-most 20ms, or add `slo = {{ percentile = 99, at_most = \"20ms\" }}` to `[decision]` in {}",
             request.file
         );
-        LabError::new(ErrorKind::Usage, missing, help)
+        LabError::usage(missing, help)
     })
 }

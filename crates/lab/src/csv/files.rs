@@ -10,7 +10,7 @@ use std::time::Duration;
 use perbuck_load::workload::TableSpec;
 
 use super::{CsvRequest, CsvTable, interrupted};
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// How often a thread that waits for its turn looks whether it waits in vain.
 const LOOK: Duration = Duration::from_millis(50);
@@ -182,7 +182,7 @@ impl Files {
             if let Some(expected) = table.rows.filter(|expected| *expected != rows[i]) {
                 let message =
                     format!("{} rows were made for table {name}, not {expected}, which is a defect of perbuck", rows[i]);
-                return Err(LabError::new(ErrorKind::Failed, message, ""));
+                return Err(LabError::failed(message, ""));
             }
             let own = || turn.made.iter().filter(|m| m.table == Some(i));
             let (bytes, files) = (own().map(|m| m.bytes).sum(), own().map(|m| m.path.clone()).collect());
@@ -206,7 +206,7 @@ impl Files {
             let found = on_disk.map_err(|e| failed("write", &made.partial, &e))?.len();
             if found != made.bytes {
                 let message = format!("{} has {found} bytes, not {}", made.partial.display(), made.bytes);
-                return Err(LabError::new(ErrorKind::Files, message, "something else writes there; name another folder"));
+                return Err(LabError::files(message, "something else writes there; name another folder"));
             }
         }
         for (i, made) in turn.made.iter().enumerate() {
@@ -263,7 +263,7 @@ fn taken(path: &Path) -> LabError {
         true => "a perbuck that was killed left it, or another one is writing there: remove it in the first case",
         false => "move it away, or name another folder",
     };
-    LabError::new(ErrorKind::Refused, message, help)
+    LabError::refused(message, help)
 }
 
 fn failed(doing: &str, path: &Path, error: &Error) -> LabError {
@@ -276,5 +276,5 @@ fn failed(doing: &str, path: &Path, error: &Error) -> LabError {
         io::ErrorKind::NotADirectory => "a file stands where a folder is needed; move it away, or name another path",
         _ => "no file of this command was kept",
     };
-    LabError::new(ErrorKind::Files, format!("cannot {doing} {}: {error}", path.display()), help)
+    LabError::files(format!("cannot {doing} {}: {error}", path.display()), help)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::store::replace;
 
 /// The name of the file.
@@ -52,7 +52,7 @@ impl Journal {
         };
         serde_json::from_str(&text).map_err(|e| {
             let message = format!("{} does not say what a run has changed on servers: {e}", self.0.display());
-            LabError::new(ErrorKind::Files, message, "put the settings of the servers back yourself, then delete that file")
+            LabError::files(message, "put the settings of the servers back yourself, then delete that file")
         })
     }
 
@@ -65,7 +65,7 @@ impl Journal {
             };
         }
         let text = serde_json::to_string_pretty(changes)
-            .map_err(|e| LabError::new(ErrorKind::Failed, format!("what is changed on servers cannot be noted: {e}"), ""))?;
+            .map_err(|e| LabError::failed(format!("what is changed on servers cannot be noted: {e}"), ""))?;
         replace(&self.0, &(text + "\n"))
     }
 }

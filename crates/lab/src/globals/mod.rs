@@ -18,7 +18,7 @@ use perbuck_load::error::ErrorClass;
 use self::journal::{Change, Journal};
 use self::party::{Party, same};
 use self::variable::Whose;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::progress::Progress;
 use crate::stage::Stage;
 
@@ -117,7 +117,7 @@ impl<'a> Globals<'a> {
                     variable::shown(now.as_deref())
                 );
                 let help = "let nobody else change that setting, and run the same command again; finished trials are kept";
-                return Err(LabError::new(ErrorKind::Failed, message, help));
+                return Err(LabError::failed(message, help));
             }
         }
         Ok(())
@@ -149,7 +149,7 @@ impl<'a> Globals<'a> {
                     variable::literal(change.was.as_deref()),
                     self.journal.path().display()
                 );
-                return Err(LabError::new(ErrorKind::Refused, message, help));
+                return Err(LabError::refused(message, help));
             }
         }
         for line in self.put_back(&|_| true)? {
@@ -226,11 +226,7 @@ impl<'a> Globals<'a> {
                         "{}: {name} at {place} now holds a quote or a backslash, which could not be put back",
                         party.name
                     );
-                    return Err(LabError::new(
-                        ErrorKind::Refused,
-                        message,
-                        "leave it out of `server_settings` and set it yourself",
-                    ));
+                    return Err(LabError::refused(message, "leave it out of `server_settings` and set it yourself"));
                 }
                 let (contender, place, name) = (party.name.to_owned(), place.clone(), name.clone());
                 fresh.push(Change { contender, place, name, was, wanted: wanted.value.clone(), became: None });

@@ -18,7 +18,7 @@ pub(super) enum Whose {
 
 /// The words for settings; a study that has some was refused for targets that lack them.
 fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
-    stage.dialect().server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
+    stage.dialect.server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
 }
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.

@@ -4,25 +4,18 @@ use perbuck_database::secret::Secret;
 
 use super::password::password;
 use super::{AskPassword, Stage};
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::servers::Servers;
 
 /// Builds every stage of a study: contenders in the order of the study, workloads within.
-///
-/// # Errors
-/// A contender without a target, a missing password file, an unreadable certificate.
-pub fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPassword>) -> Result<Vec<Stage>, LabError> {
+pub(crate) fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPassword>) -> Result<Vec<Stage>, LabError> {
     let mut stages = Vec::new();
     for (i, (contender, target)) in inputs.study.contenders.iter().zip(&inputs.targets).enumerate() {
         let private = servers.of(i);
         let Some(target) = private.map(|(target, _)| target).or(target.as_ref()) else {
             let message = format!("contender `{}` has no target to drive", contender.name);
-            return Err(LabError::new(
-                ErrorKind::Usage,
-                message,
-                "add `target = \"…\"` to it; without one it can only be priced",
-            ));
+            return Err(LabError::usage(message, "add `target = \"…\"` to it; without one it can only be priced"));
         };
         let password = match (private, target) {
             (Some((_, password)), _) => password.clone(),

@@ -6,7 +6,7 @@ use perbuck_core::study::Contender;
 use perbuck_database::secret::Secret;
 
 use super::AskPassword;
-use crate::error::{ErrorKind, LabError, upper};
+use crate::error::{LabError, upper};
 use crate::inputs::read_text;
 
 /// The password of a contender: environment, then file, then prompt; none is the empty password.
@@ -24,9 +24,9 @@ pub(super) fn password(contender: &Contender, ask: Option<AskPassword>) -> Resul
     }
     if let Some(ask) = ask {
         let typed = ask(&contender.name);
-        return typed.map(Secret::new).map_err(|e| {
-            LabError::new(ErrorKind::Usage, format!("cannot ask for a password: {e}"), format!("put it into {variable} instead"))
-        });
+        return typed
+            .map(Secret::new)
+            .map_err(|e| LabError::usage(format!("cannot ask for a password: {e}"), format!("put it into {variable} instead")));
     }
     Ok(Secret::default())
 }

@@ -12,7 +12,7 @@ use perbuck_report::{ReportModel, html};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{PublishedTexts, read_text};
 use crate::registry::Registry;
 use crate::replay;
@@ -91,14 +91,13 @@ pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
     let mut found = Findings::default();
     let packed = evidence::from_page(&text).ok_or_else(|| {
         let message = format!("{} embeds no data, so that nothing in it can be verified", page.display());
-        LabError::new(
-            ErrorKind::Failed,
+        LabError::failed(
             message,
             "it is no report, was cut off, or is of a perbuck before `verify`: make it anew with perbuck report",
         )
     })?;
-    let data = evidence::unpack(packed)
-        .map_err(|e| LabError::new(ErrorKind::Failed, format!("the data that {} embeds {e}", page.display()), ""))?;
+    let data =
+        evidence::unpack(packed).map_err(|e| LabError::failed(format!("the data that {} embeds {e}", page.display()), ""))?;
     seals(&mut found, &data)?;
     if let Some(folder) = &folder {
         folder::check(&mut found, &data, folder, request)?;
@@ -225,7 +224,7 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
             let bundled = inputs.prices.as_ref().map(|p| p.1.as_str());
             if given.is_none() && bundled != head.prices.as_ref().map(|p| p.text.as_str()) {
                 let message = "the embedded prices are not those of the price list of that name that comes with perbuck";
-                return Err(LabError::new(ErrorKind::Failed, message, ""));
+                return Err(LabError::failed(message, ""));
             }
             Ok(model)
         }
