@@ -1,13 +1,14 @@
 //! The highest rate of an open loop at which each contender keeps a latency objective.
 //!
-//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found; here they are
-//! driven against the targets. What is on disk is read, not run: the same command goes on where it was.
+//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found. Trials on disk are read, not
+//! run: the same command goes on where it was.
 
 mod hunt;
 mod show;
 mod terms;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRecord, Probe};
@@ -102,7 +103,7 @@ pub fn search_capacity(
     let terms = Terms::new(request, &inputs.study)?;
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
-    let store = Store::join(&request.results, &inputs, &fingerprint)?;
+    let store = Store::join_within(&request.results, (&inputs).into(), &fingerprint, Duration::ZERO)?;
     let mut hunts = Vec::new();
     for w in 0..inputs.study.workloads.len() {
         for c in 0..inputs.study.contenders.len() {
@@ -110,8 +111,7 @@ pub fn search_capacity(
         }
     }
     search(&inputs, &fingerprint, &terms, &store, &mut hunts, request.ask_password, (&mut *progress, stop))?;
-    let found: Vec<CapacityRecord> =
-        hunts.iter().filter_map(|hunt| show::found(&inputs.study, &fingerprint, &terms, hunt)).collect();
+    let found: Vec<CapacityRecord> = hunts.iter().filter_map(Hunt::found).collect();
     let text = show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
     Ok(Capacity { found, text, objective: terms.objective() })
 }
@@ -259,10 +259,6 @@ impl Searches<'_> {
         if session.stop.requested() {
             return Err(LabError::interrupted());
         }
-        let Context { study, fingerprint, .. } = session.context;
-        let Some(found) = show::found(study, fingerprint, self.terms, hunt) else { return Ok(()) };
-        let text = serde_json::to_string_pretty(&found)
-            .map_err(|e| LabError::failed(format!("the capacity of {} cannot be written: {e}", hunt.title()), ""))?;
-        hunt.write(&(text + "\n"))
+        hunt.write()
     }
 }

@@ -1,8 +1,7 @@
-//! The rows of a data set as CSV files for bulk importers: the very rows that a load sends, the same whatever the number of
-//! threads, in one or many files per table, and SQL scripts that take them in.
+//! The rows of a data set as CSV files for bulk importers, and SQL scripts that take them in. The rows are those that a load sends,
+//! whatever the number of threads.
 //!
-//! Files are written under temporary names. Only when all of them are whole, counted and on disk do they get their own names,
-//! and never one that is taken.
+//! Files get their own names only when all of them are whole, counted and on disk, and never one that is taken.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -23,9 +22,9 @@ pub mod study;
 
 use files::Files;
 
-/// How often it is looked whether the threads have ended, and after how many looks progress is shown.
-const LOOK: Duration = Duration::from_millis(5);
-const LOOKS_PER_SHOW: u32 = 20;
+/// How often the threads are asked whether they have ended, and after how many times progress is shown.
+const POLL: Duration = Duration::from_millis(5);
+const POLLS_PER_SHOW: u32 = 20;
 
 /// What is to be written, and where.
 #[derive(Debug, Clone, Copy)]
@@ -146,11 +145,11 @@ impl<T: Dataset> Writer<'_, T> {
         thread::scope(|scope| {
             let work = || self.work().inspect_err(|_| self.failed.request());
             let threads: Vec<_> = (0..threads.clamp(1, self.parts.max(1))).map(|_| scope.spawn(work)).collect();
-            let mut looks = 0u32;
+            let mut polls = 0u32;
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-                thread::sleep(LOOK);
-                looks += 1;
-                if looks.is_multiple_of(LOOKS_PER_SHOW) {
+                thread::sleep(POLL);
+                polls += 1;
+                if polls.is_multiple_of(POLLS_PER_SHOW) {
                     show();
                 }
             }
@@ -178,10 +177,10 @@ impl<T: Dataset> Writer<'_, T> {
             }
             self.make(index, &mut cells, &mut buffers)?;
             let sizes: Vec<u64> = buffers.iter().map(|b| b.len() as u64).collect();
-            let places = self.files.places(index, &sizes, &|| self.stopped())?;
-            for (place, buffer) in places.iter().zip(&buffers) {
-                if let Some(place) = place {
-                    place.write(buffer)?;
+            let ranges = self.files.ranges(index, &sizes, &|| self.stopped())?;
+            for (range, buffer) in ranges.iter().zip(&buffers) {
+                if let Some(range) = range {
+                    range.write(buffer)?;
                 }
             }
             self.bytes.fetch_add(sizes.iter().sum(), Ordering::Relaxed);

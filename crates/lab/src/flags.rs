@@ -28,10 +28,7 @@ const WITHHELD: f64 = 0.05;
 /// A jump of the clock by less than this is what a time server corrects.
 const JUMP: Duration = Duration::from_millis(200);
 
-/// The flags of a trial.
-///
-/// # Errors
-/// When a histogram of its record cannot be read, which is a defect of perbuck.
+/// The flags of a trial. A histogram of its record that cannot be read is a defect of perbuck.
 pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Result<Vec<Flag>, LabError> {
     let mut flags = Vec::new();
     let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();

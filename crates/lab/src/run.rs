@@ -44,7 +44,9 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     let deployment = options.deployment;
     deployable(&inputs.study, deployment)?;
     let fingerprint = inputs.study.fingerprint();
-    let store = Store::open(&options.results, inputs, &fingerprint)?;
+    let files = inputs.into();
+    let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
+    store.keep(files)?;
     let plan = inputs.study.plan();
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
     let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && !store.has(key);

@@ -102,6 +102,14 @@ struct Sampler<'a> {
     observer: &'a mut dyn Observer,
 }
 
+impl<'a> Sampler<'a> {
+    /// Before the window opens; `server` is the process of the server, where that runs on this machine.
+    fn new(server: Option<u32>, observer: &'a mut dyn Observer) -> Self {
+        let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
+        Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
+    }
+}
+
 /// What the machine of the client has had until now, by counters and clocks of its own.
 struct Machine {
     withheld: Withheld,
@@ -185,18 +193,7 @@ pub fn run_watched(
     let text_before = task.stage.server.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let idle = (CpuTime::default(), None);
-    let (server, machine, own) = (facts.local_pid, Machine::now(), CpuTime::default());
-    let mut sampler = Sampler {
-        server,
-        machine,
-        processors: CpuSampler::new(),
-        flags: Vec::new(),
-        opened: idle,
-        own,
-        server_ns: None,
-        observer,
-    };
+    let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.processors.record());
     // A server that is away by now takes nothing from what was measured before.
@@ -219,6 +216,23 @@ pub fn run_watched(
         pauses: outcome.pauses,
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
+    let workload = WorkloadRecord {
+        kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+        parameters: task.parameters,
+        data_fingerprint: task.stage.fingerprint.clone(),
+        data: task.data.to_owned(),
+        rows_before: task.rows_before.unwrap_or_default(),
+        rows_after,
+        metric: RecordedMetric::Declared(task.metric),
+    };
+    let target = TargetRecord {
+        address: task.stage.address.clone(),
+        driver: task.stage.driver.to_owned(),
+        version: facts.version,
+        variables: facts.variables,
+        server_counters: counters,
+        server_cpu_ns: server_ns,
+    };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -230,23 +244,8 @@ pub fn run_watched(
         trial_seed: spec.seed,
         started_unix_ms,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
-        workload: WorkloadRecord {
-            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
-            parameters: task.parameters,
-            data_fingerprint: task.stage.fingerprint.clone(),
-            data: task.data.to_owned(),
-            rows_before: task.rows_before.unwrap_or_default(),
-            rows_after,
-            metric: RecordedMetric::Declared(task.metric),
-        },
-        target: TargetRecord {
-            address: task.stage.address.clone(),
-            driver: task.stage.driver.to_owned(),
-            version: facts.version,
-            variables: facts.variables,
-            server_counters: counters,
-            server_cpu_ns: server_ns,
-        },
+        workload,
+        target,
         host: context.host.clone().into_record(facts.on_this_machine),
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,

@@ -63,9 +63,6 @@ pub fn write_study(
 }
 
 /// The database whose files are wanted: that of the targets, or the first that reads the format that is asked for.
-///
-/// # Errors
-/// Targets that do not agree, on a format or on words for their tables.
 fn dialect(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<&'static dyn Dialect, LabError> {
     let format_of = |dialect: &&dyn Dialect| dialect.csv().map(|words| words.format);
     let of_targets: Vec<&'static dyn Dialect> = inputs.targets.iter().flatten().map(|target| target.dialect()).collect();
