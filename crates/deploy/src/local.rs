@@ -34,7 +34,7 @@ pub struct Program {
     /// Its names, the one to prefer first.
     pub names: &'static [&'static str],
     /// Folders outside PATH where packages put it; `*` stands for one folder name, of which the highest version counts.
-    pub places: &'static [&'static str],
+    pub folders: &'static [&'static str],
 }
 
 /// What is to run.

@@ -42,7 +42,7 @@ pub struct CapacityRequest {
     pub percentile: Option<f64>,
     /// Its bound, nanoseconds; that of the study's `slo` if not given.
     pub at_most_ns: Option<u64>,
-    /// The rate to begin with, transactions per second.
+    /// The first rate, transactions per second.
     pub from_per_s: Option<u32>,
     /// The highest rate to try, transactions per second.
     pub to_per_s: Option<u32>,
@@ -158,7 +158,7 @@ fn known(file: &str, what: &str, asked: &[String], names: &[&str]) -> Result<(),
     Err(LabError::usage(format!("--{what}: {file} has no {what} `{name}`"), help))
 }
 
-/// Runs what is not on disk. The trials of the contenders take turns, so that drift of the machine falls on all alike.
+/// Runs what is not on disk. The trials of the contenders alternate, so that drift of the machine falls on all alike.
 fn search(
     inputs: &Inputs,
     fingerprint: &str,
@@ -188,7 +188,7 @@ fn search(
     let stages = stage::build(inputs, &servers, ask_password)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
-    let mut session = Session::begin(inputs, context, &stages, store.root(), stop, progress)?;
+    let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;
     let searched = Searches { terms, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
     session.end(searched, progress)
 }

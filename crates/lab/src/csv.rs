@@ -31,7 +31,7 @@ const POLLS_PER_SHOW: u32 = 20;
 pub struct CsvRequest<'a> {
     /// The folder, which is made where it is missing.
     pub folder: &'a Path,
-    /// The name of the database, with which the names of the files begin.
+    /// The name of the database, the first part of the names of the files.
     pub database: &'a str,
     /// The tables to write; all of them if empty.
     pub tables: &'a [String],
@@ -71,7 +71,7 @@ pub struct CsvTable {
 ///
 /// # Errors
 /// An unknown table, more files than the data have parts, a file that is there already or cannot be written, an interruption,
-/// or rows that are not as many as the workload says. Nothing is left behind then.
+/// or rows that are not as many as the workload says. Then no file is kept.
 pub fn write<T: Dataset>(
     dataset: &T,
     request: &CsvRequest<'_>,

@@ -1,4 +1,4 @@
-//! What data a target holds: a small table in the target itself, so that a run knows what is prepared and by whom.
+//! What data a target holds: a small table in the target itself, so that a run knows which data are prepared, and which program changed them last.
 
 use std::collections::BTreeMap;
 

@@ -29,7 +29,7 @@ pub struct Inputs {
     pub prices: Option<(String, String)>,
     /// All bills: contenders in the order of the study, regions within.
     pub bills: Vec<Bill>,
-    /// The price lists behind the bills.
+    /// The price lists of the bills.
     pub lists: perbuck_prices::Lists,
     /// Parsed target of each contender; `None` for one that is only priced.
     pub targets: Vec<Option<AnyTarget>>,

@@ -40,7 +40,7 @@ pub fn study(
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
         return Err(LabError::usage(message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
-    for stage in &stage::build(inputs, &Servers::none(), ask_password)? {
+    for stage in &stage::build(inputs, &Servers::default(), ask_password)? {
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {

@@ -74,7 +74,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, options.ask_password)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
-        let mut session = Session::begin(inputs, context, &stages, store.root(), stop, run.progress)?;
+        let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
         session.end(measured, run.progress)?;
         run.check(&session)?;

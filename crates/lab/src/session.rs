@@ -34,7 +34,7 @@ pub(crate) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Tries the settings of all contenders before anything is loaded: one that cannot be set is then found at once.
-    pub(crate) fn begin(
+    pub(crate) fn start(
         inputs: &'a Inputs,
         context: Context<'a>,
         stages: &'a [Stage],
@@ -42,7 +42,7 @@ impl<'a> Session<'a> {
         stop: &'a StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
-        let globals = Globals::begin(&inputs.study, stages, root, progress)?;
+        let globals = Globals::start(&inputs.study, stages, root, progress)?;
         Ok(Self { inputs, context, stages, stop, globals, rows: BTreeMap::new() })
     }
 

@@ -1,4 +1,4 @@
-//! One contender with one workload: the place where driver and benchmark are joined, once, by static dispatch.
+//! One contender with one workload: here driver and benchmark are joined, once, by static dispatch.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -28,7 +28,6 @@ use crate::registry;
 
 mod build;
 pub mod cut_off;
-mod password;
 mod sessions;
 
 pub(crate) use build::build;
@@ -37,7 +36,7 @@ pub(crate) use sessions::answer;
 /// Asks the user for the password of a contender.
 pub type AskPassword = fn(contender: &str) -> std::io::Result<String>;
 
-/// Sessions that load data at the same time unless somebody says how many; a single server gains little by more.
+/// Sessions that load data at the same time unless the user says how many; a single server gains little by more.
 const LOAD_SESSIONS: u32 = 8;
 
 /// A contender with a workload, joined.

@@ -110,7 +110,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What the machine of the client has had until now, by counters and clocks of its own.
+/// Counters and clocks of the client's machine at one time.
 struct Machine {
     withheld: Withheld,
     steady: Instant,
@@ -122,7 +122,7 @@ impl Machine {
         Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
     }
 
-    /// What was wrong with it since an earlier look.
+    /// What was wrong with it since an earlier reading.
     fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
         let length = self.steady.duration_since(earlier.steady);
         let civil = match self.civil.duration_since(earlier.civil) {
@@ -148,7 +148,7 @@ impl Observer for Sampler<'_> {
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
-        self.processors.look();
+        self.processors.read();
         self.observer.second(seen);
     }
 

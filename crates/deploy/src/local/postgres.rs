@@ -9,7 +9,7 @@ use super::{NAME, Program, Recipe, Step, Wanted, option};
 const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 
 pub(super) const PROGRAMS: &[Program] =
-    &[Program { names: &["postgres"], places: PLACES }, Program { names: &["initdb"], places: PLACES }];
+    &[Program { names: &["postgres"], folders: PLACES }, Program { names: &["initdb"], folders: PLACES }];
 
 /// Settings that decide where the server lives and who reaches it.
 pub(super) const OWNED: &[&str] =
@@ -21,7 +21,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     let fixed = ["--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-instructions", "--no-sync"];
     let arguments = std::iter::once(option("pgdata", &data)).chain(fixed.map(OsString::from)).collect();
     let make = Step { program: initdb.clone(), arguments, input: String::new() };
-    // Without a server, so that nobody can log in before there is a password. One statement a line.
+    // Without a server, so that no user can log in before there is a password. One statement a line.
     let databases: Vec<String> = wanted.databases.iter().map(|d| format!("CREATE DATABASE \"{d}\" OWNER {NAME};\n")).collect();
     let input = format!("CREATE ROLE {NAME} LOGIN SUPERUSER PASSWORD '{password}';\n{}", databases.concat());
     let in_data = |words: &[&str]| {

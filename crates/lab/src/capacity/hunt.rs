@@ -33,7 +33,7 @@ pub(super) struct Hunt<'a> {
     pub(super) workload: String,
     /// Position of its stage.
     pub(super) stage: usize,
-    /// Which of the rates to begin with it is at.
+    /// Which of the first rates it is at.
     start: usize,
     /// The rule of the search.
     pub(super) rule: CapacityRule,
@@ -68,7 +68,7 @@ impl<'a> Hunt<'a> {
             workload,
             stage: c * study.workloads.len() + w,
             start: 0,
-            search: begin(&rule)?,
+            search: search_by(&rule)?,
             rule,
             trials: 0,
             ran: false,
@@ -136,7 +136,7 @@ impl<'a> Hunt<'a> {
                 Step::Done(result) if result.capacity_per_s.is_none() && self.start + 1 < self.terms.starts.len() => {
                     self.start += 1;
                     self.rule = self.terms.rule(self.terms.starts[self.start]);
-                    self.search = begin(&self.rule)?;
+                    self.search = search_by(&self.rule)?;
                     self.trials = 0;
                 }
                 Step::Done(result) => {
@@ -207,7 +207,7 @@ impl<'a> Hunt<'a> {
         Ok(seen)
     }
 
-    /// Refuses a record that was put in the place of another one.
+    /// Refuses a record that stands where another one belongs.
     fn is_of(&self, record: &RunRecord, probe: Probe, path: &Path) -> Result<(), LabError> {
         let spec = self.spec(probe);
         let load = &record.load;
@@ -224,7 +224,7 @@ impl<'a> Hunt<'a> {
     }
 }
 
-fn begin(rule: &CapacityRule) -> Result<Search, LabError> {
+fn search_by(rule: &CapacityRule) -> Result<Search, LabError> {
     Search::new(rule.clone()).map_err(|message| LabError::usage(message, ""))
 }
 

@@ -10,7 +10,7 @@ use perbuck_core::units::duration_text;
 use super::CapacityRequest;
 use crate::error::LabError;
 
-/// Where a search begins unless it is told: where the first breaks the objective, the next one is tried.
+/// The first rates of a search unless it is told one: if the first breaks the objective, the next one is tried.
 const STARTS: [u32; 3] = [100, 10, 1];
 /// Fewer transactions than this, expected in one window, tell nothing; none at all may come.
 const LEAST_OFFERED: f64 = 10.0;
@@ -23,7 +23,7 @@ const SHORTEST_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Terms {
     rule: CapacityRule,
-    /// Rates to begin with, highest first.
+    /// First rates, highest first.
     pub(super) starts: Vec<u32>,
     /// The most transactions in flight.
     pub(super) connections: u32,
@@ -79,7 +79,7 @@ impl Terms {
         Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
     }
 
-    /// The rule of a search that begins at a rate.
+    /// The rule of a search with this first rate.
     pub(super) fn rule(&self, lowest_per_s: u32) -> CapacityRule {
         CapacityRule { lowest_per_s, ..self.rule.clone() }
     }

@@ -40,7 +40,7 @@ pub(crate) fn left_behind(root: &Path) -> bool {
 
 impl<'a> Globals<'a> {
     /// Restores what a killed run left. Then tries every setting once: one that cannot be set is found before anything is loaded. `stages` are those of the study: contenders in its order, workloads within.
-    pub(crate) fn begin(
+    pub(crate) fn start(
         study: &'a Study,
         stages: &'a [Stage],
         root: &Path,
@@ -191,7 +191,7 @@ impl<'a> Globals<'a> {
             let (who, endpoint, name) = (owner.name.to_owned(), endpoint.to_owned(), name.to_owned());
             move |error: DriverError| variable::refused(&who, owner.stage, &endpoint, &name, &error)
         };
-        let begin = self.changes.len();
+        let first = self.changes.len();
         let mut fresh = Vec::new();
         for (host, endpoint) in (0..).zip(&owner.endpoints) {
             for (name, wanted) in owner.settings {
@@ -210,7 +210,7 @@ impl<'a> Globals<'a> {
         }
         self.changes.extend(fresh);
         self.journal.write(&self.changes)?;
-        owner.put_all(&mut self.changes[begin..])?;
+        owner.put_all(&mut self.changes[first..])?;
         self.journal.write(&self.changes)
     }
 
@@ -297,8 +297,8 @@ impl<'a> Globals<'a> {
             } else {
                 format!("{} (asked for {wanted})", shown(became))
             };
-            let place = if several { format!(" at {endpoint}") } else { String::new() };
-            format!("{name} = {made}{place}, it was {}", shown(was))
+            let at = if several { format!(" at {endpoint}") } else { String::new() };
+            format!("{name} = {made}{at}, it was {}", shown(was))
         };
         let all: Vec<String> = self.of(me).into_iter().map(|i| one(&self.changes[i])).collect();
         format!("{}: while its trials run, SET GLOBAL {}; put back afterwards", self.contenders[me].name, all.join("; "))

@@ -18,9 +18,9 @@ pub(super) fn all(who: &str, kind: Kind, server: Option<&str>) -> Result<Vec<Pat
         let path = match (i, server) {
             (0, Some(named)) => named_program(who, named)?,
             _ => beside().or_else(|| search(program)).ok_or_else(|| {
-                let (names, places) = (program.names.join(" or "), program.places.join(", "));
+                let (names, folders) = (program.names.join(" or "), program.folders.join(", "));
                 let help = format!("install it ({}), or name it with `program` in `server`", kind.packages());
-                LabError::usage(format!("{who}: no {names} was found in PATH, {places}"), help)
+                LabError::usage(format!("{who}: no {names} was found in PATH, {folders}"), help)
             })?,
         };
         found.push(path);
@@ -40,7 +40,7 @@ fn named_program(who: &str, named: &str) -> Result<PathBuf, LabError> {
 fn search(program: &Program) -> Option<PathBuf> {
     let in_path = env::var_os("PATH").unwrap_or_default();
     let listed = env::split_paths(&in_path).find_map(|folder| within(&folder, program));
-    listed.or_else(|| program.places.iter().flat_map(|place| folders(place)).find_map(|folder| within(&folder, program)))
+    listed.or_else(|| program.folders.iter().flat_map(|pattern| matching(pattern)).find_map(|folder| within(&folder, program)))
 }
 
 fn within(folder: &Path, program: &Program) -> Option<PathBuf> {
@@ -52,8 +52,8 @@ fn is_program(path: &Path) -> bool {
 }
 
 /// The folders that a pattern stands for, the highest version first.
-fn folders(place: &str) -> Vec<PathBuf> {
-    let Some((before, after)) = place.split_once('*') else { return vec![PathBuf::from(place)] };
+fn matching(pattern: &str) -> Vec<PathBuf> {
+    let Some((before, after)) = pattern.split_once('*') else { return vec![PathBuf::from(pattern)] };
     let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
     let names = fs::read_dir(parent).into_iter().flatten().flatten().filter_map(|e| e.file_name().into_string().ok());
     let mut versions: Vec<(Vec<u32>, String)> =
@@ -84,9 +84,9 @@ mod tests {
         for name in ["pg-9.6", "pg-15", "pg-old", "other-16"] {
             fs::create_dir_all(folder.path().join(name).join("bin")).unwrap();
         }
-        let place = format!("{}/pg-*/bin", folder.path().display());
+        let pattern = format!("{}/pg-*/bin", folder.path().display());
         let found = ["pg-15/bin", "pg-9.6/bin"].map(|name| folder.path().join(name));
-        assert_eq!(folders(&place), found);
+        assert_eq!(matching(&pattern), found);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use perbuck_load::stop::StopToken;
 use super::guard::{self, Charge};
 use crate::error::{ErrorKind, LabError};
 
-/// Every folder of a server begins so.
+/// The names of all folders of servers start so.
 pub(super) const PREFIX: &str = "perbuck-server-";
 /// Held by the perbuck that started the server, as long as it lives.
 pub(super) const OWNER_LOCK: &str = "owner.lock";
@@ -29,7 +29,7 @@ const RANDOM: &str = "/dev/urandom";
 /// Accounts that packages bring, for servers that refuse to run as root.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// What is wanted.
+/// The server that is wanted.
 pub(super) struct Order<'a> {
     pub(super) who: &'a str,
     pub(super) kind: Kind,

@@ -29,7 +29,8 @@ pub use guard::guard_if_asked;
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
 
-/// The private servers of a study, by contender. Dropped, they end.
+/// The private servers of a study, by contender; none by default. Dropped, they end.
+#[derive(Default)]
 pub(crate) struct Servers(Vec<Option<Running>>);
 
 /// One server that takes connections.
@@ -57,11 +58,6 @@ impl Servers {
             running.push(spec.map(|spec| start(study, contender, spec, registry, stop, progress)).transpose()?);
         }
         Ok(Self(running))
-    }
-
-    /// No server, for studies that ask for none.
-    pub(crate) fn none() -> Self {
-        Self(Vec::new())
     }
 
     /// The address and the password of a contender's private server.
@@ -116,8 +112,8 @@ fn start(
         );
         return Err(LabError::refused(message, "install that version, or name its program with `program` in `server`"));
     }
-    let place = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
-    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{place}", instance.folder().display()));
+    let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
+    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
     Ok(Running { target, password, _instance: instance })
 }
 

@@ -1,4 +1,4 @@
-//! What a killed perbuck and its killed guard left behind.
+//! Servers and folders that a killed perbuck and its killed guard left.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;

@@ -9,9 +9,6 @@ use crate::error::LabError;
 use crate::{store, stored};
 
 /// Writes the embedded study, prices and records as a results folder, which must not exist.
-///
-/// # Errors
-/// A folder that exists, or cannot be written.
 pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
     if folder.exists() {
         let message = format!("{} exists already", folder.display());
