@@ -56,7 +56,16 @@ pub fn write_study(
             continue;
         }
         let request = CsvRequest { folder, database: &database, tables, files, threads, csv: words };
-        one(inputs, spec, plan, dialect, &request, stop, progress)?;
+        if let Some((message, help)) = plan.refusal(dialect) {
+            return Err(LabError::usage(format!("{}: {message}", spec.name), help));
+        }
+        let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
+        let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
+        let written = (inputs.registry.write_rows)(plan, (dialect, seed), &request, stop, &mut show)?;
+        for table in &written {
+            progress.line(&format!("{}: {}", spec.name, table_text(table)));
+        }
+        progress.line(&format!("{}: {}", spec.name, end_text(&request, &written, began.elapsed())));
         done.push((database, spec.kind.value.clone()));
     }
     Ok(())
@@ -104,28 +113,6 @@ fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
             Err(LabError::usage(message, format!("give workload `{}` its own `database`", spec.name)))
         }
     }
-}
-
-fn one(
-    inputs: &Inputs,
-    spec: &WorkloadSpec,
-    plan: &Plan,
-    dialect: &'static dyn Dialect,
-    request: &CsvRequest<'_>,
-    stop: &StopToken,
-    progress: &mut dyn Progress,
-) -> Result<(), LabError> {
-    if let Some((message, help)) = plan.refusal(dialect) {
-        return Err(LabError::usage(format!("{}: {message}", spec.name), help));
-    }
-    let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
-    let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
-    let written = (inputs.registry.write_rows)(plan, (dialect, seed), request, stop, &mut show)?;
-    for table in &written {
-        progress.line(&format!("{}: {}", spec.name, table_text(table)));
-    }
-    progress.line(&format!("{}: {}", spec.name, end_text(request, &written, began.elapsed())));
-    Ok(())
 }
 
 /// Writes the rows of a plan for a dialect, drawn from a seed.

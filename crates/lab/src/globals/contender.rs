@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::ToSocketAddrs;
 
 use perbuck_core::study::Located;
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{Cause, DriverError};
 
 use super::journal::Change;
 use super::variable;
@@ -37,7 +37,8 @@ impl<'a> ContenderSettings<'a> {
     /// Sets what is wanted, and reads what the server made of it.
     pub(super) fn put(&self, change: &mut Change) -> Result<(), LabError> {
         let host = self.host(&change.endpoint).unwrap_or(0);
-        variable::set(self.stage, host, &change.name, Some(&change.wanted)).map_err(|e| self.refused(change, &e))?;
+        variable::set(self.stage, host, &change.name, Some(&change.wanted))
+            .map_err(|e| self.refused(&change.endpoint, &change.name, &e))?;
         self.note(change)
     }
 
@@ -51,13 +52,29 @@ impl<'a> ContenderSettings<'a> {
     }
 
     fn note(&self, change: &mut Change) -> Result<(), LabError> {
-        let host = self.host(&change.endpoint).unwrap_or(0);
-        change.became = variable::read(self.stage, host, &change.name).map_err(|e| self.refused(change, &e))?;
+        change.became = self.read(&change.endpoint, &change.name)?;
         Ok(())
     }
 
-    fn refused(&self, change: &Change, error: &DriverError) -> LabError {
-        variable::refused(self.name, self.stage, &change.endpoint, &change.name, error)
+    /// The value that a variable has now; nothing is NULL.
+    pub(super) fn read(&self, endpoint: &str, name: &str) -> Result<Option<String>, LabError> {
+        let host = self.host(endpoint).unwrap_or(0);
+        variable::read(self.stage, host, name).map_err(|e| self.refused(endpoint, name, &e))
+    }
+
+    /// Why a setting cannot be read or set, and the way out.
+    pub(super) fn refused(&self, endpoint: &str, name: &str, error: &DriverError) -> LabError {
+        let Ok(words) = variable::words(self.stage) else { return LabError::target(self.name, error) };
+        let (kind, help) = match error.cause {
+            Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown()),
+            Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed()),
+            Some(Cause::SettingValue | Cause::SettingType) => {
+                (ErrorKind::Usage, "give a value that the server takes for this variable")
+            }
+            Some(Cause::NoRight) => (ErrorKind::Target, words.denied()),
+            _ => return LabError::target(self.name, error).or_help("see `server_settings` of the contender"),
+        };
+        LabError::new(kind, format!("{}: `server_settings.{name}` at {endpoint}: {error}", self.name), help)
     }
 
     /// That a change cannot be restored.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use perbuck_core::study::{Contender, Study};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::ErrorClass;
 
 use self::contender::{ContenderSettings, same};
 use self::journal::{Change, Journal};
@@ -187,15 +187,11 @@ impl<'a> Globals<'a> {
     /// Reads and notes all old values before the first one is set: on TiDB a global variable belongs to all servers.
     fn set(&mut self, me: usize) -> Result<(), LabError> {
         let owner = &self.contenders[me];
-        let failed = |endpoint: &str, name: &str| {
-            let (who, endpoint, name) = (owner.name.to_owned(), endpoint.to_owned(), name.to_owned());
-            move |error: DriverError| variable::refused(&who, owner.stage, &endpoint, &name, &error)
-        };
         let first = self.changes.len();
         let mut fresh = Vec::new();
-        for (host, endpoint) in (0..).zip(&owner.endpoints) {
+        for endpoint in &owner.endpoints {
             for (name, wanted) in owner.settings {
-                let was = variable::read(owner.stage, host, name).map_err(failed(endpoint, name))?;
+                let was = owner.read(endpoint, name)?;
                 if !variable::is_plain(was.as_deref()) {
                     let why = "now holds a quote or a backslash, which could not be put back";
                     let message = format!("{}: {name} at {endpoint} {why}", owner.name);
@@ -219,9 +215,7 @@ impl<'a> Globals<'a> {
         let mut said = Vec::new();
         for i in self.of(me) {
             let (owner, change) = (&self.contenders[me], &mut self.changes[i]);
-            let host = owner.host(&change.endpoint).unwrap_or(0);
-            let failed = |error| variable::refused(owner.name, owner.stage, &change.endpoint, &change.name, &error);
-            let now = variable::read(owner.stage, host, &change.name).map_err(failed)?;
+            let now = owner.read(&change.endpoint, &change.name)?;
             if now != change.became {
                 owner.put(change)?;
                 let (Change { name, endpoint, .. }, now) = (&*change, shown(&now));

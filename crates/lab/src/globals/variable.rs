@@ -1,14 +1,13 @@
-//! One variable of one server: read, set, restored, and what its refusals mean.
+//! One variable of one server: read, set and restored.
 
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 
 use super::journal::Change;
-use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
 
 /// The words for settings; a study that has some was refused for targets that lack them.
-fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
+pub(super) fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
     stage.dialect.server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
 }
 
@@ -74,21 +73,6 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
         other => other.parse::<f64>().map_or_else(|_| other.to_owned(), |number| number.to_string()),
     };
     became.is_some_and(|became| plain(wanted) == plain(became))
-}
-
-/// Why a setting cannot be set, and the way out.
-pub(super) fn refused(contender: &str, stage: &Stage, endpoint: &str, name: &str, error: &DriverError) -> LabError {
-    let Ok(words) = words(stage) else { return LabError::target(contender, error) };
-    let (exit, help) = match error.cause {
-        Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown()),
-        Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed()),
-        Some(Cause::SettingValue | Cause::SettingType) => {
-            (ErrorKind::Usage, "give a value that the server takes for this variable")
-        }
-        Some(Cause::NoRight) => (ErrorKind::Target, words.denied()),
-        _ => return LabError::target(contender, error).or_help("see `server_settings` of the contender"),
-    };
-    LabError::new(exit, format!("{contender}: `server_settings.{name}` at {endpoint}: {error}"), help)
 }
 
 #[cfg(test)]
