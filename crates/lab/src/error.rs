@@ -115,7 +115,7 @@ impl LabError {
                 Self { message: format!("{who}: {doing}: {}", with_option(answer)), ..Self::target(who, answer) }
             }
             LoadError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
-            LoadError::Ledger(_) => Self::failed(format!("{who}: {error}"), "").loading_again(),
+            LoadError::Ledger(_) => Self::failed(format!("{who}: {error}"), "").or_reload(),
             LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
         }
     }
@@ -126,7 +126,7 @@ impl LabError {
     }
 
     /// The same, where it has no way out of its own: the data are to be loaded again.
-    pub(crate) fn loading_again(self) -> Self {
+    pub(crate) fn or_reload(self) -> Self {
         let cause = if self.help.is_empty() { Some(Cause::NoTable) } else { self.cause };
         Self { cause, ..self.or_help("`perbuck prepare --force STUDY` loads the data anew") }
     }
@@ -136,8 +136,8 @@ impl LabError {
         match error {
             RunError::Interrupted => Self::interrupted(),
             RunError::Connect(answer) | RunError::Fatal(answer) => {
-                let again = if matches!(error, RunError::Fatal(_)) { RunError::Fatal } else { RunError::Connect };
-                Self { message: format!("{who}: {}", again(with_option(answer))), ..Self::target(who, answer) }
+                let same_kind = if matches!(error, RunError::Fatal(_)) { RunError::Fatal } else { RunError::Connect };
+                Self { message: format!("{who}: {}", same_kind(with_option(answer))), ..Self::target(who, answer) }
             }
             RunError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
             RunError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),

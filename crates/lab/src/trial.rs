@@ -7,9 +7,10 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    Flag, Health, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
+use perbuck_load::driver::TargetFacts;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
@@ -108,6 +109,18 @@ impl<'a> Sampler<'a> {
         let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
         Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
     }
+
+    /// The state of the client, with what the engine does not know of it.
+    fn health(&self, spec: &TrialSpec, of_engine: Health, intervals: &[Interval]) -> Health {
+        Health {
+            client_user_ns: self.own.user_ns,
+            client_system_ns: self.own.system_ns,
+            processors: self.processors.record(),
+            peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
+            steadiness: flags::steadiness(spec, intervals),
+            ..of_engine
+        }
+    }
 }
 
 /// Counters and clocks of the client's machine at one time.
@@ -195,18 +208,13 @@ pub fn run_watched(
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
-    let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.processors.record());
     // A server that is away by now takes nothing from what was measured before.
     let (after, away) = seen(task.stage.server.counters());
-    let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
     let as_text = task.stage.server.text_fallbacks() - text_before;
     let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
     let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
-    let mut health = outcome.health;
-    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
-    health.processors = processors;
-    health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
-    health.steadiness = flags::steadiness(&spec, &outcome.intervals);
+    let health = sampler.health(&spec, outcome.health, &outcome.intervals);
+    let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
     let details = Details {
@@ -225,14 +233,7 @@ pub fn run_watched(
         rows_after,
         metric: RecordedMetric::Declared(task.metric),
     };
-    let target = TargetRecord {
-        address: task.stage.address.clone(),
-        driver: task.stage.driver.to_owned(),
-        version: facts.version,
-        variables: facts.variables,
-        server_counters: counters,
-        server_cpu_ns: server_ns,
-    };
+    let load_ns = spec.warmup_ns + spec.duration_ns;
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -245,7 +246,7 @@ pub fn run_watched(
         started_unix_ms,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload,
-        target,
+        target: target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns),
         host: context.host.clone().into_record(facts.on_this_machine),
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
@@ -308,6 +309,22 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
         duration_ns: spec.duration_ns,
         cooldown_ns,
         max_attempts: spec.max_attempts,
+    }
+}
+
+fn target_record(
+    stage: &Stage,
+    facts: &TargetFacts,
+    server_counters: BTreeMap<String, i64>,
+    server_cpu_ns: Option<u64>,
+) -> TargetRecord {
+    TargetRecord {
+        address: stage.address.clone(),
+        driver: stage.driver.to_owned(),
+        version: facts.version.clone(),
+        variables: facts.variables.clone(),
+        server_counters,
+        server_cpu_ns,
     }
 }
 

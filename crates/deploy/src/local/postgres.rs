@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use super::{NAME, Program, Recipe, Step, Wanted, option};
 
 /// Debian keeps each version in a folder of its own, outside PATH; Red Hat's packages likewise.
-const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+const FOLDERS: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 
 pub(super) const PROGRAMS: &[Program] =
-    &[Program { names: &["postgres"], folders: PLACES }, Program { names: &["initdb"], folders: PLACES }];
+    &[Program { names: &["postgres"], folders: FOLDERS }, Program { names: &["initdb"], folders: FOLDERS }];
 
 /// Settings that decide where the server lives and who reaches it.
 pub(super) const OWNED: &[&str] =

@@ -174,8 +174,8 @@ impl<'a> Globals<'a> {
     /// The changes that are in force for a contender: its own, or those of one that asks the same of the same servers.
     fn of(&self, me: usize) -> Vec<usize> {
         let me = &self.contenders[me];
-        let alike = |c: &Change| self.contenders.iter().any(|p| p.name == c.contender && same(p, me));
-        (0..self.changes.len()).filter(|i| alike(&self.changes[*i])).collect()
+        let asks_the_same = |c: &Change| self.contenders.iter().any(|p| p.name == c.contender && same(p, me));
+        (0..self.changes.len()).filter(|i| asks_the_same(&self.changes[*i])).collect()
     }
 
     /// The contender by whose sessions a change is restored: the one it was made for, or another one on that server.

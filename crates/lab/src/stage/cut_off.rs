@@ -33,7 +33,7 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
         match error {
             // What perbuck itself asks the server to raise, of data that going on does not mend.
             loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => failure.or_help(GOES_ON),
-            _ => failure.loading_again(),
+            _ => failure.or_reload(),
         }
     }
 }
