@@ -76,8 +76,8 @@ pub struct Recipe {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Whether it is ended by SIGQUIT: killed outright, PostgreSQL would leave its shared memory behind. A server's data go with it,
-    /// so it need not write them back.
+    /// Whether SIGQUIT ends it, rather than a kill: PostgreSQL then removes its shared memory. The data go with the server, so it need
+    /// not write them.
     pub quits: bool,
     /// Its address, as a target of perbuck.
     pub target: String,

@@ -1,4 +1,4 @@
-//! What a reader of a trial must know besides its figures: pure functions of what was recorded.
+//! Flags of a trial, which a reader must know beside its numbers: pure functions of the record.
 
 use std::time::Duration;
 

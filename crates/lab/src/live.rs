@@ -36,7 +36,7 @@ pub enum Event {
         /// There already.
         on_disk: usize,
     },
-    /// Something besides trials: a load, a check.
+    /// Work that is no trial: a load, a check.
     Doing {
         /// In words.
         text: String,
@@ -92,28 +92,28 @@ impl Drop for Live {
     }
 }
 
-/// How long a run still takes: what is planned, and what trials took besides so far.
+/// How long a run still takes: the planned length of its trials, and what they took in addition so far.
 pub(crate) struct TimeLeft {
     trial: Duration,
-    besides: Duration,
+    extra: Duration,
     over: u32,
 }
 
 impl TimeLeft {
     /// For trials of this planned length.
     pub(crate) fn new(trial: Duration) -> Self {
-        Self { trial, besides: Duration::ZERO, over: 0 }
+        Self { trial, extra: Duration::ZERO, over: 0 }
     }
 
     /// A trial is over; it took so long with all that belongs to it.
     pub(crate) fn trial_took(&mut self, took: Duration) {
-        self.besides += took.saturating_sub(self.trial);
+        self.extra += took.saturating_sub(self.trial);
         self.over += 1;
     }
 
     /// The time for so many trials, the first of which has been running for `since`.
     pub(crate) fn left(&self, trials: usize, since: Duration) -> Duration {
-        let each = self.trial + self.besides / self.over.max(1);
+        let each = self.trial + self.extra / self.over.max(1);
         (each * trials as u32).saturating_sub(since)
     }
 }

@@ -19,7 +19,7 @@ use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
 use crate::stored;
 
-/// What a comparison is based on besides the records.
+/// What a comparison is based on, apart from the records.
 #[derive(Debug, Clone, Default)]
 pub struct Basis {
     /// A study file for prices, summary and decision, in place of the stored one.

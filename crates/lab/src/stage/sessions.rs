@@ -1,4 +1,4 @@
-//! Sessions of a stage besides those of trials: on the first server of its target, or on a chosen one.
+//! Sessions of a stage between trials: on the first server of its target, or on a chosen one.
 
 use perbuck_database::Dialect;
 use perbuck_load::driver::{Driver, Session, SessionId};
