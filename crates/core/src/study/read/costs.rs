@@ -90,7 +90,9 @@ pub(super) fn read_discount(s: &Section<'_>) -> Option<Discount> {
                 let message = format!("a discount cannot be of `{wanted}`: fees, licences and support are added after discounts");
                 s.report("of", message, "lower the price of that `fee` itself");
             }
-            Some(group @ (LineGroup::Compute | LineGroup::Volume | LineGroup::Snapshot | LineGroup::Traffic)) => groups.push(group),
+            Some(group @ (LineGroup::Compute | LineGroup::Volume | LineGroup::Snapshot | LineGroup::Traffic)) => {
+                groups.push(group)
+            }
             None => {
                 let known: Vec<&str> = LineGroup::ALL.iter().map(|g| g.label()).collect();
                 s.report("of", format!("`of` names no group of a bill: `{wanted}`"), format!("use {}", known.join(", ")));

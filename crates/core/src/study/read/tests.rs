@@ -57,6 +57,8 @@ fn every_broken_line_is_named() {
         ("round = \"monthly\"", "round = \"daily\"", "\"monthly\""),
         ("count = 3", "count = 0", "outside"),
         ("usd_per_hour = 0.10", "usd_per_hour = \"ten\"", "decimal number"),
+        ("0.10 }]", "0.10 }]\ndiscount = [{ name = \"d\", percent = 5, of = [\"fee\"] }]", "cannot be of `fee`"),
+        ("0.10 }]", "0.10 }]\ndiscount = [{ name = \"d\", percent = 5, of = [\"disk\"] }]", "no group of a bill"),
         ("kind = \"shop\"", "knd = \"shop\"", "kind"),
         ("duration = \"10s\"", "duration = 10", "duration"),
         ("over = [1, 8]", "over = [1, 9]", "does not measure"),
