@@ -35,7 +35,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     ("perbuck-database", &["perbuck-core", "perbuck-load"]),
     ("perbuck-net", &["perbuck-database", "perbuck-event", "perbuck-load"]),
     // What the tests of the databases share.
-    ("perbuck-driver-suite", &["perbuck-event", "perbuck-load"]),
+    ("perbuck-driver-suite", &["perbuck-database", "perbuck-event", "perbuck-load"]),
     ("perbuck-mysql", &ROOM),
     ("perbuck-postgres", &ROOM),
     ("perbuck-sqlite", &ROOM),

@@ -43,12 +43,8 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
 }
 
 /// An address followed by its options.
-pub fn with_options(mut address: String, options: &[String]) -> String {
-    for (i, option) in options.iter().enumerate() {
-        address.push(if i == 0 { '?' } else { '&' });
-        address.push_str(option);
-    }
-    address
+pub fn with_options(address: String, options: &[String]) -> String {
+    if options.is_empty() { address } else { format!("{address}?{}", options.join("&")) }
 }
 
 /// The options as (known key, decoded value). Values of keys that are not known are never quoted.
@@ -130,14 +126,6 @@ pub fn percent_decode(text: &str, what: &str) -> Result<String, TargetProblem> {
 
 /// Text in which these characters (of ASCII) are written by a percent sign. All others stay, so that people can read them.
 pub fn percent_encode(text: &str, special: &str) -> String {
-    text.split_inclusive(|c| special.contains(c)).fold(String::with_capacity(text.len()), |mut out, part| {
-        match part.as_bytes().split_last() {
-            Some((last, _)) if special.as_bytes().contains(last) => {
-                out.push_str(&part[..part.len() - 1]);
-                out.push_str(percent_encode_byte(*last));
-            }
-            _ => out.push_str(part),
-        }
-        out
-    })
+    let encode = |c: char| if special.contains(c) { percent_encode_byte(c as u8).to_owned() } else { c.to_string() };
+    text.chars().map(encode).collect()
 }

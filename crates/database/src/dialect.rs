@@ -105,7 +105,8 @@ pub struct IsolationQuestion {
     pub switch: &'static str,
 }
 
-/// The words of a database. What differs from one to the next must be said; a default says that a database does not have it.
+/// The words of a database. What differs from one to the next must be said. A default is standard SQL, or says that a database
+/// does not have it.
 pub trait Dialect: Debug + Send + Sync {
     /// The name of the database, for messages.
     fn name(&self) -> &'static str;
@@ -178,7 +179,9 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// Brings the statistics of a new table up to date, where a measurement would come too early for them.
-    fn statistics(&self, table: &str) -> Option<String>;
+    fn statistics(&self, _table: &str) -> Option<String> {
+        None
+    }
 
     /// Whether statistics follow the rows soon after a load.
     fn statistics_follow(&self) -> bool;
@@ -200,7 +203,9 @@ pub trait Dialect: Debug + Send + Sync {
     fn set_variable(&self, name: &str, value: &str) -> String;
 
     /// Sets the isolation level of a session; `None` where there is one level only.
-    fn set_isolation(&self, level: &str) -> Option<String>;
+    fn set_isolation(&self, _level: &str) -> Option<String> {
+        None
+    }
 
     /// How to learn the level that transactions really have; `None` where a server has what it is told or refuses it.
     fn isolation_in_effect(&self) -> Option<IsolationQuestion> {
@@ -208,16 +213,24 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// What follows a query whose rows the transaction changes next.
-    fn row_lock(&self) -> &'static str;
+    fn row_lock(&self) -> &'static str {
+        " FOR UPDATE"
+    }
 
     /// Whether that may follow a query of a sum.
-    fn locks_sums(&self) -> bool;
+    fn locks_sums(&self) -> bool {
+        false
+    }
 
     /// A parameter that is used in arithmetic with whole numbers.
-    fn int_parameter(&self) -> &'static str;
+    fn int_parameter(&self) -> &'static str {
+        "?"
+    }
 
     /// The word between IN and a list of rows.
-    fn row_list(&self) -> &'static str;
+    fn row_list(&self) -> &'static str {
+        ""
+    }
 
     /// Settings of a session that checks much data.
     fn room_for_checks(&self) -> &'static [&'static str] {

@@ -11,6 +11,7 @@
 //! ```
 
 pub mod address;
+pub mod bulk;
 pub mod dialect;
 pub mod registry;
 pub mod secret;

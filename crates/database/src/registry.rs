@@ -33,7 +33,9 @@ pub trait Target: Any + Debug + Send + Sync {
     fn label(&self) -> String;
 
     /// What it is, for messages: `the X server`.
-    fn described(&self) -> String;
+    fn described(&self) -> String {
+        format!("the {} server", self.dialect().name())
+    }
 
     /// The servers, their user and their database, where it is of servers that have both.
     fn server(&self) -> Option<&ServerTarget> {
@@ -46,7 +48,11 @@ pub trait Target: Any + Debug + Send + Sync {
     }
 
     /// Sets the limit for an answer, where there is one.
-    fn set_read_timeout_ms(&mut self, _limit_ms: u32) {}
+    fn set_read_timeout_ms(&mut self, limit_ms: u32) {
+        if let Some(server) = self.server_mut() {
+            server.read_timeout_ms = limit_ms;
+        }
+    }
 }
 
 /// An address whose database is known at run time alone.
@@ -75,7 +81,7 @@ impl fmt::Display for dyn Target {
 pub struct Wishes {
     /// Whether an UPDATE that finds a row shall count as one that affects it, even if it changes nothing.
     pub counts_found_rows: bool,
-    /// Settings of the server, in lower case, whose values are facts of a trial besides the usual ones.
+    /// Settings of the server, in lower case, whose values are facts of a trial beside the usual ones.
     pub noted_settings: Vec<String>,
 }
 
@@ -118,8 +124,8 @@ pub trait Databases: 'static {
     /// The dialect of each.
     fn dialects() -> Vec<&'static dyn Dialect>;
 
-    /// Adds what messages list: schemes, and forms of addresses.
-    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>);
+    /// What messages list: the schemes of each, and the form of its addresses.
+    fn list() -> Vec<(&'static [&'static str], &'static str)>;
 
     /// Reads an address, its scheme and the rest; `None` for a scheme that none has.
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>>;
@@ -137,14 +143,13 @@ pub trait Databases: 'static {
     /// # Errors
     /// Names what is wrong and the way out, without ever quoting what may be a password.
     fn parse(text: &str) -> Result<AnyTarget, TargetProblem> {
-        let (mut schemes, mut forms) = (Vec::new(), Vec::new());
-        Self::list(&mut schemes, &mut forms);
+        let (schemes, forms): (Vec<_>, Vec<_>) = Self::list().into_iter().unzip();
         let Some((scheme, rest)) = text.split_once(':') else {
             return problem("the target has no scheme", format!("write {}", in_words(&forms, "or")));
         };
-        // What stands before the first colon is no scheme when somebody wrote `user:password@host`.
+        // What stands before the first colon may be a user, of `user:password@host`: it is not quoted.
         Self::read(scheme, rest).unwrap_or_else(|| {
-            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes, "and")))
+            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes.concat(), "and")))
         })
     }
 }
@@ -163,7 +168,9 @@ impl Databases for () {
         Vec::new()
     }
 
-    fn list(_schemes: &mut Vec<&'static str>, _forms: &mut Vec<&'static str>) {}
+    fn list() -> Vec<(&'static [&'static str], &'static str)> {
+        Vec::new()
+    }
 
     fn read(_scheme: &str, _rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {
         None
@@ -179,10 +186,8 @@ impl<D: Database, Rest: Databases> Databases for (D, Rest) {
         [vec![D::dialect()], Rest::dialects()].concat()
     }
 
-    fn list(schemes: &mut Vec<&'static str>, forms: &mut Vec<&'static str>) {
-        schemes.extend(D::SCHEMES);
-        forms.push(D::FORM);
-        Rest::list(schemes, forms);
+    fn list() -> Vec<(&'static [&'static str], &'static str)> {
+        [vec![(D::SCHEMES, D::FORM)], Rest::list()].concat()
     }
 
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>> {

@@ -8,6 +8,8 @@ use crate::address::{
 
 /// What may be written. The last one is any that begins so; those are read before the others.
 const OPTIONS: [&str; 6] = ["tls", "ca", "connect_timeout", "read_timeout", "statements", "set.NAME"];
+const CONNECT_TIMEOUT_MS: u32 = 10_000;
+const READ_TIMEOUT_MS: u32 = 60_000;
 /// Before the name of a variable.
 const SET: &str = "set.";
 const TLS_MODES: [(&str, TlsMode); 5] = [
@@ -65,11 +67,11 @@ impl ServerTarget {
         let form = || format!("write {scheme}://USER@HOST:PORT/DATABASE");
         let Some(rest) = rest.strip_prefix("//") else { return problem("the target has no `//` after the scheme", form()) };
         let authority_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-        let (authority, behind) = rest.split_at(authority_end);
-        // A password may hold any of `/?#@`, and then the URL falls apart in the wrong place: a second `@`, or one behind
-        // the hosts, is therefore taken for the sign of one.
+        let (authority, after) = rest.split_at(authority_end);
+        // A password may hold any of `/?#@`, and the URL then falls apart at the wrong character. So a second `@`, or one after
+        // the hosts, is taken for the sign of a password.
         let (user, hosts) = match authority.rsplit_once('@') {
-            Some((user, hosts)) if !user.contains([':', '@']) && !behind.contains('@') => (user, hosts),
+            Some((user, hosts)) if !user.contains([':', '@']) && !after.contains('@') => (user, hosts),
             None if !rest.contains('@') => return problem("the target names no user", form()),
             _ => return password_in_target(),
         };
@@ -79,16 +81,14 @@ impl ServerTarget {
             return problem("the target names no user", form());
         }
         let hosts = hosts.split(',').map(|host| parse_host(host, default_port)).collect::<Result<Vec<_>, _>>()?;
-        let (database, options) = behind.split_once('?').unwrap_or((behind, ""));
+        let (database, options) = after.split_once('?').unwrap_or((after, ""));
         let database = percent_decode(database.strip_prefix('/').unwrap_or(database), "the database name")?;
         if database.is_empty() || database.contains(['/', '#']) {
             return problem("the target names no database that can be one", form());
         }
-        let (tls, ca_file, connect_timeout_ms, read_timeout_ms) = (TlsMode::Preferred, None, 10_000, 60_000);
         let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
-        let settings = settings_of(&set)?;
-        let mut target =
-            Self { scheme, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text: false, settings };
+        let mut target = Self::new(scheme, hosts, user, database);
+        (target.tls, target.settings) = (TlsMode::Preferred, settings_of(&set)?);
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
                 "tls" => target.tls = tls_mode(&value)?,
@@ -102,17 +102,7 @@ impl ServerTarget {
         Ok(target)
     }
 
-    /// The settings of a session as statements that begin with `set`: `SET SESSION` or `SET`.
-    pub fn session_statements<'s>(&'s self, set: &'s str) -> impl Iterator<Item = (&'s str, String)> + 's {
-        self.settings.iter().map(move |(name, value)| {
-            // Servers want numbers bare, and no text holds a quote or a backslash.
-            let bare = value.parse::<i64>().is_ok();
-            let value = if bare { value.clone() } else { format!("'{value}'") };
-            (name.as_str(), format!("{set} {name} = {value}"))
-        })
-    }
-
-    /// The host that connection `index` goes to, or the one that stands `away` places behind it in the list.
+    /// The host that connection `index` goes to, or the one `away` positions after it in the list.
     pub fn host(&self, index: u32, away: u32) -> Option<&(String, u16)> {
         self.hosts.get((index as usize + away as usize) % self.hosts.len().max(1))
     }
@@ -126,8 +116,8 @@ impl ServerTarget {
             database,
             tls: TlsMode::Disabled,
             ca_file: None,
-            connect_timeout_ms: 10_000,
-            read_timeout_ms: 60_000,
+            connect_timeout_ms: CONNECT_TIMEOUT_MS,
+            read_timeout_ms: READ_TIMEOUT_MS,
             as_text: false,
             settings: Vec::new(),
         }
@@ -140,13 +130,13 @@ impl ServerTarget {
     }
 
     /// All hosts as `host:port`.
-    pub fn places(&self) -> Vec<String> {
+    pub fn addresses(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
     }
 
     /// The canonical text, without a password.
     pub fn address(&self) -> String {
-        let (scheme, hosts) = (self.scheme, self.places());
+        let (scheme, hosts) = (self.scheme, self.addresses());
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
         let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
         let mut options = Vec::new();
@@ -154,8 +144,8 @@ impl ServerTarget {
         add(self.tls != TlsMode::Preferred, format!("tls={mode}"));
         let ca = self.ca_file.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         add(self.ca_file.is_some(), format!("ca={}", percent_encode(&ca, "@&#%+")));
-        add(self.connect_timeout_ms != 10_000, format!("connect_timeout={}ms", self.connect_timeout_ms));
-        add(self.read_timeout_ms != 60_000, format!("read_timeout={}ms", self.read_timeout_ms));
+        add(self.connect_timeout_ms != CONNECT_TIMEOUT_MS, format!("connect_timeout={}ms", self.connect_timeout_ms));
+        add(self.read_timeout_ms != READ_TIMEOUT_MS, format!("read_timeout={}ms", self.read_timeout_ms));
         add(self.as_text, "statements=text".to_owned());
         for (name, value) in &self.settings {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
@@ -221,12 +211,11 @@ pub fn host_text(host: &str, port: u16) -> String {
 }
 
 fn tls_mode(value: &str) -> Result<TlsMode, TargetProblem> {
-    let words = TLS_MODES.map(|(word, _)| word);
-    let word = one_of("tls", value, &words)?;
+    let word = one_of("tls", value, &TLS_MODES.map(|(word, _)| word))?;
     Ok(TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Preferred, |(_, mode)| *mode))
 }
 
-/// A word for some hosts: `host-port`, of several the first and how many there are besides.
+/// A word for some hosts: `host-port`, of several the first and the number of the others.
 pub fn label_of(hosts: &[(String, u16)]) -> String {
     match hosts {
         [(host, port)] => format!("{host}-{port}"),

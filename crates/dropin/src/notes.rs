@@ -33,7 +33,7 @@ pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
 pub(crate) fn used(stage: &Stage, kind: &str, command: &str) -> Result<(), LabError> {
     let used_by = Query::records(data::TABLE, Action::Update(1..2), [command, kind]);
     let sql = format!("UPDATE {} SET used_by = '{command}' WHERE workload = '{kind}'", data::TABLE);
-    noted(stage, || stage.server.ask(WRITING, &used_by), &sql)
+    noted(stage, || stage.server.query(WRITING, &used_by), &sql)
 }
 
 /// Changes the notes, if there are any.
@@ -41,7 +41,7 @@ fn noted(stage: &Stage, on_tikv: impl Fn() -> Result<(), LabError>, sql: &str) -
     if !stage.server.has_table(data::TABLE)? {
         return Ok(());
     }
-    if stage.driver() == "tikv" { on_tikv() } else { stage.server.execute(WRITING, sql) }
+    if stage.driver == "tikv" { on_tikv() } else { stage.server.execute(WRITING, sql) }
 }
 
 /// A load that was interrupted leaves tables that hold a part of their rows; `cleanup` is the command that drops them.

@@ -10,9 +10,9 @@ use super::{Malformed, Parsed};
 const INITIAL: usize = 32 * 1024;
 /// A buffer that a large answer or statement has grown beyond this is freed before the next statement.
 const KEPT: usize = 1024 * 1024;
-/// How many buffers a thread keeps for its sessions: as many answers as are usually under way in parts.
+/// How many buffers a thread keeps for its sessions: as many answers as have usually come in part.
 const SPARES: usize = 64;
-/// Until the login is done nobody has a reason to send more.
+/// Until the login is done no server has a reason to send more.
 const LIMIT_AT_LOGIN: usize = 128 * 1024;
 /// MySQL's `max_allowed_packet` cannot exceed 1 GiB, and neither can a message of PostgreSQL.
 const LIMIT: usize = 1024 * 1024 * 1024 + 64 * 1024;
@@ -33,7 +33,7 @@ pub fn spare_out() -> Vec<u8> {
 
 /// The send buffer is not needed any more.
 #[inline]
-pub fn give_back(out: &mut Vec<u8>) {
+pub fn recycle(out: &mut Vec<u8>) {
     SPARE_OUT.with_borrow_mut(|spare| keep(spare, std::mem::take(out)));
 }
 
@@ -93,33 +93,33 @@ impl Buffer {
     /// Takes a message with its header of `header` bytes, both of which have arrived; where its `length` bytes are.
     #[inline]
     pub fn take(&mut self, header: usize, length: usize) -> Range<usize> {
-        let begin = self.start + header;
-        self.start = begin + length;
-        begin..self.start
+        let body = self.start + header;
+        self.start = body + length;
+        body..self.start
     }
 
     /// Takes a message in parts, given from the first byte that was not taken on; what is between them is squeezed out.
     #[cold]
     pub fn take_joined(&mut self, parts: &[Range<usize>]) -> Range<usize> {
-        let begin = self.start + parts.first().map_or(0, |part| part.start);
-        let (mut joined, mut behind) = (begin, begin);
+        let first = self.start + parts.first().map_or(0, |part| part.start);
+        let (mut joined, mut after) = (first, first);
         for part in parts {
             self.bytes.copy_within(self.start + part.start..self.start + part.end, joined);
             joined += part.len();
-            behind = self.start + part.end;
+            after = self.start + part.end;
         }
-        self.start = behind;
-        begin..joined
+        self.start = after;
+        first..joined
     }
 
-    /// All that has arrived was a whole answer, and nobody looks at it any more.
+    /// All that has arrived was a whole answer, and is not needed any more.
     #[inline]
     pub fn take_all(&mut self) {
         self.start = self.end;
         self.rest();
     }
 
-    /// Gives the memory back if nothing is in it: what comes next may take a while.
+    /// Returns the memory if nothing is in it: what comes next may take a while.
     #[inline]
     pub fn rest(&mut self) {
         if self.start == self.end && !self.bytes.is_empty() {
@@ -144,10 +144,10 @@ impl Buffer {
         Ok(&mut self.bytes[self.end..])
     }
 
-    /// Room behind a message that has come in part.
+    /// Room after a message that has come in part.
     #[cold]
     fn make_room(&mut self) -> Parsed<()> {
-        // Moving the beginning of one message to the front is cheaper than a read cut short.
+        // Moving the start of one message to the front is cheaper than a read cut short.
         if self.start > 0 && self.bytes.len() - self.end < self.bytes.len() / 2 {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memory_of_a_large_answer_is_given_back_and_that_of_a_small_one_kept() {
+    fn the_memory_of_a_large_answer_is_freed_and_that_of_a_small_one_kept() {
         let mut buffer = Buffer::default();
         buffer.logged_in();
         for (length, room) in [(KEPT + 1, INITIAL), (INITIAL + 1, 2 * INITIAL)] {
@@ -206,15 +206,15 @@ mod tests {
     }
 
     #[test]
-    fn the_send_buffer_of_a_small_statement_is_used_again_and_that_of_a_large_one_freed() {
+    fn the_send_buffer_of_a_small_statement_is_reused_and_that_of_a_large_one_freed() {
         for (capacity, kept) in [(64, true), (KEPT + 1, false)] {
             let mut out = Vec::with_capacity(capacity);
             out.push(1);
-            let place = out.as_ptr();
-            give_back(&mut out);
+            let address = out.as_ptr();
+            recycle(&mut out);
             assert_eq!(out.capacity(), 0);
             let next = spare_out();
-            assert_eq!(next.as_ptr() == place, kept);
+            assert_eq!(next.as_ptr() == address, kept);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::DriverError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -14,13 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
+use crate::link::tls_refused;
 use perbuck_database::server::TlsMode;
-
-/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
-/// than a connection.
-pub fn config(tls: TlsMode, ca_file: Option<&Path>) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    Ok(settings(tls, ca_file, None)?.map(Arc::new))
-}
 
 /// The same for gRPC, which wants to be told that HTTP/2 follows, with a certificate of our own where the target names one.
 pub fn config_for_grpc(
@@ -28,14 +23,19 @@ pub fn config_for_grpc(
     ca_file: Option<&Path>,
     own: Option<(&Path, &Path)>,
 ) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    let mut config = settings(tls, ca_file, own)?;
-    if let Some(config) = &mut config {
+    Ok(config(tls, ca_file, own)?.map(|mut config| {
         config.alpn_protocols = vec![b"h2".to_vec()];
-    }
-    Ok(config.map(Arc::new))
+        Arc::new(config)
+    }))
 }
 
-fn settings(tls: TlsMode, ca_file: Option<&Path>, own: Option<(&Path, &Path)>) -> Result<Option<ClientConfig>, DriverError> {
+/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
+/// than a connection.
+pub(crate) fn config(
+    tls: TlsMode,
+    ca_file: Option<&Path>,
+    own: Option<(&Path, &Path)>,
+) -> Result<Option<ClientConfig>, DriverError> {
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
     let roots = Arc::new(roots(ca_file)?);
@@ -45,25 +45,22 @@ fn settings(tls: TlsMode, ca_file: Option<&Path>, own: Option<(&Path, &Path)>) -
         TlsMode::VerifyCa => Arc::new(Lenient { provider: provider.clone(), roots: Some(roots) }),
         TlsMode::VerifyIdentity => {
             let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
-            strict.map_err(|why| refused(format!("the certificate authorities cannot be used: {why}")))?
+            strict.map_err(|why| tls_refused(format!("the certificate authorities cannot be used: {why}")))?
         }
     };
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|why| refused(format!("TLS cannot be set up: {why}")))?;
+    let builder = builder.map_err(|why| tls_refused(format!("TLS cannot be set up: {why}")))?;
     // `dangerous` is rustls's name for bringing a verifier of one's own.
     let builder = builder.dangerous().with_custom_certificate_verifier(verifier);
     let Some((cert, key)) = own else { return Ok(Some(builder.with_no_client_auth())) };
-    let bad =
-        |file: &Path, why: &dyn fmt::Display| refused(format!("{} cannot be used as our own certificate: {why}", file.display()));
+    let bad = |file: &Path, why: &dyn fmt::Display| {
+        tls_refused(format!("{} cannot be used as our own certificate: {why}", file.display()))
+    };
     let chain =
         CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|why| bad(cert, &why))?;
     // The words of the error name no byte of the key.
     let key = PrivateKeyDer::from_pem_file(key).map_err(|why| bad(key, &why))?;
     builder.with_client_auth_cert(chain, key).map(Some).map_err(|why| bad(cert, &why))
-}
-
-fn refused(message: String) -> DriverError {
-    DriverError::client(ErrorClass::Refused, "tls", message)
 }
 
 fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
@@ -74,13 +71,13 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
     };
     let name = path.display();
     let help = "`ca` of the target must name a PEM file of certificates";
-    let pem = std::fs::read(path).map_err(|why| refused(format!("{name} cannot be read: {why}; {help}")))?;
+    let pem = std::fs::read(path).map_err(|why| tls_refused(format!("{name} cannot be read: {why}; {help}")))?;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|why| refused(format!("{name} is not PEM: {why}; {help}")))?;
-        roots.add(certificate).map_err(|why| refused(format!("{name} holds a certificate that is none: {why}; {help}")))?;
+        let certificate = certificate.map_err(|why| tls_refused(format!("{name} is not PEM: {why}; {help}")))?;
+        roots.add(certificate).map_err(|why| tls_refused(format!("{name} holds a certificate that is none: {why}; {help}")))?;
     }
     if roots.is_empty() {
-        return Err(refused(format!("{name} holds no certificate; {help}")));
+        return Err(tls_refused(format!("{name} holds no certificate; {help}")));
     }
     Ok(roots)
 }

@@ -2,15 +2,16 @@
 //! other side falls silent. Nothing here knows what the bytes say.
 //!
 //! From the bottom: `stream` is the socket (the only input and output) with `tls`, `certificates` and `watchdog`, `buffer`
-//! holds what came in, `reader` reads it, `link` is a
-//! connection, `reach` opens it in time.
+//! holds what came in, `reader` reads it, `link` is a connection, `reach` opens it in time, `statements` is for its sessions.
 
 pub mod buffer;
+#[cfg(feature = "canned")]
+pub mod canned;
 pub mod certificates;
 pub mod link;
 pub mod reach;
 pub mod reader;
-
+pub mod statements;
 pub mod stream;
 mod tls;
 pub mod watchdog;
@@ -32,13 +33,4 @@ pub fn printable(text: &[u8]) -> String {
     let shown = &text[..text.len().min(4 * MESSAGE_CHARS)];
     let text = String::from_utf8_lossy(shown);
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MESSAGE_CHARS).collect()
-}
-
-/// The other end of a connection that leaves this thread nowhere: for tests and for the benchmark of a protocol alone.
-#[cfg(feature = "canned")]
-pub trait InMemory {
-    /// Takes what is sent; how much of it.
-    fn hear(&mut self, bytes: &[u8]) -> usize;
-    /// The next bytes of an answer; 0 behind its end, as if the connection had been closed.
-    fn say(&mut self, room: &mut [u8]) -> usize;
 }

@@ -1,4 +1,4 @@
-//! A connection: what is to be sent, what came in, whose turn it is, and what it means when the other side falls silent.
+//! A connection: what is to be sent, what came in, whether an answer is outstanding, and what silence of the server means.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,10 @@ use rustls::pki_types::ServerName;
 use super::Malformed;
 use super::buffer::{self, Buffer};
 use super::stream::{Socket, SocketFault};
-use perbuck_database::server::host_text;
+use perbuck_database::server::{TlsMode, host_text};
+
+/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
+const LONG_READ_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 
 /// One connection at the level of bytes.
 pub struct Link {
@@ -23,7 +26,7 @@ pub struct Link {
     pub out: Vec<u8>,
     /// How many bytes of it the socket took.
     sent: usize,
-    /// For messages, and elsewhere: what a session carries along is what a statement waits for.
+    /// For messages alone, so it lies elsewhere: what a session carries along is what a statement waits for.
     peer: Box<Peer>,
     /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
     /// is then good for nothing, since the next answer would be taken for that of another statement.
@@ -33,41 +36,55 @@ pub struct Link {
 /// Who is at the other end.
 struct Peer {
     /// `host:port`.
-    place: String,
+    address: String,
     protocol: &'static str,
 }
 
 impl Link {
     /// Connects. An answer is then outstanding: a greeting, or that to the first thing said.
     pub async fn connect(host: &str, port: u16, read_timeout: Duration, protocol: &'static str) -> Result<Self, DriverError> {
-        let place = host_text(host, port);
+        let address = host_text(host, port);
         let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| {
-            let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
+            let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
-        Ok(Self {
-            socket,
-            inbox: Buffer::default(),
-            out: Vec::new(),
-            sent: 0,
-            peer: Box::new(Peer { place, protocol }),
-            busy: true,
-        })
+        Ok(Self::over(socket, Peer { address, protocol }, true))
     }
 
     /// A connection to a server in memory that is past the login.
     #[cfg(feature = "canned")]
-    pub fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration, protocol: &'static str) -> Self {
-        let socket = Socket::canned(server, read_timeout);
-        let mut inbox = Buffer::default();
-        inbox.logged_in();
-        let peer = Box::new(Peer { place: "memory".to_owned(), protocol });
-        Self { socket, inbox, out: Vec::new(), sent: 0, peer, busy: false }
+    pub fn canned(server: super::canned::Canned, protocol: &'static str) -> Self {
+        let socket = Socket::canned(server);
+        let mut link = Self::over(socket, Peer { address: "memory".to_owned(), protocol }, false);
+        link.inbox.logged_in();
+        link
     }
 
-    /// Another limit for all further answers.
-    pub fn set_read_timeout(&mut self, limit: Duration) {
-        self.socket.set_read_timeout(limit);
+    fn over(socket: Socket, peer: Peer, busy: bool) -> Self {
+        Self { socket, inbox: Buffer::default(), out: Vec::new(), sent: 0, peer: Box::new(peer), busy }
+    }
+
+    /// Lets further answers take as long as work on whole tables may.
+    pub fn wait_long(&mut self) {
+        self.socket.set_read_timeout(LONG_READ_TIMEOUT);
+    }
+
+    /// The name of `host` for its certificate; `None` stands for its address.
+    ///
+    /// # Errors
+    /// A name that no certificate can carry, where `mode` compares names.
+    pub fn tls_name(host: &str, mode: TlsMode) -> Result<Option<ServerName<'static>>, DriverError> {
+        let name = ServerName::try_from(host.to_owned()).ok();
+        if name.is_none() && mode == TlsMode::VerifyIdentity {
+            let message = format!("no certificate can carry the name `{host}`; write the host's name, or `tls=verify-ca`");
+            return Err(tls_refused(message));
+        }
+        Ok(name)
+    }
+
+    /// The error of a server without TLS, where the target wants it.
+    pub fn offers_no_tls(&self) -> DriverError {
+        tls_refused(format!("{} offers no TLS; configure it there, or write `tls=disabled`", self.peer.address))
     }
 
     /// Goes on under TLS.
@@ -76,11 +93,11 @@ impl Link {
     /// A handshake that fails, or bytes that came before it.
     pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> Result<(), DriverError> {
         if !self.inbox.is_empty() {
-            // Said in the clear, by whoever sits on the line, to be taken for what the server says under TLS.
+            // An attacker on the line may have said this in the clear, to be taken for what the server says under TLS.
             return Err(self.malformed(Malformed("bytes follow its answer before TLS begins")));
         }
         let started = self.socket.start_tls(config, name).await;
-        started.map_err(|error| tls_failure(&self.peer.place, &error))
+        started.map_err(|error| tls_failure(&self.peer.address, &error))
     }
 
     /// Whether it is under TLS.
@@ -94,18 +111,18 @@ impl Link {
     }
 
     /// `host:port`, for messages.
-    pub fn place(&self) -> &str {
-        &self.peer.place
+    pub fn address(&self) -> &str {
+        &self.peer.address
     }
 
-    /// Whether an answer is outstanding, or bytes are left that belong to none.
+    /// Whether no answer is outstanding, and no byte is left that belongs to none.
     #[inline]
     pub fn is_idle(&self) -> bool {
         !self.busy && self.inbox.is_empty()
     }
 
-    #[inline]
     /// Whether an answer is outstanding.
+    #[inline]
     pub fn is_busy(&self) -> bool {
         self.busy
     }
@@ -140,7 +157,7 @@ impl Link {
         let sent = ready!(self.socket.poll_write_all(&self.out, &mut self.sent));
         // Until then it may hold a password, see `scrub`.
         if self.inbox.is_logged_in() {
-            buffer::give_back(&mut self.out);
+            buffer::recycle(&mut self.out);
         }
         Poll::Ready(sent.map_err(|fault| self.lost(fault)))
     }
@@ -187,18 +204,33 @@ impl Link {
         self.out.resize(self.out.capacity(), 0);
     }
 
+    /// The error of a command after an answer that was given up.
+    #[cold]
+    pub fn given_up(&self) -> DriverError {
+        self.closed("was given up before: an answer stayed out, or was not waited for")
+    }
+
+    /// The error of bytes that belong to no answer; the connection is good for nothing any more.
+    #[cold]
+    pub fn unasked(&mut self) -> DriverError {
+        self.give_up();
+        self.malformed(Malformed("it sends what nobody asked for"))
+    }
+
     /// The server does not speak the protocol.
     #[cold]
     pub fn malformed(&self, why: Malformed) -> DriverError {
-        let message =
-            format!("what {} answers is not the {} protocol: {}; is this its port?", self.peer.place, self.peer.protocol, why.0);
+        let message = format!(
+            "what {} answers is not the {} protocol: {}; is this its port?",
+            self.peer.address, self.peer.protocol, why.0
+        );
         DriverError::client(ErrorClass::Fatal, "protocol", message)
     }
 
-    #[cold]
     /// The error of a connection that the server has closed.
-    pub fn closed(&self, how: &str) -> DriverError {
-        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.peer.place))
+    #[cold]
+    fn closed(&self, how: &str) -> DriverError {
+        DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.peer.address))
     }
 
     #[cold]
@@ -207,22 +239,26 @@ impl Link {
             SocketFault::Closed => self.closed("was closed by the server"),
             SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
             SocketFault::Overdue => {
-                // Somebody else may listen there who waits to be spoken to.
+                // A server of another protocol may listen there, and wait for the client to speak.
                 let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
-                let message = format!("{} did not answer within the limit{who}", self.peer.place);
+                let message = format!("{} did not answer within the limit{who}", self.peer.address);
                 DriverError::client(ErrorClass::Lost, "timeout", message).because(Some(Cause::Timeout))
             }
         }
     }
 }
 
+/// What TLS refuses, or what refuses TLS.
+pub(crate) fn tls_refused(message: String) -> DriverError {
+    DriverError::client(ErrorClass::Refused, "tls", message)
+}
+
 /// A failed negotiation. Whatever TLS itself complains about will not get better by trying again.
-pub fn tls_failure(place: &str, error: &io::Error) -> DriverError {
+pub fn tls_failure(address: &str, error: &io::Error) -> DriverError {
     let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
     if of_tls {
-        let message = format!("TLS with {place} failed: {error}; check `tls` and `ca` of the target");
-        return DriverError::client(ErrorClass::Refused, "tls", message);
+        return tls_refused(format!("TLS with {address} failed: {error}; check `tls` and `ca` of the target"));
     }
-    let message = format!("{place} closed the connection while TLS was being negotiated: {error}");
+    let message = format!("{address} closed the connection while TLS was being negotiated: {error}");
     DriverError::client(ErrorClass::Lost, "closed", message)
 }

@@ -1,43 +1,76 @@
-//! Which of a target's hosts a connection goes to, and how long opening it may take.
+//! Which of a target's hosts a connection goes to, how long opening it may take, and what every session is told and asked.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
+use rustls::ClientConfig;
 
+use crate::certificates::config;
+use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, host_text};
 
-/// Opens a session with `open` within the target's limit, on the host that it belongs to or so many hosts behind it.
-pub async fn in_time<S>(
-    target: &ServerTarget,
-    (id, away): (SessionId, u32),
-    open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
-) -> Result<S, DriverError> {
-    // Round robin: with a list of hosts connection i goes to the same one in every trial.
-    let Some((host, port)) = target.host(id.0, away) else {
-        return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
-    };
-    let limit_ms = target.connect_timeout_ms;
-    let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
-    match perbuck_event::timeout_at(limit, open(host, *port)).await {
-        Ok(opened) => opened,
-        Err(_) => {
-            let place = host_text(host, *port);
+/// Servers, the user to log in as, and how TLS is used.
+#[derive(Debug)]
+pub struct Access {
+    /// Where they are.
+    pub target: ServerTarget,
+    /// The user's password.
+    pub password: Secret,
+    /// None where TLS is disabled.
+    pub tls: Option<Arc<ClientConfig>>,
+}
+
+impl Access {
+    /// Reads the certificate authorities of the target.
+    ///
+    /// # Errors
+    /// `Refused` where their file cannot be used; the message names it.
+    pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
+        let tls = config(target.tls, target.ca_file.as_deref(), None)?.map(Arc::new);
+        Ok(Self { target, password, tls })
+    }
+
+    /// The limit for an answer.
+    pub fn read_timeout(&self) -> Duration {
+        Duration::from_millis(self.target.read_timeout_ms.into())
+    }
+
+    /// Opens a session with `open` within the target's limit, on its own host or `away` positions after it.
+    pub async fn in_time<S>(
+        &self,
+        (id, away): (SessionId, u32),
+        open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
+    ) -> Result<S, DriverError> {
+        // Round robin: with a list of hosts connection i goes to the same one in every trial.
+        let Some((host, port)) = self.target.host(id.0, away) else {
+            return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
+        };
+        let limit_ms = self.target.connect_timeout_ms;
+        let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
+        perbuck_event::timeout_at(limit, open(host, *port)).await.unwrap_or_else(|_| {
+            let host = host_text(host, *port);
             let message =
-                format!("{place} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target");
+                format!("{host} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target");
             Err(DriverError::client(ErrorClass::Lost, "timeout", message))
-        }
+        })
     }
 }
 
 /// Sets what the target wants every session to set; `set` is the server's own word for it.
 pub async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, set: &str) -> Result<(), DriverError> {
-    for (name, sql) in target.session_statements(set) {
-        session.query(&sql, &mut Rows::default()).await.map_err(|error| match error.class {
-            ErrorClass::Lost => error,
-            _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
-        })?;
+    for (name, value) in &target.settings {
+        // Servers want numbers bare, and no text holds a quote or a backslash.
+        let quote = if value.parse::<i64>().is_ok() { "" } else { "'" };
+        session.query(&format!("{set} {name} = {quote}{value}{quote}"), &mut Rows::default()).await.map_err(
+            |error| match error.class {
+                ErrorClass::Lost => error,
+                _ => DriverError::new(ErrorClass::Refused, error.code, format!("`set.{name}` of the target: {}", error.message)),
+            },
+        )?;
     }
     Ok(())
 }
@@ -57,4 +90,14 @@ pub async fn on_a_session<D: Driver, T>(
     let answer = ask(&mut session).await;
     session.close().await;
     answer
+}
+
+/// A query of names and values.
+///
+/// # Errors
+/// As [`Session::query`].
+pub async fn pairs<S: Session>(session: &mut S, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    let mut rows = Rows::default();
+    session.query(sql, &mut rows).await?;
+    (0..rows.len() as usize).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
 }

@@ -44,6 +44,36 @@ impl<'a> Reader<'a> {
         Ok(self.array::<1>()?[0])
     }
 
+    /// The next two bytes, the lowest first.
+    #[inline]
+    pub fn le_u16(&mut self) -> Parsed<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    /// The next four bytes, the lowest first.
+    #[inline]
+    pub fn le_u32(&mut self) -> Parsed<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    /// The next eight bytes, the lowest first.
+    #[inline]
+    pub fn le_u64(&mut self) -> Parsed<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// The next two bytes, the highest first.
+    #[inline]
+    pub fn be_u16(&mut self) -> Parsed<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// The next four bytes, the highest first.
+    #[inline]
+    pub fn be_u32(&mut self) -> Parsed<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+
     /// Text up to a NUL; the end of the message is taken for the NUL, as servers have left it out.
     pub fn nul_bytes(&mut self) -> &'a [u8] {
         let rest = self.rest();

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::task::{Poll, ready};
+use std::task::Poll;
 use std::time::Duration;
 
 use perbuck_event::tcp::TcpStream;
@@ -45,7 +45,7 @@ enum Transport {
     Tls(Box<TlsStream>),
     /// In memory.
     #[cfg(feature = "canned")]
-    Canned(Box<dyn super::InMemory>),
+    Canned(Box<super::canned::Canned>),
     /// Between the two, while TLS is being negotiated; for good where that failed.
     Negotiating,
 }
@@ -71,9 +71,9 @@ impl Socket {
 
     /// The socket of a server in memory.
     #[cfg(feature = "canned")]
-    pub fn canned(server: Box<dyn super::InMemory>, read_timeout: Duration) -> Self {
-        let transport = Transport::Canned(server);
-        Self { transport, watchdog: Watchdog::new(read_timeout), ready_reads: 0 }
+    pub fn canned(server: super::canned::Canned) -> Self {
+        let transport = Transport::Canned(Box::new(server));
+        Self { transport, watchdog: Watchdog::new(Duration::from_secs(60)), ready_reads: 0 }
     }
 
     /// Another limit for all further answers.
@@ -131,7 +131,7 @@ impl Socket {
             if self.ready_reads < READS_PER_LOOK {
                 return Poll::Ready(Ok(()));
             }
-            // The others have their turn, and the loop looks at the clock.
+            // Other tasks go on first, and the loop looks at the clock.
             self.ready_reads = 0;
             wake_current();
         }
@@ -213,10 +213,7 @@ impl Transport {
             Self::Plain(_) => Poll::Ready(Ok(())),
             #[cfg(feature = "canned")]
             Self::Canned(_) => Poll::Ready(Ok(())),
-            Self::Tls(stream) => {
-                ready!(stream.poll_flush())?;
-                Poll::Ready(Ok(()))
-            }
+            Self::Tls(stream) => stream.poll_flush(),
             Self::Negotiating => negotiating(),
         }
     }

@@ -79,13 +79,13 @@ mod tests {
         block_on_simulated(async {
             for limit_ms in [4, 5, 200, 401] {
                 let limit = Duration::from_millis(limit_ms);
-                let mut dog = Watchdog::new(limit);
-                // The sleep went off long ago, while nothing was waited for.
+                let mut watchdog = Watchdog::new(limit);
+                // The sleep has ended long ago, while no answer was outstanding.
                 sleep(limit * 3 / 5).await;
                 for _ in 0..2 {
-                    dog.rearm();
+                    watchdog.rearm();
                     let started = now();
-                    poll_fn(|_| dog.poll_overdue()).await;
+                    poll_fn(|_| watchdog.poll_overdue()).await;
                     let took = now() - started;
                     assert!(took >= limit && took <= limit * 5 / 4, "{took:?} for {limit:?}");
                 }

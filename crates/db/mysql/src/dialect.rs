@@ -127,20 +127,8 @@ impl Dialect for MysqlDialect {
         Some(format!("SET SESSION TRANSACTION ISOLATION LEVEL {level}"))
     }
 
-    fn row_lock(&self) -> &'static str {
-        " FOR UPDATE"
-    }
-
     fn locks_sums(&self) -> bool {
         true
-    }
-
-    fn int_parameter(&self) -> &'static str {
-        "?"
-    }
-
-    fn row_list(&self) -> &'static str {
-        ""
     }
 
     /// What a sort or a table between two steps may take of the server's memory before it goes to the disk: else a check costs

@@ -6,7 +6,6 @@
 
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-use crate::wire::bytes::MysqlReader as _;
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed, printable};
@@ -76,7 +75,7 @@ const TABLE: &[(u16, &str, ErrorClass)] = &[
     (1161, "ER_NET_WRITE_INTERRUPTED", Lost),
     (1184, "ER_NEW_ABORTING_CONNECTION", Lost),
     (1927, "MariaDB ER_CONNECTION_KILLED", Lost),
-    (2006, "CR_SERVER_GONE_ERROR", Lost), // numbers of the client, sent by proxies for what happened behind them
+    (2006, "CR_SERVER_GONE_ERROR", Lost), // numbers of the client, sent by proxies for what happened at their servers
     (2013, "CR_SERVER_LOST", Lost),
     (3169, "ER_SESSION_WAS_KILLED", Lost),
     (4031, "ER_CLIENT_INTERACTION_TIMEOUT", Lost),
@@ -107,16 +106,6 @@ const TABLE: &[(u16, &str, ErrorClass)] = &[
     (3159, "ER_SECURE_TRANSPORT_REQUIRED", Refused),
     (3955, "ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK", Refused),
     (4151, "MariaDB ER_ACCOUNT_HAS_BEEN_LOCKED", Refused),
-    // In the table for those who look for them: the default.
-    (1021, "ER_DISK_FULL", Fatal),
-    (1054, "ER_BAD_FIELD_ERROR", Fatal),
-    (1064, "ER_PARSE_ERROR", Fatal),
-    (1114, "ER_RECORD_FILE_FULL", Fatal),
-    (1146, "ER_NO_SUCH_TABLE", Fatal),
-    (1153, "ER_NET_PACKET_TOO_LARGE", Fatal),
-    (1290, "ER_OPTION_PREVENTS_STATEMENT", Fatal),
-    (ER_UNSUPPORTED_PS, "ER_UNSUPPORTED_PS", Fatal),
-    (ER_STMT_COUNT, "ER_MAX_PREPARED_STMT_COUNT_REACHED", Fatal),
 ];
 
 /// What an error number means.
@@ -157,7 +146,7 @@ pub(crate) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
     if reader.u8()? != 0xff {
         return Err(Malformed("an error was expected"));
     }
-    let number = reader.u16()?;
+    let number = reader.le_u16()?;
     let text = reader.rest();
     let text = match text {
         [b'#', _, _, _, _, _, rest @ ..] => rest,
@@ -181,21 +170,19 @@ pub(crate) fn asks_for_text(error: &DriverError) -> bool {
 }
 
 /// Whether a prepared statement has become stale.
-pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
+pub(crate) fn is_stale(error: &DriverError) -> bool {
     error.code == code(ER_NEED_REPREPARE)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn no_number_is_listed_twice() {
-        let mut numbers: Vec<u16> = TABLE.iter().map(|(n, _, _)| *n).collect();
-        numbers.sort_unstable();
-        let count = numbers.len();
-        numbers.dedup();
-        assert_eq!(numbers.len(), count);
+        assert_eq!(TABLE.iter().map(|(number, ..)| number).collect::<BTreeSet<_>>().len(), TABLE.len());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
 use crate::session::MysqlSession;
+use perbuck_net::reach::pairs;
 
 /// Variables that bear on performance, of MySQL, MariaDB and TiDB. A list of the allowed ones, since others hold names
 /// and paths of the server's owner that a published record has no business with.
@@ -166,13 +167,13 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     let mut rows = Rows::default();
     session.query("SELECT VERSION()", &mut rows).await?;
     let version = rows.display(0, 0)?;
-    let all = name_values(session, "SHOW GLOBAL VARIABLES").await?;
+    let all = pairs(session, "SHOW GLOBAL VARIABLES").await?;
     let on_this_machine = session.wire.peer_is_local();
     let local_pid = if on_this_machine { local_pid(&all) } else { None };
     let wanted = |name: &String| VARIABLES.contains(&name.as_str()) || noted.contains(name);
     let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| wanted(name)).collect();
     // Encryption costs client and server more than many a setting, and `preferred` takes it wherever it is offered.
-    let cipher = name_values(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
+    let cipher = pairs(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
     if version.contains("TiDB") {
@@ -203,16 +204,9 @@ async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>
 }
 
 pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<String, i64>, DriverError> {
-    let all = name_values(session, "SHOW GLOBAL STATUS").await?;
+    let all = pairs(session, "SHOW GLOBAL STATUS").await?;
     let wanted = all.into_iter().filter(|(name, _)| COUNTERS.contains(&name.as_str()));
     Ok(wanted.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
-}
-
-async fn name_values(session: &mut MysqlSession, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
-    let mut rows = Rows::default();
-    session.query(sql, &mut rows).await?;
-    let count = usize::try_from(rows.len()).unwrap_or_default();
-    (0..count).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
 }
 
 /// The process of a server that shares this machine: what its pid file says, where that can be read and the process is
@@ -222,8 +216,7 @@ fn local_pid(variables: &BTreeMap<String, String>) -> Option<u32> {
     // A relative name is relative to the data.
     let path = Path::new(variables.get("datadir").map_or("", String::as_str)).join(file);
     let pid: u32 = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
-    let process = Path::new("/proc").join(pid.to_string());
-    (process.exists() || !Path::new("/proc/self").exists()).then_some(pid)
+    Path::new("/proc").join(pid.to_string()).exists().then_some(pid)
 }
 
 #[cfg(test)]

@@ -1,26 +1,23 @@
 //! The MySQL protocol, for MySQL, MariaDB and TiDB: our own code, because a load generator's own cost is part of what
-//! it measures. A statement costs one write and one read; nothing is allocated, and nothing is copied behind the
-//! socket's buffer but the cells of rows that the workload reads.
+//! it measures. A statement costs one write and one read; nothing is allocated, and nothing is copied out of
+//! the socket's buffer but the cells of rows that the workload reads.
 //!
 //! From the bottom: `cutter` cuts bytes into packets, `wire` is a connection of packets, `packets` and `bytes` read them,
 //! `auth` and `login` open a session, `execute`, `answer` and `cells` are statements and their results, `literals` and
-//! `bulk` are SQL text, `errors` says what an error number means.
+//! `bulk` are SQL text, `infile` sends rows as a file, `errors` says what an error number means.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
-use perbuck_load::error::{DriverError, ErrorClass};
-use rustls::ClientConfig;
+use perbuck_load::error::DriverError;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::ServerTarget;
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::certificates::config;
-use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, set_up};
 
 mod bulk;
 mod dialect;
@@ -38,9 +35,14 @@ mod answer_tests;
 #[cfg(test)]
 mod hostile_tests;
 
+use wire::Wire;
+use wire::login::login;
+
 pub use dialect::MysqlDialect;
 pub use session::MysqlSession;
 pub use target::MysqlTarget;
+#[cfg(any(test, feature = "canned"))]
+pub use wire::canned;
 
 /// The registration of MySQL, MariaDB and TiDB.
 #[derive(Debug)]
@@ -62,22 +64,16 @@ impl Database for Mysql {
     }
 
     fn driver(target: &MysqlTarget, password: &Secret, wishes: &Wishes) -> Result<MysqlDriver, DriverError> {
-        let driver = MysqlDriver::new(target.0.clone(), password.clone())?;
-        Ok(driver.counting_found_rows(wishes.counts_found_rows).noting(wishes.noted_settings.clone()))
+        Ok(MysqlDriver { wishes: wishes.clone(), ..MysqlDriver::new(target.0.clone(), password.clone())? })
     }
 }
-#[cfg(any(test, feature = "canned"))]
-pub use wire::canned;
 
 /// A way to reach one or more servers of the MySQL protocol.
 #[derive(Debug)]
 pub struct MysqlDriver {
-    target: ServerTarget,
-    password: Secret,
-    tls: Option<Arc<ClientConfig>>,
+    access: Access,
+    wishes: Wishes,
     fallbacks: Arc<AtomicU64>,
-    counts_found: bool,
-    noted: Vec<String>,
 }
 
 impl MysqlDriver {
@@ -86,37 +82,15 @@ impl MysqlDriver {
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
     pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
-        if target.hosts.is_empty() {
-            return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
-        }
-        let tls = config(target.tls, target.ca_file.as_deref())?;
-        Ok(Self { target, password, tls, fallbacks: Arc::default(), counts_found: false, noted: Vec::new() })
-    }
-
-    /// Lets an UPDATE that finds a row count as one that affects it, whether it changes anything or not (CLIENT_FOUND_ROWS), so
-    /// that a row that is not there can be told from one that is as it should be.
-    #[must_use]
-    pub fn counting_found_rows(mut self, counts: bool) -> Self {
-        self.counts_found = counts;
-        self
-    }
-
-    /// Names variables, in lower case, whose values are among the facts besides the usual ones.
-    #[must_use]
-    pub fn noting(mut self, variables: Vec<String>) -> Self {
-        self.noted = variables;
-        self
+        Ok(Self { access: Access::new(target, password)?, wishes: Wishes::default(), fallbacks: Arc::default() })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
-        let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
-        let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
-        let agreed =
-            wire::login::login(&mut wire, host, &self.target, self.tls.as_ref(), &self.password, self.counts_found).await?;
-        let reader = wire::answer::ResultReader::new(agreed.capabilities, agreed.status);
+        let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
+        let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
         let mut session = MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await?;
-        session.as_text = self.target.as_text;
-        set_up(&mut session, &self.target, "SET SESSION").await?;
+        session.as_text = self.access.target.as_text;
+        set_up(&mut session, &self.access.target, "SET SESSION").await?;
         Ok(session)
     }
 }
@@ -134,15 +108,16 @@ impl Driver for MysqlDriver {
     }
 
     fn hosts(&self) -> Vec<String> {
-        self.target.places()
+        self.access.target.addresses()
     }
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<MysqlSession, DriverError> {
-        in_time(&self.target, (id, offset), async |host, port| self.open(host, port).await).await
+        self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        on_a_session(self, async |s| facts::facts(s, &self.noted).await).await.map(|facts| noted(&self.target, facts))
+        let facts = on_a_session(self, async |session| facts::facts(session, &self.wishes.noted_settings).await).await?;
+        Ok(noted(&self.access.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {

@@ -5,22 +5,25 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
 use smallvec::SmallVec;
 
-use crate::errors::{asks_for_text, asks_to_prepare_again};
+use crate::bulk::{Limits, head};
+use crate::errors::{asks_for_text, is_stale};
+use crate::infile::{Loaded, load_data};
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
 use crate::wire::answer::{Form, ResultReader};
 use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
+use perbuck_database::bulk::{affected, row_width};
+use perbuck_net::statements::{Step, unknown_statement, wrong_count};
 
 /// A statement of the catalogue on this connection.
 enum Slot {
@@ -28,16 +31,8 @@ enum Slot {
     New,
     /// Known to the server.
     Prepared(Prepared),
-    /// The server would not prepare it: sent as text, with values in these places.
+    /// The server would not prepare it: sent as text, with values at these positions.
     Text(Vec<usize>),
-}
-
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    NotYet,
-    Sends,
-    Waits,
 }
 
 /// A connection to a MySQL-protocol server.
@@ -50,10 +45,10 @@ pub struct MysqlSession {
     fallbacks: Arc<AtomicU64>,
     /// Whether nothing is prepared.
     pub(crate) as_text: bool,
-    /// `max_allowed_packet` of the server, once somebody needed it.
-    pub(crate) max_packet: Option<usize>,
+    /// `max_allowed_packet` of the server, once it was needed.
+    max_packet: Option<usize>,
     /// Whether the server may take a local file; false once it said that it does not.
-    pub(crate) takes_files: bool,
+    takes_files: bool,
 }
 
 impl MysqlSession {
@@ -71,7 +66,7 @@ impl MysqlSession {
         };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
-            session.run("SET autocommit = 1").await?;
+            session.run(b"SET autocommit = 1").await?;
         }
         Ok(session)
     }
@@ -81,17 +76,12 @@ impl MysqlSession {
         self.reader.status & status::NO_BACKSLASH_ESCAPES != 0
     }
 
-    /// Executes a text that returns no rows worth reading.
-    pub(crate) async fn run(&mut self, sql: &str) -> Result<Effect, DriverError> {
-        self.run_bytes(sql.as_bytes()).await
-    }
-
-    /// As [`Self::run`]; values in the text may be any bytes.
-    pub(crate) async fn run_bytes(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
+    /// Executes a text that returns no rows worth reading; values in it may be any bytes.
+    async fn run(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
-        // Nobody reads its rows, so none need to outlive a poll: BEGIN and COMMIT are no larger than any statement.
-        let mut asked = Asked::NotYet;
-        poll_fn(|_| self.poll_ask(&mut asked, Form::Text, &mut Rows::default())).await
+        // Its rows need not outlive a poll: BEGIN and COMMIT are no larger than any statement.
+        let mut step = Step::Begins;
+        poll_fn(|_| self.poll_ask(&mut step, Form::Text, &mut Rows::default())).await
     }
 
     #[inline]
@@ -107,19 +97,19 @@ impl MysqlSession {
     /// from the event loop, through memory that the database has pushed out of the caches.
     #[inline]
     fn ask<'a>(&'a mut self, form: Form, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
-        let mut asked = Asked::NotYet;
-        poll_fn(move |_| self.poll_ask(&mut asked, form, rows))
+        let mut step = Step::Begins;
+        poll_fn(move |_| self.poll_ask(&mut step, form, rows))
     }
 
     #[inline]
-    fn poll_ask(&mut self, asked: &mut Asked, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
-        if *asked != Asked::Waits {
-            if *asked == Asked::NotYet {
+    fn poll_ask(&mut self, step: &mut Step, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        if *step != Step::Waits {
+            if *step == Step::Begins {
                 self.wire.frame_command();
-                *asked = Asked::Sends;
+                *step = Step::Sends;
             }
             ready!(self.wire.poll_send())?;
-            *asked = Asked::Waits;
+            *step = Step::Waits;
             self.reader.begin();
         }
         loop {
@@ -133,16 +123,11 @@ impl MysqlSession {
         }
     }
 
-    fn unknown(&self, id: StatementId) -> DriverError {
-        let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
-        DriverError::client(ErrorClass::Fatal, "catalogue", message)
-    }
-
     /// First use of a statement on this connection.
     #[cold]
     async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
         if self.slots.get(usize::from(id.0)).is_none() {
-            return Err(self.unknown(id));
+            return Err(unknown_statement(id, self.slots.len()));
         }
         let catalogue = Arc::clone(&self.catalogue);
         let sql = &catalogue.get(id).sql;
@@ -158,9 +143,7 @@ impl MysqlSession {
             }
             Err(error) => return Err(error),
         };
-        if let Some(place) = self.slots.get_mut(usize::from(id.0)) {
-            *place = slot;
-        }
+        self.slots[usize::from(id.0)] = slot;
         Ok(())
     }
 
@@ -184,11 +167,13 @@ impl MysqlSession {
         let no_backslash = self.no_backslash();
         let catalogue = Arc::clone(&self.catalogue);
         let sql = &catalogue.get(id).sql;
-        let Some(Slot::Text(places)) = self.slots.get(usize::from(id.0)) else { return Err(self.unknown(id)) };
+        let Some(Slot::Text(positions)) = self.slots.get(usize::from(id.0)) else {
+            return Err(unknown_statement(id, self.slots.len()));
+        };
         let out = self.wire.command()?;
         out.push(command::QUERY);
-        if put_statement(out, sql, places, params.iter(), no_backslash).is_none() {
-            return Err(wrong_count(places.len(), params.len()));
+        if put_statement(out, sql, positions, params.iter(), no_backslash).is_none() {
+            return Err(wrong_count(positions.len(), params.len()));
         }
         self.ask(Form::Text, rows).await
     }
@@ -199,7 +184,7 @@ impl MysqlSession {
             if let Slot::Prepared(prepared) = slot {
                 let out = self.wire.command()?;
                 out.push(command::STMT_CLOSE);
-                out.extend_from_slice(&prepared.id().to_le_bytes());
+                out.extend_from_slice(&prepared.id.to_le_bytes());
                 self.wire.send_unanswered().await?;
             }
         }
@@ -211,20 +196,58 @@ impl MysqlSession {
     fn after_error(&mut self, id: StatementId, error: &DriverError) {
         let Some(slot) = self.slots.get_mut(usize::from(id.0)) else { return };
         match slot {
-            Slot::Prepared(_) if asks_to_prepare_again(error) => *slot = Slot::New,
+            Slot::Prepared(_) if is_stale(error) => *slot = Slot::New,
             Slot::Prepared(prepared) => prepared.forget_types(),
             _ => {}
         }
     }
-}
 
-fn wrong_count(expected: usize, bound: usize) -> DriverError {
-    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
-    DriverError::client(ErrorClass::Fatal, "parameters", message)
-}
+    /// Begins a transaction where none is open; whether it did.
+    async fn begin_own(&mut self) -> Result<bool, DriverError> {
+        let none_open = self.reader.status & status::IN_TRANSACTION == 0;
+        if none_open {
+            self.run(b"BEGIN").await?;
+        }
+        Ok(none_open)
+    }
 
-/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
-const PATIENCE: Duration = Duration::from_secs(48 * 3600);
+    /// Ends the transaction with the work that was done in it, where it is our own.
+    async fn end_own<T>(&mut self, own: bool, done: Result<T, DriverError>) -> Result<T, DriverError> {
+        match &done {
+            Ok(_) if own => self.commit().await?,
+            // Where this fails, too, the connection is gone, and the transaction with it.
+            Err(_) if own => drop(self.rollback().await),
+            _ => {}
+        }
+        done
+    }
+
+    /// By LOAD DATA LOCAL; `None` where the server takes no local file. LOCAL turns what would be an error (a duplicate key, a
+    /// value that does not fit) into a warning, and goes on without the row or with another value. So a warning is an error here.
+    async fn load_file(&mut self, table: &BulkTable, cells: &Params) -> Result<Option<u64>, DriverError> {
+        let Some(Loaded { affected, status, warnings }) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
+        self.reader.status = status;
+        if warnings == 0 {
+            return Ok(Some(affected));
+        }
+        let mut rows = Rows::default();
+        self.query("SHOW WARNINGS LIMIT 3", &mut rows).await?;
+        let words = (0..rows.len() as usize).map(|row| rows.display(row, 2)).collect::<Result<Vec<_>, _>>()?.join("; ");
+        let message = format!("the server did not take {warnings} values or rows for `{}` as they are: {words}", table.name);
+        Err(DriverError::client(ErrorClass::Fatal, "load", message))
+    }
+
+    async fn max_packet(&mut self) -> Result<usize, DriverError> {
+        if let Some(known) = self.max_packet {
+            return Ok(known);
+        }
+        let mut rows = Rows::default();
+        self.query("SELECT @@max_allowed_packet", &mut rows).await?;
+        let limit = usize::try_from(rows.int(0, 0)?).unwrap_or_default().max(1024);
+        self.max_packet = Some(limit);
+        Ok(limit)
+    }
+}
 
 impl Session for MysqlSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
@@ -237,7 +260,7 @@ impl Session for MysqlSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.set_read_timeout(PATIENCE);
+        self.wire.wait_long();
     }
 
     #[expect(
@@ -271,15 +294,15 @@ impl Session for MysqlSession {
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.run_bytes(b"BEGIN").await.map(|_| ())
+        self.run(b"BEGIN").await.map(|_| ())
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
-        self.run_bytes(b"COMMIT").await.map(|_| ())
+        self.run(b"COMMIT").await.map(|_| ())
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
-        self.run_bytes(b"ROLLBACK").await.map(|_| true)
+        self.run(b"ROLLBACK").await.map(|_| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
@@ -289,19 +312,57 @@ impl Session for MysqlSession {
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::insert_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        let limits = Limits { packet: self.max_packet().await?, width, no_backslash: self.no_backslash() };
+        let (mut sql, mut rest) = (head(table), cells.iter());
+        let head_length = sql.len();
+        limits.put_rows(&mut sql, &mut rest)?;
+        // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.
+        let own_transaction = rest.len() > 0 && self.begin_own().await?;
+        let inserted = async {
+            let mut inserted = affected(self.run(&sql).await?);
+            while rest.len() > 0 {
+                sql.truncate(head_length);
+                limits.put_rows(&mut sql, &mut rest)?;
+                inserted += affected(self.run(&sql).await?);
+            }
+            Ok(inserted)
+        }
+        .await;
+        self.end_own(own_transaction, inserted).await
     }
 
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::load_rows(self, table, cells).await
+        row_width(table, cells)?;
+        if self.takes_files && !cells.is_empty() {
+            // What a warning makes an error would otherwise stay half done.
+            let own_transaction = self.begin_own().await?;
+            let loaded = self.load_file(table, cells).await;
+            match self.end_own(own_transaction, loaded).await? {
+                Some(loaded) => return Ok(loaded),
+                None => self.takes_files = false,
+            }
+        }
+        self.insert_rows(table, cells).await
     }
 
+    /// InnoDB does not know how many rows a LOAD DATA has. It holds the table's AUTO-INC lock until the end of the statement, unless
+    /// `innodb_autoinc_lock_mode` is 2 ("interleaved": the default of MySQL 8, not of MariaDB). INSERT statements that name their
+    /// ids do not take that lock.
     async fn numbers_one_at_a_time(&mut self) -> Result<bool, DriverError> {
-        crate::bulk::numbers_one_at_a_time(self).await
+        let mut rows = Rows::default();
+        match self.query("SELECT @@GLOBAL.innodb_autoinc_lock_mode", &mut rows).await {
+            // ER_UNKNOWN_SYSTEM_VARIABLE: no InnoDB.
+            Err(error) if error.cause == Some(Cause::NoSetting) => Ok(false),
+            answer => answer.and_then(|_| Ok(rows.int(0, 0)? < 2)),
+        }
     }
 
     async fn close(mut self) {
-        // The server may be gone already, and then there is nobody to take leave of.
+        // The server may be gone already.
         if let Ok(out) = self.wire.command() {
             out.push(command::QUIT);
             let _ = self.wire.send_unanswered().await;

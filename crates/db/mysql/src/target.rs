@@ -54,19 +54,11 @@ impl Target for MysqlTarget {
         label_of(&self.0.hosts)
     }
 
-    fn described(&self) -> String {
-        "the MySQL server".to_owned()
-    }
-
     fn server(&self) -> Option<&ServerTarget> {
         Some(&self.0)
     }
 
     fn server_mut(&mut self) -> Option<&mut ServerTarget> {
         Some(&mut self.0)
-    }
-
-    fn set_read_timeout_ms(&mut self, limit_ms: u32) {
-        self.0.read_timeout_ms = limit_ms;
     }
 }

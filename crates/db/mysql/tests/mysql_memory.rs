@@ -1,11 +1,11 @@
-//! Alone in its process, so that nobody else's memory is measured.
+//! Alone in its process, so that only its own memory is measured.
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 mod mysql_support;
 
 use std::sync::Arc;
 
-use mysql_support::{root, run};
+use mysql_support::{MARIADB, Server as _, run};
 use perbuck_event::block_on;
 use perbuck_load::driver::{Access, Session};
 use perbuck_load::statement::{Catalogue, Verb};
@@ -20,7 +20,7 @@ fn resident_kib() -> u64 {
 #[test]
 fn thousands_of_statements_need_no_more_memory_than_hundreds() {
     block_on(async {
-        let mut session = root("PERBUCK_TEST_MARIADB", "").await;
+        let mut session = MARIADB.session("").await;
         run(&mut session, "CREATE OR REPLACE TABLE memory_test (id int PRIMARY KEY, c char(120))").await;
         run(&mut session, "INSERT INTO memory_test SELECT seq, REPEAT('x', 120) FROM seq_1_to_200").await;
         let mut catalogue = Catalogue::default();

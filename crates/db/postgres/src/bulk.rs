@@ -1,12 +1,10 @@
 //! Rows in bulk: by COPY ("COPY Operations"), the fastest way that the server offers a client, and by INSERT.
 
-use perbuck_load::driver::{BulkTable, Effect, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::values::{Params, Rows, Value, write_decimal};
+use perbuck_load::driver::BulkTable;
+use perbuck_load::values::Params;
 
-use crate::session::{PostgresSession, What};
-use crate::wire::messages::{put_message, set_length};
-use perbuck_database::sql::put_name;
+use crate::wire::messages::set_length;
+use perbuck_database::bulk::{needs_escapes, put_escaped, put_line, put_literal, put_table};
 
 /// A message of data ends with the row in which it exceeds this.
 const DATA_BYTES: usize = 64 * 1024;
@@ -17,142 +15,55 @@ const DATA_BYTES: usize = 64 * 1024;
 pub(crate) const WHOLE_COPIES: &str =
     "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'yb_default_copy_from_rows_per_transaction'";
 
-/// Loads rows by COPY: the command, the rows and their end are sent at once, and then the answer is waited for; a server
-/// that refuses the command passes over what follows it. All rows are stored, or none.
-pub(crate) async fn load_rows(session: &mut PostgresSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-    let width = width(table, cells)?;
-    if cells.is_empty() {
-        return Ok(0);
-    }
-    if let Some(first) = session.before_copy {
-        session.query(first, &mut Rows::default()).await?;
-    }
-    let out = session.put_query(&command(b"COPY ", table, b") FROM STDIN"))?;
-    put_rows(out, cells, width);
-    put_message(out, b'c', |_| {});
-    affected(session.ask(What::Copy, &mut Rows::default()).await)
+/// `COPY "t" ("a", "b") FROM STDIN`.
+pub(crate) fn copy(table: &BulkTable) -> Vec<u8> {
+    let mut sql = b"COPY ".to_vec();
+    put_table(&mut sql, table, b'"');
+    sql.extend_from_slice(b" FROM STDIN");
+    sql
 }
 
-/// Inserts rows by one statement, which may be as long as any: the server's limit is a gigabyte.
-pub(crate) async fn insert_rows(session: &mut PostgresSession, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-    let width = width(table, cells)?;
-    if cells.is_empty() {
-        return Ok(0);
-    }
-    let mut sql = command(b"INSERT INTO ", table, b") VALUES ");
-    put_values(&mut sql, cells.iter(), width);
-    session.put_query(&sql)?;
-    affected(session.ask(What::Text, &mut Rows::default()).await)
-}
-
-/// How many cells make a row.
-fn width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError> {
-    let width = table.columns.len();
-    if width == 0 || !cells.len().is_multiple_of(width) {
-        let message = format!("{} cells do not make rows of {width} columns of `{}`", cells.len(), table.name);
-        return Err(DriverError::client(ErrorClass::Fatal, "parameters", message));
-    }
-    Ok(width)
-}
-
-fn affected(result: Result<Effect, DriverError>) -> Result<u64, DriverError> {
-    result.map(|effect| match effect {
-        Effect::Affected(rows) => rows,
-        Effect::ResultSet => 0,
-    })
-}
-
-/// `COPY "t" ("a", "b") FROM STDIN`: names are in quotes, so that none is taken for a word of SQL.
-fn command(verb: &[u8], table: &BulkTable, end: &[u8]) -> Vec<u8> {
-    let mut out = verb.to_vec();
-    put_name(&mut out, &table.name, b'"');
-    for (i, column) in table.columns.iter().enumerate() {
-        out.extend_from_slice(if i == 0 { b" (" } else { b", " });
-        put_name(&mut out, column, b'"');
-    }
-    out.extend_from_slice(end);
-    out
-}
-
-/// Appends `(1,'a'),(2,'b')`. Backslashes are letters like any other, see the settings of the login.
-fn put_values<'a>(out: &mut Vec<u8>, cells: impl Iterator<Item = Value<'a>>, width: usize) {
-    for (i, value) in cells.enumerate() {
+/// One INSERT of all rows, `VALUES (1,'a'),(2,'b')`. It may be as long as any: the server's limit is a gigabyte. Backslashes are
+/// letters like any other, see the settings of the login.
+pub(crate) fn insert(table: &BulkTable, cells: &Params, width: usize) -> Vec<u8> {
+    let mut sql = b"INSERT INTO ".to_vec();
+    put_table(&mut sql, table, b'"');
+    sql.extend_from_slice(b" VALUES ");
+    for (i, value) in cells.iter().enumerate() {
         let separator: &[u8] = match (i, i % width) {
             (0, _) => b"(",
             (_, 0) => b"),(",
             _ => b",",
         };
-        out.extend_from_slice(separator);
-        match value {
-            Value::Null => out.extend_from_slice(b"NULL"),
-            Value::Int(v) => write_decimal(out, v, 0),
-            Value::Decimal { unscaled, scale } => write_decimal(out, unscaled, scale),
-            Value::Text(text) => {
-                out.push(b'\'');
-                for part in text.split_inclusive(|b| *b == b'\'') {
-                    out.extend_from_slice(part);
-                    if part.ends_with(b"'") {
-                        out.push(b'\'');
-                    }
-                }
-                out.push(b'\'');
-            }
-        }
+        sql.extend_from_slice(separator);
+        put_literal(&mut sql, value, |sql, text| {
+            sql.push(b'\'');
+            put_escaped(sql, text, |byte| (byte == b'\'').then_some(b"''"));
+            sql.push(b'\'');
+        });
     }
-    out.push(b')');
+    sql.push(b')');
+    sql
 }
 
-/// Appends the rows as messages of data, in the text format: values end with a tab, rows with a newline.
-fn put_rows(out: &mut Vec<u8>, cells: &Params, width: usize) {
-    // Nearly no text has anything special in it. All of it is looked at at once, and without a branch, so that many bytes are
-    // compared at a time.
-    let special = cells.all_text().iter().fold(false, |found, byte| found | (*byte < b' ') | (*byte == b'\\'));
-    let (mut begun, mut left) = (None, width);
-    for value in cells.iter() {
-        let at = *begun.get_or_insert_with(|| {
-            out.extend_from_slice(b"d\0\0\0\0");
-            out.len() - 4
-        });
-        match value {
-            Value::Null => out.extend_from_slice(b"\\N"),
-            Value::Int(v) => write_decimal(out, v, 0),
-            Value::Decimal { unscaled, scale } => write_decimal(out, unscaled, scale),
-            Value::Text(text) if special => put_escaped(out, text),
-            Value::Text(text) => out.extend_from_slice(text),
+/// Appends the rows as messages of data, in the text format.
+pub(crate) fn put_rows(out: &mut Vec<u8>, cells: &Params, width: usize) {
+    let plain = !needs_escapes(cells);
+    let mut rest = cells.iter();
+    while rest.len() > 0 {
+        out.extend_from_slice(b"d\0\0\0\0");
+        let at = out.len() - 4;
+        while rest.len() > 0 && out.len() - at <= DATA_BYTES {
+            put_line(out, rest.by_ref().take(width), plain, |byte| match byte {
+                b'\\' => Some(b"\\\\"),
+                b'\t' => Some(b"\\t"),
+                b'\n' => Some(b"\\n"),
+                b'\r' => Some(b"\\r"),
+                _ => None,
+            });
         }
-        left -= 1;
-        let row_ends = left == 0;
-        out.push(if row_ends { b'\n' } else { b'\t' });
-        if !row_ends {
-            continue;
-        }
-        left = width;
-        if out.len() - at > DATA_BYTES {
-            set_length(out, at);
-            begun = None;
-        }
-    }
-    if let Some(at) = begun {
         set_length(out, at);
     }
-}
-
-/// Text without what ends a value, a row or an escape. In UTF-8 no byte of a longer character looks like one of these.
-fn put_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    let is_special = |byte: &u8| matches!(byte, b'\\' | b'\t' | b'\n' | b'\r');
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(is_special) {
-        out.extend_from_slice(&rest[..at]);
-        let escaped: &[u8; 2] = match rest[at] {
-            b'\t' => b"\\t",
-            b'\n' => b"\\n",
-            b'\r' => b"\\r",
-            _ => b"\\\\",
-        };
-        out.extend_from_slice(escaped);
-        rest = &rest[at + 1..];
-    }
-    out.extend_from_slice(rest);
 }
 
 #[cfg(test)]
@@ -181,16 +92,16 @@ mod tests {
         p.int(-7).decimal(-1230, 2).null().text("ä\t\\N\n\r.".as_bytes()).int(1).null().text(b"\\.").text(b"");
         assert_eq!(rows(&p, 4), ["-7\t-12.30\t\\N\tä\\t\\\\N\\n\\r.\n1\t\\N\t\\\\.\t\n".as_bytes()]);
         let table = BulkTable { name: "a\"b".to_owned(), columns: vec!["id", "order"] };
-        assert_eq!(command(b"COPY ", &table, b") FROM STDIN"), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
+        assert_eq!(copy(&table), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
     }
 
     #[test]
     fn values_are_literals() {
         let mut p = Params::default();
         p.int(-7).text(b"'a''\\").decimal(-1230, 2).null();
-        let mut out = Vec::new();
-        put_values(&mut out, p.iter(), 2);
-        assert_eq!(String::from_utf8(out).unwrap(), "(-7,'''a''''\\'),(-12.30,NULL)");
+        let table = BulkTable { name: "t".to_owned(), columns: vec!["a", "b"] };
+        let sql = String::from_utf8(insert(&table, &p, 2)).unwrap();
+        assert_eq!(sql, "INSERT INTO \"t\" (\"a\", \"b\") VALUES (-7,'''a''''\\'),(-12.30,NULL)");
     }
 
     #[test]

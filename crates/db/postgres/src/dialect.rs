@@ -99,13 +99,13 @@ impl Dialect for Family {
         PartitionWords { clause: format!(" PARTITION BY {method} ({column})"), statements }
     }
 
-    /// YugabyteDB may have left an index behind where it says that the statement is to be tried again; whether it can be used
+    /// YugabyteDB may have left an index where it says that the statement is to be tried again; whether it can be used
     /// is asked afterwards, by [`Dialect::valid_indexes`].
     fn create_index(&self) -> &'static str {
         if *self == Yugabyte { "CREATE INDEX IF NOT EXISTS" } else { "CREATE INDEX" }
     }
 
-    /// YugabyteDB makes an index in steps and leaves it behind, invalid, where one of them failed; a load that goes on would
+    /// YugabyteDB makes an index in steps and leaves it, invalid, where one of them failed; a load that goes on would
     /// take it for made.
     fn valid_indexes(&self, table: &str) -> Option<String> {
         (*self == Yugabyte).then(|| {
@@ -175,21 +175,9 @@ impl Dialect for Family {
         }
     }
 
-    fn row_lock(&self) -> &'static str {
-        " FOR UPDATE"
-    }
-
-    fn locks_sums(&self) -> bool {
-        false
-    }
-
     /// A parameter has the type of what it is compared with, which need not be that of the arithmetic.
     fn int_parameter(&self) -> &'static str {
         "CAST(? AS INTEGER)"
-    }
-
-    fn row_list(&self) -> &'static str {
-        ""
     }
 
     fn table_exists(&self, table: &str) -> Query {

@@ -6,7 +6,7 @@
 
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-use crate::wire::messages::PostgresReader as _;
+use crate::wire::messages::text;
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed, printable};
@@ -55,13 +55,8 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("42501", "insufficient_privilege", Refused),
     ("53300", "too_many_connections", Refused),
     ("57P04", "database_dropped", Refused),
-    // In the table for those who look for them: the default.
+    // Of a class above, and yet fatal.
     ("08P01", "protocol_violation", Fatal),
-    ("0A000", "feature_not_supported", Fatal),
-    ("42", "syntax_error_or_access_rule_violation: undefined_table 42P01", Fatal),
-    ("53", "insufficient_resources: disk_full 53100", Fatal),
-    ("58", "system_error", Fatal),
-    ("XX", "internal_error", Fatal),
 ];
 
 /// What an SQLSTATE means.
@@ -74,7 +69,7 @@ pub(crate) fn class_of(state: &[u8; 5]) -> ErrorClass {
 /// or a part of its message, which is never translated, and what it means.
 #[rustfmt::skip]
 const BY_MESSAGE: &[(&[u8; 5], &str, ErrorClass)] = &[
-    // Tables or indexes were changed by another session: what was known of them is read anew with the next statement.
+    // Tables or indexes were changed by another session: what was known of them is read again with the next statement.
     (b"XX000", "Catalog Version Mismatch", Retry),
     (b"XX000", "schema version mismatch", Retry),
     // Before these had 40001.
@@ -128,13 +123,13 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         match r.u8()? {
             0 => break,
             // The second is not translated; servers before 9.6 have the first only.
-            b'S' if severity.is_empty() => severity = r.text()?,
-            b'V' => severity = r.text()?,
-            b'C' => state = r.text()?.first_chunk().copied(),
-            b'M' => message = r.text()?,
-            b'H' => hint = r.text()?,
-            b'R' => routine = r.text()?,
-            _ => _ = r.text()?,
+            b'S' if severity.is_empty() => severity = text(&mut r)?,
+            b'V' => severity = text(&mut r)?,
+            b'C' => state = text(&mut r)?.first_chunk().copied(),
+            b'M' => message = text(&mut r)?,
+            b'H' => hint = text(&mut r)?,
+            b'R' => routine = text(&mut r)?,
+            _ => _ = text(&mut r)?,
         }
     }
     let state = state.ok_or(Malformed("an error has no SQLSTATE"))?;
@@ -147,35 +142,33 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         class => class,
     };
     let code = ErrorCode::State("sqlstate", if stale { *INVALID_STATEMENT_NAME } else { state });
-    let mut text = printable(message);
-    if text.is_empty() {
-        text.push_str("the server gives no reason");
+    let mut words = printable(message);
+    if words.is_empty() {
+        words.push_str("the server gives no reason");
     }
     if !hint.is_empty() {
-        text = format!("{text}; {}", printable(hint));
+        words = format!("{words}; {}", printable(hint));
     }
     if &state == TOO_MANY_CONNECTIONS {
-        text.push_str("; raise max_connections of the server or use fewer connections");
+        words.push_str("; raise max_connections of the server or use fewer connections");
     }
-    Ok(ServerError { error: DriverError::new(class, code, text).because(cause_of(&state)), ends_connection })
+    Ok(ServerError { error: DriverError::new(class, code, words).because(cause_of(&state)), ends_connection })
 }
 
 /// Whether a prepared statement is gone or stale, so that it must be prepared again.
-pub(crate) fn asks_to_prepare_again(error: &DriverError) -> bool {
+pub(crate) fn is_stale(error: &DriverError) -> bool {
     error.code == ErrorCode::State("sqlstate", *INVALID_STATEMENT_NAME)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn nothing_is_listed_twice() {
-        let mut prefixes: Vec<&str> = TABLE.iter().map(|(prefix, _, _)| *prefix).collect();
-        prefixes.sort_unstable();
-        let count = prefixes.len();
-        prefixes.dedup();
-        assert_eq!(prefixes.len(), count);
+        assert_eq!(TABLE.iter().map(|(prefix, ..)| prefix).collect::<BTreeSet<_>>().len(), TABLE.len());
     }
 
     #[test]
@@ -214,16 +207,27 @@ mod tests {
 
     #[test]
     fn fields_are_read_in_any_language() {
-        let found = from_message(&fields(&["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"])).unwrap();
-        let code = ErrorCode::State("sqlstate", *b"40P01");
-        assert_eq!((found.error.class, found.error.code, found.ends_connection), (Retry, code, false));
-        assert_eq!(found.error.message, "deadlock detected; See log.");
-        let found = from_message(&fields(&["SFATAL", "C57P01", "M"])).unwrap();
-        assert_eq!((found.error.class, found.ends_connection), (Lost, true));
-        assert_eq!(found.error.message, "the server gives no reason");
-        // Whatever ends the connection is no matter of one transaction.
-        assert_eq!(from_message(&fields(&["VFATAL", "C40001", "Mconflict with recovery"])).unwrap().error.class, Lost);
-        assert_eq!(from_message(&fields(&["VFATAL", "C08P01", "Mgone"])).unwrap().error.class, Lost);
+        for (body, class, code, ends, message) in [
+            (
+                &["SFEHLER", "VERROR", "C40P01", "Mdeadlock detected", "HSee log.", "Dmore"][..],
+                Retry,
+                b"40P01",
+                false,
+                "deadlock detected; See log.",
+            ),
+            (&["SFATAL", "C57P01", "M"], Lost, b"57P01", true, "the server gives no reason"),
+            // Whatever ends the connection is no matter of one transaction.
+            (&["VFATAL", "C40001", "Mconflict with recovery"], Lost, b"40001", true, "conflict with recovery"),
+            (&["VFATAL", "C08P01", "Mgone"], Lost, b"08P01", true, "gone"),
+        ] {
+            let ServerError { error, ends_connection } = from_message(&fields(body)).unwrap();
+            assert_eq!(
+                (error.class, error.code, ends_connection),
+                (class, ErrorCode::State("sqlstate", *code), ends),
+                "{body:?}"
+            );
+            assert_eq!(error.message, message, "{body:?}");
+        }
         let many = from_message(&fields(&["VFATAL", "C53300", "Msorry, too many clients already"])).unwrap();
         assert!(many.error.class == Refused && many.error.message.contains("raise max_connections"));
         for broken in [&b""[..], b"C40001", b"C40001\0", b"Mx\0\0", b"C400\0\0"] {
@@ -233,31 +237,32 @@ mod tests {
 
     #[test]
     fn what_only_a_message_tells_is_not_fatal() {
-        let class = |code: &str, message: &str| {
-            from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap().error.class
-        };
-        // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
-        let mismatch = "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.";
-        assert_eq!(class("XX000", mismatch), Retry);
-        assert_eq!(class("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0"), Retry);
-        assert_eq!(class("25P02", "current transaction is expired or aborted (query layer retry isn't possible)"), Retry);
-        assert_eq!(class("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline"), Failed);
-        // PostgreSQL's own words for these codes.
-        assert_eq!(class("25P02", "current transaction is aborted, commands ignored until end of transaction block"), Failed);
-        assert_eq!(class("XX000", "could not find block containing chunk 0x55"), Fatal);
-        // As CockroachDB writes them.
-        assert_eq!(class("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError"), Retry);
-        assert_eq!(class("40003", "result is ambiguous: error=ba: EndTxn"), Failed);
-        assert_eq!(class("58C00", "replica unavailable: (n1,s1):1 unable to serve request"), Failed);
-        assert_eq!(class("57P01", "server is shutting down"), Lost);
+        for (code, message, class) in [
+            // As YugabyteDB wrote them in its issues 1457, 14800, 31996 and 1197.
+            ("XX000", "Catalog Version Mismatch: A DDL occurred while processing this query. Try Again.", Retry),
+            ("XX000", "Query error: schema version mismatch for table 0000: expected 1, got 0", Retry),
+            ("25P02", "current transaction is expired or aborted (query layer retry isn't possible)", Retry),
+            ("XX000", "Timed out: Read(tablet: f286, num_ops: 1) passed its deadline", Failed),
+            // PostgreSQL's own words for these codes.
+            ("25P02", "current transaction is aborted, commands ignored until end of transaction block", Failed),
+            ("XX000", "could not find block containing chunk 0x55", Fatal),
+            // As CockroachDB writes them.
+            ("40001", "restart transaction: TransactionRetryWithProtoRefreshError: WriteTooOldError", Retry),
+            ("40003", "result is ambiguous: error=ba: EndTxn", Failed),
+            ("58C00", "replica unavailable: (n1,s1):1 unable to serve request", Failed),
+            ("57P01", "server is shutting down", Lost),
+        ] {
+            let found = from_message(&fields(&["VERROR", &format!("C{code}"), &format!("M{message}")])).unwrap();
+            assert_eq!(found.error.class, class, "{code}: {message}");
+        }
     }
 
     #[test]
-    fn a_stale_plan_is_prepared_again_and_other_missing_features_are_fatal() {
+    fn a_stale_plan_may_be_retried_and_other_missing_features_are_fatal() {
         let body = ["VERROR", "C0A000", "Mcached plan must not change result type", "RRevalidateCachedQuery"];
         let stale = from_message(&fields(&body)).unwrap().error;
-        assert!(stale.class == Retry && asks_to_prepare_again(&stale));
+        assert!(stale.class == Retry && is_stale(&stale));
         let missing = from_message(&fields(&body[..3])).unwrap().error;
-        assert!(missing.class == Fatal && !asks_to_prepare_again(&missing));
+        assert!(missing.class == Fatal && !is_stale(&missing));
     }
 }

@@ -11,6 +11,7 @@ use perbuck_load::values::Rows;
 use crate::family::{self, Family};
 use crate::session::PostgresSession;
 use crate::wire::login::APPLICATION;
+use perbuck_net::reach::pairs;
 
 /// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
 /// that a published record has no business with.
@@ -156,16 +157,16 @@ const COUNTERS: &[&str] = &[
     "xact_rollback",
 ];
 
-/// How often it is looked whether processes have ended, and how long they may take.
-const LOOK: Duration = Duration::from_millis(5);
-const LEAVE: Duration = Duration::from_millis(500);
+/// How often processes of the server are counted, and how long they may take to end.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const END_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT version()", &mut rows).await?;
     let version = rows.display(0, 0)?;
     // A pooler may have kept it to itself when it let us in.
-    family::must_be(family, family::of_version(&version), &version, session.wire.place())?;
+    family::must_be(family, family::of_version(&version), &version, session.wire.address())?;
     let on_this_machine = session.wire.peer_is_local();
     let mut variables = match family {
         Family::Cockroach => cockroach_variables(session).await?,
@@ -190,13 +191,6 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
 async fn settings(session: &mut PostgresSession, names: &[&str]) -> Result<BTreeMap<String, String>, DriverError> {
     let names = names.join("', '");
     pairs(session, &format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')")).await
-}
-
-async fn pairs(session: &mut PostgresSession, sql: &str) -> Result<BTreeMap<String, String>, DriverError> {
-    let mut rows = Rows::default();
-    session.query(sql, &mut rows).await?;
-    let count = usize::try_from(rows.len()).unwrap_or_default();
-    (0..count).map(|row| Ok((rows.display(row, 0)?, rows.display(row, 1)?))).collect()
 }
 
 /// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
@@ -227,7 +221,7 @@ async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<St
     Ok(variables)
 }
 
-/// The cipher, in the server's words; a server behind a pooler knows of the pooler's connection only.
+/// The cipher, in the server's words; a server that a pooler reaches knows of the pooler's connection only.
 async fn encryption(session: &mut PostgresSession, family: Family) -> Result<String, DriverError> {
     if !session.wire.is_encrypted() {
         return Ok("none".to_owned());
@@ -248,11 +242,9 @@ pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
     let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
     session.query(&sql, &mut rows).await?;
     let mut counters = BTreeMap::new();
-    if !rows.is_empty() {
-        for (i, name) in COUNTERS.iter().enumerate() {
-            if !rows.is_null(0, i)? {
-                counters.insert((*name).to_owned(), rows.int(0, i)?);
-            }
+    for (i, name) in COUNTERS.iter().enumerate().take(rows.width()) {
+        if !rows.is_null(0, i)? {
+            counters.insert((*name).to_owned(), rows.int(0, i)?);
         }
     }
     Ok(counters)
@@ -266,15 +258,15 @@ async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -
          AND application_name = '{APPLICATION}' AND pid <> pg_backend_pid()"
     );
     let (mut left, mut waited) = (i64::MAX, Duration::ZERO);
-    while waited < LEAVE {
+    while waited < END_TIMEOUT {
         session.query(&sql, rows).await?;
         let now = rows.int(0, 0)?;
         if now == 0 {
             break;
         }
-        waited = if now < left { Duration::ZERO } else { waited + LOOK };
+        waited = if now < left { Duration::ZERO } else { waited + POLL_INTERVAL };
         left = now;
-        perbuck_event::sleep(LOOK).await;
+        perbuck_event::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -311,8 +303,6 @@ mod tests {
     fn a_process_that_is_no_server_is_not_taken_for_one() {
         assert_eq!(postmaster_of(std::process::id()), None);
         assert_eq!(postmaster_of(u32::MAX), None);
-        if Path::new("/proc/self/stat").exists() {
-            assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
-        }
+        assert!(name_and_parent(std::process::id()).is_some_and(|(_, parent)| parent == std::os::unix::process::parent_id()));
     }
 }

@@ -4,7 +4,7 @@
 use perbuck_database::Dialect as _;
 use perbuck_load::error::{DriverError, ErrorClass};
 
-use crate::wire::messages::PostgresReader as _;
+use crate::wire::messages::text;
 use perbuck_net::Parsed;
 use perbuck_net::printable;
 use perbuck_net::reader::Reader;
@@ -53,7 +53,7 @@ impl Said {
     /// Keeps what tells the servers apart. What is said first counts.
     pub(crate) fn hear(&mut self, body: &[u8]) -> Parsed<()> {
         let mut r = Reader::new(body);
-        let (name, value) = (r.text()?, r.text()?);
+        let (name, value) = (text(&mut r)?, text(&mut r)?);
         let kept = match name {
             b"server_version" => &mut self.server_version,
             b"crdb_version" => &mut self.crdb_version,
@@ -64,10 +64,10 @@ impl Said {
     }
 
     /// Whether it may be a server of `wanted`. One that says nothing, such as a pooler that keeps it to itself, may be.
-    pub(crate) fn check(&self, wanted: Family, place: &str) -> Result<(), DriverError> {
+    pub(crate) fn check(&self, wanted: Family, address: &str) -> Result<(), DriverError> {
         match (&self.crdb_version, &self.server_version) {
-            (Some(version), _) => must_be(wanted, Family::Cockroach, version, place),
-            (None, Some(version)) => must_be(wanted, of_version(version), version, place),
+            (Some(version), _) => must_be(wanted, Family::Cockroach, version, address),
+            (None, Some(version)) => must_be(wanted, of_version(version), version, address),
             (None, None) => Ok(()),
         }
     }
@@ -85,13 +85,13 @@ pub(crate) fn of_version(version: &str) -> Family {
 }
 
 /// Refuses a server that is another than the target says.
-pub(crate) fn must_be(wanted: Family, found: Family, version: &str, place: &str) -> Result<(), DriverError> {
+pub(crate) fn must_be(wanted: Family, found: Family, version: &str, address: &str) -> Result<(), DriverError> {
     if wanted == found {
         return Ok(());
     }
     let word = found.scheme();
     let message = format!(
-        "{place} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
+        "{address} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
          the target, or name the database `{word}` on the command line",
         found.name(),
         wanted.name()
@@ -103,19 +103,17 @@ pub(crate) fn must_be(wanted: Family, found: Family, version: &str, place: &str)
 mod tests {
     use super::*;
 
-    const VERSIONS: [(&str, Family); 6] = [
-        ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Family::Postgres),
-        ("17.6 (Debian 17.6-1.pgdg12+1)", Family::Postgres),
-        ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Family::Cockroach),
-        ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Family::Cockroach),
-        ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Family::Yugabyte),
-        ("15.12-YB-2025.1.0.0-b0", Family::Yugabyte),
-    ];
-
     #[test]
     fn versions_tell_the_databases_apart() {
-        for (version, dialect) in VERSIONS {
-            assert_eq!(of_version(version), dialect, "{version}");
+        for (version, family) in [
+            ("PostgreSQL 17.6 (Debian 17.6-1) on x86_64-pc-linux-gnu, compiled by gcc, 64-bit", Family::Postgres),
+            ("17.6 (Debian 17.6-1.pgdg12+1)", Family::Postgres),
+            ("CockroachDB CCL v23.1.11 (x86_64-pc-linux-gnu, built 2023/09/27 01:53:43, go1.19.10)", Family::Cockroach),
+            ("CockroachDB OSS v21.2.0 (x86_64-unknown-linux-gnu)", Family::Cockroach),
+            ("PostgreSQL 11.2-YB-2.15.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang version 12.0.1, 64-bit", Family::Yugabyte),
+            ("15.12-YB-2025.1.0.0-b0", Family::Yugabyte),
+        ] {
+            assert_eq!(of_version(version), family, "{version}");
         }
     }
 

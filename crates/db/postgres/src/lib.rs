@@ -1,26 +1,21 @@
 //! The protocol of PostgreSQL, version 3.0: our own code, because a load generator's own cost is part of what it
 //! measures. A statement costs one write (Bind, Execute, Sync) and one read; nothing is allocated, and nothing is copied
-//! behind the socket's buffer but the cells of rows that the workload reads. The answers to password challenges come from
+//! out of the socket's buffer but the cells of rows that the workload reads. The answers to password challenges come from
 //! the crate `postgres-protocol`.
 //!
 //! From the bottom: `messages` reads and writes messages, `wire` is a connection of them, `login` opens a session,
-//! `placeholders`, `execute`, `answer` and `cells` are statements and their results, `copy` loads rows, `errors` says what an
+//! `placeholders`, `execute`, `answer` and `cells` are statements and their results, `bulk` loads rows, `errors` says what an
 //! SQLSTATE means, `family` which database it is: CockroachDB and YugabyteDB speak this protocol, too.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
-use rustls::ClientConfig;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::server::ServerTarget;
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::certificates::config;
-use perbuck_net::reach::{in_time, noted, on_a_session, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, set_up};
 
 mod bulk;
 mod dialect;
@@ -35,6 +30,9 @@ mod wire;
 mod answer_tests;
 #[cfg(test)]
 mod hostile_tests;
+
+use wire::Wire;
+use wire::login::login;
 
 pub use family::Family;
 pub use session::PostgresSession;
@@ -68,9 +66,7 @@ impl Database for Postgres {
 #[derive(Debug)]
 pub struct PostgresDriver {
     family: Family,
-    target: ServerTarget,
-    password: Secret,
-    tls: Option<Arc<ClientConfig>>,
+    access: Access,
 }
 
 impl PostgresDriver {
@@ -78,18 +74,16 @@ impl PostgresDriver {
     ///
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
-    pub fn new(PostgresTarget { family, server: target }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
-        let tls = config(target.tls, target.ca_file.as_deref())?;
-        Ok(Self { family, target, password, tls })
+    pub fn new(PostgresTarget { family, server }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
+        Ok(Self { family, access: Access::new(server, password)? })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {
-        let read_timeout = Duration::from_millis(self.target.read_timeout_ms.into());
-        let mut wire = wire::Wire::connect(host, port, read_timeout).await?;
-        let status = wire::login::login(&mut wire, host, (self.family, &self.target), self.tls.as_ref(), &self.password).await?;
+        let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
+        let status = login(&mut wire, host, self.family, &self.access).await?;
         let mut session = PostgresSession::new(wire, status);
         session.before_copy = (self.family == Family::Yugabyte).then_some(bulk::WHOLE_COPIES);
-        set_up(&mut session, &self.target, "SET").await?;
+        set_up(&mut session, &self.access.target, "SET").await?;
         Ok(session)
     }
 }
@@ -108,15 +102,16 @@ impl Driver for PostgresDriver {
     }
 
     fn hosts(&self) -> Vec<String> {
-        self.target.places()
+        self.access.target.addresses()
     }
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<PostgresSession, DriverError> {
-        in_time(&self.target, (id, offset), async |host, port| self.open(host, port).await).await
+        self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        on_a_session(self, async |session| facts::facts(session, self.family).await).await.map(|facts| noted(&self.target, facts))
+        let facts = on_a_session(self, async |session| facts::facts(session, self.family).await).await?;
+        Ok(noted(&self.access.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {

@@ -4,7 +4,6 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, ready};
-use std::time::Duration;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -12,31 +11,26 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows};
 
-use crate::errors::{IN_FAILED_TRANSACTION, asks_to_prepare_again};
+use crate::bulk;
+use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
 use crate::wire::Wire;
 use crate::wire::answer::{Asked, ResultReader};
 use crate::wire::execute::{Prepared, put_close, put_execute, put_prepare, put_sync};
 use crate::wire::messages::{column_types, kind, parameter_types, put_message, put_text, status};
 use crate::wire::placeholders::numbered;
+use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
+use perbuck_net::statements::{Step, unknown_statement, wrong_count};
 
 /// What is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
+enum What {
     /// A text.
     Text,
     /// A text that is followed by data.
     Copy,
-    /// The statement in this place of the catalogue.
+    /// The statement at this index of the catalogue.
     Statement(usize),
-}
-
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Begins,
-    Sends,
-    Waits,
 }
 
 /// A connection to a server of PostgreSQL's protocol.
@@ -44,16 +38,11 @@ pub struct PostgresSession {
     pub(crate) wire: Wire,
     reader: ResultReader,
     catalogue: Arc<Catalogue>,
-    /// By place in the catalogue; empty until the statement is used.
+    /// By index in the catalogue; empty until the statement is used.
     slots: Vec<Option<Prepared>>,
     /// What must be said before each COPY, if anything.
     pub(crate) before_copy: Option<&'static str>,
 }
-
-/// Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
-const BEGIN: &[u8] = b"BEGIN";
-const COMMIT: &[u8] = b"COMMIT";
-const ROLLBACK: &[u8] = b"ROLLBACK";
 
 impl PostgresSession {
     pub(crate) fn new(wire: Wire, status: u8) -> Self {
@@ -63,7 +52,7 @@ impl PostgresSession {
 
     /// Appends the message Query ("Simple Query").
     #[inline]
-    pub(crate) fn put_query(&mut self, sql: &[u8]) -> Result<&mut Vec<u8>, DriverError> {
+    fn put_query(&mut self, sql: &[u8]) -> Result<&mut Vec<u8>, DriverError> {
         let out = self.wire.command()?;
         put_message(out, b'Q', |out| put_text(out, sql));
         Ok(out)
@@ -78,11 +67,7 @@ impl PostgresSession {
     /// answer. One future with one state, since every level of futures is a detour on the way back from the event loop,
     /// through memory that the database has pushed out of the caches.
     #[inline]
-    pub(crate) fn ask<'a>(
-        &'a mut self,
-        what: What,
-        rows: &'a mut Rows,
-    ) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
+    fn ask<'a>(&'a mut self, what: What, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
         let mut step = Step::Begins;
         poll_fn(move |_| self.poll_ask(&mut step, what, rows))
     }
@@ -101,7 +86,7 @@ impl PostgresSession {
         let asked = match what {
             What::Text => Asked::Text,
             What::Copy => Asked::Copy,
-            What::Statement(place) => Asked::Prepared(self.slots.get(place).and_then(Option::as_ref).and_then(Prepared::columns)),
+            What::Statement(index) => Asked::Prepared(self.slots.get(index).and_then(Option::as_ref).and_then(Prepared::columns)),
         };
         loop {
             ready!(self.wire.poll_receive())?;
@@ -117,19 +102,15 @@ impl PostgresSession {
     /// First use of a statement on this connection.
     #[cold]
     async fn first_use(&mut self, id: StatementId) -> Result<(), DriverError> {
-        let place = usize::from(id.0);
-        if place >= self.slots.len() {
-            let message = format!("statement {} is not one of the {} of the catalogue", id.0, self.slots.len());
-            return Err(DriverError::client(ErrorClass::Fatal, "catalogue", message));
+        let index = usize::from(id.0);
+        if index >= self.slots.len() {
+            return Err(unknown_statement(id, self.slots.len()));
         }
-        let name = name_of(place);
+        let name = name_of(index);
         let catalogue = Arc::clone(&self.catalogue);
         put_prepare(self.wire.command()?, &name, &numbered(&catalogue.get(id).sql));
         self.wire.send().await?;
-        let prepared = self.prepared(&name).await?;
-        if let Some(slot) = self.slots.get_mut(place) {
-            *slot = Some(prepared);
-        }
+        self.slots[index] = Some(self.prepared(&name).await?);
         Ok(())
     }
 
@@ -185,8 +166,8 @@ impl PostgresSession {
             return Ok(());
         }
         let out = self.wire.command()?;
-        for (place, _) in slots.iter().enumerate().filter(|(_, slot)| slot.is_some()) {
-            put_close(out, &name_of(place));
+        for (index, _) in slots.iter().enumerate().filter(|(_, slot)| slot.is_some()) {
+            put_close(out, &name_of(index));
         }
         put_sync(out);
         self.wire.send().await?;
@@ -199,18 +180,9 @@ impl PostgresSession {
 }
 
 /// The name of a statement on the server.
-fn name_of(place: usize) -> String {
-    format!("s{place}")
+fn name_of(index: usize) -> String {
+    format!("s{index}")
 }
-
-#[cold]
-fn wrong_count(expected: usize, bound: usize) -> DriverError {
-    let message = format!("the statement has {expected} parameters, but {bound} values were bound");
-    DriverError::client(ErrorClass::Fatal, "parameters", message)
-}
-
-/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
-const PATIENCE: Duration = Duration::from_secs(48 * 3600);
 
 impl Session for PostgresSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
@@ -221,49 +193,50 @@ impl Session for PostgresSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.set_read_timeout(PATIENCE);
+        self.wire.wait_long();
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
-        let place = usize::from(id.0);
-        if !matches!(self.slots.get(place), Some(Some(_))) {
+        let index = usize::from(id.0);
+        if !matches!(self.slots.get(index), Some(Some(_))) {
             rarely(|| self.first_use(id)).await?;
         }
         rows.start(self.catalogue.brief(id).keep_rows);
         let out = self.wire.command()?;
-        let Some(Some(prepared)) = self.slots.get(place) else { return Err(wrong_count(0, params.len())) };
+        let Some(Some(prepared)) = self.slots.get(index) else { return Err(wrong_count(0, params.len())) };
         if params.len() != prepared.params() {
             return Err(wrong_count(prepared.params(), params.len()));
         }
         put_execute(out, prepared, params);
-        let result = self.ask(What::Statement(place), rows).await;
+        let result = self.ask(What::Statement(index), rows).await;
         if let Err(error) = &result
-            && asks_to_prepare_again(error)
+            && is_stale(error)
         {
-            self.slots[place] = None;
+            self.slots[index] = None;
         }
         result
     }
 
     async fn begin(&mut self, _access: Access) -> Result<(), DriverError> {
-        self.run(BEGIN).await
+        // Transactions begin and end by a text: what the server does for it is less than for a prepared statement.
+        self.run(b"BEGIN").await
     }
 
     async fn commit(&mut self) -> Result<(), DriverError> {
         if self.reader.status == status::FAILED {
             // The server would answer COMMIT with a rollback, and call it no error.
-            self.run(ROLLBACK).await?;
+            self.run(b"ROLLBACK").await?;
             let message = "the transaction had failed before, and was rolled back instead of committed".to_owned();
             return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
         }
-        self.run(COMMIT).await
+        self.run(b"COMMIT").await
     }
 
     async fn rollback(&mut self) -> Result<bool, DriverError> {
         if self.reader.status == status::IDLE && !self.wire.is_busy() {
             return Ok(false);
         }
-        self.run(ROLLBACK).await.map(|()| true)
+        self.run(b"ROLLBACK").await.map(|()| true)
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
@@ -273,15 +246,32 @@ impl Session for PostgresSession {
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::insert_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        self.put_query(&bulk::insert(table, cells, width))?;
+        self.ask(What::Text, &mut Rows::default()).await.map(affected)
     }
 
+    /// By COPY: the command, the rows and their end are sent at once, and then the answer is waited for. A server that refuses the
+    /// command passes over what follows it. All rows are stored, or none.
     async fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        crate::bulk::load_rows(self, table, cells).await
+        let width = row_width(table, cells)?;
+        if cells.is_empty() {
+            return Ok(0);
+        }
+        if let Some(first) = self.before_copy {
+            self.query(first, &mut Rows::default()).await?;
+        }
+        let out = self.put_query(&bulk::copy(table))?;
+        bulk::put_rows(out, cells, width);
+        put_message(out, b'c', |_| {});
+        self.ask(What::Copy, &mut Rows::default()).await.map(affected)
     }
 
     async fn close(mut self) {
-        // The server may be gone already, and then there is nobody to take leave of.
+        // The server may be gone already.
         if let Ok(out) = self.wire.command() {
             put_message(out, b'X', |_| {});
             let _ = self.wire.send().await;

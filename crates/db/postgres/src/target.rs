@@ -69,19 +69,11 @@ impl Target for PostgresTarget {
         label_of(&self.server.hosts)
     }
 
-    fn described(&self) -> String {
-        format!("the {} server", self.family.name())
-    }
-
     fn server(&self) -> Option<&ServerTarget> {
         Some(&self.server)
     }
 
     fn server_mut(&mut self) -> Option<&mut ServerTarget> {
         Some(&mut self.server)
-    }
-
-    fn set_read_timeout_ms(&mut self, limit_ms: u32) {
-        self.server.read_timeout_ms = limit_ms;
     }
 }

@@ -4,7 +4,7 @@ use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
 use perbuck_database::settings::SettingWords;
 use perbuck_load::query::Query;
 
-/// The dialect of SQLite.
+/// The dialect of SQLite. Its one isolation level is serializable.
 #[derive(Debug)]
 pub struct SqliteDialect;
 
@@ -51,10 +51,6 @@ impl Dialect for SqliteDialect {
         if short_rows { " WITHOUT ROWID" } else { "" }
     }
 
-    fn statistics(&self, _table: &str) -> Option<String> {
-        None
-    }
-
     fn statistics_follow(&self) -> bool {
         true
     }
@@ -71,22 +67,9 @@ impl Dialect for SqliteDialect {
         format!("PRAGMA {name} = {value}")
     }
 
-    /// It has one level, which is serializable.
-    fn set_isolation(&self, _level: &str) -> Option<String> {
-        None
-    }
-
     /// It has one writer at a time, and knows of it from BEGIN IMMEDIATE.
     fn row_lock(&self) -> &'static str {
         ""
-    }
-
-    fn locks_sums(&self) -> bool {
-        false
-    }
-
-    fn int_parameter(&self) -> &'static str {
-        "?"
     }
 
     fn row_list(&self) -> &'static str {

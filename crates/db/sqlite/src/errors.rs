@@ -39,7 +39,7 @@ fn cause_of(extended: i32, words: &str) -> Option<Cause> {
 /// Class and advice by result code, <https://www.sqlite.org/rescode.html>. The low byte is the primary code.
 fn judge(extended: i32) -> (ErrorClass, &'static str) {
     match extended & 0xff {
-        // Somebody else holds a lock, or (BUSY_SNAPSHOT) wrote after our transaction began to read.
+        // Another session holds a lock, or (BUSY_SNAPSHOT) wrote after our transaction began to read.
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => (ErrorClass::Retry, ""),
         ffi::SQLITE_CONSTRAINT => (ErrorClass::Failed, ""),
         ffi::SQLITE_NOTADB => (ErrorClass::Fatal, "name another file, or delete this one if nobody needs it"),

@@ -1,9 +1,9 @@
 //! SQLite, linked into perbuck: the target that needs no server.
 //!
 //! - Calls block their thread, so each session has a thread of its own ([`Driver::blocking`]).
-//! - There is one writer at a time. A transaction that writes begins with BEGIN IMMEDIATE and takes its turn there; one
+//! - There is one writer at a time. A transaction that writes begins with BEGIN IMMEDIATE and waits there; one
 //!   that only reads begins with BEGIN and, in WAL mode, never waits.
-//! - Waiting for a turn is SQLite's own: with `busy_timeout` it sleeps between tries, 1 ms at first and 100 ms in the
+//! - Waiting is SQLite's own: with `busy_timeout` it sleeps between tries, 1 ms at first and 100 ms in the
 //!   end, and sleepers do not queue. Under contention latencies show these steps; that is what an application sees.
 //!   When the time is up the transaction may be tried again (`Retry`).
 //! - There are no decimals: `Value::Decimal` is stored as its unscaled integer.
@@ -61,7 +61,7 @@ impl Database for Sqlite {
 pub struct SqliteDriver {
     target: SqliteTarget,
     path: Arc<Path>,
-    /// Held while a connection is set up: the first one switches the file's journal mode, which nobody else may use
+    /// Held while a connection is set up: the first one switches the file's journal mode, which no other may use
     /// meanwhile, and for which SQLite does not always wait.
     setup: Mutex<()>,
 }
@@ -80,7 +80,7 @@ impl SqliteDriver {
     fn open(&self) -> Result<Connection, DriverError> {
         let _alone = self.setup.lock().unwrap_or_else(PoisonError::into_inner);
         settings::open(&self.target).map_err(|mut error| {
-            // Nothing was begun that could be tried again: the file is in somebody else's hands for now.
+            // No transaction has begun that could be retried: another program holds the file for now.
             if error.class == ErrorClass::Retry {
                 error.class = ErrorClass::Lost;
             }

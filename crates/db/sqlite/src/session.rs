@@ -164,8 +164,8 @@ fn insert(connection: &mut Connection, table: &BulkTable, cells: &Params) -> rus
 
 fn insert_all(connection: &Connection, table: &BulkTable, cells: &Params) -> rusqlite::Result<u64> {
     let width = table.columns.len();
-    let places = vec!["?"; width].join(", ");
-    let sql = format!("INSERT INTO {} ({}) VALUES ({places})", table.name, table.columns.join(", "));
+    let markers = vec!["?"; width].join(", ");
+    let sql = format!("INSERT INTO {} ({}) VALUES ({markers})", table.name, table.columns.join(", "));
     let count = cells.len() / width;
     let mut statement = connection.prepare_cached(&sql)?;
     let mut values = cells.iter();

@@ -7,11 +7,8 @@ use perbuck_load::driver::TargetFacts;
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::errors::driver_error;
-use crate::target::SqliteTarget;
+use crate::target::{JOURNAL_MODES, SYNCHRONOUS, SqliteTarget};
 
-/// In the order of their numbers.
-const SYNCHRONOUS: [&str; 4] = ["OFF", "NORMAL", "FULL", "EXTRA"];
-const JOURNAL_MODES: [&str; 5] = ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"];
 const TEMP_STORE_MEMORY: i64 = 2;
 
 /// Compile-time options that change what is measured, by the beginning of their names.

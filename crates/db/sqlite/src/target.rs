@@ -11,8 +11,9 @@ use perbuck_database::{Dialect, Target};
 use crate::dialect::SqliteDialect;
 
 const OPTIONS: [&str; 4] = ["synchronous", "journal_mode", "busy_timeout", "cache"];
-const SYNCHRONOUS: [&str; 4] = ["OFF", "NORMAL", "FULL", "EXTRA"];
-const JOURNAL_MODES: [&str; 5] = ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"];
+/// In the order of their numbers.
+pub(crate) const SYNCHRONOUS: [&str; 4] = ["OFF", "NORMAL", "FULL", "EXTRA"];
+pub(crate) const JOURNAL_MODES: [&str; 5] = ["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"];
 
 /// An SQLite file and its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub struct SqliteTarget {
 }
 
 impl SqliteTarget {
-    /// Reads what stands behind the scheme.
+    /// Reads what stands after the scheme.
     pub fn parse(rest: &str) -> Result<Self, TargetProblem> {
         let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
         let path = percent_decode(path, "the path")?;

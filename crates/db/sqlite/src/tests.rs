@@ -1,54 +1,104 @@
-//! Sessions on real files.
+//! Sessions on real files: the suite of all drivers, and what is true of SQLite alone.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use perbuck_load::driver::{Access, BulkTable, Driver, Effect, Session, SessionId};
+use perbuck_driver_suite::servers::{Server, assert_error, bound};
+use perbuck_load::driver::{Access, Driver, Session, SessionId};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows};
 use rusqlite::ffi;
+use tempfile::TempDir;
 
 use crate::target::SqliteTarget;
 use crate::{SqliteDriver, SqliteSession};
 
 /// A folder that goes with the test.
-struct Folder(PathBuf);
+#[derive(Debug)]
+struct Folder(TempDir);
 
 impl Folder {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("perbuck-sqlite-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(TempDir::new().unwrap())
     }
 
     fn target(&self) -> SqliteTarget {
         SqliteTarget {
-            path: self.0.join("test.db"),
+            path: self.0.path().join("test.db"),
             synchronous: "FULL".to_owned(),
             journal_mode: "WAL".to_owned(),
             busy_timeout_ms: 5_000,
             cache_kib: 2_048,
         }
     }
+}
 
-    fn driver(&self) -> SqliteDriver {
+impl Server for Folder {
+    type Driver = SqliteDriver;
+
+    const TYPES: &'static [(&'static str, &'static str, &'static str)] = &[
+        ("INTEGER", "-9223372036854775808", "-9223372036854775808"),
+        ("REAL", "0.5", "0.5"),
+        ("TEXT", "'zwölf'", "zwölf"),
+        ("BLOB", "x'00ff'", "\0\u{fffd}"),
+    ];
+    const PARAMETERS: &'static str = "i INTEGER, d INTEGER, t TEXT, b BLOB";
+    /// A row that is found counts as changed, whatever it is set to.
+    const UPDATES: &'static [(i64, u64)] = &[(3, 1), (3, 1), (99, 0)];
+    const LARGE: (&'static str, &'static [usize]) = ("BLOB", &[0, 65_536, 20_000_000]);
+    const BULK: (&'static str, [&'static str; 3]) = ("d INTEGER, t TEXT NOT NULL, b BLOB", ["d", "t", "b"]);
+    const NO_TABLE: ErrorCode = code(ffi::SQLITE_ERROR);
+    const DUPLICATE: ErrorCode = code(ffi::SQLITE_CONSTRAINT_PRIMARYKEY);
+    const WRONG_COUNT: [&'static str; 2] = ["sqlite", "shape"];
+
+    fn all() -> Vec<Self> {
+        vec![Self::new()]
+    }
+
+    fn driver(&self, _options: &str) -> SqliteDriver {
         SqliteDriver::new(self.target()).unwrap()
     }
-}
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+    /// Decimals are unscaled.
+    fn parameters() -> Vec<(Params, Vec<&'static str>)> {
+        let row = |id: i64, i: i64, text: &str| {
+            bound(|p| _ = p.int(id).int(i).decimal(-1_230, 2).text(text.as_bytes()).text(b"\0\xff\x80"))
+        };
+        vec![
+            (row(1, i64::MIN, "zwölf"), vec!["1", "-9223372036854775808", "-1230", "zwölf", "\0\u{fffd}\u{fffd}"]),
+            (row(2, i64::MAX, ""), vec!["2", "9223372036854775807", "-1230", "", "\0\u{fffd}\u{fffd}"]),
+            (bound(|p| _ = p.int(3).null().decimal(5, 4).null().null()), vec!["3", "NULL", "5", "NULL", "NULL"]),
+        ]
+    }
+
+    fn errors(table: &str) -> Vec<(String, ErrorClass, ErrorCode)> {
+        vec![
+            ("SELEC 1".to_owned(), ErrorClass::Fatal, code(ffi::SQLITE_ERROR)),
+            (format!("SELECT no_such_column FROM {table}"), ErrorClass::Fatal, code(ffi::SQLITE_ERROR)),
+        ]
+    }
+
+    fn odd(row: i64) -> (String, &'static [u8]) {
+        (format!("{row}\t'\\\n\0\u{e9}"), b"\xff\x00'")
     }
 }
+
+const fn code(number: i32) -> ErrorCode {
+    ErrorCode::Number("sqlite", number)
+}
+
+// There are neither deadlocks nor connections to be lost: a transaction that writes waits at its beginning, in this process.
+perbuck_driver_suite::tests!(Folder: statements::{
+    every_type_comes_back_the_same_from_a_text_and_from_a_prepared_statement,
+    parameters_of_every_kind_arrive_and_change_their_kinds,
+    large_values_go_both_ways,
+    errors_have_the_classes_that_the_engine_acts_on_and_leave_the_connection_usable,
+    transactions_commit_and_roll_back,
+    rows_are_inserted_as_they_are_all_or_none,
+});
 
 /// An embedded database never waits for an event, so one poll finishes.
 fn now<F: Future>(future: F) -> F::Output {
@@ -62,74 +112,17 @@ fn connect(driver: &SqliteDriver) -> SqliteSession {
     now(driver.connect(SessionId(0))).unwrap()
 }
 
-fn query(session: &mut SqliteSession, sql: &str) -> Result<(Effect, Rows), DriverError> {
+fn query(session: &mut SqliteSession, sql: &str) -> Result<Rows, DriverError> {
     let mut rows = Rows::default();
-    now(session.query(sql, &mut rows)).map(|effect| (effect, rows))
+    now(session.query(sql, &mut rows)).map(|_| rows)
 }
 
 fn number(session: &mut SqliteSession, sql: &str) -> i64 {
-    query(session, sql).unwrap().1.int(0, 0).unwrap()
+    query(session, sql).unwrap().int(0, 0).unwrap()
 }
 
 #[test]
-fn every_kind_of_value_comes_back() {
-    let folder = Folder::new();
-    let mut session = connect(&folder.driver());
-    let mut catalogue = Catalogue::default();
-    let insert = catalogue.add(Verb::Insert, "INSERT INTO t VALUES (?, ?, ?, ?)");
-    let kept = catalogue.add_read("SELECT a, b, c, d, 0.5 FROM t ORDER BY a");
-    let counted = catalogue.add(Verb::Select, "SELECT a FROM t");
-    let update = catalogue.add(Verb::Update, "UPDATE t SET a = a + ?");
-    let delete = catalogue.add(Verb::Delete, "DELETE FROM t WHERE a = ?");
-    now(session.prepare(&Arc::new(catalogue))).unwrap();
-    assert_eq!(query(&mut session, "CREATE TABLE t (a INTEGER, b TEXT, c INTEGER, d TEXT)").unwrap().0, Effect::Affected(0));
-
-    let (mut params, mut rows) = (Params::default(), Rows::default());
-    let mut execute = |id: StatementId, fill: &dyn Fn(&mut Params)| {
-        fill(params.clear());
-        now(session.execute(id, &params, &mut rows)).map(|effect| (effect, std::mem::take(&mut rows)))
-    };
-    let row = |p: &mut Params| {
-        p.int(i64::MIN).text("zwölf".as_bytes()).decimal(-1_999, 2).null();
-    };
-    assert_eq!(execute(insert, &row).unwrap().0, Effect::Affected(1));
-    let row = |p: &mut Params| {
-        p.int(i64::MAX).text(b"").decimal(5, 4).text(b"x");
-    };
-    assert_eq!(execute(insert, &row).unwrap().0, Effect::Affected(1));
-
-    let (effect, found) = execute(kept, &|_| ()).unwrap();
-    assert_eq!((effect, found.len(), found.width()), (Effect::ResultSet, 2, 5));
-    assert_eq!((found.int(0, 0), found.int(1, 0)), (Ok(i64::MIN), Ok(i64::MAX)));
-    assert_eq!((found.text(0, 1), found.text(1, 1)), (Ok("zwölf".as_bytes()), Ok(&b""[..])));
-    assert_eq!((found.decimal(0, 2, 2), found.decimal(1, 2, 4)), (Ok(-1_999), Ok(5)));
-    assert_eq!((found.is_null(0, 3), found.is_null(1, 3)), (Ok(true), Ok(false)));
-    assert_eq!(found.display(0, 4).unwrap(), "0.5");
-
-    let (effect, found) = execute(counted, &|_| ()).unwrap();
-    assert_eq!((effect, found.len(), found.width()), (Effect::ResultSet, 2, 0));
-    assert_eq!(
-        execute(update, &|p| {
-            p.int(0);
-        })
-        .unwrap()
-        .0,
-        Effect::Affected(2)
-    );
-    assert_eq!(
-        execute(delete, &|p| {
-            p.int(3);
-        })
-        .unwrap()
-        .0,
-        Effect::Affected(0)
-    );
-    let error = execute(update, &|_| ()).unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Word("client", "sqlite")), "{error}");
-}
-
-#[test]
-fn a_second_writer_is_told_to_try_again() {
+fn a_second_writer_is_told_to_retry() {
     let folder = Folder::new();
     let driver = SqliteDriver::new(SqliteTarget { busy_timeout_ms: 30, ..folder.target() }).unwrap();
     let (mut first, mut second) = (connect(&driver), connect(&driver));
@@ -139,7 +132,7 @@ fn a_second_writer_is_told_to_try_again() {
 
     let started = Instant::now();
     let error = now(second.begin(Access::Write)).unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Number("sqlite", ffi::SQLITE_BUSY)), "{error}");
+    assert_error(&error, ErrorClass::Retry, code(ffi::SQLITE_BUSY));
     assert!(started.elapsed() >= Duration::from_millis(25), "it waits for busy_timeout: {:?}", started.elapsed());
     now(second.rollback()).unwrap();
 
@@ -147,7 +140,7 @@ fn a_second_writer_is_told_to_try_again() {
     assert_eq!(number(&mut second, "SELECT COUNT(*) FROM t"), 0, "readers see the state before");
     now(first.commit()).unwrap();
     let error = query(&mut second, "INSERT INTO t VALUES (2)").unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Retry, ErrorCode::Number("sqlite", ffi::SQLITE_BUSY_SNAPSHOT)), "{error}");
+    assert_error(&error, ErrorClass::Retry, code(ffi::SQLITE_BUSY_SNAPSHOT));
     now(second.rollback()).unwrap();
 
     now(second.begin(Access::Write)).unwrap();
@@ -155,13 +148,13 @@ fn a_second_writer_is_told_to_try_again() {
     now(second.commit()).unwrap();
     assert_eq!(number(&mut first, "SELECT COUNT(*) FROM t"), 2);
     let error = query(&mut first, "INSERT INTO t VALUES (2)").unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Number("sqlite", ffi::SQLITE_CONSTRAINT_PRIMARYKEY)));
+    assert_error(&error, ErrorClass::Failed, code(ffi::SQLITE_CONSTRAINT_PRIMARYKEY));
 }
 
 #[test]
 fn sessions_on_their_own_threads_lose_no_update() {
     let folder = Folder::new();
-    let driver = folder.driver();
+    let driver = folder.driver("");
     let mut session = connect(&driver);
     query(&mut session, "CREATE TABLE t (n INTEGER)").unwrap();
     query(&mut session, "INSERT INTO t VALUES (0)").unwrap();
@@ -180,50 +173,6 @@ fn sessions_on_their_own_threads_lose_no_update() {
         }
     });
     assert_eq!(number(&mut session, "SELECT n FROM t"), 100);
-}
-
-#[test]
-fn transactions_commit_and_roll_back() {
-    let folder = Folder::new();
-    let mut session = connect(&folder.driver());
-    query(&mut session, "CREATE TABLE t (a INTEGER)").unwrap();
-    now(session.rollback()).unwrap();
-    now(session.begin(Access::Write)).unwrap();
-    query(&mut session, "INSERT INTO t VALUES (1)").unwrap();
-    now(session.rollback()).unwrap();
-    now(session.rollback()).unwrap();
-    assert_eq!(number(&mut session, "SELECT COUNT(*) FROM t"), 0);
-    now(session.begin(Access::Write)).unwrap();
-    query(&mut session, "INSERT INTO t VALUES (1)").unwrap();
-    now(session.commit()).unwrap();
-    now(session.close());
-    assert_eq!(number(&mut connect(&folder.driver()), "SELECT COUNT(*) FROM t"), 1);
-}
-
-#[test]
-fn a_batch_is_kept_whole_or_not_at_all() {
-    let folder = Folder::new();
-    let mut session = connect(&folder.driver());
-    query(&mut session, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL, c INTEGER)").unwrap();
-    let table = BulkTable { name: "t".to_owned(), columns: vec!["a", "b", "c"] };
-    let mut cells = Params::default();
-    for a in 0..1_000 {
-        cells.int(a).text(b"row").decimal(a * 100, 2);
-    }
-    assert_eq!(now(session.insert_rows(&table, &cells)), Ok(1_000));
-    assert_eq!(number(&mut session, "SELECT SUM(c) FROM t"), 49_950_000);
-
-    cells.clear();
-    for a in 1_000..1_100 {
-        cells.int(a).text(b"row").null();
-    }
-    cells.int(7).text(b"again").null();
-    assert_eq!(now(session.insert_rows(&table, &cells)).unwrap_err().class, ErrorClass::Failed);
-    assert_eq!(number(&mut session, "SELECT COUNT(*) FROM t"), 1_000);
-    cells.int(8);
-    assert_eq!(now(session.insert_rows(&table, &cells)).unwrap_err().code, ErrorCode::Word("client", "shape"));
-    cells.clear();
-    assert_eq!(now(session.insert_rows(&table, &cells)), Ok(0));
 }
 
 #[test]
@@ -271,37 +220,32 @@ fn refusal(path: &Path) -> DriverError {
 #[test]
 fn files_that_cannot_be_used_are_named() {
     let folder = Folder::new();
-    let other = folder.0.join("other.db");
+    let other = folder.0.path().join("other.db");
     std::fs::write(&other, "This is a letter, and not a short one. ".repeat(100)).unwrap();
-    assert_eq!(refusal(&other).code, ErrorCode::Number("sqlite", ffi::SQLITE_NOTADB));
-    let error = refusal(&folder.0.join("missing/test.db"));
-    assert_eq!(error.code, ErrorCode::Number("sqlite", ffi::SQLITE_CANTOPEN));
+    assert_eq!(refusal(&other).code, code(ffi::SQLITE_NOTADB));
+    let error = refusal(&folder.0.path().join("missing/test.db"));
+    assert_eq!(error.code, code(ffi::SQLITE_CANTOPEN));
     assert!(error.message.contains("folder does not exist"), "{error}");
-    assert!(
-        matches!(refusal(&other.join("below-a-file.db")).code, ErrorCode::Number("sqlite", code) if code & 0xff == ffi::SQLITE_CANTOPEN)
-    );
-    assert!(matches!(refusal(&folder.0).code, ErrorCode::Number("sqlite", code) if code & 0xff == ffi::SQLITE_CANTOPEN));
-}
-
-/// A folder that refuses even root: file modes would not.
-#[test]
-fn a_folder_without_permission_is_named() {
-    let error = refusal(Path::new("/proc/perbuck-test.db"));
-    assert_eq!(error.code, ErrorCode::Number("sqlite", ffi::SQLITE_CANTOPEN));
+    // A folder that refuses even root: file modes would not.
+    assert_eq!(refusal(Path::new("/proc/perbuck-test.db")).code, code(ffi::SQLITE_CANTOPEN));
+    for path in [&*other.join("below-a-file.db"), folder.0.path()] {
+        let error = refusal(path);
+        assert!(matches!(error.code, ErrorCode::Number("sqlite", code) if code & 0xff == ffi::SQLITE_CANTOPEN), "{error:?}");
+    }
 }
 
 #[test]
 fn a_full_disk_and_a_missing_table_end_the_run() {
     let folder = Folder::new();
-    let mut session = connect(&folder.driver());
+    let mut session = connect(&folder.driver(""));
     query(&mut session, "CREATE TABLE t (a TEXT)").unwrap();
     query(&mut session, "PRAGMA max_page_count = 4").unwrap();
     now(session.begin(Access::Write)).unwrap();
     let error = query(&mut session, "INSERT INTO t VALUES (zeroblob(100000))").unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Number("sqlite", ffi::SQLITE_FULL)), "{error}");
+    assert_error(&error, ErrorClass::Fatal, code(ffi::SQLITE_FULL));
     now(session.rollback()).unwrap();
     let error = query(&mut session, "SELECT c FROM sbtest1").unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Fatal, ErrorCode::Number("sqlite", ffi::SQLITE_ERROR)));
+    assert_error(&error, ErrorClass::Fatal, code(ffi::SQLITE_ERROR));
     assert!(error.message.contains("no such table: sbtest1; prepare the data") && error.message.contains("test.db"), "{error}");
     assert_eq!(query(&mut session, "SELECT 1; SELECT 2").unwrap_err().class, ErrorClass::Fatal);
 }
@@ -309,10 +253,10 @@ fn a_full_disk_and_a_missing_table_end_the_run() {
 #[test]
 fn a_switch_of_journal_that_others_prevent_is_no_retry() {
     let folder = Folder::new();
-    let mut session = connect(&folder.driver());
+    let mut session = connect(&folder.driver(""));
     query(&mut session, "CREATE TABLE t (a TEXT)").unwrap();
     let target = SqliteTarget { journal_mode: "DELETE".to_owned(), busy_timeout_ms: 10, ..folder.target() };
     let driver = SqliteDriver::new(target).unwrap();
     let error = now(driver.connect(SessionId(0))).unwrap_err();
-    assert_eq!((error.class, error.code), (ErrorClass::Lost, ErrorCode::Number("sqlite", ffi::SQLITE_BUSY)), "{error}");
+    assert_error(&error, ErrorClass::Lost, code(ffi::SQLITE_BUSY));
 }

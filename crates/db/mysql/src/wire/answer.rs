@@ -8,7 +8,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
 use crate::wire::Wire;
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::lenenc;
 use crate::wire::cells::{keep_binary_row, keep_text_row};
 use crate::wire::cutter::{MAX_CHUNK, ends_rows};
 use crate::wire::packets::{Column, Done};
@@ -74,7 +74,7 @@ impl ResultReader {
     #[inline]
     pub(crate) fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
         if self.next != Next::Head || self.effect.is_some() {
-            // The beginning is gone.
+            // The start is gone.
             return None;
         }
         let (bytes, sequence) = wire.arrived();
@@ -245,7 +245,7 @@ fn packet_at(bytes: &[u8], at: usize, sequence: u8) -> Option<(&[u8], usize)> {
     (number == sequence && length < MAX_CHUNK).then_some((payload, begin + length))
 }
 
-/// One OK packet and nothing behind it.
+/// One OK packet and nothing after it.
 #[inline]
 fn scan_ok(bytes: &[u8], sequence: u8) -> Option<(Effect, u16)> {
     let (payload, end) = packet_at(bytes, 0, sequence)?;
@@ -253,7 +253,7 @@ fn scan_ok(bytes: &[u8], sequence: u8) -> Option<(Effect, u16)> {
     Some((Effect::Affected(done.affected), done.status))
 }
 
-/// A whole result set and nothing behind it: how many rows, and its status flags. The values go into the last argument,
+/// A whole result set and nothing after it: how many rows, and its status flags. The values go into the last argument,
 /// where they are wanted.
 #[inline]
 fn scan_rows(
@@ -310,7 +310,7 @@ fn scan_rows(
 #[inline]
 fn column_count(payload: &[u8]) -> Parsed<usize> {
     let mut r = Reader::new(payload);
-    match r.lenenc()? {
+    match lenenc(&mut r)? {
         count @ 1..=MAX_COLUMNS if r.left() == 0 => Ok(count as usize),
         _ => Err(Malformed("the number of columns is impossible")),
     }

@@ -3,73 +3,36 @@
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
-/// The numbers and texts of this protocol.
-pub(crate) trait MysqlReader<'a> {
-    /// The next two bytes.
-    fn u16(&mut self) -> Parsed<u16>;
-    /// The next four bytes.
-    fn u32(&mut self) -> Parsed<u32>;
-    /// The next eight bytes.
-    fn u64(&mut self) -> Parsed<u64>;
-    /// `int<lenenc>`. 0xFB (NULL of a text row) and 0xFF (the header of an error) are no integers.
-    fn lenenc(&mut self) -> Parsed<u64>;
-    /// `string<lenenc>`.
-    fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]>;
+/// Reads `int<lenenc>`. 0xFB (NULL of a text row) and 0xFF (the header of an error) are no integers.
+#[inline]
+pub(crate) fn lenenc(r: &mut Reader<'_>) -> Parsed<u64> {
+    match r.u8()? {
+        short @ 0..=0xfa => Ok(u64::from(short)),
+        0xfc => r.le_u16().map(u64::from),
+        0xfd => r.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
+        0xfe => r.le_u64(),
+        _ => Err(Malformed("a length begins with a byte that none can begin with")),
+    }
 }
 
-impl<'a> MysqlReader<'a> for Reader<'a> {
-    #[inline]
-    fn u16(&mut self) -> Parsed<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    #[inline]
-    fn u32(&mut self) -> Parsed<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    #[inline]
-    fn u64(&mut self) -> Parsed<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    #[inline]
-    fn lenenc(&mut self) -> Parsed<u64> {
-        match self.u8()? {
-            short @ 0..=0xfa => Ok(u64::from(short)),
-            0xfc => self.u16().map(u64::from),
-            0xfd => self.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
-            0xfe => self.u64(),
-            _ => Err(Malformed("a length begins with a byte that none can begin with")),
-        }
-    }
-
-    #[inline]
-    fn lenenc_bytes(&mut self) -> Parsed<&'a [u8]> {
-        let length = self.lenenc()?;
-        self.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
-    }
+/// Reads `string<lenenc>`.
+#[inline]
+pub(crate) fn lenenc_bytes<'a>(r: &mut Reader<'a>) -> Parsed<&'a [u8]> {
+    let length = lenenc(r)?;
+    r.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
 }
 
 /// Appends `int<lenenc>`.
 #[inline]
 pub(crate) fn put_lenenc(out: &mut Vec<u8>, value: u64) {
-    let bytes = value.to_le_bytes();
-    match value {
-        0..=0xfa => out.push(bytes[0]),
-        0xfb..=0xffff => {
-            out.push(0xfc);
-            out.extend_from_slice(&bytes[..2]);
-        }
-        0x1_0000..=0xff_ffff => {
-            out.push(0xfd);
-            out.extend_from_slice(&bytes[..3]);
-        }
-        _ => {
-            out.push(0xfe);
-            out.extend_from_slice(&bytes);
-        }
-    }
+    let (mark, length) = match value {
+        0..=0xfa => return out.push(value as u8),
+        0xfb..=0xffff => (0xfc, 2),
+        0x1_0000..=0xff_ffff => (0xfd, 3),
+        _ => (0xfe, 8),
+    };
+    out.push(mark);
+    out.extend_from_slice(&value.to_le_bytes()[..length]);
 }
 
 /// Appends `string<lenenc>`.
@@ -100,10 +63,11 @@ mod tests {
             let mut out = Vec::new();
             put_lenenc(&mut out, value);
             assert_eq!(out, bytes);
-            assert_eq!(Reader::new(bytes).lenenc(), Ok(value));
+            assert_eq!(lenenc(&mut Reader::new(bytes)), Ok(value));
         }
-        assert!(Reader::new(&[0xfb]).lenenc().is_err() && Reader::new(&[0xff, 1]).lenenc().is_err());
-        assert!(Reader::new(&[0xfd, 1]).lenenc().is_err() && Reader::new(&[]).lenenc().is_err());
+        for broken in [&[0xfb][..], &[0xff, 1], &[0xfd, 1], &[]] {
+            assert!(lenenc(&mut Reader::new(broken)).is_err());
+        }
     }
 
     #[test]
@@ -120,7 +84,7 @@ mod tests {
             let mut r = Reader::new(&bytes);
             while r.left() > 0 {
                 let before = r.left();
-                if r.lenenc_bytes().is_err() {
+                if lenenc_bytes(&mut r).is_err() {
                     let _ = r.nul_bytes();
                 }
                 prop_assert!(r.left() < before);

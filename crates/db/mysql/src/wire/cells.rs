@@ -2,31 +2,16 @@
 //! Both give the same cells: integers as integers, FLOAT and DOUBLE as floating numbers, all else as the text that the
 //! text protocol prints.
 
-use std::io::Write;
+use std::fmt;
+use std::io::{Cursor, Write};
 
 use perbuck_load::values::Rows;
 
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::lenenc_bytes;
 use crate::wire::packets::Column;
+use crate::wire::protocol::kind;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
-
-/// Column types ("enum_field_types") that are not read as text.
-mod kind {
-    pub(crate) const TINY: u8 = 1;
-    pub(crate) const SHORT: u8 = 2;
-    pub(crate) const LONG: u8 = 3;
-    pub(crate) const FLOAT: u8 = 4;
-    pub(crate) const DOUBLE: u8 = 5;
-    pub(crate) const NULL: u8 = 6;
-    pub(crate) const TIMESTAMP: u8 = 7;
-    pub(crate) const LONGLONG: u8 = 8;
-    pub(crate) const INT24: u8 = 9;
-    pub(crate) const DATE: u8 = 10;
-    pub(crate) const TIME: u8 = 11;
-    pub(crate) const DATETIME: u8 = 12;
-    pub(crate) const YEAR: u8 = 13;
-}
 
 const SHORT_ROW: Malformed = Malformed("a row ends before its last column, or goes on after it");
 
@@ -58,7 +43,7 @@ pub(crate) fn keep_text_row(payload: &[u8], columns: &[Column], rows: &mut Rows)
             r = peek;
             rows.push_null();
         } else {
-            text_cell(r.lenenc_bytes()?, *column, rows)?;
+            text_cell(lenenc_bytes(&mut r)?, *column, rows)?;
         }
     }
     end_row(&r, rows)
@@ -80,24 +65,24 @@ fn binary_cell(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()
             rows.push_int(if unsigned { i64::from(byte) } else { i64::from(byte.cast_signed()) });
         }
         kind::SHORT | kind::YEAR => {
-            let short = r.u16()?;
+            let short = r.le_u16()?;
             let is_signed = !unsigned && column.kind == kind::SHORT;
             rows.push_int(if is_signed { i64::from(short.cast_signed()) } else { i64::from(short) });
         }
         kind::LONG | kind::INT24 => {
-            let long = r.u32()?;
+            let long = r.le_u32()?;
             rows.push_int(if unsigned { i64::from(long) } else { i64::from(long.cast_signed()) });
         }
         kind::LONGLONG => {
-            let long = r.u64()?;
+            let long = r.le_u64()?;
             push_u64(long, unsigned, rows);
         }
-        kind::FLOAT => rows.push_float(f64::from(f32::from_bits(r.u32()?))),
-        kind::DOUBLE => rows.push_float(f64::from_bits(r.u64()?)),
+        kind::FLOAT => rows.push_float(f64::from(f32::from_bits(r.le_u32()?))),
+        kind::DOUBLE => rows.push_float(f64::from_bits(r.le_u64()?)),
         kind::NULL => rows.push_null(),
         kind::DATE | kind::DATETIME | kind::TIMESTAMP => push_date(r, column, rows)?,
         kind::TIME => push_time(r, column, rows)?,
-        _ => rows.push_text(r.lenenc_bytes()?),
+        _ => rows.push_text(lenenc_bytes(r)?),
     }
     Ok(())
 }
@@ -131,36 +116,32 @@ fn text_cell(text: &[u8], column: Column, rows: &mut Rows) -> Parsed<()> {
 
 /// "MYSQL_TYPE_DATE", "…_DATETIME", "…_TIMESTAMP" of the binary protocol: trailing zeros are left out in steps.
 fn push_date(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
-    let mut fields = fields(r, &[0, 4, 7, 11])?;
-    let (year, month, day) = (fields.u16()?, fields.u8()?, fields.u8()?);
-    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u32()?);
-    let mut text = Text::new();
-    text.put(format_args!("{year:04}-{month:02}-{day:02}"));
-    if column.kind != kind::DATE {
-        text.put(format_args!(" {hour:02}:{minute:02}:{second:02}"));
-        text.put_micros(micros, column.decimals);
+    let fields = fields(r, &[0, 4, 7, 11])?;
+    let mut fields = Reader::new(&fields);
+    let (year, month, day) = (fields.le_u16()?, fields.u8()?, fields.u8()?);
+    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.le_u32()?);
+    if column.kind == kind::DATE {
+        push_short(rows, format_args!("{year:04}-{month:02}-{day:02}"), 0, 0);
+    } else {
+        let time = format_args!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}");
+        push_short(rows, time, micros, column.decimals);
     }
-    rows.push_text(text.bytes());
     Ok(())
 }
 
 /// "MYSQL_TYPE_TIME": days and hours are apart there and together in the text.
 fn push_time(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
-    let mut fields = fields(r, &[0, 8, 12])?;
-    let (negative, days) = (fields.u8()?, fields.u32()?);
-    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.u32()?);
-    let hours = u64::from(days) * 24 + u64::from(hour);
-    let mut text = Text::new();
-    text.put(format_args!("{}{hours:02}:{minute:02}:{second:02}", if negative == 1 { "-" } else { "" }));
-    text.put_micros(micros, column.decimals);
-    rows.push_text(text.bytes());
+    let fields = fields(r, &[0, 8, 12])?;
+    let mut fields = Reader::new(&fields);
+    let (negative, days) = (fields.u8()?, fields.le_u32()?);
+    let (hour, minute, second, micros) = (fields.u8()?, fields.u8()?, fields.u8()?, fields.le_u32()?);
+    let (sign, hours) = (if negative == 1 { "-" } else { "" }, u64::from(days) * 24 + u64::from(hour));
+    push_short(rows, format_args!("{sign}{hours:02}:{minute:02}:{second:02}"), micros, column.decimals);
     Ok(())
 }
 
 /// The fields of a date or time, filled up with the zeros that were left out.
-struct Fields([u8; 16], usize);
-
-fn fields(r: &mut Reader<'_>, lengths: &[u8]) -> Parsed<Fields> {
+fn fields(r: &mut Reader<'_>, lengths: &[u8]) -> Parsed<[u8; 16]> {
     let length = r.u8()?;
     if !lengths.contains(&length) {
         return Err(Malformed("a date or time has an impossible length"));
@@ -168,65 +149,24 @@ fn fields(r: &mut Reader<'_>, lengths: &[u8]) -> Parsed<Fields> {
     let mut all = [0; 16];
     let bytes = r.take(usize::from(length))?;
     all[..bytes.len()].copy_from_slice(bytes);
-    Ok(Fields(all, 0))
+    Ok(all)
 }
 
-impl Fields {
-    fn next<const N: usize>(&mut self) -> Parsed<[u8; N]> {
-        let bytes = self.0.get(self.1..).and_then(|rest| rest.first_chunk::<N>()).ok_or(SHORT_ROW)?;
-        self.1 += N;
-        Ok(*bytes)
-    }
-
-    fn u8(&mut self) -> Parsed<u8> {
-        self.next::<1>().map(|b| b[0])
-    }
-
-    fn u16(&mut self) -> Parsed<u16> {
-        self.next().map(u16::from_le_bytes)
-    }
-
-    fn u32(&mut self) -> Parsed<u32> {
-        self.next().map(u32::from_le_bytes)
-    }
-}
-
-/// A short text on the stack.
-struct Text {
-    bytes: [u8; 64],
-    length: usize,
-}
-
-impl Text {
-    fn new() -> Self {
-        Self { bytes: [0; 64], length: 0 }
-    }
-
-    /// The longest text is a time with all its fields at their maximum, 31 bytes.
-    fn put(&mut self, what: std::fmt::Arguments<'_>) {
-        let mut room = &mut self.bytes[self.length..];
-        let before = room.len();
-        if room.write_fmt(what).is_ok() {
-            self.length += before - room.len();
-        }
-    }
-
-    /// The digits behind the point of seconds, as many as the column has; where that varies, all or none.
-    fn put_micros(&mut self, micros: u32, decimals: u8) {
-        let digits = match decimals {
-            0..=6 => usize::from(decimals),
-            _ if micros > 0 => 6,
-            _ => 0,
-        };
-        if digits > 0 {
-            let all = 10_u32.pow(6 - digits as u32);
-            self.put(format_args!(".{:0digits$}", micros / all));
-        }
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
+/// Pushes a date or time with as many digits of a second as the column has; where that varies, with all or none. It is made on
+/// the stack: the longest is a time with all its fields at their maximum, 31 bytes.
+fn push_short(rows: &mut Rows, what: fmt::Arguments<'_>, micros: u32, decimals: u8) {
+    let mut text = Cursor::new([0_u8; 64]);
+    let digits = match decimals {
+        0..=6 => usize::from(decimals),
+        _ if micros > 0 => 6,
+        _ => 0,
+    };
+    let written = match digits {
+        0 => text.write_fmt(what),
+        _ => write!(text, "{what}.{:0digits$}", micros / 10_u32.pow(6 - digits as u32)),
+    };
+    debug_assert!(written.is_ok(), "a date or time is longer than any can be");
+    rows.push_text(&text.get_ref()[..text.position() as usize]);
 }
 
 #[cfg(test)]
@@ -261,8 +201,8 @@ mod tests {
             column(kind::LONGLONG, false, 0),
             column(kind::FLOAT, false, 31),
             column(kind::DOUBLE, false, 31),
-            column(253, false, 0),
-            column(246, false, 2),
+            column(kind::VAR_STRING, false, 0),
+            column(kind::NEWDECIMAL, false, 2),
         ];
         let mut payload = vec![0, 0, 0, 0xff, 0xff, 0xfe, 0xff, 0xe8, 0x07, 0xfd, 0xff, 0xff, 0xff];
         payload.extend_from_slice(&u64::MAX.to_le_bytes());
@@ -289,20 +229,22 @@ mod tests {
     /// The examples of the pages "MYSQL_TYPE_DATETIME" and "MYSQL_TYPE_TIME".
     #[test]
     fn dates_and_times_are_the_text_that_the_text_protocol_prints() {
-        let datetime = |decimals, bytes: &[u8]| binary(&[column(kind::DATETIME, false, decimals)], bytes).unwrap().concat();
-        let stamp = [0, 0, 0x0b, 0xda, 0x07, 0x0a, 0x11, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
-        assert_eq!(datetime(6, &stamp), "2010-10-17 19:27:30.000001");
-        assert_eq!(datetime(31, &stamp), "2010-10-17 19:27:30.000001");
-        assert_eq!(
-            datetime(0, &stamp[..2].iter().chain(&[4, 0xda, 7, 10, 17]).copied().collect::<Vec<_>>()),
-            "2010-10-17 00:00:00"
-        );
-        assert_eq!(datetime(3, &[0, 0, 0]), "0000-00-00 00:00:00.000");
-        assert_eq!(binary(&[column(kind::DATE, false, 0)], &[0, 0, 4, 0xda, 7, 10, 17]).unwrap(), ["2010-10-17"]);
-        let time = |decimals, bytes: &[u8]| binary(&[column(kind::TIME, false, decimals)], bytes).unwrap().concat();
-        assert_eq!(time(6, &[0, 0, 12, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e, 1, 0, 0, 0]), "-2899:27:30.000001");
-        assert_eq!(time(0, &[0, 0, 8, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e]), "-2899:27:30");
-        assert_eq!(time(2, &[0, 0, 0]), "00:00:00.00");
+        let stamp = [0x0b, 0xda, 0x07, 0x0a, 0x11, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
+        let time = [12, 1, 0x78, 0, 0, 0, 0x13, 0x1b, 0x1e, 1, 0, 0, 0];
+        let seconds = [&[8], &time[1..9]].concat();
+        for (kind, decimals, value, expected) in [
+            (kind::DATETIME, 6, &stamp[..], "2010-10-17 19:27:30.000001"),
+            (kind::DATETIME, 31, &stamp, "2010-10-17 19:27:30.000001"),
+            (kind::DATETIME, 0, &[4, 0xda, 7, 10, 17], "2010-10-17 00:00:00"),
+            (kind::DATETIME, 3, &[0], "0000-00-00 00:00:00.000"),
+            (kind::DATE, 0, &[4, 0xda, 7, 10, 17], "2010-10-17"),
+            (kind::TIME, 6, &time, "-2899:27:30.000001"),
+            (kind::TIME, 0, &seconds, "-2899:27:30"),
+            (kind::TIME, 2, &[0], "00:00:00.00"),
+        ] {
+            let row = [&[0, 0], value].concat();
+            assert_eq!(binary(&[column(kind, false, decimals)], &row).unwrap(), [expected], "{value:?}");
+        }
         assert!(binary(&[column(kind::TIME, false, 0)], &[0, 0, 5, 1, 2, 3, 4, 5]).is_err());
     }
 
@@ -314,7 +256,7 @@ mod tests {
             column(kind::LONG, false, 0),
             column(kind::LONGLONG, true, 0),
             column(kind::FLOAT, false, 31),
-            column(253, false, 0),
+            column(kind::VAR_STRING, false, 0),
         ];
         keep_text_row(b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
         assert_eq!(rows.int(0, 0), Ok(-12));

@@ -1,4 +1,4 @@
-//! Incoming bytes, cut into packets in place ("MySQL Packets": three bytes of length, one of sequence).
+//! Incoming bytes, cut into packets where they lie ("MySQL Packets": three bytes of length, one of sequence).
 
 use std::ops::Range;
 

@@ -5,17 +5,11 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::PrepareOk;
-use crate::wire::protocol::command;
-
-/// Types under which parameters are sent ("enum_field_types").
-const NULL: u8 = 6;
-const LONGLONG: u8 = 8;
-const NEWDECIMAL: u8 = 0xf6;
-const VAR_STRING: u8 = 0xfd;
+use crate::wire::protocol::{command, kind};
 
 /// A statement that the server has prepared for this connection.
 pub(crate) struct Prepared {
-    id: u32,
+    pub(crate) id: u32,
     /// The type of each parameter when it was sent last.
     types: SmallVec<[u8; 16]>,
     /// Whether the server knows `types`; it keeps them from one execution to the next.
@@ -24,11 +18,7 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     pub(crate) fn new(ok: PrepareOk) -> Self {
-        Self { id: ok.id, types: smallvec![NULL; usize::from(ok.params)], types_known: false }
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.id
+        Self { id: ok.id, types: smallvec![kind::NULL; usize::from(ok.params)], types_known: false }
     }
 
     /// How many parameters it has.
@@ -57,7 +47,7 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, prepared: &mut Prepared, params: &P
     let bound_at = out.len() - 1;
     let mut send_types = !prepared.types_known;
     for (i, (value, known)) in params.iter().zip(&mut prepared.types).enumerate() {
-        let kind = match value {
+        let sent = match value {
             Value::Null => {
                 if let Some(byte) = out.get_mut(nulls_at + i / 8) {
                     *byte |= 1 << (i % 8);
@@ -65,19 +55,19 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, prepared: &mut Prepared, params: &P
                 // The bitmap says it all: a NULL among integers is no reason to send the types twice.
                 continue;
             }
-            Value::Int(_) => LONGLONG,
-            Value::Decimal { .. } => NEWDECIMAL,
-            Value::Text(_) => VAR_STRING,
+            Value::Int(_) => kind::LONGLONG,
+            Value::Decimal { .. } => kind::NEWDECIMAL,
+            Value::Text(_) => kind::VAR_STRING,
         };
-        send_types |= *known != kind;
-        *known = kind;
+        send_types |= *known != sent;
+        *known = sent;
     }
     if send_types {
         if let Some(flag) = out.get_mut(bound_at) {
             *flag = 1;
         }
-        for kind in &prepared.types {
-            out.extend_from_slice(&[*kind, 0]);
+        for sent in &prepared.types {
+            out.extend_from_slice(&[*sent, 0]);
         }
         prepared.types_known = true;
     }
@@ -91,7 +81,7 @@ pub(crate) fn put_execute(out: &mut Vec<u8>, prepared: &mut Prepared, params: &P
     }
 }
 
-/// A decimal as digits behind their number, which is one byte since there are fewer than 251.
+/// A decimal as digits after their number, which is one byte since there are fewer than 251.
 fn put_decimal(out: &mut Vec<u8>, unscaled: i64, scale: u8) {
     let at = out.len();
     out.push(0);

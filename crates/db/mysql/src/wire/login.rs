@@ -1,19 +1,18 @@
 //! From a connected socket to a session ("Connection Phase"): greeting, TLS, password, and whatever the server asks in
 //! between.
 
-use std::sync::Arc;
-
 use perbuck_load::error::{DriverError, ErrorClass};
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
 use crate::wire::Wire;
+use crate::wire::answer::ResultReader;
 use crate::wire::auth::{Plugin, rsa_encrypt};
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::{Done, Greeting};
 use crate::wire::protocol::capability;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_net::link::Link;
+use perbuck_net::reach::Access;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, printable};
 
@@ -37,42 +36,27 @@ const WANTED: u32 = capability::LONG_PASSWORD
     | capability::PLUGIN_AUTH_LENENC
     | capability::DEPRECATE_EOF;
 
-/// What was agreed upon.
-pub(crate) struct Agreed {
-    pub(crate) capabilities: u32,
-    pub(crate) status: u16,
-}
-
-/// Logs in.
+/// Logs in; the reader of answers as was agreed upon.
 pub(crate) async fn login(
     wire: &mut Wire,
     host: &str,
-    target: &ServerTarget,
-    tls: Option<&Arc<ClientConfig>>,
-    password: &Secret,
+    Access { target, password, tls }: &Access,
     counts_found: bool,
-) -> Result<Agreed, DriverError> {
+) -> Result<ResultReader, DriverError> {
     let greeting = greeting(wire).await?;
     let found = if counts_found { capability::FOUND_ROWS } else { 0 };
     let mut capabilities = greeting.capabilities & (WANTED | found);
     match (tls, greeting.capabilities & capability::SSL != 0) {
         (Some(config), true) => {
             capabilities |= capability::SSL;
-            let name = ServerName::try_from(host.to_owned()).ok();
-            if name.is_none() && target.tls == TlsMode::VerifyIdentity {
-                let message = format!("no certificate can carry the name `{host}`; write the host's name, or `tls=verify-ca`");
-                return Err(DriverError::client(ErrorClass::Refused, "tls", message));
-            }
+            let name = Link::tls_name(host, target.tls)?;
             // "Protocol::SSLRequest" is the beginning of the response that follows under TLS.
             let out = wire.reply();
             put_client(out, capabilities);
             wire.send_reply().await?;
             wire.start_tls(config.clone(), name).await?;
         }
-        (Some(_), false) if target.tls != TlsMode::Preferred => {
-            let message = format!("{} offers no TLS; configure it there, or write `tls=disabled`", wire.place());
-            return Err(DriverError::client(ErrorClass::Refused, "tls", message));
-        }
+        (Some(_), false) if target.tls != TlsMode::Preferred => return Err(wire.offers_no_tls()),
         _ => {}
     }
     // A default method that we do not know is answered in another; the server then asks for that of the account.
@@ -81,13 +65,13 @@ pub(crate) async fn login(
     let dialogue = Dialogue { plugin, challenge: greeting.challenge, password, user: &target.user };
     let status = dialogue.run(wire).await?;
     wire.logged_in();
-    Ok(Agreed { capabilities, status })
+    Ok(ResultReader::new(capabilities, status))
 }
 
 async fn greeting(wire: &mut Wire) -> Result<Greeting, DriverError> {
     let packet = wire.packet().await?;
     match wire.bytes(&packet) {
-        [0xff, ..] => Err(not_let_in(wire.server_error(&packet), wire.place())),
+        [0xff, ..] => Err(not_let_in(wire.server_error(&packet), wire.address())),
         payload => Greeting::parse(payload).map_err(|why| wire.malformed(why)),
     }
 }
@@ -139,7 +123,7 @@ impl Dialogue<'_> {
             let payload = wire.bytes(&packet);
             match payload {
                 [0x00, ..] => return Done::parse_ok(payload).map(|done| done.status).map_err(|why| wire.malformed(why)),
-                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.place())),
+                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.address())),
                 [0xfe, request @ ..] => {
                     let request = request.to_vec();
                     self.switch(wire, &request).await?;
@@ -160,15 +144,15 @@ impl Dialogue<'_> {
         let name = r.nul_bytes();
         let Some(plugin) = Plugin::named(name) else {
             let name = if name.is_empty() { "mysql_old_password".to_owned() } else { printable(name) };
-            let (place, user) = (wire.place(), self.user);
+            let (address, user) = (wire.address(), self.user);
             let message = format!(
-                "{place} wants `{user}` to log in by `{name}`, which perbuck does not do; \
+                "{address} wants `{user}` to log in by `{name}`, which perbuck does not do; \
                  use an account with mysql_native_password, caching_sha2_password or ed25519"
             );
             return Err(DriverError::client(ErrorClass::Refused, "auth", message));
         };
         self.plugin = plugin;
-        // By length, not by the NUL behind it: the 32 random bytes of ed25519 may end with one of their own.
+        // By length, not by the NUL after it: the 32 random bytes of ed25519 may end with one of their own.
         let challenge = r.rest();
         self.challenge = challenge[..challenge.len().min(plugin.challenge_length())].to_vec();
         let answer = plugin.answer(self.password.bytes(), &self.challenge);
@@ -189,7 +173,7 @@ impl Dialogue<'_> {
             let packet = wire.packet().await?;
             let key = match wire.bytes(&packet) {
                 [0x01, key @ ..] => key,
-                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.place())),
+                [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.address())),
                 _ => return Err(wire.malformed(Malformed("a public key was expected"))),
             };
             let encrypted = rsa_encrypt(self.password.bytes(), &self.challenge, key).map_err(|why| wire.malformed(why))?;
@@ -202,10 +186,10 @@ impl Dialogue<'_> {
 }
 
 /// An error during the login keeps us out whatever its number, unless the server was about to go.
-fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
+fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
     if matches!(error.class, ErrorClass::Fatal | ErrorClass::Failed | ErrorClass::Retry) {
         error.class = ErrorClass::Refused;
     }
-    error.message = format!("{place} does not let us in: {}", error.message);
+    error.message = format!("{address} does not let us in: {}", error.message);
     error
 }

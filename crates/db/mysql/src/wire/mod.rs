@@ -1,4 +1,4 @@
-//! Packets over a connection: what one side says, and whose turn it is.
+//! Packets over a connection: what one side says, and whether an answer is outstanding.
 
 pub(crate) mod answer;
 pub(crate) mod auth;
@@ -20,14 +20,13 @@ use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::errors;
 use crate::wire::cutter::{Cutter, MAX_CHUNK};
-use perbuck_net::Malformed;
 use perbuck_net::link::Link;
 
 const PROTOCOL: &str = "MySQL";
 
 /// One connection at the level of packets.
 pub(crate) struct Wire {
-    /// Its send buffer holds the packet to be sent, behind four bytes for its header.
+    /// Its send buffer holds four bytes for a header, and then the packet to be sent.
     link: Link,
     cutter: Cutter,
 }
@@ -78,15 +77,12 @@ impl Wire {
     #[cold]
     fn not_idle(&mut self) -> DriverError {
         if self.link.is_busy() {
-            return self.link.closed("was given up before: an answer stayed out, or was not waited for");
+            return self.link.given_up();
         }
-        self.link.give_up();
+        let unasked = self.link.unasked();
         match self.cutter.take(&mut self.link.inbox) {
-            Ok(Some(packet)) => match errors::from_packet(self.bytes(&packet)) {
-                Ok(error) => error,
-                Err(_) => self.link.malformed(Malformed("it sends what nobody asked for")),
-            },
-            _ => self.link.malformed(Malformed("it sends what nobody asked for")),
+            Ok(Some(packet)) => errors::from_packet(self.bytes(&packet)).unwrap_or(unasked),
+            _ => unasked,
         }
     }
 
@@ -116,7 +112,7 @@ impl Wire {
         poll_fn(|_| self.link.poll_send()).await
     }
 
-    /// Puts the header in front of what is to be sent; the answer is then outstanding.
+    /// Puts the header before what is to be sent; the answer is then outstanding.
     #[inline]
     fn frame(&mut self) {
         let payload = self.link.out.len() - 4;
@@ -186,22 +182,18 @@ impl Wire {
     }
 }
 
-/// Puts a header in front of every part of a payload of 16 MiB or more; the last part is shorter than the maximum,
+/// Puts a header before every part of a payload of 16 MiB or more; the last part is shorter than the maximum,
 /// empty if need be. Returns the sequence number of the packet after it.
 #[cold]
 fn split(out: &mut Vec<u8>, mut sequence: u8) -> u8 {
     let mut framed = Vec::with_capacity(out.len() + out.len() / MAX_CHUNK * 4 + 4);
-    let mut rest = out.get(4..).unwrap_or_default();
-    loop {
-        let (part, behind) = rest.split_at(rest.len().min(MAX_CHUNK));
+    let payload = out.get(4..).unwrap_or_default();
+    let last = payload.len().is_multiple_of(MAX_CHUNK).then_some(&b""[..]);
+    for part in payload.chunks(MAX_CHUNK).chain(last) {
         let length = (part.len() as u32).to_le_bytes();
         framed.extend_from_slice(&[length[0], length[1], length[2], sequence]);
         framed.extend_from_slice(part);
         sequence = sequence.wrapping_add(1);
-        rest = behind;
-        if part.len() < MAX_CHUNK {
-            break;
-        }
     }
     *out = framed;
     sequence

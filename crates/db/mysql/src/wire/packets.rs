@@ -1,6 +1,6 @@
 //! The packets that a server sends, read field by field.
 
-use crate::wire::bytes::MysqlReader as _;
+use crate::wire::bytes::{lenenc, lenenc_bytes};
 use crate::wire::protocol::capability;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
@@ -20,12 +20,12 @@ impl Greeting {
             return Err(Malformed("the greeting is not of protocol version 10"));
         }
         r.nul_bytes();
-        r.u32()?;
+        r.le_u32()?;
         let mut challenge = r.take(8)?.to_vec();
         r.u8()?;
-        let low = r.u16()?;
+        let low = r.le_u16()?;
         r.take(3)?;
-        let capabilities = u32::from(low) | u32::from(r.u16()?) << 16;
+        let capabilities = u32::from(low) | u32::from(r.le_u16()?) << 16;
         if capabilities & capability::PROTOCOL_41 == 0 || capabilities & capability::SECURE_CONNECTION == 0 {
             return Err(Malformed("the server is older than MySQL 4.1"));
         }
@@ -33,14 +33,10 @@ impl Greeting {
         r.take(10)?;
         // At least 13 bytes, the last of them a NUL.
         let second = r.take(length.saturating_sub(8).max(13).min(r.left()))?;
-        challenge.extend_from_slice(trim_nul(second));
+        challenge.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         let plugin = if capabilities & capability::PLUGIN_AUTH == 0 { &b""[..] } else { r.nul_bytes() };
         Ok(Self { capabilities, challenge, plugin: plugin.to_vec() })
     }
-}
-
-fn trim_nul(bytes: &[u8]) -> &[u8] {
-    bytes.strip_suffix(&[0]).unwrap_or(bytes)
 }
 
 /// The end of a statement.
@@ -58,9 +54,9 @@ impl Done {
         if !matches!(r.u8()?, 0x00 | 0xfe) {
             return Err(Malformed("an OK packet was expected"));
         }
-        let affected = r.lenenc()?;
-        r.lenenc()?;
-        Ok(Self { affected, status: r.u16()? })
+        let affected = lenenc(&mut r)?;
+        lenenc(&mut r)?;
+        Ok(Self { affected, status: r.le_u16()? })
     }
 
     /// What ends rows: "EOF_Packet", or an OK packet where the former was declared deprecated.
@@ -74,7 +70,7 @@ impl Done {
         }
         let mut r = Reader::new(payload);
         r.take(3)?;
-        Ok(Self { affected: 0, status: r.u16()? })
+        Ok(Self { affected: 0, status: r.le_u16()? })
     }
 }
 
@@ -92,7 +88,7 @@ impl PrepareOk {
         if r.u8()? != 0 {
             return Err(Malformed("a prepared statement was expected"));
         }
-        Ok(Self { id: r.u32()?, columns: r.u16()?, params: r.u16()? })
+        Ok(Self { id: r.le_u32()?, columns: r.le_u16()?, params: r.le_u16()? })
     }
 }
 
@@ -101,7 +97,7 @@ impl PrepareOk {
 pub(crate) struct Column {
     pub(crate) kind: u8,
     pub(crate) unsigned: bool,
-    /// Digits behind the point of seconds; 31 where it varies.
+    /// Digits after the point of seconds; 31 where it varies.
     pub(crate) decimals: u8,
 }
 
@@ -111,12 +107,12 @@ impl Column {
         let mut r = Reader::new(payload);
         // Catalogue, schema, table and its original name, column and its original name.
         for _ in 0..6 {
-            r.lenenc_bytes()?;
+            lenenc_bytes(&mut r)?;
         }
         // The length of what follows, character set, display width.
-        r.lenenc()?;
+        lenenc(&mut r)?;
         r.take(6)?;
-        Ok(Self { kind: r.u8()?, unsigned: r.u16()? & UNSIGNED != 0, decimals: r.u8()? })
+        Ok(Self { kind: r.u8()?, unsigned: r.le_u16()? & UNSIGNED != 0, decimals: r.u8()? })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of the protocol: commands, capabilities, flags.
+//! The numbers of the protocol: commands, capabilities, flags, types.
 
 /// Commands ("Text Protocol", "Prepared Statements").
 pub(crate) mod command {
@@ -9,9 +9,9 @@ pub(crate) mod command {
     pub(crate) const STMT_CLOSE: u8 = 0x19;
 }
 
-/// Capability flags ("Capabilities Flags"). Not among them: COMPRESS. FOUND_ROWS is asked for only where the workload wants
-/// it; otherwise an update that changes nothing counts as none, as in sysbench. LOCAL_FILES is for the loader's own rows: whatever file a server asks for, none is
-/// ever opened.
+/// Capability flags ("Capabilities Flags"). Not among them: COMPRESS. FOUND_ROWS is asked for only where the workload wants it;
+/// otherwise an update that changes nothing counts as none, as in sysbench. LOCAL_FILES is for the loader's own rows: no file that
+/// a server asks for is ever opened.
 pub(crate) mod capability {
     pub(crate) const LONG_PASSWORD: u32 = 1;
     pub(crate) const FOUND_ROWS: u32 = 1 << 1;
@@ -35,4 +35,23 @@ pub(crate) mod status {
     pub(crate) const AUTOCOMMIT: u16 = 1 << 1;
     pub(crate) const MORE_RESULTS: u16 = 1 << 3;
     pub(crate) const NO_BACKSLASH_ESCAPES: u16 = 1 << 9;
+}
+
+/// Types of columns and parameters ("enum_field_types").
+pub(crate) mod kind {
+    pub(crate) const TINY: u8 = 1;
+    pub(crate) const SHORT: u8 = 2;
+    pub(crate) const LONG: u8 = 3;
+    pub(crate) const FLOAT: u8 = 4;
+    pub(crate) const DOUBLE: u8 = 5;
+    pub(crate) const NULL: u8 = 6;
+    pub(crate) const TIMESTAMP: u8 = 7;
+    pub(crate) const LONGLONG: u8 = 8;
+    pub(crate) const INT24: u8 = 9;
+    pub(crate) const DATE: u8 = 10;
+    pub(crate) const TIME: u8 = 11;
+    pub(crate) const DATETIME: u8 = 12;
+    pub(crate) const YEAR: u8 = 13;
+    pub(crate) const NEWDECIMAL: u8 = 0xf6;
+    pub(crate) const VAR_STRING: u8 = 0xfd;
 }

@@ -26,7 +26,7 @@ pub(crate) enum Asked<'a> {
 /// What comes next in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// The beginning.
+    /// The start.
     Head,
     /// Rows, or the end of a statement.
     Rows,
@@ -67,7 +67,7 @@ impl ResultReader {
     #[inline]
     pub(crate) fn scan(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Option<Effect> {
         if self.next != Next::Head {
-            // The beginning is gone.
+            // The start is gone.
             return None;
         }
         let bytes = wire.inbox.arrived();
@@ -203,7 +203,7 @@ impl ResultReader {
     }
 }
 
-/// The end of a statement that returned no rows, that the server is ready, and nothing behind it.
+/// The end of a statement that returned no rows, that the server is ready, and nothing after it.
 #[inline]
 fn scan_end(bytes: &[u8], at: usize) -> Option<(Effect, u8)> {
     let (kind, tag, at) = message_at(bytes, at)?;
@@ -220,7 +220,7 @@ fn scan_ready(bytes: &[u8], at: usize) -> Option<u8> {
     (kind == kind::READY && at == bytes.len()).then(|| ready_status(body).ok()).flatten()
 }
 
-/// Rows to their end, that the server is ready, and nothing behind it: how many, and the state of the transaction. The
+/// Rows to their end, that the server is ready, and nothing after it: how many, and the state of the transaction. The
 /// values are kept where they are wanted.
 #[inline]
 fn scan_rows(bytes: &[u8], mut at: usize, columns: &[Type], rows: &mut Rows) -> Option<(u64, u8)> {

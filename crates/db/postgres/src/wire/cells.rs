@@ -4,7 +4,7 @@
 use perbuck_load::values::Rows;
 use smallvec::SmallVec;
 
-use crate::wire::messages::PostgresReader as _;
+use crate::wire::messages::value;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
@@ -52,7 +52,7 @@ pub(crate) fn keep_row(body: &[u8], columns: &[Type], binary: bool, rows: &mut R
         return Err(Malformed("a row has another number of columns than was said"));
     }
     for column in columns {
-        match r.value()? {
+        match value(&mut r)? {
             None => rows.push_null(),
             Some(value) if binary => binary_cell(value, *column, rows)?,
             Some(value) => text_cell(value, *column, rows)?,

@@ -150,8 +150,8 @@ fn put_as_text(out: &mut Vec<u8>, format_at: usize, value: Value<'_>) {
         Value::Text(text) => out.extend_from_slice(text),
     }
     let length = (out.len() - at - 4) as u32;
-    if let Some(place) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = length.to_be_bytes();
+    if let Some(length_bytes) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *length_bytes = length.to_be_bytes();
     }
 }
 
@@ -184,16 +184,9 @@ mod tests {
     #[test]
     fn every_kind_of_value_goes_to_every_kind_of_parameter() {
         let prepared = Prepared::new("s", &[INT4, CHAR, NUMERIC], None);
-        let head = |formats: &[u8], length: u8| {
-            let mut bytes = vec![b'B', 0, 0, 0, length, 0, b's', 0, 0, 3];
-            bytes.extend(formats.iter().flat_map(|f| [0, *f]));
-            bytes.extend_from_slice(&[0, 3]);
-            bytes
-        };
         let with = |formats: &[u8], values: &[u8]| {
-            let mut bytes = head(formats, 0);
-            bytes.extend_from_slice(values);
-            bytes.extend_from_slice(&[0, 0]);
+            let formats: Vec<u8> = formats.iter().flat_map(|f| [0, *f]).collect();
+            let mut bytes = [b"B\0\0\0\0\0s\0\0\x03", &formats[..], b"\0\x03", values, b"\0\0"].concat();
             bytes[4] = (bytes.len() - 1) as u8;
             bytes
         };

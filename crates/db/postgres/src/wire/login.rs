@@ -7,16 +7,15 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use postgres_protocol::authentication::md5_hash;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 
 use crate::errors::class_of;
-use crate::family::Family;
-use crate::family::Said;
-use crate::wire::messages::PostgresReader as _;
+use crate::family::{Family, Said};
 use crate::wire::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
 use crate::wire::{Wire, is_aside};
 use perbuck_database::secret::Secret;
-use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_database::server::TlsMode;
+use perbuck_net::link::Link;
+use perbuck_net::reach::Access;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, printable};
 
@@ -30,15 +29,10 @@ const TLS_REQUEST: u32 = 80_877_103;
 const MAX_MESSAGES: usize = 1_000;
 
 /// Logs in; the state of the transaction, which is idle.
-pub(crate) async fn login(
-    wire: &mut Wire,
-    host: &str,
-    (family, target): (Family, &ServerTarget),
-    tls: Option<&Arc<ClientConfig>>,
-    password: &Secret,
-) -> Result<u8, DriverError> {
+pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &Access) -> Result<u8, DriverError> {
+    let Access { target, password, tls } = access;
     if let Some(config) = tls {
-        negotiate_tls(wire, host, target, config).await?;
+        negotiate_tls(wire, host, target.tls, config).await?;
     }
     let out = wire.reply();
     put_sized(out, |out| {
@@ -60,50 +54,38 @@ pub(crate) async fn login(
     let said = Said::default();
     let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false, said };
     let (status, said) = dialogue.run(wire).await?;
-    said.check(family, wire.place())?;
+    said.check(family, wire.address())?;
     wire.logged_in();
     Ok(status)
 }
 
 /// Asks for TLS; the answer is a single byte.
-async fn negotiate_tls(
-    wire: &mut Wire,
-    host: &str,
-    target: &ServerTarget,
-    config: &Arc<ClientConfig>,
-) -> Result<(), DriverError> {
+async fn negotiate_tls(wire: &mut Wire, host: &str, mode: TlsMode, config: &Arc<ClientConfig>) -> Result<(), DriverError> {
     put_sized(wire.reply(), |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
     wire.send().await?;
     poll_fn(|_| wire.poll_receive()).await?;
     match wire.inbox.arrived().first() {
         Some(b'S') => {
             wire.inbox.take(0, 1);
-            let name = ServerName::try_from(host.to_owned()).ok();
-            if name.is_none() && target.tls == TlsMode::VerifyIdentity {
-                let message = format!("no certificate can carry the name `{host}`; write the host's name, or `tls=verify-ca`");
-                return Err(refused("tls", message));
-            }
+            let name = Link::tls_name(host, mode)?;
             wire.start_tls(Arc::clone(config), name).await
         }
-        Some(b'N') if target.tls == TlsMode::Preferred => {
+        Some(b'N') if mode == TlsMode::Preferred => {
             wire.inbox.take(0, 1);
             Ok(())
         }
-        Some(b'N') => {
-            let message = format!("{} offers no TLS; configure it there, or write `tls=disabled`", wire.place());
-            Err(refused("tls", message))
-        }
+        Some(b'N') => Err(wire.offers_no_tls()),
         // A server that cannot even begin (too many processes) says why.
         Some(b'E') => {
             let message = wire.message().await?;
-            Err(not_let_in(wire.server_error(&message).error, wire.place()))
+            Err(not_let_in(wire.server_error(&message).error, wire.address()))
         }
         _ => Err(wire.malformed(Malformed("its answer to the request for TLS is neither yes nor no"))),
     }
 }
 
-fn refused(word: &'static str, message: String) -> DriverError {
-    DriverError::client(ErrorClass::Refused, word, message)
+fn refused(message: String) -> DriverError {
+    DriverError::client(ErrorClass::Refused, "auth", message)
 }
 
 /// How far SCRAM is. The server proves, too, that it knows the password; without that proof nothing goes on.
@@ -131,7 +113,7 @@ impl Dialogue<'_> {
                 kind::PARAMETER_STATUS => self.said.hear(wire.body(&message)).map_err(|why| wire.malformed(why))?,
                 kind if is_aside(kind) => {}
                 kind::AUTHENTICATION if !self.authenticated => self.authenticate(wire, &message).await?,
-                kind::ERROR => return Err(not_let_in(wire.server_error(&message).error, wire.place())),
+                kind::ERROR => return Err(not_let_in(wire.server_error(&message).error, wire.address())),
                 kind::BACKEND_KEY_DATA if self.authenticated => {}
                 kind::READY if self.authenticated => {
                     let status = ready_status(wire.body(&message)).map_err(|why| wire.malformed(why))?;
@@ -176,31 +158,31 @@ impl Dialogue<'_> {
         let message = format!(
             "{} wants `{}` to log in by {method}, which perbuck does not do; \
              let pg_hba.conf of the server ask for scram-sha-256",
-            wire.place(),
+            wire.address(),
             self.user
         );
-        refused("auth", message)
+        refused(message)
     }
 
     /// No server has an account with an empty password.
     fn known_password(&self, wire: &Wire) -> Result<&[u8], DriverError> {
         if self.password.is_empty() {
-            let message = format!("{} asks for the password of `{}`, and none was given", wire.place(), self.user);
-            return Err(refused("auth", message));
+            let message = format!("{} asks for the password of `{}`, and none was given", wire.address(), self.user);
+            return Err(refused(message));
         }
         Ok(self.password.bytes())
     }
 
-    /// The password itself, which goes to nobody's eyes but the server's.
+    /// The password itself, which the server alone may see.
     async fn send_cleartext(&self, wire: &mut Wire) -> Result<(), DriverError> {
         if !wire.is_encrypted() {
             let message = format!(
                 "{} wants the password of `{}` in the clear, on a connection without TLS; it was not sent. Write \
                  `tls=verify-identity`, or let pg_hba.conf of the server ask for scram-sha-256",
-                wire.place(),
+                wire.address(),
                 self.user
             );
-            return Err(refused("auth", message));
+            return Err(refused(message));
         }
         let password = self.known_password(wire)?;
         send_secret(wire, |out| put_text(out, password)).await
@@ -227,7 +209,7 @@ impl Dialogue<'_> {
     async fn answer_scram(&mut self, wire: &mut Wire, challenge: &[u8]) -> Result<(), DriverError> {
         let Scram::Begun(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if let Err(why) = scram.update(challenge) {
-            return Err(refused("auth", format!("the challenge of {} for the password is unusable: {why}", wire.place())));
+            return Err(refused(format!("the challenge of {} for the password is unusable: {why}", wire.address())));
         }
         let answer = scram.message().to_vec();
         send_secret(wire, |out| out.extend_from_slice(&answer)).await?;
@@ -239,8 +221,8 @@ impl Dialogue<'_> {
         let Scram::Answered(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if scram.finish(proof).is_err() {
             let message =
-                format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.place(), self.user);
-            return Err(refused("auth", message));
+                format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.address(), self.user);
+            return Err(refused(message));
         }
         self.scram = Scram::Proven;
         Ok(())
@@ -257,11 +239,11 @@ async fn send_secret(wire: &mut Wire, write: impl FnOnce(&mut Vec<u8>)) -> Resul
 
 /// An error during the login keeps us out whatever its code, unless the server is not there at the moment. All of them
 /// end the connection, which is no reason to open it again.
-fn not_let_in(mut error: DriverError, place: &str) -> DriverError {
+fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
     error.class = match error.code {
         ErrorCode::State("sqlstate", state) if class_of(&state) == ErrorClass::Lost => ErrorClass::Lost,
         _ => ErrorClass::Refused,
     };
-    error.message = format!("{place} does not let us in: {}", error.message);
+    error.message = format!("{address} does not let us in: {}", error.message);
     error
 }

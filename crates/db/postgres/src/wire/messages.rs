@@ -97,56 +97,34 @@ pub(crate) fn put_sized(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 #[inline]
 pub(crate) fn set_length(out: &mut [u8], at: usize) {
     let length = (out.len() - at) as u32;
-    if let Some(place) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = length.to_be_bytes();
+    if let Some(length_bytes) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *length_bytes = length.to_be_bytes();
     }
 }
 
-/// Appends text and the NUL behind it. What holds a NUL itself would end there; no name of a catalogue does.
+/// Appends text and the NUL after it. What holds a NUL itself would end there; no name of a catalogue does.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
     out.push(0);
 }
 
-/// The numbers and texts of this protocol.
-pub(crate) trait PostgresReader<'a> {
-    /// The next two bytes.
-    fn be_u16(&mut self) -> Parsed<u16>;
-    /// The next four bytes.
-    fn be_u32(&mut self) -> Parsed<u32>;
-    /// A value of a row; `None` is NULL, whose length is -1.
-    fn value(&mut self) -> Parsed<Option<&'a [u8]>>;
-    /// Text that must end with a NUL.
-    fn text(&mut self) -> Parsed<&'a [u8]>;
+/// Reads a value of a row; `None` is NULL, whose length is -1.
+#[inline]
+pub(crate) fn value<'a>(r: &mut Reader<'a>) -> Parsed<Option<&'a [u8]>> {
+    match r.be_u32()? {
+        u32::MAX => Ok(None),
+        length => r.take(length as usize).map(Some),
+    }
 }
 
-impl<'a> PostgresReader<'a> for Reader<'a> {
-    #[inline]
-    fn be_u16(&mut self) -> Parsed<u16> {
-        self.array().map(u16::from_be_bytes)
+/// Reads text that must end with a NUL.
+pub(crate) fn text<'a>(r: &mut Reader<'a>) -> Parsed<&'a [u8]> {
+    let before = r.left();
+    let text = r.nul_bytes();
+    if before - r.left() == text.len() {
+        return Err(Malformed("a text has no end"));
     }
-
-    #[inline]
-    fn be_u32(&mut self) -> Parsed<u32> {
-        self.array().map(u32::from_be_bytes)
-    }
-
-    #[inline]
-    fn value(&mut self) -> Parsed<Option<&'a [u8]>> {
-        match self.be_u32()? {
-            u32::MAX => Ok(None),
-            length => self.take(length as usize).map(Some),
-        }
-    }
-
-    fn text(&mut self) -> Parsed<&'a [u8]> {
-        let before = self.left();
-        let text = self.nul_bytes();
-        if before - self.left() == text.len() {
-            return Err(Malformed("a text has no end"));
-        }
-        Ok(text)
-    }
+    Ok(text)
 }
 
 /// What CommandComplete says: the rows that were changed, where it counts any (`INSERT 0 3`, `UPDATE 3`, `COPY 3`).
@@ -190,8 +168,8 @@ pub(crate) fn column_types(body: &[u8]) -> Parsed<SmallVec<[u32; 16]>> {
     let mut r = Reader::new(body);
     let count = r.be_u16()?;
     let mut one = || {
-        r.text()?;
-        // Table and column number before the type; its size, its modifier and the form of values behind it.
+        text(&mut r)?;
+        // Table and column number before the type; its size, its modifier and the form of values after it.
         r.take(6)?;
         let oid = r.be_u32()?;
         r.take(8)?;
@@ -255,7 +233,7 @@ mod tests {
             let _ = (parameter_types(&bytes), column_types(&bytes), rows_of(&bytes), ready_status(&bytes));
             let _ = message_at(&bytes, at);
             let mut r = Reader::new(&bytes);
-            while r.left() > 0 && (r.value().is_ok() || r.text().is_ok()) {}
+            while r.left() > 0 && (value(&mut r).is_ok() || text(&mut r).is_ok()) {}
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Messages over a connection: what one side says, and whose turn it is.
+//! Messages over a connection: what one side says, and whether an answer is outstanding.
 
 pub(crate) mod answer;
 #[cfg(test)]
@@ -17,7 +17,6 @@ use perbuck_load::error::DriverError;
 
 use crate::errors::{self, ServerError};
 use messages::{Message, kind};
-use perbuck_net::Malformed;
 use perbuck_net::link::Link;
 
 const PROTOCOL: &str = "PostgreSQL";
@@ -49,11 +48,6 @@ impl Wire {
         Ok(Self { link: Link::connect(host, port, read_timeout, PROTOCOL).await? })
     }
 
-    #[cfg(test)]
-    pub(crate) fn canned(server: canned::Canned, read_timeout: Duration) -> Self {
-        Self { link: Link::canned(Box::new(server), read_timeout, PROTOCOL) }
-    }
-
     /// Begins a command; its messages are appended to the buffer.
     ///
     /// # Errors
@@ -76,30 +70,19 @@ impl Wire {
     #[cold]
     fn hear_unasked(&mut self) -> Result<(), DriverError> {
         if self.link.is_busy() {
-            return Err(self.link.closed("was given up before: an answer stayed out, or was not waited for"));
+            return Err(self.link.given_up());
         }
         while let Some(message) = self.take()? {
             if message.kind == kind::ERROR {
                 return Err(self.server_error(&message).error);
             }
             if !is_aside(message.kind) {
-                self.link.give_up();
-                return Err(self.unasked());
+                return Err(self.link.unasked());
             }
         }
-        match self.link.inbox.arrived().first() {
-            // The rest of it comes before the answer, and is passed over then.
-            None => Ok(()),
-            Some(first) if is_aside(*first) => Ok(()),
-            Some(_) => {
-                self.link.give_up();
-                Err(self.unasked())
-            }
-        }
-    }
-
-    fn unasked(&self) -> DriverError {
-        self.link.malformed(Malformed("it sends what nobody asked for"))
+        // The rest of an aside comes before the answer, and is passed over then.
+        let aside = self.link.inbox.arrived().first().is_none_or(|first| is_aside(*first));
+        if aside { Ok(()) } else { Err(self.link.unasked()) }
     }
 
     /// Sends what was written; an answer is then outstanding.

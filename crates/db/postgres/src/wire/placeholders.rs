@@ -43,13 +43,10 @@ fn is_word(byte: u8) -> bool {
 fn comment_length(text: &[u8]) -> usize {
     let (mut at, mut depth) = (2, 1);
     while depth > 0 && at < text.len() {
-        let rest = &text[at..];
-        let (deeper, length) = if rest.starts_with(b"/*") {
-            (1, 2)
-        } else if rest.starts_with(b"*/") {
-            (-1, 2)
-        } else {
-            (0, 1)
+        let (deeper, length) = match &text[at..] {
+            [b'/', b'*', ..] => (1, 2),
+            [b'*', b'/', ..] => (-1, 2),
+            _ => (0, 1),
         };
         depth += deeper;
         at += length;
