@@ -1,5 +1,5 @@
-//! A session on an in-memory SQLite database for the tests, which may not use the drivers. It keeps a log of what was
-//! sent and can be told to fail a commit.
+//! What the unit tests of the benchmarks share: the dialects, parameters, and terminals on an in-memory SQLite database.
+//! Tests of this crate may not use the drivers.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -7,11 +7,49 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use perbuck_core::rng::OpRng;
+use perbuck_core::study::{Located, Scalar};
+use perbuck_core::workload_kind::Parameters;
+use perbuck_database::Dialect;
+use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
+use perbuck_load::loader::{CheckResult, run_check};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::{Params, Rows, Value};
+use perbuck_load::workload::{Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
+use perbuck_mysql::MysqlDialect;
+use perbuck_postgres::Family;
+use perbuck_sqlite::SqliteDialect;
+use perbuck_tikv::TikvDialect;
 use rusqlite::types::{ToSqlOutput, ValueRef};
+
+use crate::Benchmark;
+use crate::params::ParamProblem;
+
+pub(crate) const MYSQL: &dyn Dialect = &MysqlDialect;
+pub(crate) const SQLITE: &dyn Dialect = &SqliteDialect;
+pub(crate) const POSTGRES: &dyn Dialect = &Family::Postgres;
+pub(crate) const COCKROACH: &dyn Dialect = &Family::Cockroach;
+pub(crate) const YUGABYTE: &dyn Dialect = &Family::Yugabyte;
+pub(crate) const TIKV: &dyn Dialect = &TikvDialect;
+/// Those that speak SQL.
+pub(crate) const DIALECTS: [&dyn Dialect; 5] = [MYSQL, POSTGRES, SQLITE, COCKROACH, YUGABYTE];
+
+/// Parameters as a study file gives them: what looks like a number or a switch is one, all else is text.
+pub(crate) fn parameters(words: &[(&str, &str)]) -> Parameters {
+    let scalar = |word: &str| {
+        let number = || word.parse().map_or_else(|_| Scalar::Text(word.to_owned()), Scalar::Float);
+        let switch = || word.parse().map_or_else(|_| number(), Scalar::Bool);
+        word.parse().map_or_else(|_| switch(), Scalar::Int)
+    };
+    words.iter().map(|(name, word)| ((*name).to_owned(), Located { value: scalar(word), line: 1 })).collect()
+}
+
+/// The options of a benchmark, or every problem.
+pub(crate) fn read<B: Benchmark>(words: &[(&str, &str)]) -> Result<B, Vec<ParamProblem>> {
+    B::checked(&parameters(words))
+}
 
 /// Runs a future that never waits.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -24,14 +62,55 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// The database and what was sent to it, shared by the sessions of a test.
 pub(crate) struct Database {
     pub(crate) sqlite: rusqlite::Connection,
+    /// Statements with values in place of `?`.
     pub(crate) log: RefCell<Vec<String>>,
     pub(crate) fail_commit: Cell<bool>,
+    /// What the next INSERT of many rows ends with.
+    pub(crate) refusal: RefCell<Option<DriverError>>,
 }
 
 impl Database {
     pub(crate) fn new(sqlite: rusqlite::Connection) -> Rc<Self> {
         sqlite.set_prepared_statement_cache_capacity(128);
-        Rc::new(Self { sqlite, log: RefCell::default(), fail_commit: Cell::new(false) })
+        Rc::new(Self { sqlite, log: RefCell::default(), fail_commit: Cell::new(false), refusal: RefCell::default() })
+    }
+
+    pub(crate) fn empty() -> Rc<Self> {
+        Self::new(rusqlite::Connection::open_in_memory().unwrap())
+    }
+
+    /// A database with the tables of a data set, and the rows of these parts.
+    pub(crate) fn load(data: &impl Dataset, parts: impl Iterator<Item = u32>) -> Rc<Self> {
+        let (database, tables) = (Self::empty(), data.tables());
+        let mut session = SqliteSession::new(&database);
+        let mut cells = Params::default();
+        let run = |sql: &String| database.sqlite.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        run(&"BEGIN".to_owned());
+        tables.iter().flat_map(|table| &table.create).for_each(run);
+        for index in parts {
+            let mut part = data.part(index);
+            while let Some(table) = part.next_batch(&mut cells) {
+                block_on(session.insert_rows(&tables[table].bulk, &cells)).unwrap();
+            }
+        }
+        tables.iter().flat_map(|table| &table.after_load).for_each(run);
+        run(&"COMMIT".to_owned());
+        database.log.take();
+        database
+    }
+
+    /// The checks of a data set that do not hold.
+    pub(crate) fn broken(self: &Rc<Self>, data: &impl Dataset) -> Vec<CheckResult> {
+        let mut session = SqliteSession::new(self);
+        let results = data.checks().into_iter().map(|check| block_on(run_check(&mut session, &check)).unwrap());
+        let broken: Vec<CheckResult> = results.filter(|result| !result.holds()).collect();
+        assert!(broken.iter().all(|result| result.violations.len() <= 5), "{broken:?}");
+        broken
+    }
+
+    /// How many of the statements since the log was cleared hold some words.
+    pub(crate) fn sent(&self, words: &str) -> usize {
+        self.log.borrow().iter().filter(|sql| sql.contains(words)).count()
     }
 
     /// The one number that a query returns.
@@ -55,7 +134,13 @@ impl SqliteSession {
     }
 
     fn run(&self, sql: &str, params: &Params, rows: &mut Rows, keep: bool) -> rusqlite::Result<Effect> {
-        self.database.log.borrow_mut().push(format!("{sql} {:?}", params.iter().collect::<Vec<_>>()));
+        assert_eq!(params.len(), sql.matches('?').count(), "{sql}");
+        let mut values = params.iter();
+        let text = sql.split_inclusive('?').map(|piece| match piece.strip_suffix('?') {
+            Some(before) => before.to_owned() + &values.next().map(|value| Bound(value).to_string()).unwrap_or_default(),
+            None => piece.to_owned(),
+        });
+        self.database.log.borrow_mut().push(text.collect());
         let mut statement = self.database.sqlite.prepare_cached(sql)?;
         let width = statement.column_count();
         rows.start(keep);
@@ -84,6 +169,16 @@ impl SqliteSession {
 }
 
 struct Bound<'a>(Value<'a>);
+
+impl std::fmt::Display for Bound<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Value::Null => f.write_str("NULL"),
+            Value::Int(v) | Value::Decimal { unscaled: v, .. } => write!(f, "{v}"),
+            Value::Text(t) => write!(f, "'{}'", String::from_utf8_lossy(t)),
+        }
+    }
+}
 
 impl rusqlite::ToSql for Bound<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -142,6 +237,9 @@ impl Session for SqliteSession {
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
+        if let Some(refusal) = self.database.refusal.take() {
+            return Err(refusal);
+        }
         let marks = vec!["?"; table.columns.len()].join(", ");
         let sql = format!("INSERT INTO {} ({}) VALUES ({marks})", table.name, table.columns.join(", "));
         let mut statement = self.database.sqlite.prepare_cached(&sql).map_err(error)?;
@@ -150,8 +248,45 @@ impl Session for SqliteSession {
             let bound = rusqlite::params_from_iter(row.iter().map(|v| Bound(*v)));
             statement.execute(bound).map_err(error)?;
         }
-        Ok((values.len() / table.columns.len()) as u64)
+        let (count, first, last) = (values.len() / table.columns.len(), values[0], values[values.len() - 1]);
+        self.database.log.borrow_mut().push(format!("{count} rows into {}, {} to {}", table.name, Bound(first), Bound(last)));
+        Ok(count as u64)
     }
 
     async fn close(self) {}
+}
+
+/// A terminal with its connection.
+pub(crate) struct Client<T> {
+    pub(crate) database: Rc<Database>,
+    pub(crate) terminal: T,
+    pub(crate) connection: Connection<SqliteSession>,
+    id: TerminalId,
+}
+
+impl<T: Terminal> Client<T> {
+    pub(crate) fn new(database: &Rc<Database>, workload: &impl Workload<Terminal = T>, id: TerminalId) -> Self {
+        let connection = block_on(Connection::open(SqliteSession::new(database), workload.catalogue())).unwrap();
+        Self { database: Rc::clone(database), terminal: workload.terminal(id), connection, id }
+    }
+
+    pub(crate) fn start(&mut self) -> Result<(), DriverError> {
+        block_on(self.terminal.start(&mut self.connection))
+    }
+
+    /// The kind of an operation.
+    pub(crate) fn kind(&mut self, sequence: u64) -> u8 {
+        self.terminal.kind(&self.operation(sequence))
+    }
+
+    fn operation(&self, sequence: u64) -> Operation {
+        Operation { sequence, rng: OpRng::at(self.id.seed, self.id.index.into(), sequence) }
+    }
+
+    pub(crate) fn run(&mut self, sequence: u64) -> Result<Done, DriverError> {
+        let mut operation = self.operation(sequence);
+        let kind = self.terminal.kind(&operation);
+        let done = block_on(self.terminal.transaction(&mut self.connection, &mut operation));
+        done.inspect(|done| assert_eq!(done.kind, kind))
+    }
 }

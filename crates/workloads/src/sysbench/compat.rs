@@ -4,6 +4,7 @@ use perbuck_database::Dialect;
 
 use super::options::{Options, RandType};
 use super::script::Script;
+use crate::params::word_for;
 
 /// A version of sysbench whose defaults are taken, and whose draws where they follow a law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +20,7 @@ pub(super) const COMPATS: [(&str, Compat); 2] = [("sysbench-1.0", Compat::Sysben
 impl Compat {
     /// The name that options use: `sysbench-1.0` or `sysbench-1.1`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Sysbench10 => COMPATS[0].0,
-            Self::Sysbench11 => COMPATS[1].0,
-        }
+        word_for(&COMPATS, &self)
     }
 
     /// The version of that name.
@@ -107,10 +105,10 @@ pub fn compat_notes(options: &Options, dialect: &'static dyn Dialect) -> Vec<Str
 mod tests {
     use super::super::options::tests::options;
     use super::*;
-    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
+    use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 
     fn notes(script: &str, words: &[(&str, &str)]) -> String {
-        compat_notes(&options(script, &[], words), MYSQL).join("\n")
+        compat_notes(&options(script, words), MYSQL).join("\n")
     }
 
     #[test]
@@ -135,14 +133,14 @@ mod tests {
 
     #[test]
     fn a_rollback_is_new_to_nobody_but_mysql() {
-        let of = |dialect| compat_notes(&options("oltp_read_write", &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
+        let of = |dialect| compat_notes(&options("oltp_read_write", &[("compat", "sysbench-1.0")]), dialect).join(" ");
         assert!(of(MYSQL).contains("ROLLBACK"));
         assert!([POSTGRES, SQLITE].iter().all(|d| !of(*d).contains("ROLLBACK")));
     }
 
     #[test]
     fn tables_of_another_order_are_named() {
-        let of = |script, dialect| compat_notes(&options(script, &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
+        let of = |script, dialect| compat_notes(&options(script, &[("compat", "sysbench-1.0")]), dialect).join(" ");
         assert!(of("oltp_read_write", YUGABYTE).contains("(ASC)"));
         assert!(!of("bulk_insert", YUGABYTE).contains("(ASC)") && !of("oltp_read_write", COCKROACH).contains("(ASC)"));
     }

@@ -160,7 +160,7 @@ impl Part for TpccPart {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use crate::databases::SQLITE;
+    use crate::testing::SQLITE;
     use perbuck_load::values::Value;
 
     use super::*;

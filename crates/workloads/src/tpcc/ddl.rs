@@ -76,7 +76,7 @@ fn short_rows(table: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
+    use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
     use crate::tpcc::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE};
 
     /// The statements that make a table and end its load.

@@ -6,12 +6,13 @@ use perbuck_core::workload_kind::Parameter;
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 
 use super::{Compat, MAX_REPEATS, MAX_TABLE_SIZE, MAX_TABLES, MAX_THREADS, MAX_VALUES};
+use crate::params::value_of;
 use crate::sysbench::script::Script;
 
 /// The options of a script in the order of their names, with the defaults of `compat`; of all scripts for `None`.
 pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Parameter> {
     let shown = OPTIONS.iter().filter(|o| script.is_none_or(|s| belongs_to(o.name, s)));
-    let default = |o: &Parameter| if o.name == "rand_type" { Compat::rand_type_default(compat) } else { o.default };
+    let default = |o: &Parameter| if o.name == "rand_type" { Compat::rand_type(compat).name() } else { o.default };
     let mut help: Vec<Parameter> = shown.map(|o| Parameter { default: default(o), ..*o }).collect();
     help.sort_by_key(|o| o.name);
     help
@@ -21,17 +22,10 @@ pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Parame
 /// `1e6` is a whole number, `on`, `true`, `1` and no text at all switch on. Text that is none of this stays text, so that
 /// reading the options can quote it. `None` where there is no such option.
 pub fn option_value(name: &str, text: &str) -> Option<Scalar> {
-    let kind = OPTIONS.iter().find(|o| o.name == name)?.kind;
-    let as_text = || Scalar::Text(text.to_owned());
-    Some(match kind {
-        Whole(..) => whole(text).map_or_else(as_text, Scalar::Int),
-        Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map_or_else(as_text, Scalar::Float),
-        Switch => match text {
-            "" | "on" | "true" | "1" => Scalar::Bool(true),
-            "off" | "false" | "0" => Scalar::Bool(false),
-            _ => as_text(),
-        },
-        Text => as_text(),
+    value_of(&OPTIONS, (name, text), whole, |text| match text {
+        "" | "on" | "true" | "1" => Some(true),
+        "off" | "false" | "0" => Some(false),
+        _ => None,
     })
 }
 

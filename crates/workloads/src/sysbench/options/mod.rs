@@ -1,17 +1,24 @@
 //! The options of sysbench's scripts, under their own names.
 
 mod list;
-mod parameters;
 
 #[cfg(test)]
 #[path = "tests.rs"]
 pub(super) mod tests;
 
-use crate::params::Reader;
+use std::collections::BTreeMap;
+
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::WorkloadKind;
+use perbuck_database::Dialect;
+
+use crate::benchmark::{Benchmark, speaks_sql};
+use crate::params::{Reader, put, word_for};
 
 use super::compat::{COMPATS, Compat};
 use super::random::{Distribution, Ids};
 use super::script::{SCRIPTS, Script};
+use super::{KIND, Sysbench, SysbenchData};
 
 pub use list::{OPTIONS, option_help, option_value};
 
@@ -52,13 +59,7 @@ const RAND_TYPES: [(&str, RandType); 5] = [
 impl RandType {
     /// The word that options use.
     pub fn name(self) -> &'static str {
-        RAND_TYPES.iter().find(|(_, t)| *t == self).map_or("", |(word, _)| word)
-    }
-}
-
-impl Compat {
-    fn rand_type_default(compat: Option<Self>) -> &'static str {
-        Self::rand_type(compat).name()
+        word_for(&RAND_TYPES, &self)
     }
 }
 
@@ -135,63 +136,50 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the options; every problem goes to the reader.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
-        let compats: Vec<(&str, Option<Compat>)> = COMPATS.iter().map(|(name, compat)| (*name, Some(*compat))).collect();
-        let compat = reader.word("compat", &compats, None);
-        let mut int = |key| reader.int(key) as u32;
-        let tables = int("tables");
-        let table_size = int("table_size");
-        let range_size = int("range_size");
-        let point_selects = int("point_selects");
-        let simple_ranges = int("simple_ranges");
-        let sum_ranges = int("sum_ranges");
-        let order_ranges = int("order_ranges");
-        let distinct_ranges = int("distinct_ranges");
-        let index_updates = int("index_updates");
-        let non_index_updates = int("non_index_updates");
-        let delete_inserts = int("delete_inserts");
-        let mut options = Self {
-            script,
-            compat,
-            tables,
-            table_size,
-            range_size,
-            point_selects,
-            simple_ranges,
-            sum_ranges,
-            order_ranges,
-            distinct_ranges,
-            index_updates,
-            non_index_updates,
-            delete_inserts,
-            range_selects: reader.switch("range_selects"),
-            skip_trx: reader.switch("skip_trx"),
-            auto_inc: reader.switch("auto_inc"),
-            secondary: reader.switch("secondary"),
-            create_secondary: reader.switch("create_secondary"),
-            reconnect: reader.int("reconnect") as u32,
-            mysql_storage_engine: reader.identifier("mysql_storage_engine"),
-            create_table_options: table_options(reader),
-            redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
-            random_points: reader.int("random_points") as u32,
-            number_of_ranges: reader.int("number_of_ranges") as u32,
-            delta: reader.int("delta") as u32,
-            threads: reader.int("threads") as u32,
-            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
-            rand_spec_iter: reader.int("rand_spec_iter") as u32,
-            rand_spec_pct: reader.int("rand_spec_pct") as u32,
-            rand_spec_res: reader.int("rand_spec_res") as u32,
-            rand_pareto_h: reader.number("rand_pareto_h"),
-            rand_zipfian_exp: reader.number("rand_zipfian_exp"),
-            rand_scramble: reader.switch("rand_scramble"),
-        };
-        if options.redshift {
-            (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
+    /// The options that decide the data, so that all scripts can run on the same tables.
+    pub fn data_parameters(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        if self.script == Script::BulkInsert {
+            put("columns", &"id, k");
+            put("threads", &self.threads);
+            return all;
         }
-        options.check(reader);
-        options
+        put("tables", &self.tables);
+        put("table_size", &self.table_size);
+        if self.rows_per_table() == 0 {
+            put("rows", &"0");
+        }
+        put("auto_inc", &on_off(self.auto_inc));
+        put("secondary", &on_off(self.secondary));
+        put("create_secondary", &on_off(self.create_secondary));
+        put("mysql_storage_engine", &self.mysql_storage_engine);
+        if !self.create_table_options.is_empty() {
+            put("create_table_options", &self.create_table_options);
+        }
+        if self.redshift {
+            put("pgsql_variant", &"redshift");
+        }
+        put("rand_type", &self.rand_type.name());
+        if matches!(self.rand_type, RandType::Special | RandType::Gaussian) {
+            put("rand_spec_iter", &self.rand_spec_iter);
+        }
+        match self.rand_type {
+            RandType::Uniform | RandType::Gaussian => {}
+            RandType::Special => {
+                put("rand_spec_pct", &self.rand_spec_pct);
+                put("rand_spec_res", &self.rand_spec_res);
+                if self.compat == Some(Compat::Sysbench10) {
+                    put("compat", &Compat::Sysbench10.name());
+                }
+            }
+            RandType::Pareto => put("rand_pareto_h", &self.rand_pareto_h),
+            RandType::Zipfian => put("rand_zipfian_exp", &self.rand_zipfian_exp),
+        }
+        if self.rand_scramble && self.rand_type != RandType::Uniform {
+            put("rand_scramble", &on_off(true));
+        }
+        all
     }
 
     /// What the values do not allow together.
@@ -202,8 +190,8 @@ impl Options {
             }
             let (name, script) = (option.name, self.script.name());
             let help = match (self.script, name) {
-                (Script::BulkInsert, "tables") => "it fills one table for each connection; `threads` says how many".to_owned(),
-                _ => "leave it out".to_owned(),
+                (Script::BulkInsert, "tables") => "it fills one table for each connection; `threads` says how many",
+                _ => "leave it out",
             };
             reader.problem(name, format!("`{name}` is no option of {script}"), help);
         }
@@ -257,7 +245,7 @@ impl Options {
     }
 
     /// Statements of one event, BEGIN and COMMIT aside.
-    fn statements_per_event(&self) -> u64 {
+    pub(super) fn statements_per_event(&self) -> u64 {
         let script = self.script;
         let when = |done: bool, counts: &[u32]| if done { counts.iter().map(|c| u64::from(*c)).sum() } else { 0u64 };
         let ranges = [self.simple_ranges, self.sum_ranges, self.order_ranges, self.distinct_ranges];
@@ -265,8 +253,131 @@ impl Options {
             + when(script.selects_ranges() && self.range_selects, &ranges)
             + when(script.updates_index(), &[self.index_updates])
             + when(script.updates_non_index(), &[self.non_index_updates])
-            + when(script.deletes_and_inserts(), &[self.delete_inserts])
+            + when(script.deletes_and_inserts(), &[self.delete_inserts; 2])
             + when(matches!(script, Script::Insert | Script::Delete | Script::RandomPoints | Script::RandomRanges), &[1])
+    }
+}
+
+impl Benchmark for Options {
+    type Dataset = SysbenchData;
+    type Workload = Sysbench;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
+        let compat = reader.word("compat", &COMPATS.map(|(name, compat)| (name, Some(compat))), None);
+        let mut options = Self {
+            script,
+            compat,
+            tables: reader.int("tables") as u32,
+            table_size: reader.int("table_size") as u32,
+            range_size: reader.int("range_size") as u32,
+            point_selects: reader.int("point_selects") as u32,
+            simple_ranges: reader.int("simple_ranges") as u32,
+            sum_ranges: reader.int("sum_ranges") as u32,
+            order_ranges: reader.int("order_ranges") as u32,
+            distinct_ranges: reader.int("distinct_ranges") as u32,
+            index_updates: reader.int("index_updates") as u32,
+            non_index_updates: reader.int("non_index_updates") as u32,
+            delete_inserts: reader.int("delete_inserts") as u32,
+            range_selects: reader.switch("range_selects"),
+            skip_trx: reader.switch("skip_trx"),
+            auto_inc: reader.switch("auto_inc"),
+            secondary: reader.switch("secondary"),
+            create_secondary: reader.switch("create_secondary"),
+            reconnect: reader.int("reconnect") as u32,
+            mysql_storage_engine: reader.identifier("mysql_storage_engine"),
+            create_table_options: table_options(reader),
+            redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
+            random_points: reader.int("random_points") as u32,
+            number_of_ranges: reader.int("number_of_ranges") as u32,
+            delta: reader.int("delta") as u32,
+            threads: reader.int("threads") as u32,
+            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
+            rand_spec_iter: reader.int("rand_spec_iter") as u32,
+            rand_spec_pct: reader.int("rand_spec_pct") as u32,
+            rand_spec_res: reader.int("rand_spec_res") as u32,
+            rand_pareto_h: reader.number("rand_pareto_h"),
+            rand_zipfian_exp: reader.number("rand_zipfian_exp"),
+            rand_scramble: reader.switch("rand_scramble"),
+        };
+        if options.redshift {
+            (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
+        }
+        options.check(reader);
+        options
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> SysbenchData {
+        SysbenchData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Sysbench {
+        Sysbench::new(self, dialect)
+    }
+
+    /// Those that bear on the script, in sysbench's notation.
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut all = self.data_parameters();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("script", &self.script.name());
+        if let Some(compat) = self.compat {
+            put("compat", &compat.name());
+        }
+        if self.reconnect > 0 {
+            put("reconnect", &self.reconnect);
+        }
+        match self.script {
+            Script::PointSelect | Script::ReadOnly | Script::ReadWrite | Script::WriteOnly => {
+                put("range_size", &self.range_size);
+                put("point_selects", &self.point_selects());
+                put("simple_ranges", &self.simple_ranges);
+                put("sum_ranges", &self.sum_ranges);
+                put("order_ranges", &self.order_ranges);
+                put("distinct_ranges", &self.distinct_ranges);
+                put("index_updates", &self.index_updates);
+                put("non_index_updates", &self.non_index_updates);
+                put("delete_inserts", &self.delete_inserts);
+                put("range_selects", &on_off(self.range_selects));
+                put("skip_trx", &on_off(self.skip_trx));
+                put("rand_spec_pct", &self.rand_spec_pct);
+                put("rand_spec_res", &self.rand_spec_res);
+                put("rand_spec_iter", &self.rand_spec_iter);
+            }
+            Script::UpdateIndex => put("index_updates", &self.index_updates),
+            Script::UpdateNonIndex => put("non_index_updates", &self.non_index_updates),
+            Script::RandomPoints => put("random_points", &self.random_points),
+            Script::RandomRanges => {
+                put("number_of_ranges", &self.number_of_ranges);
+                put("delta", &self.delta);
+            }
+            Script::Insert | Script::Delete | Script::BulkInsert => {}
+        }
+        all
+    }
+
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other: &Self = other.options()?;
+        if self.data_parameters() != other.data_parameters() {
+            return Some(format!("{} and {} do not begin with the same tables", self.script.name(), other.script.name()));
+        }
+        let changing = [self, other].into_iter().find(|o| o.script.changes_row_counts() && self.script != other.script)?;
+        Some(format!("{} changes how many rows they have", changing.script.name()))
+    }
+
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        speaks_sql(dialect)
+    }
+
+    fn connections_max(&self) -> Option<(u32, &'static str)> {
+        (self.script == Script::BulkInsert).then_some((self.threads, "threads"))
+    }
+
+    fn needs_values(&self) -> bool {
+        false
     }
 }
 
@@ -278,4 +389,8 @@ fn table_options(reader: &mut Reader<'_>) -> String {
         reader.problem("mysql_table_options", message, "give one of them");
     }
     if text.is_empty() { older } else { text }
+}
+
+fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
 }

@@ -6,8 +6,6 @@ mod oltp;
 mod random;
 
 #[cfg(test)]
-mod recording;
-#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

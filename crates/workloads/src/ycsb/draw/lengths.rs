@@ -1,8 +1,11 @@
 //! How long a field is.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::rng::OpRng;
 
 use super::zipfian::Gray;
+use crate::params::{Reader, put};
 
 /// A distribution of lengths in bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +31,48 @@ impl Lengths {
         match self {
             Self::Constant(length) | Self::Uniform(_, length) | Self::Zipfian(_, length) => *length,
             Self::Histogram { block, weights } => block * weights.iter().rposition(|w| *w > 0).map_or(0, |i| i as u32 + 1),
+        }
+    }
+
+    /// Reads the properties that decide it.
+    pub(in crate::ycsb) fn read(reader: &mut Reader<'_>) -> Self {
+        let high = reader.int("fieldlength") as u32;
+        let low = reader.int("minfieldlength") as u32;
+        let text = reader.text("fieldlengthhistogram");
+        let laws = ["constant", "uniform", "zipfian", "histogram"].map(|law| (law, law));
+        match reader.word("fieldlengthdistribution", &laws, "constant") {
+            "uniform" | "zipfian" if low > high => {
+                let message = format!("`minfieldlength` {low} is above `fieldlength` {high}");
+                reader.problem("minfieldlength", message, "raise `fieldlength`");
+                Self::Constant(high)
+            }
+            "uniform" => Self::Uniform(low, high),
+            "zipfian" => Self::Zipfian(low, high),
+            "histogram" => Self::parse_histogram(&text).unwrap_or_else(|| {
+                let help = "write the bytes of a step and the weights of one, two, three … of them, such as \"10: 1 0 5\"";
+                reader.problem("fieldlengthhistogram", format!("`fieldlengthhistogram` is \"{text}\""), help);
+                Self::Constant(high)
+            }),
+            _ => Self::Constant(high),
+        }
+    }
+
+    /// Adds those properties to a record.
+    pub(in crate::ycsb) fn put(&self, all: &mut BTreeMap<String, String>) {
+        put(all, "fieldlength", &self.longest());
+        let (law, low) = match self {
+            Self::Constant(_) => ("constant", None),
+            Self::Uniform(low, _) => ("uniform", Some(low)),
+            Self::Zipfian(low, _) => ("zipfian", Some(low)),
+            Self::Histogram { .. } => ("histogram", None),
+        };
+        put(all, "fieldlengthdistribution", &law);
+        if let Some(low) = low {
+            put(all, "minfieldlength", low);
+        }
+        if let Self::Histogram { block, weights } = self {
+            let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
+            put(all, "fieldlengthhistogram", &format!("{block}: {}", weights.join(" ")));
         }
     }
 

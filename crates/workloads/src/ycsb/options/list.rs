@@ -5,23 +5,24 @@ use perbuck_core::workload_kind::Decides::{self, Choice, Data, Run};
 use perbuck_core::workload_kind::Parameter;
 use perbuck_core::workload_kind::ParameterKind::{self, Number, Switch, Text, Whole};
 
+use crate::params::value_of;
+
 use super::{MAX_FIELD_LENGTH, MAX_FIELDS, MAX_RECORDS, MAX_SCAN};
 
 /// The value of property `name` from the text of a command line or a property file. Switches are read as go-ycsb reads them:
 /// `1`, `true`, `yes` and `on` in any case. Text that is none of what is expected stays text, so that reading the options can
 /// quote it. `None` where there is no such property.
 pub fn property_value(name: &str, text: &str) -> Option<Scalar> {
-    let as_text = || Scalar::Text(text.to_owned());
-    Some(match PROPERTIES.iter().find(|p| p.name == name)?.kind {
-        Whole(..) => text.parse().map_or_else(|_| as_text(), Scalar::Int),
-        Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map_or_else(as_text, Scalar::Float),
-        Switch => match text.to_ascii_lowercase().as_str() {
-            "1" | "true" | "yes" | "on" => Scalar::Bool(true),
-            "0" | "false" | "no" | "off" => Scalar::Bool(false),
-            _ => as_text(),
+    value_of(
+        &PROPERTIES,
+        (name, text),
+        |text| text.parse().ok(),
+        |text| match text.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Some(true),
+            "0" | "false" | "no" | "off" => Some(false),
+            _ => None,
         },
-        Text => as_text(),
-    })
+    )
 }
 
 const fn known(
