@@ -19,7 +19,6 @@ pub use compat::{Compat, compat_notes};
 pub use data::{SysbenchData, SysbenchPart};
 pub use options::{OPTIONS, Options, RandType, option_help, option_value};
 pub(crate) use random::Zipfian;
-pub use random::{Distribution, Ids};
 pub use registration::KIND;
 pub use schema::{cleanup, prewarm};
 pub use script::{SCRIPTS, Script};

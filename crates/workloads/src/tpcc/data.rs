@@ -271,32 +271,34 @@ pub(super) mod tests {
 
     #[test]
     fn orders_are_delivered_up_to_2100_and_their_customers_are_a_permutation() {
-        let data = data();
-        let (mut customers, mut line_counts, mut lines) = (Vec::new(), vec![0; 3_001], vec![0; 3_001]);
-        each_row(&data, [4].into_iter(), |table, row| match table {
-            ORDERS => {
-                customers.push(int(row[3]));
-                line_counts[int(row[0]) as usize] = int(row[6]);
-                assert_eq!(row[5] == Value::Null, int(row[0]) > 2_100);
-                assert!((5..=15).contains(&int(row[6])) && int(row[7]) == 1);
-            }
-            ORDER_LINE => {
-                lines[int(row[0]) as usize] += 1;
-                assert_eq!(int(row[3]), lines[int(row[0]) as usize], "numbered from 1");
-                assert!((1..=ITEMS).contains(&int(row[4])) && int(row[5]) == 1 && int(row[7]) == 5);
-                if int(row[0]) > 2_100 {
-                    assert!(row[6] == Value::Null && (1..=999_999).contains(&int(row[8])));
-                } else {
-                    assert!(row[6] != Value::Null && int(row[8]) == 0);
+        for part in [4, 5, 15] {
+            let warehouse = (i64::from(part) - 1) / 10 + 1;
+            let (mut customers, mut line_counts, mut lines) = (Vec::new(), vec![0; 3_001], vec![0; 3_001]);
+            each_row(&data(), [part].into_iter(), |table, row| match table {
+                ORDERS => {
+                    customers.push(int(row[3]));
+                    line_counts[int(row[0]) as usize] = int(row[6]);
+                    assert_eq!(row[5] == Value::Null, int(row[0]) > 2_100);
+                    assert!((5..=15).contains(&int(row[6])) && int(row[7]) == 1);
                 }
-            }
-            NEW_ORDER => assert!((2_101..=3_000).contains(&int(row[0]))),
-            _ => {}
-        });
-        assert_eq!(line_counts, lines);
-        assert_ne!(customers, (1..=CUSTOMERS).collect::<Vec<i64>>());
-        customers.sort_unstable();
-        assert_eq!(customers, (1..=CUSTOMERS).collect::<Vec<i64>>());
+                ORDER_LINE => {
+                    lines[int(row[0]) as usize] += 1;
+                    assert_eq!(int(row[3]), lines[int(row[0]) as usize], "numbered from 1");
+                    assert!((1..=ITEMS).contains(&int(row[4])) && int(row[5]) == warehouse && int(row[7]) == 5);
+                    if int(row[0]) > 2_100 {
+                        assert!(row[6] == Value::Null && (1..=999_999).contains(&int(row[8])));
+                    } else {
+                        assert!(row[6] != Value::Null && int(row[8]) == 0);
+                    }
+                }
+                NEW_ORDER => assert!((2_101..=3_000).contains(&int(row[0]))),
+                _ => {}
+            });
+            assert_eq!(line_counts, lines);
+            assert_ne!(customers, (1..=CUSTOMERS).collect::<Vec<i64>>());
+            customers.sort_unstable();
+            assert_eq!(customers, (1..=CUSTOMERS).collect::<Vec<i64>>());
+        }
     }
 
     #[test]

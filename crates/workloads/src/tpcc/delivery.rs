@@ -15,7 +15,7 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 mod batched;
 
 use super::DISTRICTS;
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
 
 pub(super) use batched::Batch;
 
@@ -93,24 +93,18 @@ impl Statements {
         district: i64,
     ) -> Result<bool, DriverError> {
         let Input { warehouse, carrier } = *input;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.oldest).await?;
+        send(connection, self.oldest, [warehouse, district]).await?;
         if connection.rows().is_empty() {
             return Ok(false);
         }
         let order = connection.rows().int(0, 0)?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.remove).await?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.order).await?;
+        send(connection, self.remove, [warehouse, district, order]).await?;
+        send(connection, self.order, [warehouse, district, order]).await?;
         let customer = connection.rows().int(0, 0)?;
-        connection.bind().int(carrier).int(warehouse).int(district).int(order);
-        connection.execute(self.update_order).await?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.total).await?;
+        send(connection, self.update_order, [carrier, warehouse, district, order]).await?;
+        send(connection, self.total, [warehouse, district, order]).await?;
         let total = connection.rows().decimal(0, 0, 2)?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.update_lines).await?;
+        send(connection, self.update_lines, [warehouse, district, order]).await?;
         connection.bind().decimal(total, 2).int(warehouse).int(district).int(customer);
         connection.execute(self.update_customer).await?;
         Ok(true)

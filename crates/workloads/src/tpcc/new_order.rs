@@ -16,7 +16,7 @@ use perbuck_load::workload::Facts;
 mod batched;
 
 use super::ITEMS;
-use super::terminal::{Scope, Scratch};
+use super::terminal::{Scope, Scratch, send};
 use super::text::is_original;
 
 pub(super) use batched::Batch;
@@ -208,16 +208,12 @@ impl Statements {
     /// Everything before the lines.
     async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head, DriverError> {
         let Input { warehouse, district, customer, .. } = *input;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.district).await?;
+        send(connection, self.district, [warehouse, district]).await?;
         let (order, district_tax) = (connection.rows().int(0, 0)?, connection.rows().decimal(0, 1, 4)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
-        connection.bind().int(warehouse);
-        connection.execute(self.warehouse).await?;
+        send(connection, self.next_order, [warehouse, district]).await?;
+        send(connection, self.warehouse, [warehouse]).await?;
         let warehouse_tax = connection.rows().decimal(0, 0, 4)?;
-        connection.bind().int(warehouse).int(district).int(customer);
-        connection.execute(self.customer).await?;
+        send(connection, self.customer, [warehouse, district, customer]).await?;
         let discount = connection.rows().decimal(0, 0, 4)?;
         self.insert_heads(connection, input, order).await?;
         Ok(Head { order, district_tax, warehouse_tax, discount })
@@ -232,10 +228,8 @@ impl Statements {
     ) -> Result<(), DriverError> {
         let Input { warehouse, district, customer, .. } = *input;
         let count = input.count as i64;
-        connection.bind().int(order).int(district).int(warehouse).int(customer).int(count).int(input.all_local().into());
-        connection.execute(self.insert_order).await?;
-        connection.bind().int(order).int(district).int(warehouse);
-        connection.execute(self.insert_new_order).await.map(drop)
+        send(connection, self.insert_order, [order, district, warehouse, customer, count, input.all_local().into()]).await?;
+        send(connection, self.insert_new_order, [order, district, warehouse]).await.map(drop)
     }
 
     /// One line: its amount in cents and whether it is of a brand; `None` for the unused item.
@@ -248,8 +242,7 @@ impl Statements {
         dist_info: &mut Vec<u8>,
     ) -> Result<Option<(i64, bool)>, DriverError> {
         let Line { number, item, supply, quantity } = *line;
-        connection.bind().int(item);
-        connection.execute(self.item).await?;
+        send(connection, self.item, [item]).await?;
         let rows = connection.rows();
         if item > ITEMS && rows.is_empty() {
             return Ok(None);
@@ -260,16 +253,14 @@ impl Statements {
         }
         let amount = quantity * rows.decimal(0, 0, 2)?;
         let item_original = is_original(rows.text(0, 2)?);
-        connection.bind().int(input.district).int(supply).int(item);
-        connection.execute(self.stock).await?;
+        send(connection, self.stock, [input.district, supply, item]).await?;
         let rows = connection.rows();
         let left = quantity_after(rows.int(0, 0)?, quantity);
         let brand = item_original && is_original(rows.text(0, 1)?);
         dist_info.clear();
         dist_info.extend_from_slice(rows.text(0, 2)?);
         let remote = i64::from(supply != input.warehouse);
-        connection.bind().int(left).int(quantity).int(remote).int(supply).int(item);
-        connection.execute(self.update_stock).await?;
+        send(connection, self.update_stock, [left, quantity, remote, supply, item]).await?;
         let cells = connection.bind().int(order).int(input.district).int(input.warehouse).int(number).int(item);
         cells.int(supply).int(quantity).decimal(amount, 2).text(dist_info);
         connection.execute(self.insert_line).await?;

@@ -9,7 +9,7 @@ use perbuck_load::workload::Facts;
 
 use super::customer::{Selector, find_by_name};
 use super::names::write_last_name;
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
 
 /// What the user of the terminal enters (2.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,17 +69,16 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns how many lines the customer's last order has.
+    /// Runs it.
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u64, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<(), DriverError> {
         let (w, d) = (input.warehouse, input.district);
         connection.begin(Access::Read).await?;
         let customer = match input.customer {
             Selector::Id(id) => {
-                connection.bind().int(w).int(d).int(id);
-                connection.execute(self.by_id).await?;
+                send(connection, self.by_id, [w, d, id]).await?;
                 id
             }
             Selector::LastName(name) => {
@@ -90,14 +89,10 @@ impl Statements {
                 find_by_name(connection, self.by_name, (w, d), name).await?
             }
         };
-        connection.bind().int(w).int(d).int(customer);
-        connection.execute(self.last_order).await?;
+        send(connection, self.last_order, [w, d, customer]).await?;
         let order = connection.rows().int(0, 0)?;
-        connection.bind().int(w).int(d).int(order);
-        connection.execute(self.lines).await?;
-        let lines = connection.rows().len();
-        connection.commit().await?;
-        Ok(lines)
+        send(connection, self.lines, [w, d, order]).await?;
+        connection.commit().await
     }
 }
 

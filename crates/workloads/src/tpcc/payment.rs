@@ -15,7 +15,7 @@ use perbuck_load::workload::Facts;
 
 use super::DOLLAR;
 use super::customer::{Selector, find_by_name};
-use super::terminal::{Scope, Scratch};
+use super::terminal::{Scope, Scratch, send};
 
 /// Characters that C_DATA holds.
 const C_DATA: usize = 500;
@@ -129,12 +129,10 @@ impl Statements {
             connection.bind().decimal(amount, 2).int(warehouse).int(district);
             connection.execute(self.update_district).await?;
         }
-        connection.bind().int(warehouse);
-        connection.execute(self.warehouse).await?;
+        send(connection, self.warehouse, [warehouse]).await?;
         scratch.h_data.clear();
         scratch.h_data.extend_from_slice(connection.rows().text(0, 0)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.district).await?;
+        send(connection, self.district, [warehouse, district]).await?;
         // 2.5.2.2: W_NAME and D_NAME with four spaces between them.
         scratch.h_data.extend_from_slice(b"    ");
         scratch.h_data.extend_from_slice(connection.rows().text(0, 0)?);
@@ -157,11 +155,9 @@ impl Statements {
             Selector::Id(id) => id,
             Selector::LastName(name) => find_by_name(connection, self.by_name, (w, d), name).await?,
         };
-        connection.bind().int(w).int(d).int(id);
-        connection.execute(self.customer).await?;
+        send(connection, self.customer, [w, d, id]).await?;
         if connection.rows().text(0, 0)? == b"BC" {
-            connection.bind().int(w).int(d).int(id);
-            connection.execute(self.customer_data).await?;
+            send(connection, self.customer_data, [w, d, id]).await?;
             prepend(c_data, id, input, connection.rows().text(0, 0)?);
             connection.bind().decimal(amount, 2).decimal(amount, 2).text(c_data).int(w).int(d).int(id);
             connection.execute(self.update_customer_data).await?;

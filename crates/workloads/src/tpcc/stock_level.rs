@@ -6,7 +6,7 @@ use perbuck_load::driver::{Access, Session};
 use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId};
 
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
 
 /// How many of the district's last orders are looked at (2.8.2.2).
 const LAST_ORDERS: i64 = 20;
@@ -47,20 +47,17 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns the number of items below the threshold.
+    /// Runs it; the answer is the number of items below the threshold.
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<i64, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<(), DriverError> {
         let Input { warehouse, district, threshold } = *input;
         connection.begin(Access::Read).await?;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
+        send(connection, self.next_order, [warehouse, district]).await?;
         let next = connection.rows().int(0, 0)?;
-        connection.bind().int(warehouse).int(district).int(next - LAST_ORDERS).int(next).int(threshold);
-        connection.execute(self.low_stock).await?;
-        let low = connection.rows().int(0, 0)?;
-        connection.commit().await?;
-        Ok(low)
+        send(connection, self.low_stock, [warehouse, district, next - LAST_ORDERS, next, threshold]).await?;
+        connection.rows().int(0, 0)?;
+        connection.commit().await
     }
 }

@@ -8,9 +8,9 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::Session;
+use perbuck_load::driver::{Effect, Session};
 use perbuck_load::error::DriverError;
-use perbuck_load::statement::Catalogue;
+use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 use super::compat::hints;
@@ -160,6 +160,20 @@ impl Scope {
         let drawn = rng.between(1, self.warehouses - 1);
         if drawn >= self.warehouse { drawn + 1 } else { drawn }
     }
+}
+
+/// Executes a statement whose parameters are all whole numbers.
+#[inline]
+pub(super) fn send<'c, S: Session, const N: usize>(
+    connection: &'c mut Connection<S>,
+    statement: StatementId,
+    values: [i64; N],
+) -> impl Future<Output = Result<Effect, DriverError>> + use<'c, S, N> {
+    let cells = connection.bind();
+    for value in values {
+        cells.int(value);
+    }
+    connection.execute(statement)
 }
 
 /// Text that must outlive the result it came in; kept so that its memory is used again.

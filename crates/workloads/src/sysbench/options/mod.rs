@@ -64,80 +64,61 @@ impl RandType {
 }
 
 /// Options of a script with their effective values. Names and defaults are those of sysbench, whose versions 1.0.20 and
-/// 1.1 differ in the default of `rand_type` alone: ours is `uniform`, as in 1.1.
+/// 1.1 differ in the default of `rand_type` alone: ours is `uniform`, as in 1.1. [`OPTIONS`] says what each option does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Which script.
     pub script: Script,
     /// Whose defaults and draws are taken.
-    pub compat: Option<Compat>,
+    pub(crate) compat: Option<Compat>,
     /// How many tables, `sbtest1` to `sbtestN`.
     pub tables: u32,
     /// Rows per table; ids are 1 to this.
     pub table_size: u32,
-    /// Ids per range SELECT.
-    pub range_size: u32,
+    pub(crate) range_size: u32,
     /// SELECTs by key per transaction; `oltp_point_select` does one, whatever is given.
-    pub point_selects: u32,
-    /// `SELECT c … BETWEEN` per transaction.
-    pub simple_ranges: u32,
-    /// `SELECT SUM(k) … BETWEEN` per transaction.
-    pub sum_ranges: u32,
-    /// `SELECT c … BETWEEN … ORDER BY c` per transaction.
-    pub order_ranges: u32,
-    /// `SELECT DISTINCT c … BETWEEN … ORDER BY c` per transaction.
-    pub distinct_ranges: u32,
+    pub(crate) point_selects: u32,
+    pub(crate) simple_ranges: u32,
+    pub(crate) sum_ranges: u32,
+    pub(crate) order_ranges: u32,
+    pub(crate) distinct_ranges: u32,
     /// `UPDATE … SET k=k+1` per transaction, or per event of `oltp_update_index`.
-    pub index_updates: u32,
+    pub(crate) index_updates: u32,
     /// `UPDATE … SET c=?` per transaction, or per event of `oltp_update_non_index`.
-    pub non_index_updates: u32,
-    /// DELETE and INSERT of the same id, pairs per transaction.
-    pub delete_inserts: u32,
-    /// Whether the four range SELECTs are done at all.
-    pub range_selects: bool,
+    pub(crate) non_index_updates: u32,
+    pub(crate) delete_inserts: u32,
+    pub(crate) range_selects: bool,
     /// Whether BEGIN and COMMIT are left out, so that every statement commits for itself.
     pub skip_trx: bool,
     /// Whether the database numbers new rows. Loading names every id all the same.
-    pub auto_inc: bool,
-    /// Whether `id` has a plain index in place of the primary key.
-    pub secondary: bool,
-    /// Whether `k` has an index, made after the load.
-    pub create_secondary: bool,
+    pub(crate) auto_inc: bool,
+    pub(crate) secondary: bool,
+    pub(crate) create_secondary: bool,
     /// Events after which a connection is opened anew; 0 is never.
-    pub reconnect: u32,
-    /// The ENGINE clause of MySQL.
-    pub mysql_storage_engine: String,
-    /// Text behind CREATE TABLE.
-    pub create_table_options: String,
+    pub(crate) reconnect: u32,
+    pub(crate) mysql_storage_engine: String,
+    pub(crate) create_table_options: String,
     /// Whether tables are made for Redshift: no index on `k`, no DELETE and INSERT, no SERIAL.
-    pub redshift: bool,
-    /// Values per SELECT of `select_random_points`.
-    pub random_points: u32,
-    /// Ranges per SELECT of `select_random_ranges`.
-    pub number_of_ranges: u32,
+    pub(crate) redshift: bool,
+    pub(crate) random_points: u32,
+    pub(crate) number_of_ranges: u32,
     /// Distance between the ends of such a range, both of which belong to it.
-    pub delta: u32,
-    /// Tables of `bulk_insert`, one for each connection.
-    pub threads: u32,
+    pub(crate) delta: u32,
+    pub(crate) threads: u32,
     /// How ids and `k` are drawn.
     pub rand_type: RandType,
     /// Uniform numbers averaged for a draw of `gaussian`, and of `special` outside its band.
-    pub rand_spec_iter: u32,
-    /// Percent of the ids that are the middle band of `special`.
-    pub rand_spec_pct: u32,
-    /// Percent of the draws that fall into that band.
-    pub rand_spec_res: u32,
-    /// `h` of `pareto`.
-    pub rand_pareto_h: f64,
-    /// The exponent of `zipfian`.
-    pub rand_zipfian_exp: f64,
-    /// Whether hot ids are spread over the whole table.
-    pub rand_scramble: bool,
+    pub(crate) rand_spec_iter: u32,
+    pub(crate) rand_spec_pct: u32,
+    pub(crate) rand_spec_res: u32,
+    pub(crate) rand_pareto_h: f64,
+    pub(crate) rand_zipfian_exp: f64,
+    pub(crate) rand_scramble: bool,
 }
 
 impl Options {
     /// The options that decide the data, so that all scripts can run on the same tables.
-    pub fn data_parameters(&self) -> BTreeMap<String, String> {
+    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
         if self.script == Script::BulkInsert {
@@ -211,7 +192,7 @@ impl Options {
     }
 
     /// How ids and `k` are drawn.
-    pub fn distribution(&self) -> Distribution {
+    pub(super) fn distribution(&self) -> Distribution {
         let (band_percent, share_percent, averaged) = (self.rand_spec_pct, self.rand_spec_res, self.rand_spec_iter);
         match self.rand_type {
             RandType::Uniform => Distribution::Uniform,
@@ -226,7 +207,7 @@ impl Options {
     }
 
     /// Draws ids of a table, and values of `k`.
-    pub fn ids(&self) -> Ids {
+    pub(super) fn ids(&self) -> Ids {
         Ids::new(self.distribution(), 1, i64::from(self.table_size), self.rand_scramble)
     }
 

@@ -14,7 +14,7 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Head, Input, Line, MAX_LINES, Receipt, Statements, quantity_after};
 use crate::tpcc::ITEMS;
-use crate::tpcc::terminal::Scratch;
+use crate::tpcc::terminal::{Scratch, send};
 use crate::tpcc::text::is_original;
 
 /// Fewest rows in one statement: the five lines of the smallest order less the unused item.
@@ -212,8 +212,7 @@ impl Batch {
             let stock = before.filter(|(w, i, _)| (*w, *i) == (supply, line.item)).map_or(f.quantity, |(.., left)| left);
             let left = quantity_after(stock, line.quantity);
             let remote = i64::from(line.supply != input.warehouse);
-            connection.bind().int(left).int(line.quantity).int(remote).int(supply).int(line.item);
-            connection.execute(common.update_stock).await?;
+            send(connection, common.update_stock, [left, line.quantity, remote, supply, line.item]).await?;
             before = Some((supply, line.item, left));
         }
         let cells = connection.bind();
@@ -240,14 +239,11 @@ impl GoTpc {
         input: &Input,
     ) -> Result<Head, DriverError> {
         let Input { warehouse, district, customer, .. } = *input;
-        connection.bind().int(warehouse).int(district).int(customer);
-        connection.execute(self.customer_and_warehouse).await?;
+        send(connection, self.customer_and_warehouse, [warehouse, district, customer]).await?;
         let (discount, warehouse_tax) = (connection.rows().decimal(0, 0, 4)?, connection.rows().decimal(0, 3, 4)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(common.district).await?;
+        send(connection, common.district, [warehouse, district]).await?;
         let (order, district_tax) = (connection.rows().int(0, 0)?, connection.rows().decimal(0, 1, 4)?);
-        connection.bind().int(order).int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
+        send(connection, self.next_order, [order, warehouse, district]).await?;
         common.insert_heads(connection, input, order).await?;
         Ok(Head { order, district_tax, warehouse_tax, discount })
     }

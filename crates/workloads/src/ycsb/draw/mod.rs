@@ -9,7 +9,7 @@ mod tests;
 use perbuck_core::rng::OpRng;
 
 pub(super) use lengths::Drawn;
-pub use lengths::Lengths;
+pub(crate) use lengths::Lengths;
 pub(super) use zipfian::{Gray, THETA};
 
 use super::keys::hash;
@@ -23,7 +23,7 @@ const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 
 /// Which law "zipfian" and "latest" follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub(crate) enum Law {
     /// As YCSB draws.
     Ycsb,
     /// Zipf's law itself, by rejection-inversion.

@@ -54,7 +54,7 @@ impl Compat {
 
 /// By which law records are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Request {
+pub(crate) enum Request {
     /// Every record alike.
     Uniform,
     /// One after the other, again from the first at the end.
@@ -64,19 +64,9 @@ pub enum Request {
     /// The newest records are frequent.
     Latest,
     /// A share of the operations goes to the first records.
-    Hotspot {
-        /// Which share of the records those are.
-        data: f64,
-        /// Which share of the operations.
-        share: f64,
-    },
-    /// The newest are frequent, by an exponential law.
-    Exponential {
-        /// So many percent of the operations …
-        percentile: f64,
-        /// … go to this share of the records.
-        fraction: f64,
-    },
+    Hotspot { data: f64, share: f64 },
+    /// The newest are frequent, by an exponential law: so many percent of the operations go to this share of the records.
+    Exponential { percentile: f64, fraction: f64 },
 }
 
 impl Request {
@@ -93,7 +83,8 @@ impl Request {
     }
 }
 
-/// Properties with their effective values. Names and defaults are those of YCSB and go-ycsb.
+/// Properties with their effective values. Names and defaults are those of YCSB and go-ycsb; [`PROPERTIES`] says what each
+/// does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Whose keys, tables and integrity values.
@@ -104,57 +95,41 @@ pub struct Options {
     pub recordcount: u64,
     /// How many operations are expected, which gives the zipfian law room for new records.
     pub operationcount: Option<u64>,
-    /// The first record of the load.
-    pub insertstart: u64,
+    pub(crate) insertstart: u64,
     /// How many records the load inserts.
     pub insertcount: u64,
     /// The table.
     pub table: String,
-    /// What keys begin with.
-    pub keyprefix: String,
-    /// What the names of fields begin with.
-    pub fieldnameprefix: String,
-    /// Fields of a record.
-    pub fieldcount: u32,
-    /// How long they are.
-    pub lengths: Lengths,
-    /// Whether a read reads all fields, or one.
-    pub readallfields: bool,
-    /// Whether it names them all, where YCSB would write `*`.
-    pub readallfieldsbyname: bool,
-    /// Whether an update writes all fields, or one.
-    pub writeallfields: bool,
+    pub(crate) keyprefix: String,
+    pub(crate) fieldnameprefix: String,
+    pub(crate) fieldcount: u32,
+    pub(crate) lengths: Lengths,
+    pub(crate) readallfields: bool,
+    pub(crate) readallfieldsbyname: bool,
+    pub(crate) writeallfields: bool,
     /// Whether fields are a function of their key and verified by every read.
     pub dataintegrity: bool,
     /// Weights of the kinds of operation, in the order of [`super::KINDS`].
     pub proportions: [f64; 5],
-    /// By which law records are chosen.
-    pub request: Request,
-    /// How "zipfian" and "latest" are drawn.
-    pub law: Law,
-    /// Rows of a scan, at least.
-    pub minscanlength: u32,
-    /// Rows of a scan, at most.
-    pub maxscanlength: u32,
+    pub(crate) request: Request,
+    pub(crate) law: Law,
+    pub(crate) minscanlength: u32,
+    pub(crate) maxscanlength: u32,
     /// Whether short scans are frequent; otherwise all lengths are.
-    pub zipfian_scans: bool,
+    pub(crate) zipfian_scans: bool,
     /// Whether keys are record numbers, and not their hashes.
-    pub ordered: bool,
-    /// Digits of a key, at least.
-    pub zeropadding: u32,
-    /// How often an insert of the load phase is tried again after an error.
-    pub insertion_retries: u32,
+    pub(crate) ordered: bool,
+    pub(crate) zeropadding: u32,
+    pub(crate) insertion_retries: u32,
     /// Seconds between such tries, on average.
-    pub insertion_retry_interval_s: u32,
-    /// Whether SELECTs tell MySQL to use the primary key.
-    pub force_index: bool,
-    /// Whether TiDB is told to cluster the table by its key.
-    pub cluster_index: bool,
+    pub(crate) insertion_retry_interval_s: u32,
+    pub(crate) force_index: bool,
+    pub(crate) cluster_index: bool,
 }
 
 impl Options {
     /// The properties that decide the data, so that all mixes can run on the same table.
-    pub fn data_parameters(&self) -> BTreeMap<String, String> {
+    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
         put("compat", &self.compat.name());
@@ -223,7 +198,7 @@ impl Options {
     }
 
     /// Whether records are added.
-    pub fn grows(&self) -> bool {
+    pub(super) fn grows(&self) -> bool {
         !self.dotransactions || self.proportions[2] > 0.0
     }
 }
