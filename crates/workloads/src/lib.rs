@@ -15,6 +15,9 @@ pub use benchmark::{Benchmark, Benchmarks, Plan, Visitor};
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
 pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, ())));
 
+/// What a session answers, or how it fails.
+pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;
+
 #[cfg(test)]
 mod tests {
     use perbuck_core::units::Seed;

@@ -8,6 +8,7 @@ use perbuck_load::statement::StatementId;
 
 use super::names::write_last_name;
 use super::nurand::{Constants, last_name};
+use crate::Result;
 
 /// How the customer is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(super) async fn find_by_name<S: Session>(
     by_name: StatementId,
     (warehouse, district): (i64, i64),
     name: i64,
-) -> Result<i64, DriverError> {
+) -> Result<i64> {
     connection.bind().int(warehouse).int(district).text_with(|t| write_last_name(t, name));
     connection.execute(by_name).await?;
     let rows = connection.rows();

@@ -9,13 +9,13 @@ use perbuck_core::rng::OpRng;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 mod batched;
 
 use super::DISTRICTS;
 use super::terminal::{Scope, send};
+use crate::Result;
 
 pub(super) use batched::Batch;
 
@@ -74,7 +74,7 @@ impl Statements {
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16> {
         connection.begin(Access::Write).await?;
         let mut skipped = 0;
         for district in 1..=DISTRICTS {
@@ -86,12 +86,7 @@ impl Statements {
     }
 
     /// Delivers the oldest order of a district; false where there is none.
-    async fn deliver<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        district: i64,
-    ) -> Result<bool, DriverError> {
+    async fn deliver<S: Session>(&self, connection: &mut Connection<S>, input: &Input, district: i64) -> Result<bool> {
         let Input { warehouse, carrier } = *input;
         send(connection, self.oldest, [warehouse, district]).await?;
         if connection.rows().is_empty() {

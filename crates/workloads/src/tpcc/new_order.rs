@@ -18,6 +18,7 @@ mod batched;
 use super::ITEMS;
 use super::terminal::{Scope, Scratch, send};
 use super::text::is_original;
+use crate::Result;
 
 pub(super) use batched::Batch;
 
@@ -189,7 +190,7 @@ impl Statements {
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<Option<Receipt>, DriverError> {
+    ) -> Result<Option<Receipt>> {
         connection.begin(Access::Write).await?;
         let head = self.open(connection, input).await?;
         let (mut amounts, mut branded) = (0, 0);
@@ -206,7 +207,7 @@ impl Statements {
     }
 
     /// Everything before the lines.
-    async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head, DriverError> {
+    async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head> {
         let Input { warehouse, district, customer, .. } = *input;
         send(connection, self.district, [warehouse, district]).await?;
         let (order, district_tax) = (connection.rows().int(0, 0)?, connection.rows().decimal(0, 1, 4)?);
@@ -220,12 +221,7 @@ impl Statements {
     }
 
     /// The rows of ORDERS and NEW_ORDER.
-    async fn insert_heads<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        order: i64,
-    ) -> Result<(), DriverError> {
+    async fn insert_heads<S: Session>(&self, connection: &mut Connection<S>, input: &Input, order: i64) -> Result<()> {
         let Input { warehouse, district, customer, .. } = *input;
         let count = input.count as i64;
         send(connection, self.insert_order, [order, district, warehouse, customer, count, input.all_local().into()]).await?;
@@ -240,7 +236,7 @@ impl Statements {
         order: i64,
         line: &Line,
         dist_info: &mut Vec<u8>,
-    ) -> Result<Option<(i64, bool)>, DriverError> {
+    ) -> Result<Option<(i64, bool)>> {
         let Line { number, item, supply, quantity } = *line;
         send(connection, self.item, [item]).await?;
         let rows = connection.rows();

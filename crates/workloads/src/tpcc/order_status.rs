@@ -3,13 +3,13 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::customer::{Selector, find_by_name};
 use super::names::write_last_name;
 use super::terminal::{Scope, send};
+use crate::Result;
 
 /// What the user of the terminal enters (2.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Statements {
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<(), DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let (w, d) = (input.warehouse, input.district);
         connection.begin(Access::Read).await?;
         let customer = match input.customer {

@@ -9,13 +9,13 @@ use perbuck_core::rng::OpRng;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::DOLLAR;
 use super::customer::{Selector, find_by_name};
 use super::terminal::{Scope, Scratch, send};
+use crate::Result;
 
 /// Characters that C_DATA holds.
 const C_DATA: usize = 500;
@@ -116,7 +116,7 @@ impl Statements {
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let Input { warehouse, district, amount, .. } = *input;
         connection.begin(Access::Write).await?;
         if self.district_first {
@@ -144,12 +144,7 @@ impl Statements {
     }
 
     /// Changes the customer's row and returns C_ID.
-    async fn charge<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        c_data: &mut Vec<u8>,
-    ) -> Result<i64, DriverError> {
+    async fn charge<S: Session>(&self, connection: &mut Connection<S>, input: &Input, c_data: &mut Vec<u8>) -> Result<i64> {
         let (w, d, amount) = (input.customer_warehouse, input.customer_district, input.amount);
         let id = match input.customer {
             Selector::Id(id) => id,

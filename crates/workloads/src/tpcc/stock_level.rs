@@ -3,10 +3,10 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId};
 
 use super::terminal::{Scope, send};
+use crate::Result;
 
 /// How many of the district's last orders are looked at (2.8.2.2).
 const LAST_ORDERS: i64 = 20;
@@ -51,7 +51,7 @@ impl Statements {
     ///
     /// # Errors
     /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<(), DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let Input { warehouse, district, threshold } = *input;
         connection.begin(Access::Read).await?;
         send(connection, self.next_order, [warehouse, district]).await?;

@@ -9,7 +9,6 @@ use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
@@ -18,6 +17,7 @@ use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
 use super::{Compat, DISTRICTS, Isolation, Options, audit, delivery, new_order, order_status, payment, stock_level};
+use crate::Result;
 
 /// The five transactions for a number of warehouses, in one dialect.
 #[derive(Debug)]
@@ -168,7 +168,7 @@ pub(super) fn send<'c, S: Session, const N: usize>(
     connection: &'c mut Connection<S>,
     statement: StatementId,
     values: [i64; N],
-) -> impl Future<Output = Result<Effect, DriverError>> + use<'c, S, N> {
+) -> impl Future<Output = Result<Effect>> + use<'c, S, N> {
     let cells = connection.bind();
     for value in values {
         cells.int(value);
@@ -197,7 +197,7 @@ pub struct TpccTerminal {
 }
 
 impl Terminal for TpccTerminal {
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let Some((dialect, level)) = self.told else { return Ok(()) };
         match dialect.isolation_in_effect() {
             Some(question) => same_isolation(dialect, question, level.sql(), connection.ask(question.ask).await?),
@@ -214,11 +214,7 @@ impl Terminal for TpccTerminal {
         self.clockwork.pauses(operation.sequence, kind)
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
         let kind = self.deck.card(operation.sequence);
         let (rng, statements) = (&mut operation.rng, &self.statements);
         let scope = &self.scope.for_transaction(rng);

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::Result;
 use perbuck_load::error::{DriverError, ErrorClass};
 
 /// Numbers that may be given out beyond the first that is not acknowledged, as in YCSB.
@@ -80,7 +81,7 @@ impl Counter {
     ///
     /// # Errors
     /// Fatal where a record that was begun 2²⁰ records earlier is still not there.
-    pub(super) fn acknowledge(&self, number: u64) -> Result<(), DriverError> {
+    pub(super) fn acknowledge(&self, number: u64) -> Result<()> {
         let Some(place) = self.place(number) else { return Ok(()) };
         if number.saturating_sub(self.end()) >= WINDOW {
             let message =

@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::{Cause, DriverError, ErrorClass};
+use perbuck_load::error::{Cause, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
@@ -18,6 +18,7 @@ use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::Options;
 use super::row::Records;
 use super::schema::{KEY, Statements};
+use crate::Result;
 
 /// The kinds of operation, in go-ycsb's words.
 pub const KINDS: [&str; 5] = ["READ", "UPDATE", "INSERT", "SCAN", "READ_MODIFY_WRITE"];
@@ -148,7 +149,7 @@ pub struct YcsbTerminal {
 
 impl Terminal for YcsbTerminal {
     /// The first terminal finds where the records end that earlier runs inserted; none begins before it has.
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.id.index == 0 && self.shared.inserts {
             let first = self.shared.first_new;
             let start = if self.shared.loads { first } else { self.end_of_records(connection, first).await? };
@@ -162,11 +163,7 @@ impl Terminal for YcsbTerminal {
         self.shared.mix.draw(&mut operation.rng.clone())
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
         // Drawn before by `kind`; the stream goes on behind it.
         let kind = self.shared.mix.draw(&mut operation.rng);
         let rng = &mut operation.rng;
@@ -200,12 +197,7 @@ impl YcsbTerminal {
         self.shared.records.keys.write(&mut self.key, record);
     }
 
-    async fn read<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-        facts: &mut Facts,
-    ) -> Result<(), DriverError> {
+    async fn read<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
         let (first, count) = shared.fields(rng, shared.read_all);
         let statement = if shared.read_all { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
@@ -219,12 +211,7 @@ impl YcsbTerminal {
         Ok(())
     }
 
-    async fn scan<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-        facts: &mut Facts,
-    ) -> Result<(), DriverError> {
+    async fn scan<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
         let length = shared.scans.draw(rng);
         let (first, count) = shared.fields(rng, shared.read_all);
@@ -255,7 +242,7 @@ impl YcsbTerminal {
     }
 
     /// Whether there was a row to update.
-    async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool, DriverError> {
+    async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
         let (first, count) = shared.fields(rng, shared.write_all);
         let statement = if shared.write_all { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
@@ -268,7 +255,7 @@ impl YcsbTerminal {
     }
 
     /// Inserts the next record; whether its key was there already, which only a load takes for an answer.
-    async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool, DriverError> {
+    async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
         let (record, again) = shared.counter.take();
         let mut retries = 0;
@@ -302,7 +289,7 @@ impl YcsbTerminal {
     }
 
     /// The number of the first record from `first` on that is not there, if those that are lie without a gap.
-    async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64, DriverError> {
+    async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64> {
         let mut step = 1;
         // Below `low` all are there; `high` is not.
         let (mut low, mut high) = (first, first);
@@ -317,7 +304,7 @@ impl YcsbTerminal {
         Ok(low)
     }
 
-    async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool, DriverError> {
+    async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool> {
         let key = self.shared.records.keys.text(record);
         let table = &self.shared.table;
         let ask = match self.shared.dialect.lacks(Feature::Sql) {

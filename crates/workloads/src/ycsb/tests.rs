@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Done, Part, TerminalId};
@@ -12,6 +11,7 @@ use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::tests::options;
 use super::schema::{self, Statements};
 use super::*;
+use crate::Result;
 use crate::testing::{COCKROACH, Client, Database, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
 
 const SEED: Seed = Seed(42);
@@ -33,7 +33,7 @@ fn loaded(properties: &[(&str, &str)]) -> Loaded {
 }
 
 impl Loaded {
-    fn next(&mut self) -> Result<Done, DriverError> {
+    fn next(&mut self) -> Result<Done> {
         self.next += 1;
         self.client.run(self.next - 1)
     }

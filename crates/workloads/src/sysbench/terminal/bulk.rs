@@ -7,6 +7,7 @@ use perbuck_load::values::Params;
 use perbuck_load::workload::TerminalId;
 
 use super::insert::{largest_id, no_more_ids};
+use crate::Result;
 use crate::sysbench::data::bulk_table;
 use crate::sysbench::options::Options;
 
@@ -40,7 +41,7 @@ impl Bulk {
     }
 
     /// Goes on where the table ends.
-    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.number > self.tables {
             let message = format!(
                 "bulk_insert fills one table for each connection; there are {} tables, and this is connection {}: set `threads` \
@@ -54,7 +55,7 @@ impl Bulk {
     }
 
     /// Appends a row; sends those before it where it would not fit.
-    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let id = self.last_id + 1;
         if id > i64::from(i32::MAX) {
             return Err(no_more_ids(self.last_id));
@@ -77,7 +78,7 @@ impl Bulk {
 
     /// Sends what is there. On an error the rows stay, to be sent again; but where the database refuses them they would be
     /// refused for ever, so that ends the run.
-    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.cells.is_empty() {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Operation, TerminalId};
 
 use super::for_each_table;
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::{C_GROUPS, Ids, PAD_GROUPS, Scramble, write_groups};
 
@@ -42,7 +43,7 @@ impl Insert {
     }
 
     /// Finds the largest id of all tables. All terminals find the same, because none begins before all have looked.
-    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let Some(numbers) = &mut self.numbers else { return Ok(()) };
         for table in 1..=self.tables {
             numbers.taken = numbers.taken.max(largest_id(connection, table).await?);
@@ -50,11 +51,7 @@ impl Insert {
         Ok(())
     }
 
-    pub(super) async fn transaction<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<()> {
         let rng = &mut operation.rng;
         let table = rng.below(u64::from(self.tables)) as u16;
         let mut row = connection.bind();
@@ -69,7 +66,7 @@ impl Insert {
 }
 
 /// The largest id of `sbtestN`; 0 where it has no row, or none above 0.
-pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table: u32) -> Result<i64, DriverError> {
+pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table: u32) -> Result<i64> {
     let rows = connection.ask(&format!("SELECT COALESCE(MAX(id), 0) FROM sbtest{table}")).await?;
     Ok(rows.int(0, 0)?.max(0))
 }
@@ -92,7 +89,7 @@ struct Numbers {
 
 impl Numbers {
     #[inline]
-    fn id(&self, sequence: u64) -> Result<i64, DriverError> {
+    fn id(&self, sequence: u64) -> Result<i64> {
         let number = sequence * self.of + self.index;
         let (window, place) = (number / SCATTERED, number % SCATTERED);
         let id = self.taken + 1 + (window * SCATTERED + Scramble::new(SCATTERED).of(place)) as i64;

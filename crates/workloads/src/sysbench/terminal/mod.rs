@@ -13,12 +13,12 @@ use std::sync::Arc;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
 use super::options::Options;
 use super::script::Script;
+use crate::Result;
 use bulk::Bulk;
 use insert::Insert;
 use oltp::Oltp;
@@ -94,7 +94,7 @@ pub struct SysbenchTerminal {
 }
 
 impl Terminal for SysbenchTerminal {
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         match &mut self.events {
             Events::Oltp(_) | Events::Random(_) => Ok(()),
             Events::Insert(insert) => insert.start(connection).await,
@@ -102,7 +102,7 @@ impl Terminal for SysbenchTerminal {
         }
     }
 
-    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if let Events::Bulk(bulk) = &mut self.events { bulk.send(connection).await } else { Ok(()) }
     }
 
@@ -110,11 +110,7 @@ impl Terminal for SysbenchTerminal {
         0
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
         match &mut self.events {
             Events::Oltp(oltp) => oltp.transaction(connection, &mut operation.rng).await?,
             Events::Insert(insert) => insert.transaction(connection, operation).await?,

@@ -3,11 +3,11 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::Params;
 
 use super::for_each_table;
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::{C_GROUPS, Ids, PAD_GROUPS, write_groups};
 use crate::sysbench::script::Script;
@@ -109,7 +109,7 @@ impl Oltp {
         &self,
         connection: &mut Connection<S>,
         rng: &mut OpRng,
-    ) -> impl Future<Output = Result<(), DriverError>> {
+    ) -> impl Future<Output = Result<()>> {
         async move {
             if let Some(access) = self.transaction {
                 connection.begin(access).await?;

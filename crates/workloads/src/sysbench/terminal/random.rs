@@ -3,10 +3,10 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::TerminalId;
 
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::Ids;
 use crate::sysbench::script::Script;
@@ -47,11 +47,7 @@ impl Random {
         }
     }
 
-    pub(super) async fn transaction<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-    ) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<()> {
         let params = connection.bind();
         for _ in 0..self.values {
             let value = self.ids.draw(rng);

@@ -7,6 +7,7 @@ use perbuck_load::error::ErrorClass;
 
 use super::oltp::Kind;
 use super::*;
+use crate::Result;
 use crate::sysbench::options::tests::options;
 use crate::testing::{Client, DIALECTS, Database, MYSQL, SQLITE, block_on};
 
@@ -16,7 +17,7 @@ fn client(
     dialect: &'static dyn Dialect,
     (index, of): (u32, u32),
     last_id: i64,
-) -> Result<Client<SysbenchTerminal>, DriverError> {
+) -> Result<Client<SysbenchTerminal>> {
     let workload = Sysbench::new(options, dialect);
     assert_eq!(workload.kinds(), [options.script.name()]);
     let database = Database::empty();
@@ -31,11 +32,11 @@ fn client(
     Ok(client)
 }
 
-fn try_event(client: &mut Client<SysbenchTerminal>, sequence: u64) -> Result<(), DriverError> {
+fn try_event(client: &mut Client<SysbenchTerminal>, sequence: u64) -> Result<()> {
     client.run(sequence).map(|done| assert_eq!(done, Done::committed(0)))
 }
 
-fn finish(client: &mut Client<SysbenchTerminal>) -> Result<(), DriverError> {
+fn finish(client: &mut Client<SysbenchTerminal>) -> Result<()> {
     block_on(client.terminal.finish(&mut client.connection))
 }
 

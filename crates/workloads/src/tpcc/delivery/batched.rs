@@ -4,10 +4,10 @@
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Effect, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Input, Statements};
+use crate::Result;
 use crate::tpcc::DISTRICTS;
 use crate::tpcc::terminal::send;
 
@@ -52,7 +52,7 @@ impl Batch {
         common: &Statements,
         connection: &mut Connection<S>,
         input: &Input,
-    ) -> Result<u16, DriverError> {
+    ) -> Result<u16> {
         let Input { warehouse, carrier } = *input;
         connection.begin(Access::Write).await?;
         let (mut orders, mut count) = ([(0, 0); TEN], 0);
@@ -79,7 +79,7 @@ impl Batch {
         warehouse: i64,
         carrier: i64,
         orders: &[(i64, i64); TEN],
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         send_keys(connection, self.remove, None, warehouse, orders).await?;
         send_keys(connection, self.update_orders, Some(carrier), warehouse, orders).await?;
         send_keys(connection, self.customers, None, warehouse, orders).await?;
@@ -110,7 +110,7 @@ fn send_keys<'c, S: Session>(
     first: Option<i64>,
     warehouse: i64,
     orders: &[(i64, i64); TEN],
-) -> impl Future<Output = Result<Effect, DriverError>> + use<'c, S> {
+) -> impl Future<Output = Result<Effect>> + use<'c, S> {
     let cells = connection.bind();
     if let Some(value) = first {
         cells.int(value);

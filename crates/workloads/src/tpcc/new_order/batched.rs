@@ -13,6 +13,7 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Head, Input, Line, MAX_LINES, Receipt, Statements, quantity_after};
+use crate::Result;
 use crate::tpcc::ITEMS;
 use crate::tpcc::terminal::{Scratch, send};
 use crate::tpcc::text::is_original;
@@ -106,7 +107,7 @@ impl Batch {
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<Option<Receipt>, DriverError> {
+    ) -> Result<Option<Receipt>> {
         connection.begin(Access::Write).await?;
         let head = match &self.go_tpc {
             Some(other) => other.open(common, connection, input).await?,
@@ -136,7 +137,7 @@ impl Batch {
         connection: &mut Connection<S>,
         input: &Input,
         found: &mut [Found; MAX_LINES],
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let lines = input.lines();
         let cells = connection.bind();
         for line in lines {
@@ -168,7 +169,7 @@ impl Batch {
         lines: &[Line],
         found: &mut [Found; MAX_LINES],
         dist_info: &mut Vec<u8>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let cells = connection.bind();
         for line in lines {
             cells.int(self.supply(input, line)).int(line.item);
@@ -204,7 +205,7 @@ impl Batch {
         lines: &[Line],
         found: &mut [Found; MAX_LINES],
         dist_info: &[u8],
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let mut before: Option<(i64, i64, i64)> = None;
         for (line, f) in lines.iter().zip(found.iter()) {
             let supply = self.supply(input, line);
@@ -232,12 +233,7 @@ impl Batch {
 
 impl GoTpc {
     /// Everything before the lines, in go-tpc's order.
-    async fn open<S: Session>(
-        &self,
-        common: &Statements,
-        connection: &mut Connection<S>,
-        input: &Input,
-    ) -> Result<Head, DriverError> {
+    async fn open<S: Session>(&self, common: &Statements, connection: &mut Connection<S>, input: &Input) -> Result<Head> {
         let Input { warehouse, district, customer, .. } = *input;
         send(connection, self.customer_and_warehouse, [warehouse, district, customer]).await?;
         let (discount, warehouse_tax) = (connection.rows().decimal(0, 0, 4)?, connection.rows().decimal(0, 3, 4)?);
