@@ -1,6 +1,7 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
 pub mod benchmark;
+mod characters;
 #[cfg(test)]
 mod family_tests;
 pub mod params;

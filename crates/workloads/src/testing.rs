@@ -290,3 +290,27 @@ impl<T: Terminal> Client<T> {
         done.inspect(|done| assert_eq!(done.kind, kind))
     }
 }
+
+/// Pearson's chi-square of counts, and its degrees of freedom. Bins of small expectation are taken together with their
+/// neighbours, so that a law that is wrong in its tail is still seen.
+pub(crate) fn chi_square(counts: &[f64], expected: &[f64]) -> (f64, f64) {
+    assert_eq!(counts.len(), expected.len());
+    let total: (f64, f64) = (counts.iter().sum(), expected.iter().sum());
+    assert!((total.0 - total.1).abs() < 1e-6 * total.0, "{total:?}");
+    let (mut sum, mut bins, mut pool) = (0.0, 0.0, (0.0, 0.0));
+    let mut add = |(count, want): (f64, f64)| {
+        sum += (count - want).powi(2) / want;
+        bins += 1.0;
+    };
+    for (&count, &want) in counts.iter().zip(expected) {
+        pool = (pool.0 + count, pool.1 + want);
+        // The approximation by chi-square demands about as many.
+        if pool.1 >= 10.0 {
+            add(std::mem::take(&mut pool));
+        }
+    }
+    if pool.1 > 0.0 || pool.0 > 0.0 {
+        add((pool.0, pool.1.max(1.0)));
+    }
+    (sum, bins - 1.0)
+}

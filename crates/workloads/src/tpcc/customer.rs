@@ -33,9 +33,7 @@ impl Selector {
 
 /// C_ID of the customer of that last name at position n/2, rounded up, in the order of C_FIRST (2.5.2.2). `by_name`
 /// takes C_W_ID, C_D_ID and C_LAST and returns C_ID first.
-///
-/// # Errors
-/// Those of the statement, and a fatal one where nobody has the name: 4.3.3.1 gives every name a bearer.
+/// It is a fatal error if no customer has the name: 4.3.3.1 gives every name a bearer.
 pub(super) async fn find_by_name<S: Session>(
     connection: &mut Connection<S>,
     by_name: StatementId,

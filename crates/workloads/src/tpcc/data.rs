@@ -255,12 +255,10 @@ pub(super) mod tests {
             } else {
                 names.push(text(row[5]));
             }
-            assert!((8..=16).contains(&text(row[3]).len()) && text(row[4]) == b"OE");
+            assert_eq!(text(row[4]), b"OE");
             assert!(text(row[10]).ends_with(b"11111") && text(row[11]).len() == 16);
             bad_credit += u32::from(text(row[13]) == b"BC");
-            assert!((0..=5_000).contains(&int(row[15])));
             assert_eq!((int(row[14]), int(row[16]), int(row[17]), int(row[18]), int(row[19])), (5_000_000, -1_000, 1_000, 1, 0));
-            assert!((300..=500).contains(&text(row[20]).len()));
         });
         assert_eq!(names.len(), 4_000);
         names.sort();
@@ -308,11 +306,10 @@ pub(super) mod tests {
         each_row(&data, [0, 3].into_iter(), |table, row| match table {
             ITEM => {
                 ids.push(int(row[0]));
-                assert!((100..=10_000).contains(&int(row[3])) && (14..=24).contains(&text(row[2]).len()));
                 original[0] += u32::from(is_original(&text(row[4])));
             }
             STOCK => {
-                assert!((20_001..=30_000).contains(&int(row[0])) && (10..=100).contains(&int(row[2])));
+                assert!((20_001..=30_000).contains(&int(row[0])));
                 assert!(row[3..13].iter().all(|d| text(*d).len() == 24));
                 original[1] += u32::from(is_original(&text(row[16])));
             }

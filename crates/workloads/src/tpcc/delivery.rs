@@ -27,13 +27,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         Self { warehouse: scope.warehouse, carrier: rng.between(1, 10) }
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     oldest: StatementId,
@@ -46,7 +44,6 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let lock = dialect.row_lock();
         let order_key = "WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
@@ -70,10 +67,7 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns how many districts had nothing to deliver and were skipped (2.7.4.2).
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
+    /// Returns how many districts had nothing to deliver and were skipped (2.7.4.2).
     pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16> {
         connection.begin(Access::Write).await?;
         let mut skipped = 0;

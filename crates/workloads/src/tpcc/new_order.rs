@@ -49,7 +49,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let district = Scope::any_district(rng);
         let customer = scope.constants.customer(rng);
@@ -124,7 +123,6 @@ impl Head {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     district: StatementId,
@@ -150,7 +148,6 @@ fn select_stock(dialect: &'static dyn Dialect) -> String {
 }
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let lock = dialect.row_lock();
         Self {
@@ -182,9 +179,6 @@ impl Statements {
     }
 
     /// Runs it; `None` where the unused item made it roll back, with the work for all other lines done (2.4.2.3).
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(
         &self,
         connection: &mut Connection<S>,

@@ -20,7 +20,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let district = Scope::any_district(rng);
         Self { warehouse: scope.warehouse, district, customer: Selector::draw(rng, &scope.constants) }
@@ -32,7 +31,6 @@ impl Input {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     by_id: StatementId,
@@ -44,7 +42,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
+    /// They are the same in every dialect: nothing is locked.
     pub(super) fn new(catalogue: &mut Catalogue, counts_names: bool) -> Self {
         let count = "SELECT COUNT(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
         Self {
@@ -69,10 +67,6 @@ impl Statements {
         }
     }
 
-    /// Runs it.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let (w, d) = (input.warehouse, input.district);
         connection.begin(Access::Read).await?;

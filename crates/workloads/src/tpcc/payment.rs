@@ -35,7 +35,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it: 85 % of the customers belong to the district where they pay.
+    /// 85 % of the customers belong to the district where they pay.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let warehouse = scope.warehouse;
         let district = Scope::any_district(rng);
@@ -55,7 +55,6 @@ impl Input {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     update_warehouse: StatementId,
@@ -77,7 +76,6 @@ const PAY: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment 
                    c_payment_cnt = c_payment_cnt + 1";
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, district_first: bool) -> Self {
         let lock = dialect.row_lock();
         Self {
@@ -107,10 +105,6 @@ impl Statements {
         }
     }
 
-    /// Runs it.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(
         &self,
         connection: &mut Connection<S>,

@@ -20,13 +20,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         Self { warehouse: scope.warehouse, district: scope.district, threshold: rng.between(10, 20) }
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     next_order: StatementId,
@@ -34,7 +32,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
+    /// They are the same in every dialect: nothing is locked.
     pub(super) fn new(catalogue: &mut Catalogue, hinted: bool) -> Self {
         // go-tpc's hint, for the servers whose driver it drives; see [`super::compat::hints`].
         let hint = if hinted { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
@@ -47,16 +45,13 @@ impl Statements {
         }
     }
 
-    /// Runs it; the answer is the number of items below the threshold.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let Input { warehouse, district, threshold } = *input;
         connection.begin(Access::Read).await?;
         send(connection, self.next_order, [warehouse, district]).await?;
         let next = connection.rows().int(0, 0)?;
         send(connection, self.low_stock, [warehouse, district, next - LAST_ORDERS, next, threshold]).await?;
+        // The number of items below the threshold.
         connection.rows().int(0, 0)?;
         connection.commit().await
     }

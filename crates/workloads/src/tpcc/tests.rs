@@ -10,29 +10,16 @@ use super::nurand::tests::exact_load_names;
 use super::schema::{CUSTOMER, HISTORY, ITEM, ORDER_LINE, ORDERS, STOCK};
 use super::terminal::tests::scope;
 use super::{deck, delivery, names, new_order, order_status, payment, stock_level};
+use crate::testing::chi_square;
 
 /// Chi-square of counts against exact probabilities, within five of its standard deviations on either side: its mean is the
-/// number of degrees of freedom, its variance twice that. Cells that expect fewer than 5 are put together; one of probability
-/// 0 must be empty.
+/// number of degrees of freedom, its variance twice that. What has probability 0 must not come.
 pub(super) fn fits(what: &str, seen: &[u64], p: &[f64]) {
-    assert_eq!(seen.len(), p.len(), "{what}");
     let draws: u64 = seen.iter().sum();
-    let (mut chi, mut cells, mut rest) = (0.0, 0.0, (0.0, 0.0));
-    for (p, seen) in p.iter().zip(seen) {
-        let expected = p * draws as f64;
-        assert!(*p > 0.0 || *seen == 0, "{what}: {seen} of what never comes");
-        if expected < 5.0 {
-            rest = (rest.0 + expected, rest.1 + *seen as f64);
-        } else {
-            chi += (*seen as f64 - expected).powi(2) / expected;
-            cells += 1.0;
-        }
-    }
-    if rest.0 >= 5.0 {
-        chi += (rest.1 - rest.0).powi(2) / rest.0;
-        cells += 1.0;
-    }
-    let freedom: f64 = cells - 1.0;
+    assert!(p.iter().zip(seen).all(|(p, seen)| *p > 0.0 || *seen == 0), "{what}: {seen:?} has what never comes");
+    let counts: Vec<f64> = seen.iter().map(|n| *n as f64).collect();
+    let expected: Vec<f64> = p.iter().map(|p| p * draws as f64).collect();
+    let (chi, freedom) = chi_square(&counts, &expected);
     assert!(freedom > 0.0 && (chi - freedom).abs() < 5.0 * (2.0 * freedom).sqrt(), "{what}: {chi} for {freedom}");
 }
 

@@ -1,6 +1,8 @@
-//! Random strings of 4.3.2.2, made from whole random words: ten characters from one 64-bit draw.
+//! Random strings of 4.3.2.2.
 
 use perbuck_core::rng::OpRng;
+
+use crate::characters::{Pairs, pairs, write_chars};
 
 /// Letters and digits. Two stand twice, so that six random bits choose one; the specification fixes the set of
 /// characters and the mean length of a string but not the frequency of each character.
@@ -10,35 +12,8 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// What 4.3.3.1 hides in 10 % of I_DATA and S_DATA.
 const ORIGINAL: &[u8] = b"ORIGINAL";
 
-/// Two characters for each twelve bits: half as many look-ups, and most of a load's CPU goes into them.
-type Pairs = [[u8; 2]; 4096];
-
-const fn pairs(alphabet: &[u8; 64]) -> Pairs {
-    let mut all = [[0; 2]; 4096];
-    let mut bits = 0;
-    while bits < all.len() {
-        all[bits] = [alphabet[bits & 63], alphabet[bits >> 6]];
-        bits += 1;
-    }
-    all
-}
-
 static ALPHANUMERIC_PAIRS: Pairs = pairs(ALPHANUMERIC);
 static LETTER_PAIRS: Pairs = pairs(LETTERS);
-
-/// Ten characters of each draw, six bits for one.
-fn write_chars(out: &mut Vec<u8>, rng: &mut OpRng, pairs: &Pairs, length: usize) {
-    let start = out.len();
-    // Room for whole tens; what is too much is cut off again.
-    out.resize(start + length.next_multiple_of(10), 0);
-    for ten in out[start..].as_chunks_mut::<10>().0 {
-        let bits = rng.next_u64();
-        for (i, two) in ten.as_chunks_mut::<2>().0.iter_mut().enumerate() {
-            *two = pairs[(bits >> (12 * i)) as usize & 4095];
-        }
-    }
-    out.truncate(start + length);
-}
 
 /// An a-string [x .. y].
 pub(super) fn a_string(out: &mut Vec<u8>, rng: &mut OpRng, low: i64, high: i64) {

@@ -37,7 +37,6 @@ const DUPLICATE: usize = 0;
 pub struct Ycsb {
     catalogue: Arc<Catalogue>,
     shared: Arc<Shared>,
-    options: Options,
 }
 
 /// What all terminals use. Nothing of it changes but the counter, and that only by inserts.
@@ -48,44 +47,32 @@ struct Shared {
     mix: Mix,
     scans: ScanLengths,
     counter: Counter,
-    table: String,
     dialect: &'static dyn Dialect,
     /// The first record that a run inserts.
     first_new: u64,
     /// Whether the operations are the inserts of a load.
     loads: bool,
-    /// Whether any operation inserts.
-    inserts: bool,
-    read_all: bool,
-    write_all: bool,
-    retries: u32,
-    retry_interval_s: u32,
+    options: Options,
 }
 
 impl Ycsb {
     /// The workload for `options`; `data_seed` is the seed that the data are loaded with.
     pub fn new(options: Options, dialect: &'static dyn Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
-        let statements = Statements::new(&options, dialect, &mut catalogue);
         let loads = !options.dotransactions;
         let first_new = if loads { options.insertstart } else { options.recordcount };
         let shared = Shared {
-            statements,
+            statements: Statements::new(&options, dialect, &mut catalogue),
             records: Records::new(&options, data_seed),
             mix: Mix::new(if loads { [0.0, 0.0, 1.0, 0.0, 0.0] } else { options.proportions }),
             scans: ScanLengths::new(&options),
             counter: Counter::new(first_new, options.grows()),
-            table: options.table.clone(),
             dialect,
             first_new,
             loads,
-            inserts: options.grows(),
-            read_all: options.readallfields,
-            write_all: options.writeallfields,
-            retries: options.insertion_retries,
-            retry_interval_s: options.insertion_retry_interval_s,
+            options,
         };
-        Self { catalogue: Arc::new(catalogue), shared: Arc::new(shared), options }
+        Self { catalogue: Arc::new(catalogue), shared: Arc::new(shared) }
     }
 }
 
@@ -131,7 +118,7 @@ impl Workload for Ycsb {
     }
 
     fn terminal(&self, id: TerminalId) -> YcsbTerminal {
-        let records = draw::Records::new(&self.options);
+        let records = draw::Records::new(&self.shared.options);
         YcsbTerminal { shared: Arc::clone(&self.shared), id, records, key: Vec::new(), expected: Vec::new() }
     }
 }
@@ -148,9 +135,9 @@ pub struct YcsbTerminal {
 }
 
 impl Terminal for YcsbTerminal {
-    /// The first terminal finds where the records end that earlier runs inserted; none begins before it has.
+    /// The first terminal finds where the records end that earlier runs inserted; none starts before it has.
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        if self.id.index == 0 && self.shared.inserts {
+        if self.id.index == 0 && self.shared.options.grows() {
             let first = self.shared.first_new;
             let start = if self.shared.loads { first } else { self.end_of_records(connection, first).await? };
             self.shared.counter.restart(start);
@@ -164,7 +151,7 @@ impl Terminal for YcsbTerminal {
     }
 
     async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
-        // Drawn before by `kind`; the stream goes on behind it.
+        // Drawn before by `kind`; the stream goes on after it.
         let kind = self.shared.mix.draw(&mut operation.rng);
         let rng = &mut operation.rng;
         let mut facts = Facts::default();
@@ -199,8 +186,9 @@ impl YcsbTerminal {
 
     async fn read<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
-        let (first, count) = shared.fields(rng, shared.read_all);
-        let statement = if shared.read_all { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.readallfields);
+        let statement =
+            if shared.options.readallfields { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
         connection.bind().text(key);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -214,8 +202,9 @@ impl YcsbTerminal {
     async fn scan<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
         let length = shared.scans.draw(rng);
-        let (first, count) = shared.fields(rng, shared.read_all);
-        let statement = if shared.read_all { shared.statements.scan_all } else { nth(shared.statements.scan_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.readallfields);
+        let statement =
+            if shared.options.readallfields { shared.statements.scan_all } else { nth(shared.statements.scan_one, first) };
         connection.bind().text(key).int(length as i64);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -244,8 +233,9 @@ impl YcsbTerminal {
     /// Whether there was a row to update.
     async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
-        let (first, count) = shared.fields(rng, shared.write_all);
-        let statement = if shared.write_all { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.writeallfields);
+        let statement =
+            if shared.options.writeallfields { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
         let cells = connection.bind();
         for field in first..first + count {
             shared.records.field(cells, rng, key, field);
@@ -277,13 +267,13 @@ impl YcsbTerminal {
                 };
             }
             let passes = matches!(error.class, ErrorClass::Retry | ErrorClass::Failed);
-            if !shared.loads || !passes || retries == shared.retries {
+            if !shared.loads || !passes || retries == shared.options.insertion_retries {
                 shared.counter.give_back(record);
                 return Err(error);
             }
             retries += 1;
             // 0.8 to 1.2 times the interval, as in YCSB.
-            let milliseconds = f64::from(shared.retry_interval_s) * 1000.0 * (0.8 + 0.4 * rng.unit_f64());
+            let milliseconds = f64::from(shared.options.insertion_retry_interval_s) * 1000.0 * (0.8 + 0.4 * rng.unit_f64());
             connection.pause_ms(milliseconds as u64).await;
         }
     }
@@ -306,7 +296,7 @@ impl YcsbTerminal {
 
     async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool> {
         let key = self.shared.records.keys.text(record);
-        let table = &self.shared.table;
+        let table = &self.shared.options.table;
         let ask = match self.shared.dialect.lacks(Feature::Sql) {
             Some(_) => format!("COUNT {table} '{key}'"),
             None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'"),

@@ -4,28 +4,17 @@ use perbuck_core::rng::OpRng;
 
 use super::keys::{DIGITS, decimal, fnv};
 use super::options::Compat;
+use crate::characters::{Pairs, pairs, write_chars};
 
 /// 64 characters, so that six bits of a draw give one. YCSB takes 64 of the printable ones, go-ycsb the 52 letters; what the
 /// bytes are has no effect but on compression, and these need no escaping in any protocol.
 const CHARACTERS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Characters of one draw of 64 bits.
-const PER_DRAW: usize = 10;
+static PAIRS: Pairs = pairs(&CHARACTERS);
 
 /// Appends `length` random characters.
 #[inline]
 pub(super) fn random(out: &mut Vec<u8>, rng: &mut OpRng, length: usize) {
-    let mut left = length;
-    while left > 0 {
-        let mut bits = rng.next_u64();
-        let mut some = [0; PER_DRAW];
-        for place in &mut some {
-            *place = CHARACTERS[(bits & 63) as usize];
-            bits >>= 6;
-        }
-        let taken = left.min(PER_DRAW);
-        out.extend_from_slice(&some[..taken]);
-        left -= taken;
-    }
+    write_chars(out, rng, &PAIRS, length);
 }
 
 /// Appends the one value that a field of a record has in data-integrity mode: `key:field`, then `:` and a hash of all before

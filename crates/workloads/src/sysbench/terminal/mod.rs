@@ -36,7 +36,12 @@ impl Sysbench {
     /// The script of `options`.
     pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
-        let events = Events::new(options, dialect, &mut catalogue);
+        let events = match options.script {
+            Script::Insert => Events::Insert(Box::new(Insert::new(options, dialect, &mut catalogue))),
+            Script::RandomPoints | Script::RandomRanges => Events::Random(Box::new(Random::new(options, &mut catalogue))),
+            Script::BulkInsert => Events::Bulk(Box::new(Bulk::new(options))),
+            _ => Events::Oltp(Arc::new(Oltp::new(options, &mut catalogue))),
+        };
         Self { catalogue: Arc::new(catalogue), options: options.clone(), events }
     }
 }
@@ -72,17 +77,6 @@ enum Events {
     Insert(Box<Insert>),
     Random(Box<Random>),
     Bulk(Box<Bulk>),
-}
-
-impl Events {
-    fn new(options: &Options, dialect: &'static dyn Dialect, catalogue: &mut Catalogue) -> Self {
-        match options.script {
-            Script::Insert => Self::Insert(Box::new(Insert::new(options, dialect, catalogue))),
-            Script::RandomPoints | Script::RandomRanges => Self::Random(Box::new(Random::new(options, catalogue))),
-            Script::BulkInsert => Self::Bulk(Box::new(Bulk::new(options))),
-            _ => Self::Oltp(Arc::new(Oltp::new(options, catalogue))),
-        }
-    }
 }
 
 /// One connection of a script.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use perbuck_core::units::Seed;
-use perbuck_load::error::ErrorClass;
+use perbuck_load::error::{DriverError, ErrorClass};
 
 use super::oltp::Kind;
 use super::*;

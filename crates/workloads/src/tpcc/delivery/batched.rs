@@ -26,7 +26,6 @@ pub(in crate::tpcc) struct Batch {
 }
 
 impl Batch {
-    /// Adds them to the catalogue.
     pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let values = dialect.row_list();
         let ten = format!("IN ({values}{})", ["(?, ?, ?)"; TEN].join(", "));
@@ -43,9 +42,6 @@ impl Batch {
         }
     }
 
-    /// Runs it; as [`Statements::run`].
-    ///
-    /// # Errors
     /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,

@@ -62,7 +62,6 @@ fn marks(one: &str, count: usize) -> String {
 }
 
 impl Batch {
-    /// Adds them to the catalogue.
     pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, go_tpc: bool) -> Self {
         let lock = dialect.row_lock();
         let dists: String = (1..=10).map(|d| format!(", s_dist_{d:02}")).collect();
@@ -97,9 +96,6 @@ impl Batch {
         Self { items, stocks, insert_lines, go_tpc }
     }
 
-    /// Runs it; as [`Statements::run`].
-    ///
-    /// # Errors
     /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,

@@ -47,6 +47,17 @@ fn agrees(found: f64, theory: f64) {
     assert!((found / theory - 1.0).abs() < 0.02, "{found} where theory says {theory}");
 }
 
+/// The shares of ten ranks are within 2 % of what theory says.
+#[track_caller]
+fn all_agree(shares: [f64; 10], theory: impl Fn(u64) -> f64) {
+    shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, theory(rank)));
+}
+
+/// What Zipf's law gives a rank, but for the sum of all.
+fn zipf(rank: u64) -> f64 {
+    ((rank + 1) as f64).powf(-THETA)
+}
+
 /// Draws from a million records that are all there.
 fn million(properties: &[(&str, &str)]) -> impl FnMut(&mut OpRng) -> u64 {
     let all: Vec<(&str, &str)> = properties.iter().copied().chain([("recordcount", "1000000")]).collect();
@@ -83,19 +94,17 @@ fn a_law_that_grew_is_that_of_its_size() {
 fn the_exact_law_is_that_of_zipf() {
     let law = Ranks::new(Law::Exact, MILLION);
     let shares = top(ten(|rank| rank), |rng| law.draw(rng));
-    for (rank, share) in shares.into_iter().enumerate() {
-        agrees(share, ((rank + 1) as f64).powf(-THETA) / zeta(MILLION));
-    }
+    all_agree(shares, |rank| zipf(rank) / zeta(MILLION));
 }
 
 #[test]
 fn the_law_of_ycsb_is_that_of_its_formula_and_exact_for_two_ranks() {
     let gray = Gray::new(MILLION);
     let shares = top(ten(|rank| rank), |rng| gray.draw(rng));
-    shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, gray.share(rank)));
-    let zipf = |rank: u64| ((rank + 1) as f64).powf(-THETA) / zeta(MILLION);
+    all_agree(shares, |rank| gray.share(rank));
     for (rank, off) in [(0, 0.0), (1, 0.0), (2, 0.194), (9, 0.036), (99, -0.0115)] {
-        assert!((gray.share(rank) / zipf(rank) - 1.0 - off).abs() < 0.001, "rank {rank}: {}", gray.share(rank) / zipf(rank));
+        let times = gray.share(rank) / (zipf(rank) / zeta(MILLION));
+        assert!((times - 1.0 - off).abs() < 0.001, "rank {rank}: {times}");
     }
     let sum: f64 = (0..1000).map(|rank| Gray::new(1000).share(rank)).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
@@ -117,7 +126,7 @@ fn zipfian_requests_are_frequent_where_the_hash_puts_their_rank() {
     for compat in [Compat::Ycsb, Compat::GoYcsb] {
         let places = ten(|rank| hash(compat, rank) % (MILLION + 1));
         let shares = top(places, million(&[("requestdistribution", "zipfian"), ("compat", compat.name())]));
-        shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, theory.share(rank)));
+        all_agree(shares, |rank| theory.share(rank));
         agrees(shares[0], 0.037_78);
     }
 }
@@ -126,9 +135,7 @@ fn zipfian_requests_are_frequent_where_the_hash_puts_their_rank() {
 fn exact_zipfian_requests_follow_zipf_over_as_many_ranks() {
     let places = ten(|rank| hash(Compat::Ycsb, rank) % (MILLION + 1));
     let shares = top(places, million(&[("requestdistribution", "zipfian"), ("zipfian.law", "exact")]));
-    for (rank, share) in shares.into_iter().enumerate() {
-        agrees(share, ((rank + 1) as f64).powf(-THETA) / SCRAMBLED_ZETA);
-    }
+    all_agree(shares, |rank| zipf(rank) / SCRAMBLED_ZETA);
 }
 
 #[test]
@@ -137,10 +144,7 @@ fn latest_requests_count_from_the_newest_record() {
         let newest = ten(|rank| MILLION - 1 - rank);
         let shares = top(newest, million(&[("requestdistribution", "latest"), ("zipfian.law", law)]));
         let gray = Gray::new(MILLION - 1);
-        for (rank, share) in (0..).zip(shares) {
-            let theory = of.map_or_else(|| gray.share(rank), |zeta| ((rank + 1) as f64).powf(-THETA) / zeta);
-            agrees(share, theory);
-        }
+        all_agree(shares, |rank| of.map_or_else(|| gray.share(rank), |zeta| zipf(rank) / zeta));
     }
 }
 
@@ -166,10 +170,10 @@ fn hotspot_requests_fall_evenly_into_both_sets() {
         agrees(within(100_000 + tenth * 90_000, 100_000 + (tenth + 1) * 90_000), 0.03);
     }
     assert!(counts.keys().all(|r| *r < MILLION));
-    let all_hot = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", "1")]);
-    assert!(all_hot.keys().all(|r| *r < MILLION));
-    let none_hot = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", "0")]);
-    assert!(none_hot.keys().all(|r| *r < MILLION));
+    for hot in ["0", "1"] {
+        let counts = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", hot)]);
+        assert!(counts.keys().all(|r| *r < MILLION), "{hot}");
+    }
 }
 
 #[test]
