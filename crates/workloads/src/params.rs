@@ -1,6 +1,7 @@
 //! Reads a workload's parameters and collects every problem.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use perbuck_core::problem::nearest;
@@ -65,11 +66,7 @@ impl<'a> Reader<'a> {
         match self.get(key) {
             None => default,
             Some(Scalar::Int(v)) if (low..=high).contains(v) => *v,
-            Some(other) => {
-                let message = format!("`{key}` is {}, not an integer from {low} to {high}", describe(other));
-                self.problem(key, message, format!("give an integer from {low} to {high}, or leave it out for {default}"));
-                default
-            }
+            Some(other) => self.out_of_range(key, &describe(other), &format!("an integer from {low} to {high}"), default),
         }
     }
 
@@ -94,14 +91,16 @@ impl<'a> Reader<'a> {
             Ok(v) if (low..=high).contains(&v) => v,
             other => {
                 let found = other.map_or_else(|text| text, |v| v.to_string());
-                self.problem(
-                    key,
-                    format!("`{key}` is {found}, not a number from {low} to {high}"),
-                    format!("give a number from {low} to {high}, or leave it out for {default}"),
-                );
-                default
+                self.out_of_range(key, &found, &format!("a number from {low} to {high}"), default)
             }
         }
+    }
+
+    /// Takes the default for a number that is none, or not within its limits.
+    fn out_of_range<T: Display>(&mut self, key: &str, found: &str, wanted: &str, default: T) -> T {
+        let help = format!("give {wanted}, or leave it out for {default}");
+        self.problem(key, format!("`{key}` is {found}, not {wanted}"), help);
+        default
     }
 
     /// Text of one line; empty where absent.

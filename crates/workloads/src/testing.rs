@@ -22,7 +22,7 @@ use perbuck_mysql::MysqlDialect;
 use perbuck_postgres::Family;
 use perbuck_sqlite::SqliteDialect;
 use perbuck_tikv::TikvDialect;
-use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::types::ValueRef;
 
 use crate::Benchmark;
 use crate::params::ParamProblem;
@@ -51,7 +51,6 @@ pub(crate) fn read<B: Benchmark>(words: &[(&str, &str)]) -> Result<B, Vec<ParamP
     B::checked(&parameters(words))
 }
 
-/// Runs a future that never waits.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     match std::pin::pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -113,7 +112,6 @@ impl Database {
         self.log.borrow().iter().filter(|sql| sql.contains(words)).count()
     }
 
-    /// The one number that a query returns.
     pub(crate) fn number(&self, sql: &str) -> i64 {
         self.sqlite.query_row(sql, [], |row| row.get(0)).unwrap()
     }
@@ -137,14 +135,14 @@ impl SqliteSession {
         assert_eq!(params.len(), sql.matches('?').count(), "{sql}");
         let mut values = params.iter();
         let text = sql.split_inclusive('?').map(|piece| match piece.strip_suffix('?') {
-            Some(before) => before.to_owned() + &values.next().map(|value| Bound(value).to_string()).unwrap_or_default(),
+            Some(before) => before.to_owned() + &values.next().map(display).unwrap_or_default(),
             None => piece.to_owned(),
         });
         self.database.log.borrow_mut().push(text.collect());
         let mut statement = self.database.sqlite.prepare_cached(sql)?;
         let width = statement.column_count();
         rows.start(keep);
-        let values = rusqlite::params_from_iter(params.iter().map(Bound));
+        let values = rusqlite::params_from_iter(params.iter().map(bound));
         if width == 0 {
             return statement.execute(values).map(|n| Effect::Affected(n as u64));
         }
@@ -168,25 +166,19 @@ impl SqliteSession {
     }
 }
 
-struct Bound<'a>(Value<'a>);
-
-impl std::fmt::Display for Bound<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0 {
-            Value::Null => f.write_str("NULL"),
-            Value::Int(v) | Value::Decimal { unscaled: v, .. } => write!(f, "{v}"),
-            Value::Text(t) => write!(f, "'{}'", String::from_utf8_lossy(t)),
-        }
+fn bound(value: Value<'_>) -> rusqlite::types::Value {
+    match value {
+        Value::Null => rusqlite::types::Value::Null,
+        Value::Int(v) | Value::Decimal { unscaled: v, .. } => v.into(),
+        Value::Text(t) => String::from_utf8_lossy(t).into_owned().into(),
     }
 }
 
-impl rusqlite::ToSql for Bound<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self.0 {
-            Value::Null => ValueRef::Null,
-            Value::Int(v) | Value::Decimal { unscaled: v, .. } => ValueRef::Integer(v),
-            Value::Text(t) => ValueRef::Text(t),
-        }))
+fn display(value: Value<'_>) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Int(v) | Value::Decimal { unscaled: v, .. } => v.to_string(),
+        Value::Text(t) => format!("'{}'", String::from_utf8_lossy(t)),
     }
 }
 
@@ -245,42 +237,47 @@ impl Session for SqliteSession {
         let mut statement = self.database.sqlite.prepare_cached(&sql).map_err(error)?;
         let values: Vec<Value<'_>> = cells.iter().collect();
         for row in values.chunks(table.columns.len()) {
-            let bound = rusqlite::params_from_iter(row.iter().map(|v| Bound(*v)));
+            let bound = rusqlite::params_from_iter(row.iter().copied().map(bound));
             statement.execute(bound).map_err(error)?;
         }
         let (count, first, last) = (values.len() / table.columns.len(), values[0], values[values.len() - 1]);
-        self.database.log.borrow_mut().push(format!("{count} rows into {}, {} to {}", table.name, Bound(first), Bound(last)));
+        self.database.log.borrow_mut().push(format!("{count} rows into {}, {} to {}", table.name, display(first), display(last)));
         Ok(count as u64)
     }
 
     async fn close(self) {}
 }
 
-/// A terminal with its connection.
 pub(crate) struct Client<T> {
     pub(crate) database: Rc<Database>,
     pub(crate) terminal: T,
     pub(crate) connection: Connection<SqliteSession>,
     id: TerminalId,
+    /// The number of its next operation.
+    pub(crate) next: u64,
 }
 
 impl<T: Terminal> Client<T> {
     pub(crate) fn new(database: &Rc<Database>, workload: &impl Workload<Terminal = T>, id: TerminalId) -> Self {
         let connection = block_on(Connection::open(SqliteSession::new(database), workload.catalogue())).unwrap();
-        Self { database: Rc::clone(database), terminal: workload.terminal(id), connection, id }
+        Self { database: Rc::clone(database), terminal: workload.terminal(id), connection, id, next: 0 }
     }
 
     pub(crate) fn start(&mut self) -> Result<(), DriverError> {
         block_on(self.terminal.start(&mut self.connection))
     }
 
-    /// The kind of an operation.
     pub(crate) fn kind(&mut self, sequence: u64) -> u8 {
         self.terminal.kind(&self.operation(sequence))
     }
 
     fn operation(&self, sequence: u64) -> Operation {
         Operation { sequence, rng: OpRng::at(self.id.seed, self.id.index.into(), sequence) }
+    }
+
+    pub(crate) fn run_next(&mut self) -> Result<Done, DriverError> {
+        self.next += 1;
+        self.run(self.next - 1)
     }
 
     pub(crate) fn run(&mut self, sequence: u64) -> Result<Done, DriverError> {

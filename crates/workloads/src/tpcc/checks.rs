@@ -21,7 +21,6 @@ const DELIVERED: &str = "(SELECT {BIG} w, d, o, MAX(c) AS c, SUM(amount) AS amou
 /// Finds a row in a database that a program has used: it left a new order, or a carrier with an order that had none.
 const USED: &str = "SELECT COUNT(*) FROM orders WHERE o_id > 3000 OR (o_id > 2100 AND o_carrier_id IS NOT NULL)";
 
-/// All twelve.
 pub(super) fn all() -> Vec<Check> {
     CONDITIONS.iter().zip(1..).map(|(condition, number)| check(number, condition)).collect()
 }

@@ -10,7 +10,6 @@ use super::names::write_last_name;
 use super::nurand::{Constants, last_name};
 use crate::Result;
 
-/// How the customer is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Selector {
     /// By C_ID.
@@ -20,7 +19,6 @@ pub(super) enum Selector {
 }
 
 impl Selector {
-    /// Whether it is the last name.
     pub(super) fn is_name(self) -> bool {
         matches!(self, Self::LastName(_))
     }

@@ -175,7 +175,6 @@ pub(super) mod tests {
         each_row_of(data, &[true; 9], parts, row);
     }
 
-    /// The same for the rows of some tables.
     pub(in crate::tpcc) fn each_row_of(
         data: &TpccData,
         wanted: &[bool; 9],

@@ -35,7 +35,6 @@ pub(super) struct Deck {
 pub(super) const GO_TPC: [u8; 5] = [45, 43, 4, 4, 4];
 
 impl Deck {
-    /// The deck of a terminal at its first card.
     pub(super) fn new(trial_seed: Seed, terminal: u32) -> Self {
         let (seed, terminal) = (trial_seed.derive("tpcc.deck"), u64::from(terminal));
         let mut deck = Self { seed, terminal, round: 0, cards: CARDS, up_to: None };

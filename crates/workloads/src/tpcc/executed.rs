@@ -35,33 +35,22 @@ fn fresh() -> Rc<Database> {
     Database::new(copy)
 }
 
-/// A terminal and the number of its next operation.
-struct Desk {
-    client: Client<TpccTerminal>,
-    next: u64,
+fn client(database: &Rc<Database>, index: u32, options: &Options) -> Client<TpccTerminal> {
+    let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
+    Client::new(database, &workload, TerminalId { index, of: 3, seed: TRIAL_SEED })
 }
 
-impl Desk {
-    fn new(database: &Rc<Database>, index: u32) -> Self {
-        Self::with(database, index, &options())
-    }
-
-    fn with(database: &Rc<Database>, index: u32, options: &Options) -> Self {
-        let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
-        Self { client: Client::new(database, &workload, TerminalId { index, of: 3, seed: TRIAL_SEED }), next: 0 }
-    }
-
+impl Client<TpccTerminal> {
     /// The next operation of that kind.
-    fn run(&mut self, kind: u8) -> Done {
-        while self.client.kind(self.next) != kind {
+    fn run_kind(&mut self, kind: u8) -> Done {
+        while self.kind(self.next) != kind {
             self.next += 1;
         }
-        self.next += 1;
-        self.client.run(self.next - 1).unwrap()
+        self.run_next().unwrap()
     }
 
     fn rollback(&mut self) {
-        block_on(self.client.connection.rollback()).unwrap();
+        block_on(self.connection.rollback()).unwrap();
     }
 }
 
@@ -72,7 +61,6 @@ fn violations(database: &Rc<Database>) -> Vec<(String, Vec<String>)> {
     database.broken(&data()).into_iter().map(|found| (found.name, first(found.violations))).collect()
 }
 
-/// Names of the conditions that the database breaks.
 fn broken(database: &Rc<Database>) -> Vec<String> {
     violations(database).into_iter().map(|(name, _)| name).collect()
 }
@@ -84,12 +72,12 @@ fn all_conditions_hold_after_the_load_and_after_five_hundred_of_each_kind() {
     let used = |c: Check| c.unless_used.map(|sql| database.number(&sql) > 0);
     let stated_for_fresh: Vec<bool> = data().checks().into_iter().filter_map(used).collect();
     assert_eq!((broken(&database), stated_for_fresh), (Vec::new(), vec![false]));
-    let mut desks: Vec<Desk> = (0..3).map(|i| Desk::new(&database, i)).collect();
+    let mut clients: Vec<Client<TpccTerminal>> = (0..3).map(|i| client(&database, i, &options())).collect();
     let orders = "SELECT SUM(d_next_o_id) FROM district";
     let (before, mut rolled_back) = (database.number(orders), 0);
     for n in 0..500 {
         for kind in ALL {
-            rolled_back += i64::from(desks[n % 3].run(kind).rolled_back);
+            rolled_back += i64::from(clients[n % 3].run_kind(kind).rolled_back);
         }
     }
     assert_eq!(broken(&database), Vec::<String>::new());
@@ -112,9 +100,9 @@ fn all_conditions_hold_after_the_load_and_after_five_hundred_of_each_kind() {
 fn remote_lines_change_the_stock_of_the_other_warehouse() {
     let database = fresh();
     // Warehouse 1 alone orders, so whatever moved in warehouse 2 was remote.
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     for _ in 0..300 {
-        desk.run(deck::NEW_ORDER);
+        client.run_kind(deck::NEW_ORDER);
     }
     let remote = "FROM order_line WHERE ol_o_id > 3000 AND ol_supply_w_id = 2";
     let lines = database.number(&format!("SELECT COUNT(*) {remote}"));
@@ -140,7 +128,7 @@ fn remote_lines_change_the_stock_of_the_other_warehouse() {
 #[test]
 fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 1);
+    let mut client = client(&database, 1, &options());
     let state = || {
         let sums = ["d_next_o_id) FROM district", "s_ytd) FROM stock", "s_quantity) FROM stock", "o_id) FROM orders"];
         let counts = ["orders", "new_order", "order_line"];
@@ -153,10 +141,9 @@ fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
     database.fail_commit.set(true);
     let done = loop {
         database.log.borrow_mut().clear();
-        desk.next += 1;
-        match desk.client.run(desk.next - 1) {
+        match client.run_next() {
             Ok(done) => break done,
-            Err(_) => desk.rollback(),
+            Err(_) => client.rollback(),
         }
     };
     assert!(done.rolled_back && done.kind == deck::NEW_ORDER);
@@ -171,18 +158,18 @@ fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
 #[test]
 fn an_operation_that_is_tried_again_sends_the_same() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 2);
+    let mut client = client(&database, 2, &options());
     for sequence in 0..46 {
         database.log.borrow_mut().clear();
         database.fail_commit.set(true);
-        if let Err(error) = desk.client.run(sequence) {
+        if let Err(error) = client.run(sequence) {
             assert_eq!(error.class, ErrorClass::Retry);
-            desk.rollback();
+            client.rollback();
         }
         let mut attempt = database.log.take();
         attempt.retain(|s| !s.starts_with("ROLLBACK"));
         database.fail_commit.set(false);
-        desk.client.run(sequence).unwrap();
+        client.run(sequence).unwrap();
         let mut again = database.log.take();
         again.retain(|s| !s.starts_with("COMMIT") && !s.starts_with("ROLLBACK"));
         assert!(attempt.len() > 2);
@@ -194,10 +181,10 @@ fn an_operation_that_is_tried_again_sends_the_same() {
 #[test]
 fn payments_charge_the_middle_customer_of_a_name() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     for _ in 0..200 {
         database.log.borrow_mut().clear();
-        desk.run(deck::PAYMENT);
+        client.run_kind(deck::PAYMENT);
         let log = database.log.borrow();
         let Some(by_name) = log.iter().find(|s| s.contains("ORDER BY c_first")) else { continue };
         assert!(by_name.contains("c_last = '"), "{by_name}");
@@ -220,7 +207,7 @@ fn payments_charge_the_middle_customer_of_a_name() {
 #[test]
 fn deliveries_skip_empty_districts_and_the_conditions_still_hold() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     // Warehouse 1 keeps one undelivered order in district 4 and none elsewhere; the dropped orders are delivered ones.
     database.change("UPDATE orders SET o_carrier_id = 1 WHERE o_w_id = 1 AND NOT (o_d_id = 4 AND o_id = 3000)");
     database.change("DELETE FROM new_order WHERE no_w_id = 1 AND NOT (no_d_id = 4 AND no_o_id = 3000)");
@@ -230,11 +217,11 @@ fn deliveries_skip_empty_districts_and_the_conditions_still_hold() {
          WHERE ol_w_id = 1 AND ol_o_id > 2100 AND NOT (ol_d_id = 4 AND ol_o_id = 3000)",
     );
     assert_eq!(broken(&database), Vec::<String>::new());
-    assert_eq!(desk.run(deck::DELIVERY).facts, [9, 1, 0, 0]);
-    assert_eq!(desk.run(deck::DELIVERY).facts, [10, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [9, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [10, 1, 0, 0]);
     assert_eq!(broken(&database), Vec::<String>::new());
     for _ in 0..40 {
-        desk.run(deck::NEW_ORDER);
+        client.run_kind(deck::NEW_ORDER);
     }
     assert_eq!(broken(&database), Vec::<String>::new());
 }

@@ -25,7 +25,6 @@ pub(super) use batched::Batch;
 /// Most lines that an order has (2.4.1.3).
 const MAX_LINES: usize = 15;
 
-/// One line of an order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Line {
     /// OL_NUMBER.
@@ -200,7 +199,6 @@ impl Statements {
         Ok(Some(Receipt { order: head.order, total: head.total(amounts), branded }))
     }
 
-    /// Everything before the lines.
     async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head> {
         let Input { warehouse, district, customer, .. } = *input;
         send(connection, self.district, [warehouse, district]).await?;
@@ -214,7 +212,6 @@ impl Statements {
         Ok(Head { order, district_tax, warehouse_tax, discount })
     }
 
-    /// The rows of ORDERS and NEW_ORDER.
     async fn insert_heads<S: Session>(&self, connection: &mut Connection<S>, input: &Input, order: i64) -> Result<()> {
         let Input { warehouse, district, customer, .. } = *input;
         let count = input.count as i64;

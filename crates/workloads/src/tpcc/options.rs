@@ -26,7 +26,6 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// Its name in SQL.
     pub(super) fn sql(self) -> &'static str {
         match self {
             Self::ReadUncommitted => "READ UNCOMMITTED",
@@ -169,7 +168,6 @@ impl Options {
         all
     }
 
-    /// What a session is told when it opens.
     pub(super) fn session_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
         let set = self.session.iter().map(|(name, value)| dialect.set_variable(name, value));
         set.chain(self.isolation.and_then(|level| dialect.set_isolation(level.sql()))).collect()

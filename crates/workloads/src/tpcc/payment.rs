@@ -17,7 +17,6 @@ use super::customer::{Selector, find_by_name};
 use super::terminal::{Scope, Scratch, send};
 use crate::Result;
 
-/// Characters that C_DATA holds.
 const C_DATA: usize = 500;
 
 /// What the user of the terminal enters (2.5.1).

@@ -13,7 +13,6 @@ use super::{CUSTOMERS, DOLLAR, FIRST_UNDELIVERED, ITEMS, ORDERS};
 /// Every date of the initial population. 4.3.3.1 takes the clock's; a fixed instant keeps data a function of the seed.
 const LOAD_DATE: &[u8] = b"2010-02-01 00:00:00";
 
-/// The random streams of the tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     warehouse: Seed,
@@ -35,7 +34,6 @@ fn lane(warehouse: i64, district: i64) -> u64 {
 }
 
 impl Source {
-    /// The streams of a data set.
     pub(super) fn new(seed: Seed) -> Self {
         Self {
             warehouse: seed.derive("tpcc.warehouse"),
@@ -125,7 +123,6 @@ impl Source {
         cells.int(self.line_count(warehouse, district, id)).int(1);
     }
 
-    /// All rows of ORDER_LINE of one order.
     pub(super) fn order_lines(&self, cells: &mut Params, warehouse: i64, district: i64, order: i64) {
         let rng = &mut OpRng::at(self.lines, lane(warehouse, district), order as u64);
         for number in 1..=self.line_count(warehouse, district, order) {
@@ -140,12 +137,10 @@ impl Source {
     }
 }
 
-/// The row of NEW_ORDER of an order that was not delivered.
 pub(super) fn new_order(cells: &mut Params, warehouse: i64, district: i64, order: i64) {
     cells.int(order).int(district).int(warehouse);
 }
 
-/// Two streets, city, state and ZIP code.
 fn address(cells: &mut Params, rng: &mut OpRng) {
     for _ in 0..3 {
         cells.text_with(|t| a_string(t, rng, 10, 20));

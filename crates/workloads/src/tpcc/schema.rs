@@ -25,7 +25,6 @@ const fn money(digits: u8) -> Type {
     Type::Decimal(digits, 2)
 }
 
-/// One table.
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Type)],
@@ -35,7 +34,6 @@ pub(super) struct Table {
     pub(super) index: Option<(&'static str, &'static str)>,
     /// The column by which it can be partitioned: that of the warehouse. ITEM has none.
     pub(super) warehouse: Option<&'static str>,
-    /// Columns, and the table and its columns that they refer to.
     pub(super) references: &'static [Reference],
 }
 

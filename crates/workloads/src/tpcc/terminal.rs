@@ -29,7 +29,6 @@ pub struct Tpcc {
     c_load: i64,
 }
 
-/// The statements of all profiles.
 #[derive(Debug, Clone, Copy)]
 struct Statements {
     new_order: new_order::Statements,
@@ -119,7 +118,6 @@ pub(super) struct Scope {
     /// D_ID of the terminal, which Stock-Level alone uses (2.8.1.1).
     pub(super) district: i64,
     pub(super) constants: Constants,
-    /// Whose traffic is reproduced.
     pub(super) compat: Option<Compat>,
 }
 

@@ -124,7 +124,6 @@ fn a_seed_gives_these_very_rows() {
     assert_eq!(sums, [18_204_324_656_695_584_095, 3_274_288_073_563_328_810, 6_279_399_100_447_478_756]);
 }
 
-/// FNV-1a.
 fn digest(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -12,7 +12,6 @@ pub(super) fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 
-/// FNV-1a over some bytes.
 #[inline]
 pub(super) fn fnv_of(bytes: &[u8]) -> u64 {
     fnv(FNV_OFFSET, bytes)
@@ -41,7 +40,6 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Appends the key of a record.
     #[inline]
     pub(super) fn write(&self, out: &mut Vec<u8>, record: u64) {
         out.extend_from_slice(self.prefix.as_bytes());
@@ -52,14 +50,12 @@ impl Keys {
         out.extend_from_slice(digits);
     }
 
-    /// The key as text.
     pub(super) fn text(&self, record: u64) -> String {
         let mut out = Vec::new();
         self.write(&mut out, record);
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// The longest key, in bytes.
     pub(super) fn longest(&self) -> usize {
         self.prefix.len() + self.zero_padding.max(DIGITS)
     }
@@ -68,7 +64,6 @@ impl Keys {
 /// Digits of the largest number.
 pub(super) const DIGITS: usize = 20;
 
-/// The decimal digits of a number.
 #[inline]
 pub(super) fn decimal(buffer: &mut [u8; DIGITS], mut number: u64) -> &[u8] {
     let mut at = DIGITS;

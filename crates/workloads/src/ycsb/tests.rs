@@ -5,22 +5,20 @@ use std::collections::BTreeMap;
 use perbuck_core::units::Seed;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
-use perbuck_load::workload::{Dataset, Done, Part, TerminalId};
+use perbuck_load::workload::{Dataset, Part, TerminalId};
 
 use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::tests::options;
 use super::schema::{self, Statements};
 use super::*;
-use crate::Result;
 use crate::testing::{COCKROACH, Client, Database, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
 
 const SEED: Seed = Seed(42);
 
-/// A loaded table, a terminal on it, and the number of its next operation.
+/// A loaded table and a terminal on it.
 struct Loaded {
     data: YcsbData,
     client: Client<YcsbTerminal>,
-    next: u64,
 }
 
 fn loaded(properties: &[(&str, &str)]) -> Loaded {
@@ -29,15 +27,10 @@ fn loaded(properties: &[(&str, &str)]) -> Loaded {
     let database = Database::load(&data, (0..data.parts()).rev());
     let mut client = Client::new(&database, &Ycsb::new(options, SQLITE, SEED), TerminalId { index: 0, of: 1, seed: SEED });
     client.start().unwrap();
-    Loaded { data, client, next: 0 }
+    Loaded { data, client }
 }
 
 impl Loaded {
-    fn next(&mut self) -> Result<Done> {
-        self.next += 1;
-        self.client.run(self.next - 1)
-    }
-
     fn number(&self, sql: &str) -> i64 {
         self.client.database.number(sql)
     }
@@ -50,7 +43,7 @@ impl Loaded {
     fn run(&mut self, operations: u64) -> BTreeMap<u8, (u64, [u64; 4])> {
         let mut sums: BTreeMap<u8, (u64, [u64; 4])> = BTreeMap::new();
         for _ in 0..operations {
-            let done = self.next().unwrap();
+            let done = self.client.run_next().unwrap();
             let sum = sums.entry(done.kind).or_default();
             sum.0 += 1;
             sum.1.iter_mut().zip(done.facts).for_each(|(all, one)| *all += u64::from(one));
@@ -149,7 +142,7 @@ fn inserts_begin_where_the_records_end_and_tell_of_keys_that_are_there() {
     // Somebody else has inserted the record after next.
     let key = options(&[("recordcount", "1")]).keys().text(143);
     table.change(&format!("INSERT INTO usertable (YCSB_KEY) VALUES ('{key}')"));
-    let results: Vec<bool> = (0..3).map(|_| table.next().is_ok()).collect();
+    let results: Vec<bool> = (0..3).map(|_| table.client.run_next().is_ok()).collect();
     assert_eq!(results, [true, false, true], "a duplicate is an error of the run");
     assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 145);
 }

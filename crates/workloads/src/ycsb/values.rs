@@ -11,7 +11,6 @@ use crate::characters::{Pairs, pairs, write_chars};
 const CHARACTERS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 static PAIRS: Pairs = pairs(&CHARACTERS);
 
-/// Appends `length` random characters.
 #[inline]
 pub(super) fn random(out: &mut Vec<u8>, rng: &mut OpRng, length: usize) {
     write_chars(out, rng, &PAIRS, length);

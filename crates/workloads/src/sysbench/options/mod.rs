@@ -186,12 +186,10 @@ impl Options {
         }
     }
 
-    /// SELECTs by key per transaction.
     pub(super) fn point_selects(&self) -> u32 {
         if self.script == Script::PointSelect { 1 } else { self.point_selects }
     }
 
-    /// How ids and `k` are drawn.
     pub(super) fn distribution(&self) -> Distribution {
         let (band_percent, share_percent, averaged) = (self.rand_spec_pct, self.rand_spec_res, self.rand_spec_iter);
         match self.rand_type {
@@ -206,7 +204,6 @@ impl Options {
         }
     }
 
-    /// Draws ids of a table, and values of `k`.
     pub(super) fn ids(&self) -> Ids {
         Ids::new(self.distribution(), 1, i64::from(self.table_size), self.rand_scramble)
     }
@@ -225,17 +222,31 @@ impl Options {
         if self.script == Script::BulkInsert { self.threads } else { self.tables }
     }
 
+    /// How often an event does each of its statements by id: points, four ranges, updates of `k` and of `c`, DELETEs, INSERTs.
+    pub(super) fn repeats(&self) -> [u32; 9] {
+        let script = self.script;
+        let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
+        let ranged = script.selects_ranges() && self.range_selects;
+        let pairs = when(script.deletes_and_inserts(), self.delete_inserts);
+        [
+            when(script.selects_points(), self.point_selects()),
+            when(ranged, self.simple_ranges),
+            when(ranged, self.sum_ranges),
+            when(ranged, self.order_ranges),
+            when(ranged, self.distinct_ranges),
+            when(script.updates_index(), self.index_updates),
+            when(script.updates_non_index(), self.non_index_updates),
+            if script == Script::Delete { 1 } else { pairs },
+            pairs,
+        ]
+    }
+
     /// Statements of one event, BEGIN and COMMIT aside.
     pub(super) fn statements_per_event(&self) -> u64 {
-        let script = self.script;
-        let when = |done: bool, counts: &[u32]| if done { counts.iter().map(|c| u64::from(*c)).sum() } else { 0u64 };
-        let ranges = [self.simple_ranges, self.sum_ranges, self.order_ranges, self.distinct_ranges];
-        when(script.selects_points(), &[self.point_selects()])
-            + when(script.selects_ranges() && self.range_selects, &ranges)
-            + when(script.updates_index(), &[self.index_updates])
-            + when(script.updates_non_index(), &[self.non_index_updates])
-            + when(script.deletes_and_inserts(), &[self.delete_inserts; 2])
-            + when(matches!(script, Script::Insert | Script::Delete | Script::RandomPoints | Script::RandomRanges), &[1])
+        match self.script {
+            Script::Insert | Script::RandomPoints | Script::RandomRanges => 1,
+            _ => self.repeats().map(u64::from).iter().sum(),
+        }
     }
 }
 

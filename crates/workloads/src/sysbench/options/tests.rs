@@ -9,7 +9,6 @@ fn read(words: &[(&str, &str)]) -> Result<Options, Vec<crate::params::ParamProbl
     testing::read(words)
 }
 
-/// The options of a script.
 pub(in super::super) fn options(script: &str, words: &[(&str, &str)]) -> Options {
     read(&[&[("script", script)], words].concat()).unwrap()
 }

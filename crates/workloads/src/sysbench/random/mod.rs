@@ -16,7 +16,6 @@ pub(crate) use zipfian::Zipfian;
 
 pub(super) use text::{C_GROUPS, PAD_GROUPS, write_groups};
 
-/// A law by which ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Distribution {
     /// Every id alike.
@@ -90,7 +89,6 @@ impl Ids {
         Self { first, n, shape, scramble }
     }
 
-    /// The next id.
     #[inline]
     pub(super) fn draw(&self, rng: &mut OpRng) -> i64 {
         // In line for the law that needs no more than a multiplication, a call for all others.

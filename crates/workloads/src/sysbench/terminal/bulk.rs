@@ -17,7 +17,6 @@ const STATEMENT_BYTES: usize = 512 * 1024;
 /// A table, and the rows for it that have not been sent.
 #[derive(Debug, Clone)]
 pub(super) struct Bulk {
-    /// How many tables there are.
     tables: u32,
     /// From 1.
     number: u32,
@@ -40,7 +39,6 @@ impl Bulk {
         self.table = bulk_table(self.number);
     }
 
-    /// Goes on where the table ends.
     pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.number > self.tables {
             let message = format!(

@@ -71,7 +71,6 @@ pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table
     Ok(rows.int(0, 0)?.max(0))
 }
 
-/// That a table has no more ids.
 pub(super) fn no_more_ids(taken: i64) -> DriverError {
     let message =
         format!("the ids of the tables have come to {taken}, and an INTEGER ends at {}: load the tables anew", i32::MAX);

@@ -26,13 +26,9 @@ pub(super) struct Group {
 pub(super) enum Kind {
     /// An id: points and updates of the index.
     Id,
-    /// The first and the last id of a range.
     Range,
-    /// A text and an id.
     TextAndId,
-    /// An id that is deleted.
     Delete,
-    /// An id that is deleted and inserted again.
     Replace,
 }
 
@@ -70,16 +66,8 @@ impl Oltp {
             let first = for_each_table(catalogue, tables, label, verb, |table| format!("{head} sbtest{table} {tail}"));
             Group { kind, first, repeats }
         };
-        let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
-        let points = when(script.selects_points(), options.point_selects());
-        let ranged = script.selects_ranges() && options.range_selects;
-        let pairs = when(script.deletes_and_inserts(), options.delete_inserts);
-        let deletes = if script == Script::Delete { 1 } else { pairs };
-        let index_updates = when(script.updates_index(), options.index_updates);
-        let non_index_updates = when(script.updates_non_index(), options.non_index_updates);
+        let [points, simple, sum, order, distinct, index_updates, non_index_updates, deletes, pairs] = options.repeats();
         let access = if script == Script::ReadOnly { Access::Read } else { Access::Write };
-        let (simple, sum) = (when(ranged, options.simple_ranges), when(ranged, options.sum_ranges));
-        let (order, distinct) = (when(ranged, options.order_ranges), when(ranged, options.distinct_ranges));
         let replaces = if pairs > 0 { Kind::Replace } else { Kind::Delete };
         let groups = [
             add(Kind::Id, "point_select", Verb::Select, points, "SELECT c FROM", "WHERE id=?"),

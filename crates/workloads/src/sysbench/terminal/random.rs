@@ -11,7 +11,6 @@ use crate::sysbench::options::Options;
 use crate::sysbench::random::Ids;
 use crate::sysbench::script::Script;
 
-/// The statement and how its values are drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
     statement: StatementId,

@@ -59,7 +59,6 @@ fn table_of(statement: &str) -> u32 {
     rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
-/// All numbers of a statement's condition.
 fn numbers(statement: &str) -> Vec<i64> {
     let condition = statement.split("id").nth(1).unwrap();
     condition.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()

@@ -11,7 +11,6 @@ use crate::Result;
 use crate::tpcc::DISTRICTS;
 use crate::tpcc::terminal::send;
 
-/// Districts of a warehouse, as a length.
 const TEN: usize = DISTRICTS as usize;
 
 /// The statements for ten orders. Where districts are skipped there are fewer; the last one then stands in their places,
@@ -42,7 +41,6 @@ impl Batch {
         }
     }
 
-    /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,
         common: &Statements,

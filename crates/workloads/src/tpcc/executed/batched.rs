@@ -6,10 +6,10 @@ use crate::tpcc::Compat;
 /// What terminal 1 leaves after so many of each kind, in the order of the kinds.
 fn after(options: &Options, each: usize) -> Rc<Database> {
     let database = fresh();
-    let mut desk = Desk::with(&database, 1, options);
+    let mut client = client(&database, 1, options);
     for _ in 0..each {
         for kind in ALL {
-            desk.run(kind);
+            client.run_kind(kind);
         }
     }
     database
@@ -40,14 +40,14 @@ fn statements_of_many_rows_leave_the_same_rows() {
 #[test]
 fn deliveries_of_many_rows_skip_empty_districts() {
     let database = fresh();
-    let mut desk = Desk::with(&database, 0, &Options { batch: true, ..options() });
+    let mut client = client(&database, 0, &Options { batch: true, ..options() });
     database.change("DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id <> 4");
     let undelivered = "SELECT COUNT(*) FROM orders WHERE o_w_id = 1 AND o_carrier_id IS NULL";
     let before = database.number(undelivered);
-    assert_eq!(desk.run(deck::DELIVERY).facts, [9, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [9, 1, 0, 0]);
     assert_eq!(before - database.number(undelivered), 1);
     database.change("DELETE FROM new_order WHERE no_w_id = 1");
-    assert_eq!(desk.run(deck::DELIVERY).facts, [10, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [10, 1, 0, 0]);
 }
 
 #[test]

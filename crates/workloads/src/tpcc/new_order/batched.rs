@@ -24,7 +24,6 @@ const LEAST: usize = 4;
 /// A statement for each number of rows from [`LEAST`] to [`MAX_LINES`].
 type Sized = [StatementId; MAX_LINES - LEAST + 1];
 
-/// The statements of many rows.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tpcc) struct Batch {
     items: Sized,
@@ -96,7 +95,6 @@ impl Batch {
         Self { items, stocks, insert_lines, go_tpc }
     }
 
-    /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,
         common: &Statements,

@@ -21,7 +21,6 @@ pub(crate) enum Lengths {
 }
 
 impl Lengths {
-    /// The longest possible.
     pub(crate) fn longest(&self) -> u32 {
         match self {
             Self::Constant(length) | Self::Uniform(_, length) | Self::Zipfian(_, length) => *length,
@@ -29,7 +28,6 @@ impl Lengths {
         }
     }
 
-    /// Reads the properties that decide it.
     pub(crate) fn read(reader: &mut Reader<'_>) -> Self {
         let high = reader.int("fieldlength") as u32;
         let low = reader.int("minfieldlength") as u32;
@@ -52,7 +50,6 @@ impl Lengths {
         }
     }
 
-    /// Adds those properties to a record.
     pub(crate) fn put(&self, all: &mut BTreeMap<String, String>) {
         put(all, "fieldlength", &self.longest());
         let (law, low) = match self {
@@ -82,7 +79,6 @@ impl Lengths {
     }
 }
 
-/// Draws lengths.
 #[derive(Debug, Clone)]
 pub(crate) struct Drawn {
     lengths: Lengths,
@@ -97,7 +93,6 @@ impl Drawn {
         Self { lengths: lengths.clone(), zipfian: Gray::new(ranks), total }
     }
 
-    /// The next length.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut OpRng) -> usize {
         match &self.lengths {

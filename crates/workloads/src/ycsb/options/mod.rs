@@ -70,7 +70,6 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// The word of the property.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -186,7 +185,6 @@ impl Options {
         }
     }
 
-    /// How record numbers become keys.
     pub(super) fn keys(&self) -> Keys {
         let zero_padding = self.zeropadding as usize;
         Keys { compat: self.compat, ordered: self.ordered, prefix: self.keyprefix.clone(), zero_padding }
