@@ -6,16 +6,8 @@ use perbuck_load::error::ErrorClass;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::Workload;
 
-use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE, read};
+use crate::testing::{COCKROACH, POSTGRES, YUGABYTE, read};
 use crate::{Benchmark, sysbench, tpcc, ycsb};
-
-#[test]
-fn only_yugabyte_is_asked_for_its_indexes() {
-    assert!(YUGABYTE.valid_indexes("t").is_some_and(|sql| sql.contains("'t'::regclass")));
-    for dialect in [POSTGRES, COCKROACH, MYSQL, SQLITE] {
-        assert_eq!(dialect.valid_indexes("t"), None);
-    }
-}
 
 /// What is tested on PostgreSQL is what the others are sent; only their tables are made in other words.
 #[test]

@@ -88,12 +88,11 @@ impl Dataset for SysbenchData {
     type Part = SysbenchPart;
 
     fn tables(&self) -> Vec<TableSpec> {
-        let bulk = |n: u32| match self.options.script {
-            Script::BulkInsert => bulk_table(n),
-            _ => BulkTable { name: format!("sbtest{n}"), columns: vec!["id", "k", "c", "pad"] },
-        };
         let table = |n: u32| TableSpec {
-            bulk: bulk(n),
+            bulk: match self.options.script {
+                Script::BulkInsert => bulk_table(n),
+                _ => BulkTable { columns: vec!["id", "k", "c", "pad"], ..bulk_table(n) },
+            },
             create: schema::create(&self.options, self.dialect, n),
             after_load: schema::after_load(&self.options, self.dialect, n),
             rows: Some(u64::from(self.options.rows_per_table())),

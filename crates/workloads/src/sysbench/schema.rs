@@ -63,7 +63,7 @@ pub(super) fn after_load(options: &Options, dialect: &dyn Dialect, n: u32) -> Ve
 }
 
 /// The statements that bring the tables into the server's memory and its statistics up to date, table by table, each of
-/// which may take as long as reading a table takes. Every column is read, so that no index can stand in for the rows.
+/// which may take as long as reading a table takes. Every column is read, so that no index can replace the rows.
 pub fn prewarm(options: &Options, dialect: &dyn Dialect) -> Vec<String> {
     (1..=options.table_count()).flat_map(|n| warm_table(options, dialect, n)).collect()
 }

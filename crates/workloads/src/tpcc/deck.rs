@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_that_are_put_back_come_by_their_shares_alone() {
+    fn cards_drawn_one_by_one_come_by_their_shares_alone() {
         let (mut deck, mut counts) = (Deck::weighted(Seed(9), 3, GO_TPC), [0u32; 5]);
         (0..100_000).for_each(|n| counts[usize::from(deck.card(n))] += 1);
         for (count, share) in counts.iter().zip([45_000u32, 43_000, 4_000, 4_000, 4_000]) {
@@ -116,9 +116,9 @@ mod tests {
         assert!((0..1_000).all(|n| deck.card(n) == ORDER_STATUS));
     }
 
-    /// 5.2.4.2 wants the order random: each kind at each place by its share, and what follows a card by the shares of the rest.
+    /// 5.2.4.2 wants the order random: each kind at each position by its share, and what follows a card by the shares of the rest.
     #[test]
-    fn every_kind_stands_at_every_place_by_its_share() {
+    fn every_kind_is_at_every_position_by_its_share() {
         let mut first = [[0u64; 5]; 23];
         let mut pairs = [0u64; 25];
         for terminal in 0..20_000 {
@@ -129,7 +129,7 @@ mod tests {
         }
         let count = |kind: usize| [10.0, 10.0, 1.0, 1.0, 1.0][kind];
         let shares: Vec<f64> = (0..5).map(|k| count(k) / 23.0).collect();
-        first.iter().enumerate().for_each(|(place, seen)| fits(&format!("place {place}"), seen, &shares));
+        first.iter().enumerate().for_each(|(position, seen)| fits(&format!("position {position}"), seen, &shares));
         let pair = |i: usize| count(i / 5) * (count(i % 5) - f64::from(i / 5 == i % 5)) / (23.0 * 22.0);
         fits("a card and the next", &pairs, &(0..25).map(pair).collect::<Vec<f64>>());
     }

@@ -26,13 +26,8 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    pub(super) fn sql(self) -> &'static str {
-        match self {
-            Self::ReadUncommitted => "READ UNCOMMITTED",
-            Self::ReadCommitted => "READ COMMITTED",
-            Self::RepeatableRead => "REPEATABLE READ",
-            Self::Serializable => "SERIALIZABLE",
-        }
+    pub(super) fn sql(self) -> String {
+        word_for(&ISOLATIONS, &Some(self)).replace('-', " ").to_uppercase()
     }
 }
 
@@ -170,7 +165,7 @@ impl Options {
 
     pub(super) fn session_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
         let set = self.session.iter().map(|(name, value)| dialect.set_variable(name, value));
-        set.chain(self.isolation.and_then(|level| dialect.set_isolation(level.sql()))).collect()
+        set.chain(self.isolation.and_then(|level| dialect.set_isolation(&level.sql()))).collect()
     }
 }
 

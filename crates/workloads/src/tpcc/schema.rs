@@ -43,7 +43,7 @@ pub(super) const NULLABLE: [&str; 2] = ["o_carrier_id", "ol_delivery_d"];
 /// Columns, the table that they refer to, and its columns.
 pub(super) type Reference = (&'static str, &'static str, &'static str);
 
-/// A table stands after those that it refers to, so that in reverse order each can be dropped.
+/// A table comes after those that it refers to, so that in reverse order each can be dropped.
 pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "warehouse",

@@ -109,7 +109,7 @@ impl Workload for Tpcc {
     }
 }
 
-/// What a terminal draws its inputs from: the scale, its own place and the constants of the run.
+/// What a terminal draws its inputs from: the scale, its own district and the constants of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope {
     warehouses: i64,
@@ -134,7 +134,7 @@ impl Scope {
         }
     }
 
-    /// The place of the next transaction: the terminal's own, but go-tpc draws one each time.
+    /// Where the next transaction happens: in the terminal's own district, but go-tpc draws one each time.
     fn for_transaction(&self, rng: &mut OpRng) -> Self {
         match self.compat {
             None => *self,
@@ -198,7 +198,7 @@ impl Terminal for TpccTerminal {
     async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let Some((dialect, level)) = self.told else { return Ok(()) };
         match dialect.isolation_in_effect() {
-            Some(question) => same_isolation(dialect, question, level.sql(), connection.ask(question.ask).await?),
+            Some(question) => same_isolation(dialect, question, &level.sql(), connection.ask(question.ask).await?),
             None => Ok(()),
         }
     }

@@ -4,10 +4,10 @@ use perbuck_core::rng::OpRng;
 
 use crate::characters::{Pairs, pairs, write_chars};
 
-/// Letters and digits. Two stand twice, so that six random bits choose one; the specification fixes the set of
+/// Letters and digits. Two occur twice, so that six random bits choose one; the specification fixes the set of
 /// characters and the mean length of a string but not the frequency of each character.
 const ALPHANUMERIC: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz09";
-/// Letters alone, for "24 letters" and "2 letters" of 4.3.3.1; twelve stand twice.
+/// Letters alone, for "24 letters" and "2 letters" of 4.3.3.1; twelve occur twice.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyzABCDEFabcdef";
 /// What 4.3.3.1 hides in 10 % of I_DATA and S_DATA.
 const ORIGINAL: &[u8] = b"ORIGINAL";
@@ -44,7 +44,7 @@ pub(super) fn zip(out: &mut Vec<u8>, rng: &mut OpRng) {
     out.extend_from_slice(b"11111");
 }
 
-/// I_DATA or S_DATA: an a-string [26 .. 50], and ORIGINAL at a random place in one row of ten.
+/// I_DATA or S_DATA: an a-string [26 .. 50], and ORIGINAL at a random position in one row of ten.
 pub(super) fn item_data(out: &mut Vec<u8>, rng: &mut OpRng) {
     let start = out.len();
     a_string(out, rng, 26, 50);

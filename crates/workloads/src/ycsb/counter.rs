@@ -11,7 +11,7 @@ use perbuck_load::error::{DriverError, ErrorClass};
 const WINDOW: u64 = 1 << 20;
 
 /// Numbers of new records, shared by all terminals. Only an INSERT writes to it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counter {
     next: AtomicU64,
     /// Every number below is acknowledged.
@@ -28,14 +28,7 @@ impl Counter {
     /// Begins at `start`; `inserts` says whether any number will be taken.
     pub(super) fn new(start: u64, inserts: bool) -> Self {
         let acknowledged = (0..if inserts { WINDOW } else { 0 }).map(|_| AtomicBool::new(false)).collect();
-        Self {
-            next: AtomicU64::new(start),
-            end: AtomicU64::new(start),
-            acknowledged,
-            moving: AtomicBool::new(false),
-            returned: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-        }
+        Self { next: AtomicU64::new(start), end: AtomicU64::new(start), acknowledged, ..Self::default() }
     }
 
     /// Starts again at `start`: before any terminal of a trial takes a number.

@@ -3,7 +3,7 @@
 use super::options::Compat;
 
 /// Offset basis and prime of the 64-bit FNV hash (Fowler, Noll and Vo; draft-eastlake-fnv).
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+pub(super) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 1_099_511_628_211;
 
 /// FNV-1a over some bytes, going on from `hash`.
@@ -12,18 +12,13 @@ pub(super) fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 
-#[inline]
-pub(super) fn fnv_of(bytes: &[u8]) -> u64 {
-    fnv(FNV_OFFSET, bytes)
-}
-
 /// The hash of a record number: the absolute value of FNV-1a over its eight bytes, which YCSB takes from the lowest on and
 /// go-ycsb from the highest. So the same record has another key in either, but for record 0.
 #[inline]
 pub(super) fn hash(compat: Compat, number: u64) -> u64 {
     let hash = match compat {
-        Compat::Ycsb => fnv_of(&number.to_le_bytes()),
-        Compat::GoYcsb => fnv_of(&number.to_be_bytes()),
+        Compat::Ycsb => fnv(FNV_OFFSET, &number.to_le_bytes()),
+        Compat::GoYcsb => fnv(FNV_OFFSET, &number.to_be_bytes()),
     };
     (hash as i64).unsigned_abs()
 }

@@ -84,7 +84,7 @@ impl Shared {
         if all { (0, width) } else { (rng.below(width as u64) as usize, 1) }
     }
 
-    /// Whether some fields of a row, the first of which stands at `(row, column)`, have the values that they must have;
+    /// Whether some fields of a row, the first of which is at `(row, column)`, have the values that they must have;
     /// `expected` is room for one.
     fn verify(
         &self,
@@ -178,8 +178,8 @@ impl YcsbTerminal {
     /// Puts the key of the operation's record into its room.
     #[inline]
     fn draw_key(&mut self, rng: &mut OpRng, sequence: u64) {
-        let turn = sequence * u64::from(self.id.of) + u64::from(self.id.index);
-        let record = self.records.draw(rng, self.shared.counter.end(), turn);
+        let number = sequence * u64::from(self.id.of) + u64::from(self.id.index);
+        let record = self.records.draw(rng, self.shared.counter.end(), number);
         self.key.clear();
         self.shared.records.keys.write(&mut self.key, record);
     }

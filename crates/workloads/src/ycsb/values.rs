@@ -1,8 +1,8 @@
-//! What stands in a field: random characters, or in data-integrity mode a function of key and field.
+//! The value of a field: random characters, or in data-integrity mode a function of key and field.
 
 use perbuck_core::rng::OpRng;
 
-use super::keys::{DIGITS, decimal, fnv};
+use super::keys::{DIGITS, FNV_OFFSET, decimal, fnv};
 use super::options::Compat;
 use crate::characters::{Pairs, pairs, write_chars};
 
@@ -29,12 +29,12 @@ pub(super) fn deterministic(out: &mut Vec<u8>, compat: Compat, key: &[u8], field
         // It writes the field in lower case, whatever the column is called.
         Compat::GoYcsb => out.extend(field.iter().map(u8::to_ascii_lowercase)),
     }
-    let (mut hash, mut hashed) = (super::keys::fnv_of(&[]), start);
+    let (mut hash, mut hashed) = (FNV_OFFSET, start);
     let mut java = 0i32;
     while out.len() - start < length {
         out.push(b':');
         let mut digits = [0; DIGITS];
-        // YCSB and go-ycsb alike hash behind the colon.
+        // YCSB and go-ycsb both hash after the colon.
         match compat {
             Compat::Ycsb => {
                 java = out[hashed..].iter().fold(java, |h, c| h.wrapping_mul(31).wrapping_add(i32::from(*c)));

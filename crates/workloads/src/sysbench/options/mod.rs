@@ -94,7 +94,7 @@ pub struct Options {
     pub(crate) auto_inc: bool,
     pub(crate) secondary: bool,
     pub(crate) create_secondary: bool,
-    /// Events after which a connection is opened anew; 0 is never.
+    /// Events after which a connection is opened again; 0 is never.
     pub(crate) reconnect: u32,
     pub(crate) mysql_storage_engine: String,
     pub(crate) create_table_options: String,
@@ -373,7 +373,7 @@ impl Benchmark for Options {
     }
 }
 
-/// The text behind CREATE TABLE, under its name of 1.1 or the older one.
+/// The text after CREATE TABLE, under its name of 1.1 or the older one.
 fn table_options(reader: &mut Reader<'_>) -> String {
     let (text, older) = (reader.text("create_table_options"), reader.text("mysql_table_options"));
     if !text.is_empty() && !older.is_empty() {

@@ -92,13 +92,13 @@ impl Ids {
     #[inline]
     pub(super) fn draw(&self, rng: &mut OpRng) -> i64 {
         // In line for the law that needs no more than a multiplication, a call for all others.
-        let place = if matches!(self.shape, Shape::Uniform) { rng.below(self.n) } else { self.uneven(rng) };
-        self.first + place as i64
+        let rank = if matches!(self.shape, Shape::Uniform) { rng.below(self.n) } else { self.uneven(rng) };
+        self.first + rank as i64
     }
 
     #[inline(never)]
     fn uneven(&self, rng: &mut OpRng) -> u64 {
-        let place = match self.shape {
+        let rank = match self.shape {
             Shape::Uniform => rng.below(self.n),
             Shape::Gaussian { averaged } => self.gaussian(rng, averaged),
             Shape::Special { share_percent, band_start, band_width, averaged } => {
@@ -110,13 +110,13 @@ impl Ids {
             }
             Shape::SpecialOfSysbench10 { averaged, spread, gaussian_below, band_start, band_width } => {
                 let number = rng.unit_f64();
-                let place = if number < gaussian_below { mean(rng, averaged) * spread } else { number * band_width + band_start };
-                (place as u64).min(self.n - 1)
+                let rank = if number < gaussian_below { mean(rng, averaged) * spread } else { number * band_width + band_start };
+                (rank as u64).min(self.n - 1)
             }
             Shape::Pareto { power } => ((rng.unit_f64().powf(power) * self.n as f64) as u64).min(self.n - 1),
             Shape::Zipfian(ref zipfian) => zipfian.draw(rng) - 1,
         };
-        self.scramble.map_or(place, |s| s.of(place))
+        self.scramble.map_or(rank, |s| s.of(rank))
     }
 
     #[inline]

@@ -101,7 +101,7 @@ fn special_of_sysbench_leaves_out_the_first_part_of_its_band() {
             let (spread, rest) = (n - 1.0, 1.0 - share);
             let width = spread * f64::from(band_percent) / 100.0 + 1.0;
             let start = spread / 2.0 - (width - 1.0) / 2.0;
-            // The place is the whole part of a number, and numbers of the band begin at `rest` of it.
+            // The position is the whole part of a number, and numbers of the band start at `rest` of it.
             let number = ((x - start) / width).clamp(rest, 1.0) - rest;
             number + rest * bates((x / spread).min(1.0), 12)
         };
@@ -135,7 +135,7 @@ impl Zeta {
         Self { exponent, first }
     }
 
-    /// Behind the exact ones by Euler and Maclaurin.
+    /// After the exact ones by Euler and Maclaurin.
     fn of(&self, ranks: f64) -> f64 {
         let exact = (self.first.len() - 1) as f64;
         if ranks <= exact {
@@ -187,7 +187,7 @@ fn a_scrambled_law_has_the_same_shares_on_other_ids() {
 }
 
 #[test]
-fn ranges_begin_where_they_should() {
+fn ranges_start_where_they_should() {
     let mut rng = OpRng::new(Seed(22));
     let laws = [
         Distribution::Uniform,

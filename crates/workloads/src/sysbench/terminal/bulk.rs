@@ -34,7 +34,7 @@ impl Bulk {
         Self { tables: options.threads, number, table, cells: Params::default(), text_bytes: 0, last_id: 0 }
     }
 
-    pub(super) fn sit_at(&mut self, id: TerminalId) {
+    pub(super) fn assign(&mut self, id: TerminalId) {
         self.number = id.index + 1;
         self.table = bulk_table(self.number);
     }
@@ -58,7 +58,7 @@ impl Bulk {
         if id > i64::from(i32::MAX) {
             return Err(no_more_ids(self.last_id));
         }
-        // Both columns are the id, between brackets, behind a comma.
+        // Both columns are the id, between brackets, after a comma.
         let row_bytes = 2 * (id.ilog10() as usize + 1) + "(,)".len() + usize::from(!self.cells.is_empty());
         let head_bytes = "INSERT INTO  VALUES".len() + self.table.name.len();
         if head_bytes + self.text_bytes + row_bytes + 1 > STATEMENT_BYTES {

@@ -36,7 +36,7 @@ impl Insert {
         Self { first, tables: options.tables, ks: options.ids(), numbers: numbered.then(Numbers::default) }
     }
 
-    pub(super) fn sit_at(&mut self, id: TerminalId) {
+    pub(super) fn assign(&mut self, id: TerminalId) {
         if let Some(numbers) = &mut self.numbers {
             (numbers.index, numbers.of) = (u64::from(id.index), u64::from(id.of));
         }
@@ -90,8 +90,8 @@ impl Numbers {
     #[inline]
     fn id(&self, sequence: u64) -> Result<i64> {
         let number = sequence * self.of + self.index;
-        let (window, place) = (number / SCATTERED, number % SCATTERED);
-        let id = self.taken + 1 + (window * SCATTERED + Scramble::new(SCATTERED).of(place)) as i64;
+        let (window, rank) = (number / SCATTERED, number % SCATTERED);
+        let id = self.taken + 1 + (window * SCATTERED + Scramble::new(SCATTERED).of(rank)) as i64;
         if id > i64::from(i32::MAX) { Err(no_more_ids(self.taken)) } else { Ok(id) }
     }
 }
@@ -106,8 +106,8 @@ mod tests {
         for index in 0..4 {
             let numbers = Numbers { taken: 1_000, index, of: 4 };
             for sequence in 0..SCATTERED / 4 {
-                let place = (numbers.id(sequence).unwrap() - 1_001) as usize;
-                assert!(!std::mem::replace(&mut given[place], true));
+                let offset = (numbers.id(sequence).unwrap() - 1_001) as usize;
+                assert!(!std::mem::replace(&mut given[offset], true));
             }
             // And on into the next window.
             assert!(numbers.id(SCATTERED / 4).unwrap() > 1_000 + SCATTERED as i64);

@@ -61,9 +61,9 @@ impl Workload for Sysbench {
         let mut events = self.events.clone();
         match &mut events {
             Events::Oltp(_) => {}
-            Events::Insert(insert) => insert.sit_at(id),
-            Events::Random(random) => random.sit_at(id, &self.options),
-            Events::Bulk(bulk) => bulk.sit_at(id),
+            Events::Insert(insert) => insert.assign(id),
+            Events::Random(random) => random.assign(id, &self.options),
+            Events::Bulk(bulk) => bulk.assign(id),
         }
         SysbenchTerminal { reconnect: u64::from(self.options.reconnect), events }
     }
@@ -72,7 +72,7 @@ impl Workload for Sysbench {
 /// The statements of a script, and where a terminal is among its rows: elsewhere, so that a terminal is no larger than it must be.
 #[derive(Debug, Clone)]
 enum Events {
-    /// The same for all terminals, so that a thousand of them look at one place in memory.
+    /// The same for all terminals, so that a thousand of them read one address in memory.
     Oltp(Arc<Oltp>),
     Insert(Box<Insert>),
     Random(Box<Random>),

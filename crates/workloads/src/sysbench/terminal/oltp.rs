@@ -49,7 +49,7 @@ pub(super) struct Oltp {
     ids: Ids,
     /// Those that the script uses, in the order of an event.
     pub(super) groups: Vec<Group>,
-    /// The inserts behind deletes.
+    /// The inserts after deletes.
     pub(super) inserts: Group,
 }
 
@@ -102,7 +102,7 @@ impl Oltp {
             if let Some(access) = self.transaction {
                 connection.begin(access).await?;
             }
-            let mut at = Place::default();
+            let mut at = Position::default();
             while let Some(statement) = self.next(&mut at, rng, connection.bind()) {
                 connection.execute(statement).await?;
             }
@@ -116,7 +116,7 @@ impl Oltp {
     /// Binds the next statement of the transaction; `None` after the last one. Statements come in the order of
     /// sysbench's scripts; the table is drawn once per group.
     #[inline]
-    fn next(&self, at: &mut Place, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
+    fn next(&self, at: &mut Position, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
         loop {
             let group = self.groups.get(at.group)?;
             if at.repeat == group.repeats {
@@ -132,7 +132,7 @@ impl Oltp {
                 }
                 Kind::Range => {
                     let start = self.ids.draw(rng);
-                    // The end may lie behind the last row, as in sysbench: fewer rows come then.
+                    // The end may be after the last row, as in sysbench: fewer rows come then.
                     params.int(start).int(start + i64::from(self.range_size) - 1);
                 }
                 Kind::TextAndId => {
@@ -159,7 +159,7 @@ impl Oltp {
 
 /// Where in its transaction a terminal is.
 #[derive(Debug, Default)]
-struct Place {
+struct Position {
     /// Among the groups that are used.
     group: usize,
     repeat: u32,

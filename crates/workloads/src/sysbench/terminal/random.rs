@@ -37,7 +37,7 @@ impl Random {
 
     /// In sysbench each thread draws from a slice of its own, both ends of which the neighbours share, and the first of
     /// which begins with 0. The cost of an event depends on the number of threads then, so ours do it for comparison only.
-    pub(super) fn sit_at(&mut self, id: TerminalId, options: &Options) {
+    pub(super) fn assign(&mut self, id: TerminalId, options: &Options) {
         if options.compat.is_some() {
             let length = f64::from(options.table_size) / f64::from(id.of.max(1));
             let start = length * f64::from(id.index);

@@ -53,7 +53,7 @@ fn event(options: &Options, sequence: u64) -> (Vec<String>, [u64; 3]) {
     sent(&mut client)
 }
 
-/// The number behind `sbtest` in a statement.
+/// The number after `sbtest` in a statement.
 fn table_of(statement: &str) -> u32 {
     let rest = statement.split("sbtest").nth(1).unwrap();
     rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
@@ -267,14 +267,14 @@ fn slices_are_for_comparison_alone() {
 #[test]
 fn connections_are_renewed_after_so_many_events() {
     let renewed = |events| {
-        let seat = client(&options("oltp_point_select", &[("reconnect", events)]), MYSQL, (0, 1), 0).unwrap();
-        (0..7).filter(|sequence| seat.terminal.reconnects_after(*sequence)).collect::<Vec<u64>>()
+        let client = client(&options("oltp_point_select", &[("reconnect", events)]), MYSQL, (0, 1), 0).unwrap();
+        (0..7).filter(|sequence| client.terminal.reconnects_after(*sequence)).collect::<Vec<u64>>()
     };
     assert_eq!([renewed("0"), renewed("1"), renewed("3")], [vec![], (0..7).collect(), vec![2, 5]]);
 }
 
 #[test]
-fn bulk_rows_go_on_behind_the_last_one_and_are_sent_together() {
+fn bulk_rows_go_on_after_the_last_one_and_are_sent_together() {
     let options = options("bulk_insert", &[("threads", "2")]);
     let mut client = client(&options, MYSQL, (1, 2), 700).unwrap();
     // 26 bytes of INSERT; 300 rows with ids of three digits and a comma take ten each (the first nine), 9 000 of four

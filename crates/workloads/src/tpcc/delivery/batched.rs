@@ -13,7 +13,7 @@ use crate::tpcc::terminal::send;
 
 const TEN: usize = DISTRICTS as usize;
 
-/// The statements for ten orders. Where districts are skipped there are fewer; the last one then stands in their places,
+/// The statements for ten orders. If districts are skipped there are fewer; the last order then fills their positions,
 /// which changes nothing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tpcc) struct Batch {

@@ -32,9 +32,11 @@ fn statements_of_many_rows_leave_the_same_rows() {
         assert_eq!(one_by_one.number(&sql), together.number(&sql), "{sql}");
     }
     assert_eq!(broken(&together), Vec::<String>::new());
-    let sent = |part: &str| together.sent(part);
-    assert_eq!((sent("FROM item"), sent("INSERT INTO order_line"), sent("FROM stock WHERE")), (150, 150, 150));
-    assert_eq!((sent("DELETE FROM new_order"), sent("SELECT no_o_id")), (150, 1_500));
+    assert_eq!(
+        (together.sent("FROM item"), together.sent("INSERT INTO order_line"), together.sent("FROM stock WHERE")),
+        (150, 150, 150)
+    );
+    assert_eq!((together.sent("DELETE FROM new_order"), together.sent("SELECT no_o_id")), (150, 1_500));
 }
 
 #[test]
@@ -70,9 +72,8 @@ fn go_tpc_keeps_to_its_home_stock_and_its_conditions() {
     assert_eq!(database.number(twice), 0);
     let homes = "SELECT COUNT(DISTINCT o_w_id * 100 + o_d_id) FROM orders WHERE o_id > 3000";
     assert_eq!(database.number(homes), 20, "one terminal visits every district of every warehouse");
-    let sent = |part: &str| database.sent(part);
     // Rolled-back orders end before the stock.
-    assert_eq!(sent("FROM stock WHERE"), sent("INSERT INTO order_line"));
-    assert_eq!(300 - sent("INSERT INTO order_line"), sent("ROLLBACK"));
-    assert!(sent("SELECT COUNT(c_id)") > 100 && sent("FROM customer, warehouse") == 300);
+    assert_eq!(database.sent("FROM stock WHERE"), database.sent("INSERT INTO order_line"));
+    assert_eq!(300 - database.sent("INSERT INTO order_line"), database.sent("ROLLBACK"));
+    assert!(database.sent("SELECT COUNT(c_id)") > 100 && database.sent("FROM customer, warehouse") == 300);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Changes the database, expects exactly these conditions with the keys that the first offending row begins with, and undoes
-/// the change; where that left anything behind, the next one sees it.
+/// the change; if anything of it is left, the next change shows it.
 fn one(database: &Rc<Database>, change: &str, undo: &str, expected: &[(&str, &[i64])]) {
     database.change(change);
     let found = violations(database);

@@ -203,7 +203,7 @@ impl Batch {
         let mut before: Option<(i64, i64, i64)> = None;
         for (line, f) in lines.iter().zip(found.iter()) {
             let supply = self.supply(input, line);
-            // The same item twice in an order: its lines stand together, and the second goes on from where the first left it.
+            // The same item twice in an order: its lines are neighbours, and the second starts where the first ended.
             let stock = before.filter(|(w, i, _)| (*w, *i) == (supply, line.item)).map_or(f.quantity, |(.., left)| left);
             let left = quantity_after(stock, line.quantity);
             let remote = i64::from(line.supply != input.warehouse);

@@ -124,8 +124,8 @@ fn few_ranks_are_drawn_without_a_gap() {
 fn zipfian_requests_are_frequent_where_the_hash_puts_their_rank() {
     let theory = Gray::with_zeta(SCRAMBLED_RANKS, SCRAMBLED_ZETA);
     for compat in [Compat::Ycsb, Compat::GoYcsb] {
-        let places = ten(|rank| hash(compat, rank) % (MILLION + 1));
-        let shares = top(places, million(&[("requestdistribution", "zipfian"), ("compat", compat.name())]));
+        let hot = ten(|rank| hash(compat, rank) % (MILLION + 1));
+        let shares = top(hot, million(&[("requestdistribution", "zipfian"), ("compat", compat.name())]));
         all_agree(shares, |rank| theory.share(rank));
         agrees(shares[0], 0.037_78);
     }
@@ -133,8 +133,8 @@ fn zipfian_requests_are_frequent_where_the_hash_puts_their_rank() {
 
 #[test]
 fn exact_zipfian_requests_follow_zipf_over_as_many_ranks() {
-    let places = ten(|rank| hash(Compat::Ycsb, rank) % (MILLION + 1));
-    let shares = top(places, million(&[("requestdistribution", "zipfian"), ("zipfian.law", "exact")]));
+    let hot = ten(|rank| hash(Compat::Ycsb, rank) % (MILLION + 1));
+    let shares = top(hot, million(&[("requestdistribution", "zipfian"), ("zipfian.law", "exact")]));
     all_agree(shares, |rank| zipf(rank) / SCRAMBLED_ZETA);
 }
 
@@ -198,7 +198,7 @@ fn uniform_and_sequential_requests_cover_the_records() {
     let mut sequential =
         Records::new(&options(&[("recordcount", "5"), ("requestdistribution", "sequential"), ("insertstart", "2")]));
     let mut rng = OpRng::new(Seed(1));
-    let drawn: Vec<u64> = (0..7).map(|turn| sequential.draw(&mut rng, 5, turn)).collect();
+    let drawn: Vec<u64> = (0..7).map(|number| sequential.draw(&mut rng, 5, number)).collect();
     assert_eq!(drawn, [2, 3, 4, 2, 3, 4, 2]);
 }
 
@@ -210,8 +210,8 @@ fn no_law_draws_a_record_that_is_not_there() {
         let mut records = Records::new(&options(&properties));
         let mut rng = OpRng::new(Seed(2));
         for end in 100..400 {
-            for turn in 0..50 {
-                let record = records.draw(&mut rng, end, turn);
+            for number in 0..50 {
+                let record = records.draw(&mut rng, end, number);
                 assert!(record < end, "{law} drew {record} of {end}");
             }
         }

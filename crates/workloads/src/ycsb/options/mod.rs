@@ -325,7 +325,7 @@ impl Benchmark for Options {
     }
 }
 
-/// How many records there are. YCSB takes 2³¹ − 1 where nobody says; nobody means that.
+/// How many records there are. YCSB takes 2³¹ − 1 by default, which no user means.
 fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
     if !reader.has("recordcount") && !named {
         reader.problem(
