@@ -18,6 +18,7 @@ mod terminal;
 pub use compat::{Compat, compat_notes};
 pub use data::{SysbenchData, SysbenchPart};
 pub use options::{OPTIONS, Options, RandType, option_help, option_value};
+pub use random::Ids;
 pub(crate) use random::Zipfian;
 pub use registration::KIND;
 pub use schema::{cleanup, prewarm};

@@ -204,7 +204,8 @@ impl Options {
         }
     }
 
-    pub(super) fn ids(&self) -> Ids {
+    /// Draws ids of a table, and values of `k`.
+    pub fn ids(&self) -> Ids {
         Ids::new(self.distribution(), 1, i64::from(self.table_size), self.rand_scramble)
     }
 

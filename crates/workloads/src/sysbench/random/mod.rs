@@ -39,7 +39,7 @@ pub(super) enum Distribution {
 
 /// Draws ids of one range by one law; everything that the law needs is worked out before.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ids {
+pub struct Ids {
     first: i64,
     n: u64,
     shape: Shape,
@@ -89,8 +89,9 @@ impl Ids {
         Self { first, n, shape, scramble }
     }
 
+    /// The next id.
     #[inline]
-    pub(super) fn draw(&self, rng: &mut OpRng) -> i64 {
+    pub fn draw(&self, rng: &mut OpRng) -> i64 {
         // In line for the law that needs no more than a multiplication, a call for all others.
         let rank = if matches!(self.shape, Shape::Uniform) { rng.below(self.n) } else { self.uneven(rng) };
         self.first + rank as i64
