@@ -6,6 +6,11 @@ use perbuck_core::units::thousands;
 /// Printed where there is no value.
 pub(crate) const ABSENT: &str = "—";
 
+/// A text, or what is printed in its place.
+pub(crate) fn or_absent(text: Option<String>) -> String {
+    text.unwrap_or_else(|| ABSENT.to_owned())
+}
+
 /// A number with that many decimals; absent where it is not finite.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
@@ -74,6 +79,11 @@ pub(crate) fn ratio(r: &Ratio) -> String {
 /// The interval of a ratio: `2.10–2.54`; empty without one.
 pub(crate) fn ratio_interval(r: &Ratio) -> String {
     r.interval.map(|i| range(i, ratio_decimals(r.value, r.interval))).unwrap_or_default()
+}
+
+/// The same in a sentence.
+pub(crate) fn between(r: &Ratio) -> String {
+    if r.interval.is_some() { ratio_interval(r) } else { "no interval".to_owned() }
 }
 
 /// An interval: `1,203–1,260`; a negative end gets words, since a dash would hide its sign.

@@ -1,7 +1,7 @@
 //! What stands behind the verdicts: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
 //! family, ranks, outliers and the curve of scalability.
 
-use perbuck_core::compare::{Cell as Point, ContenderResult, Kept, Noise, Outlier, Verdict, WorkloadResult};
+use perbuck_core::compare::{Cell as Point, ContenderResult, Judgement, Kept, Noise, Outlier, Verdict, WorkloadResult};
 use perbuck_core::stats::Interval;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::usl::Fit;
@@ -11,7 +11,8 @@ use super::{Context, ordinal, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, column_decimals, counted, fixed, list, percent, range, ratio, ratio_interval, short_percent, significant_decimals,
+    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, or_absent, percent, range, ratio, short_percent,
+    significant_decimals,
 };
 
 /// What also the terminal shows.
@@ -52,9 +53,7 @@ fn noise_note(all: &Context<'_>) -> Option<Block> {
 
 /// The noise floor of a workload: `1.01× (0.98–1.03), equivalent`.
 pub(super) fn noise_words(noise: &Noise) -> String {
-    let between = ratio_interval(&noise.ratio);
-    let between = if between.is_empty() { "no interval".to_owned() } else { between };
-    format!("{} ({between}), {}", ratio(&noise.ratio), noise.verdict.word())
+    format!("{} ({}), {}", ratio(&noise.ratio), between(&noise.ratio), noise.verdict.word())
 }
 
 fn overall(all: &Context<'_>) -> Option<Table> {
@@ -66,11 +65,8 @@ fn overall(all: &Context<'_>) -> Option<Table> {
     let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
     let mut table = Table::new(caption, &["Contender", "What", "#Ratio to baseline", "Verdict"]);
     for o in overall {
-        let mut row = |what: String, j| {
-            table.row(
-                RowKind::Plain,
-                vec![Cell::new(all.label(&o.contender)), Cell::new(what), ratio_cell(j), verdict_cell(j, true)],
-            );
+        let mut row = |what: String, j: &Judgement| {
+            table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict_cell(j, true)]);
         };
         row("throughput".to_owned(), &o.throughput);
         o.price.iter().for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
@@ -92,17 +88,13 @@ fn objective(all: &Context<'_>) -> Option<Table> {
     for w in &all.comparison.workloads {
         let Some(objective) = &w.objective else { continue };
         for k in &objective.kept {
-            let mut row =
-                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(&k.contender)), Cell::new(thousands(k.level.into()))];
-            row.extend(kept_cells(w, k));
-            row.extend(regions.iter().map(|region| {
-                kept_price(objective.cheapest.iter().any(|c| c.region == *region && c.per_unit == k.contender), k, region)
-            }));
-            table.row(RowKind::Plain, row);
+            let names = [clean(&w.workload), all.label(&k.contender), thousands(k.level.into())].map(Cell::new);
+            let cheapest = |region: &str| objective.cheapest.iter().any(|c| c.region == region && c.per_unit == k.contender);
+            let prices = regions.iter().map(|region| kept_price(cheapest(region), k, region));
+            table.add(names.into_iter().chain(kept_cells(w, k)).chain(prices));
         }
         for name in &objective.broken {
-            let mut row =
-                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(name)), Cell::noted(ABSENT, "kept at no point")];
+            let mut row = vec![clean(&w.workload).into(), all.label(name).into(), Cell::noted(ABSENT, "kept at no point")];
             row.resize(table.columns.len(), Cell::new(ABSENT));
             table.row(RowKind::Muted, row);
         }
@@ -123,7 +115,7 @@ fn kept_cells(w: &WorkloadResult, k: &Kept) -> [Cell; 2] {
 
 fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
     let Some(p) = k.price.iter().find(|p| p.region == region) else { return Cell::new(ABSENT) };
-    let decimals = crate::number::dollar_decimals([p.usd_per_unit]);
+    let decimals = dollar_decimals([p.usd_per_unit]);
     Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
 }
 
@@ -147,11 +139,9 @@ fn cells(all: &Context<'_>) -> Table {
         &["Workload", &level, "Contender", "#Ratio", "#Error level", "Verdict"],
     );
     for (w, cell) in points(all) {
-        let Some(j) = cell.judgement.as_ref().filter(|j| j.level.is_some()) else { continue };
-        let level = j.level.map_or_else(|| ABSENT.to_owned(), |p| fixed(p, 4));
-        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)];
-        let row = names.into_iter().map(Cell::new).chain([ratio_cell(j), Cell::new(level), verdict_cell(j, true)]);
-        table.row(RowKind::Plain, row.collect());
+        let Some((j, error)) = cell.judgement.as_ref().and_then(|j| Some((j, j.level?))) else { continue };
+        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)].map(Cell::new);
+        table.add(names.into_iter().chain([ratio_cell(&j.ratio), fixed(error, 4).into(), verdict_cell(j, true)]));
     }
     table
 }
@@ -177,9 +167,9 @@ fn ranks(all: &Context<'_>) -> Table {
             continue;
         }
         let note = rank.interval.map_or_else(|| "too few trials for an interval".to_owned(), |i| range(i, 3));
-        let row = [Cell::new(clean(&w.workload)), Cell::new(all.label(&c.contender)), ratio_cell(j)];
-        let beside = [Cell::noted(format!("{}×", fixed(rank.hodges_lehmann, 3)), note), Cell::new(fixed(rank.superiority, 2))];
-        table.row(RowKind::Plain, row.into_iter().chain(beside).collect());
+        let median = Cell::noted(format!("{}×", fixed(rank.hodges_lehmann, 3)), note);
+        let names = [clean(&w.workload), all.label(&c.contender)].map(Cell::new);
+        table.add(names.into_iter().chain([ratio_cell(&j.ratio), median, fixed(rank.superiority, 2).into()]));
     }
     table
 }
@@ -201,7 +191,7 @@ fn outliers(all: &Context<'_>) -> Table {
     let mut table = Table::new("Trials that lie apart", &heads);
     for (w, cell) in points(all) {
         for o in &cell.outliers {
-            table.texts(outlier(all, w, cell, o));
+            table.add(outlier(all, w, cell, o));
         }
     }
     table
@@ -212,7 +202,7 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> 
     let causes: Vec<String> = o.causes.iter().map(|c| clean(c)).collect();
     let deployment = if o.place.deployment > 1 { format!("deployment {}, ", o.place.deployment) } else { String::new() };
     let both = |with: Option<f64>, without: Option<f64>, decimals| {
-        let text = |v: Option<f64>| v.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, decimals));
+        let text = |v: Option<f64>| or_absent(v.map(|v| fixed(v, decimals)));
         format!("{} → {}", text(with), text(without))
     };
     [
@@ -250,8 +240,7 @@ fn scalability(all: &Context<'_>) -> Table {
         let Some(s) = &c.scalability else { continue };
         let names = [clean(&w.workload), all.label(&c.contender), thousands(s.knee.into()), thousands(s.peak.into())];
         let plateau = format!("{}–{}", thousands(s.plateau.0.into()), thousands(s.plateau.1.into()));
-        let row = names.into_iter().chain([plateau]).map(Cell::new).chain(fitted(s.fit.as_ref()));
-        table.row(RowKind::Plain, row.collect());
+        table.add(names.into_iter().chain([plateau]).map(Cell::new).chain(fitted(s.fit.as_ref())));
     }
     table
 }
@@ -268,11 +257,9 @@ fn fitted(fit: Option<&Fit>) -> [Cell; 5] {
         Some(n) => noted(n, f.intervals.and_then(|i| i.connections_max)),
         None => Cell::new(format!("none up to {}", fixed(f.reach, 0))),
     };
-    let lambda = noted(f.lambda, part(|i| i.lambda));
-    let lambda = if f.from_one {
-        lambda
-    } else {
-        Cell::noted(lambda.text, [lambda.note.as_str(), "no point with 1 connection"].join(" ").trim().to_owned())
-    };
+    let mut lambda = noted(f.lambda, part(|i| i.lambda));
+    if !f.from_one {
+        lambda.note = format!("{} no point with 1 connection", lambda.note).trim().to_owned();
+    }
     [lambda, noted(f.sigma, part(|i| i.sigma)), noted(f.kappa, part(|i| i.kappa)), top, Cell::new(short_percent(f.error))]
 }

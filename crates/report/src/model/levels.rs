@@ -3,9 +3,11 @@
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::load_model::Phase;
+use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Sweep;
 use perbuck_core::units::{duration_text, thousands};
 
+use super::Context;
 use crate::number::list;
 
 /// Names of what varies from point to point.
@@ -63,6 +65,13 @@ pub(super) fn levels_of(w: &WorkloadResult) -> Vec<u32> {
     levels.sort_unstable();
     levels.dedup();
     levels
+}
+
+/// Every level of a workload with every contender that was measured, and their trials.
+pub(super) fn points_of<'a>(all: &Context<'a>, w: &WorkloadResult) -> Vec<(u32, &'a str, Vec<&'a RunRecord>)> {
+    let names = all.contenders_of(w);
+    let of_level = |level| names.iter().map(move |name| (level, *name, all.trials_of(&w.workload, name, level)));
+    levels_of(w).into_iter().flat_map(of_level).collect()
 }
 
 /// How load is applied, where it is not simply a closed loop of so many connections.

@@ -3,9 +3,9 @@
 use perbuck_core::compare::{Advantage, ContenderResult, Models, PricePerformance, WorkloadResult};
 
 use super::{Context, money_figures, paragraph, tradeoff};
-use crate::document::{Block, Cell, RowKind, Table};
+use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, significant_decimals};
+use crate::number::{column_decimals, dollar_decimals, fixed, or_absent, percent, significant_decimals};
 
 /// One priced contender of a workload with its models.
 type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
@@ -55,13 +55,17 @@ fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
     out
 }
 
-fn number(value: Option<f64>, dollars: bool) -> Cell {
-    let Some(value) = value else { return Cell::new(ABSENT) };
-    if dollars {
-        Cell::new(format!("${}", fixed(value, dollar_decimals([value]))))
-    } else {
-        Cell::new(fixed(value, column_decimals([value])))
-    }
+fn usd(value: Option<f64>) -> String {
+    or_absent(value.map(|v| format!("${}", fixed(v, dollar_decimals([v])))))
+}
+
+fn number(value: Option<f64>) -> String {
+    or_absent(value.map(|v| fixed(v, column_decimals([v]))))
+}
+
+/// A number of what the workload counts.
+fn work(w: &WorkloadResult, value: f64) -> String {
+    format!("{} {}", number(Some(value)), clean(&w.metric.label))
 }
 
 pub(super) fn times(ratio: f64) -> String {
@@ -82,24 +86,17 @@ fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
     ];
     let mut table = Table::new(format!("Units of cost in {}", clean(region)), &heads);
     for (w, c, _, m) in rows {
-        let throughput = format!(
-            "{} {}",
-            fixed(m.throughput_per_usd_hour, column_decimals([m.throughput_per_usd_hour])),
-            clean(&w.metric.label)
-        );
-        let mut million = number(m.usd_per_million_transactions, true);
-        million.note = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(throughput),
-            million,
-            number(m.usd_per_vcpu_month, true),
-            number(m.usd_per_core_month, true),
-            number(m.throughput_per_vcpu, false),
-            number(m.throughput_per_core, false),
-        ];
-        table.row(RowKind::Plain, cells);
+        let unit = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
+        table.add([
+            clean(&w.workload).into(),
+            all.label(&c.contender).into(),
+            work(w, m.throughput_per_usd_hour).into(),
+            Cell::noted(usd(m.usd_per_million_transactions), unit),
+            usd(m.usd_per_vcpu_month).into(),
+            usd(m.usd_per_core_month).into(),
+            number(m.throughput_per_vcpu).into(),
+            number(m.throughput_per_core).into(),
+        ]);
     }
     table
 }
@@ -120,22 +117,10 @@ fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) ->
         format!("Where the advantage over {} comes from, and what would end it, in {}", all.base_label(), clean(region));
     let mut table = Table::new(caption, &heads);
     for ((w, c, _, _), a) in rivals {
-        let share = a.price_share.map_or_else(|| ABSENT.to_owned(), |s| percent((s * 1000.0).round() / 1000.0));
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(times(a.work_per_usd)),
-            Cell::new(times(a.performance)),
-            Cell::new(times(a.price)),
-            Cell::new(share),
-            number(Some(a.break_even_usd_month), true),
-            Cell::new(format!(
-                "{} {}",
-                fixed(a.break_even_throughput, column_decimals([a.break_even_throughput])),
-                clean(&w.metric.label)
-            )),
-        ];
-        table.row(RowKind::Plain, cells);
+        let factors = [a.work_per_usd, a.performance, a.price].map(times);
+        let share = or_absent(a.price_share.map(|s| percent((s * 1000.0).round() / 1000.0)));
+        let ends = [share, usd(Some(a.break_even_usd_month)), work(w, a.break_even_throughput)];
+        table.add([clean(&w.workload), all.label(&c.contender)].into_iter().chain(factors).chain(ends));
     }
     table
 }
@@ -147,15 +132,13 @@ fn fixed_cost(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)])
     let caption = format!("For the money, and for the throughput, of {} in {}", all.base_label(), clean(region));
     let mut table = Table::new(caption, &heads);
     for ((w, c, _, _), a) in rivals {
-        let throughput = fixed(a.throughput_for_same_money, column_decimals([a.throughput_for_same_money]));
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(fixed(a.systems_for_same_money, 3)),
-            Cell::new(format!("{throughput} {}", clean(&w.metric.label))),
-            number(Some(a.usd_month_for_same_throughput), true),
-        ];
-        table.row(RowKind::Plain, cells);
+        table.add([
+            clean(&w.workload),
+            all.label(&c.contender),
+            fixed(a.systems_for_same_money, 3),
+            work(w, a.throughput_for_same_money),
+            usd(Some(a.usd_month_for_same_throughput)),
+        ]);
     }
     table
 }
@@ -175,10 +158,10 @@ fn sensitivity(all: &Context<'_>) -> Option<Table> {
             for scope in &first.scopes {
                 let at = |region: &&str| {
                     let found = advantage(region).and_then(|a| a.scopes.iter().find(|s| s.name == scope.name));
-                    Cell::new(found.map_or_else(|| ABSENT.to_owned(), |s| times(s.work_per_usd)))
+                    or_absent(found.map(|s| times(s.work_per_usd)))
                 };
-                let head = [clean(&w.workload), all.label(&c.contender), scope.name.clone()].map(Cell::new);
-                table.row(RowKind::Plain, head.into_iter().chain(regions.iter().map(at)).collect());
+                let head = [clean(&w.workload), all.label(&c.contender), scope.name.clone()];
+                table.add(head.into_iter().chain(regions.iter().map(at)));
             }
         }
     }

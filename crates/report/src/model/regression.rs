@@ -5,7 +5,7 @@ use perbuck_core::study::Summary;
 
 use super::verdicts::{ratio_cell, verdict_cell};
 use super::{paragraph, rule_text};
-use crate::document::{Block, Cell, RowKind, Table};
+use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
 use crate::number::{column_decimals, fixed, list};
 
@@ -16,7 +16,7 @@ pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
         out.push(paragraph("Nothing recorded of system, environment and workloads has changed."));
     } else {
         let mut table = Table::new("What has changed", &["Belongs to", "What", "Old", "New"]);
-        found.changes.iter().for_each(|c| table.texts([&c.group, &c.what, &c.old, &c.new].map(|text| clean(text))));
+        found.changes.iter().for_each(|c| table.add([&c.group, &c.what, &c.old, &c.new].map(|text| clean(text))));
         out.push(Block::Table(table));
     }
     if !found.unmatched.is_empty() {
@@ -45,7 +45,7 @@ fn verdicts(found: &Regression) -> Table {
         let decimals = column_decimals([r.old, r.new]);
         let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), clean(&r.metric.label)));
         let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), figure(r.old), figure(r.new)];
-        table.row(RowKind::Plain, row.into_iter().chain([ratio_cell(&r.judgement), verdict_cell(&r.judgement, true)]).collect());
+        table.add(row.into_iter().chain([ratio_cell(&r.judgement.ratio), verdict_cell(&r.judgement, true)]));
     }
     table
 }

@@ -48,7 +48,7 @@ fn formulas(all: &Context<'_>) -> Table {
     let mut table = Table::new("How each number is made", &["Number", "Formula", "From"]);
     let published = all.comparison.published.is_some();
     let from = if published { "the published figures" } else { "the records of the trials" };
-    let mut row = |number: &str, formula: &str, from: &str| table.texts([number, formula, from]);
+    let mut row = |number: &str, formula: &str, from: &str| table.add([number, formula, from]);
     if !published {
         let own = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short)));
         let more: String = own.filter(|counted| !FIGURE.ends_with(counted)).collect();
@@ -78,7 +78,7 @@ fn trials(all: &Context<'_>) -> Table {
         let metric = all.metric_of(r);
         let value = r.metric(metric);
         let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), clean(&metric.label));
-        table.texts([clean(&path), figure, made_of(r, metric)]);
+        table.add([clean(&path), figure, made_of(r, metric)]);
     }
     table
 }

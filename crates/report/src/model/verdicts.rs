@@ -1,13 +1,14 @@
 //! Answers, cards and the tables of verdicts.
 
 use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
+use perbuck_core::stats::{Interval, Ratio};
 
 use super::{Context, figures, findings, forest, paragraph, rule_text, summary_text};
-use crate::document::{Answer, Block, Card, Cell, RowKind, Strip, Table, Tone};
+use crate::document::{Answer, Block, Card, Cell, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, column_decimals, delta_decimals, dollar_decimals, fixed, percent, range, ratio, ratio_interval, short_percent,
-    signed_percent,
+    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, or_absent, percent, range, ratio, ratio_interval,
+    short_percent, signed_percent,
 };
 
 /// What an open loop does to a comparison of throughputs.
@@ -40,9 +41,14 @@ pub(crate) fn answers(all: &Context<'_>) -> Vec<Answer> {
     rivals(all).map(|(w, c)| answer(all, w, c)).collect()
 }
 
+/// Prices with a verdict, of the bills that are paid as the study says.
+fn priced<'a>(all: &'a Context<'_>, c: &'a ContenderResult) -> impl Iterator<Item = (&'a PricePerformance, &'a Judgement)> {
+    c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
+}
+
 /// What can be said of a workload that only one contender ran.
 fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
-    let figure = w.contenders.first().map_or_else(|| ABSENT.to_owned(), |c| figure_cell(w, c).line());
+    let figure = or_absent(w.contenders.first().map(|c| figure_cell(w, c).line()));
     let text =
         format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
     Answer { text: text + ".", tone: Tone::Plain }
@@ -50,12 +56,7 @@ fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
 
 fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
     let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
-    let priced: Vec<(&PricePerformance, &Judgement)> = c
-        .price
-        .iter()
-        .filter(|p| all.is_headline(&p.region))
-        .filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
-        .collect();
+    let priced: Vec<(&PricePerformance, &Judgement)> = priced(all, c).collect();
     let many = priced.len() > 1;
     let judged = |what: &str, j: &Judgement| match j.verdict {
         // What that means stands above all answers.
@@ -84,9 +85,9 @@ fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer 
 }
 
 fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
-    match ratio_interval(&j.ratio) {
-        none if none.is_empty() => "no interval".to_owned(),
-        range => format!("{} interval {range}", percent(all.comparison.decision.confidence)),
+    match j.ratio.interval {
+        None => between(&j.ratio),
+        Some(_) => format!("{} interval {}", percent(all.comparison.decision.confidence), ratio_interval(&j.ratio)),
     }
 }
 
@@ -97,18 +98,13 @@ pub(super) fn cards(all: &Context<'_>) -> Vec<Card> {
 
 fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Card> {
     let throughput = c.throughput.as_ref()?;
-    let mut priced =
-        c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)));
+    let mut priced = priced(all, c);
     let headline = priced.next();
     let (judged, measure) = match headline {
         Some((p, j)) => (j, format!("work per dollar, {}", clean(&p.region))),
         None => (throughput, "throughput".to_owned()),
     };
-    let short = |j: &Judgement| {
-        let between = ratio_interval(&j.ratio);
-        let between = if between.is_empty() { "no interval".to_owned() } else { between };
-        format!("{} ({between}) {}", ratio(&j.ratio), j.verdict.word())
-    };
+    let short = |j: &Judgement| format!("{} ({}) {}", ratio(&j.ratio), between(&j.ratio), j.verdict.word());
     let mut details = Vec::new();
     for (p, j) in priced {
         details.push((format!("Work per dollar, {}", clean(&p.region)), short(j)));
@@ -152,9 +148,12 @@ fn cost_detail(all: &Context<'_>, p: &PricePerformance) -> String {
 
 /// Why nothing is decided and what would have been found.
 fn undecided(j: &Judgement) -> String {
-    let text = j.verdict.text();
-    let why = text.strip_prefix("undecided: ").unwrap_or_default().to_owned();
-    [why, detectable(j)].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
+    let why = j.verdict.text();
+    let why = why.strip_prefix("undecided: ").unwrap_or_default();
+    match detectable(j) {
+        found if why.is_empty() || found.is_empty() => format!("{why}{found}"),
+        found => format!("{why}; {found}"),
+    }
 }
 
 fn detectable(j: &Judgement) -> String {
@@ -171,8 +170,8 @@ pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
     Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
 }
 
-pub(super) fn ratio_cell(j: &Judgement) -> Cell {
-    Cell::noted(ratio(&j.ratio), ratio_interval(&j.ratio))
+pub(super) fn ratio_cell(r: &Ratio) -> Cell {
+    Cell::noted(ratio(r), ratio_interval(r))
 }
 
 /// The summary figure with its unit and interval.
@@ -218,21 +217,16 @@ fn throughput_table(all: &Context<'_>) -> Table {
     let mut table = Table::new(caption, &["Workload", "Contender", "#Throughput", "#Ratio to baseline", "Verdict"]);
     for w in &all.comparison.workloads {
         for (i, c) in w.contenders.iter().enumerate() {
-            let verdict = match &c.throughput {
-                Some(j) => verdict_cell(j, true),
-                None if all.is_base(&c.contender) => Cell::new("baseline"),
-                None => w.noise.as_ref().filter(|_| c.control_of.is_some()).map_or_else(
-                    || Cell::new(ABSENT),
-                    |noise| Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
-                ),
+            let noise = w.noise.as_ref().filter(|_| c.control_of.is_some());
+            let verdict = match (&c.throughput, noise) {
+                (Some(j), _) => verdict_cell(j, true),
+                (None, _) if all.is_base(&c.contender) => Cell::new("baseline"),
+                (None, Some(noise)) => Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
+                (None, None) => Cell::new(ABSENT),
             };
-            let of_noise = w.noise.as_ref().filter(|_| c.control_of.is_some()).map(|n| &n.ratio);
-            let known = c.throughput.as_ref().map(|j| &j.ratio).or(of_noise);
-            let ratio = known.map_or_else(|| Cell::new(ABSENT), |r| Cell::noted(ratio(r), ratio_interval(r)));
-            table.row(
-                RowKind::Plain,
-                vec![workload_cell(all, w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],
-            );
+            let known = c.throughput.as_ref().map(|j| &j.ratio).or(noise.map(|n| &n.ratio));
+            let ratio = known.map_or_else(|| Cell::new(ABSENT), ratio_cell);
+            table.add([workload_cell(all, w, i), all.label(&c.contender).into(), figure_cell(w, c), ratio, verdict]);
         }
     }
     table
@@ -266,7 +260,7 @@ fn price_table(all: &Context<'_>, region: &str) -> Table {
             let note = if i == 0 { format!("unit: {}", clean(&w.metric.label)) } else { String::new() };
             let mut cells = vec![Cell::noted(clean(&w.workload), note), Cell::new(all.label(&c.contender))];
             cells.extend(price_cells(all, c, p.as_ref(), dollars, units));
-            table.row(RowKind::Plain, cells);
+            table.add(cells);
         }
     }
     table
@@ -290,14 +284,13 @@ fn price_cells(
     let work = p.units_per_usd.map_or_else(
         || Cell::new(ABSENT),
         |v| {
-            let turned =
-                |i: perbuck_core::stats::Interval| perbuck_core::stats::Interval { low: 1.0 / i.high, high: 1.0 / i.low };
-            let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(turned(i), units)).unwrap_or_default();
+            let inverse = |i: Interval| Interval { low: 1.0 / i.high, high: 1.0 / i.low };
+            let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(inverse(i), units)).unwrap_or_default();
             Cell::noted(fixed(v, units), note)
         },
     );
     let (ratio, verdict) = match &p.value_for_money {
-        Some(j) => (ratio_cell(j), verdict_cell(j, false)),
+        Some(j) => (ratio_cell(&j.ratio), verdict_cell(j, false)),
         None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
         None => (Cell::new(ABSENT), Cell::new(ABSENT)),
     };
