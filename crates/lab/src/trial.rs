@@ -7,7 +7,7 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    Flag, HistogramRecord, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
@@ -17,7 +17,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::totals::PausesSeen;
 use perbuck_load::totals::TerminalTotals;
 use perbuck_load::trial::{RunError, TrialSpec};
-use perbuck_observe::{CpuTime, HostFacts, Withheld};
+use perbuck_observe::{CpuTime, Withheld};
 
 use crate::cpu_sampler::CpuSampler;
 use crate::error::LabError;
@@ -34,7 +34,7 @@ pub struct Context<'a> {
     /// Fingerprint of what it measures.
     pub fingerprint: &'a str,
     /// This machine.
-    pub host: &'a HostFacts,
+    pub host: &'a HostRecord,
 }
 
 /// One trial to run.
@@ -249,7 +249,7 @@ pub fn run_watched(
             metric: RecordedMetric::Declared(task.metric),
         },
         target: target_record(task.stage, &facts, counters, server_ns),
-        host: context.host.clone().into_record(facts.on_this_machine),
+        host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
         errors: outcome.errors,

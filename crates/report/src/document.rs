@@ -267,10 +267,10 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Table {
-    /// An empty table. A heading that starts with `#` is a column of numbers.
-    pub(crate) fn new(caption: impl Into<String>, heads: &[&str]) -> Self {
+    /// An empty table. ` | ` divides its headings; one that starts with `#` is a column of numbers.
+    pub(crate) fn new(caption: impl Into<String>, heads: &str) -> Self {
         let mut table = Self { caption: caption.into(), ..Self::default() };
-        for head in heads {
+        for head in heads.split(" | ") {
             let number = head.strip_prefix('#');
             table.column(number.unwrap_or(head), number.is_some());
         }
@@ -278,7 +278,7 @@ impl Table {
     }
 
     /// The empty table of a figure.
-    pub(crate) fn of_figure(heads: &[&str]) -> Self {
+    pub(crate) fn of_figure(heads: &str) -> Self {
         Self::new("Data of the figure", heads)
     }
 

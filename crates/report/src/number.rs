@@ -26,8 +26,11 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
 
 /// Decimals that give the largest of a column four significant digits (and none beyond the twelfth decimal).
 pub(crate) fn column_decimals(values: impl IntoIterator<Item = f64>) -> usize {
-    let largest = values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-    significant_decimals(largest, 4)
+    significant_decimals(largest(values), 4)
+}
+
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()))
 }
 
 /// Decimals that give a number so many significant digits.
@@ -94,7 +97,7 @@ pub(crate) fn range(i: Interval, decimals: usize) -> String {
 
 /// Decimals of dollars per unit: cents from a dollar on, four significant digits below.
 pub(crate) fn dollar_decimals(values: impl IntoIterator<Item = f64>) -> usize {
-    let largest = values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
+    let largest = largest(values);
     if largest >= 1.0 { 2 } else { significant_decimals(largest, 4) }
 }
 

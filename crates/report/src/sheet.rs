@@ -68,7 +68,7 @@ mod tests {
     use crate::document::{Cell, RowKind};
 
     fn table(names: &[&str], numbers: &[&str]) -> Table {
-        let mut t = Table::new("t", &["=Name", "#Value"]);
+        let mut t = Table::new("t", "=Name | #Value");
         for (name, number) in names.iter().zip(numbers) {
             t.row(RowKind::Plain, vec![Cell::new(*name), Cell::noted(*number, "±1")]);
         }

@@ -61,8 +61,7 @@ fn tone(class: Class) -> Tone {
 }
 
 fn figures(caption: &str, list: &[&Finding]) -> Table {
-    let mut table =
-        Table::new(caption, &["Figure", "#Printed", "#Right", "Class", "#Exact", "Rule that gives the printed digits"]);
+    let mut table = Table::new(caption, "Figure | #Printed | #Right | Class | #Exact | Rule that gives the printed digits");
     for f in list {
         let class = Cell::new(f.class.label()).toned(tone(f.class));
         let [name, printed, right, exact, rule] = [&f.name, &f.printed, &f.right, &f.exact, &f.rule].map(|t| clean(t).into());
@@ -73,7 +72,7 @@ fn figures(caption: &str, list: &[&Finding]) -> Table {
 
 fn readings(figure: &Finding) -> Table {
     let caption = format!("{}, printed as {}: what each reading gives", clean(&figure.name), clean(&figure.printed));
-    let mut table = Table::new(caption, &["Reading", "#Value", "#Exact", "Printed digits"]);
+    let mut table = Table::new(caption, "Reading | #Value | #Exact | Printed digits");
     for r in &figure.readings {
         let cells = [clean(&r.name), clean(&r.right), clean(&r.exact)].map(Cell::new);
         let verdict = match r.class {
@@ -86,7 +85,7 @@ fn readings(figure: &Finding) -> Table {
 }
 
 fn formulas(list: &[&Finding]) -> Table {
-    let mut table = Table::new("The formula of each figure", &["Figure", "What it is", "Formula"]);
+    let mut table = Table::new("The formula of each figure", "Figure | What it is | Formula");
     for f in list {
         table.add([clean(&f.name), clean(&f.about), clean_to(&f.formula, FORMULA)]);
     }
@@ -103,7 +102,7 @@ fn holds(check: &Check) -> Cell {
 }
 
 fn checks<'c>(caption: &str, what: &str, list: impl IntoIterator<Item = &'c Check>) -> Table {
-    let mut table = Table::new(caption, &[what, "Found", "Verdict", "How it was told"]);
+    let mut table = Table::new(caption, &format!("{what} | Found | Verdict | How it was told"));
     for check in list {
         let how = clean_to(&check.how, FORMULA);
         table.add([clean(&check.text).into(), clean(&check.found).into(), holds(check), how.into()]);

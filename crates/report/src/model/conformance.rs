@@ -15,7 +15,7 @@ pub(super) fn audit(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
     let trials: Vec<Vec<&RunRecord>> = names.iter().map(of).collect();
     let Some(first) = trials.iter().flatten().find(|r| !r.audit.is_empty()) else { return Vec::new() };
     let caption = format!("{}: what the specification asks of a run, lowest to highest of all trials", clean(&w.workload));
-    let mut table = Table::new(caption, &["Clause", "Figure", "Range"]);
+    let mut table = Table::new(caption, "Clause | Figure | Range");
     names.iter().for_each(|name| table.column(&all.label(name), false));
     for asked in &first.audit {
         let mut texts = vec![clean(&asked.clause), format!("{} ({})", clean(&asked.what), clean(&asked.unit)), asked.range()];

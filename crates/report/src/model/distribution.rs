@@ -50,8 +50,7 @@ pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
     let drawn = Drawn::new(all.comparison.decision.slo.as_ref());
     let time = time_text(all);
     let percentile = format!("{time}, {} percentile", ordinal(drawn.percentile));
-    let head = format!("#{percentile}");
-    let heads = ["Workload", "Contender", all.words().head, "#Throughput", &head, "Within the objective"];
+    let heads = format!("Workload | Contender | {} | #Throughput | #{percentile} | Within the objective", all.words().head);
     let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for w in all.measured() {
@@ -112,7 +111,7 @@ fn capital(text: &str) -> String {
 /// The distribution of latencies at the highest level of each workload, on scales that show the tail; `None` without one.
 pub(super) fn distribution(all: &Context<'_>) -> Option<Figure> {
     let time = time_text(all);
-    let mut table = Table::of_figure(&["Workload", all.words().head, "Contender", "#Count"]);
+    let mut table = Table::of_figure(&format!("Workload | {} | Contender | #Count", all.words().head));
     SHOWN.iter().for_each(|p| table.column(&format!("p{p}"), true));
     table.column("Maximum", true);
     let mut panels: Vec<XyPanel> = all.measured().into_iter().filter_map(|w| distribution_panel(all, w, &mut table)).collect();

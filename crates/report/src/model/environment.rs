@@ -122,9 +122,9 @@ fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
         all.records.is_empty() || all.records.iter().any(|r| r.key.contender == *name)
     };
     let slots: Vec<usize> = (0..all.study.contenders.len()).filter(seen).collect();
-    let mut differs = Table::new("What differs between the contenders", &["Fact"]);
+    let mut differs = Table::new("What differs between the contenders", "Fact");
     slots.iter().for_each(|i| differs.column(&all.label(&all.study.contenders[*i].name), false));
-    let mut common = Table::new("What all contenders share", &["Fact", "Value"]);
+    let mut common = Table::new("What all contenders share", "Fact | Value");
     for ((_, name), values) in &facts(all) {
         let mut each = slots.iter().map(|i| &values[*i]);
         let Some(first) = each.clone().next() else { continue };
@@ -163,16 +163,11 @@ pub(super) fn cells<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'
 }
 
 fn machine_time(all: &Context<'_>) -> Vec<Block> {
-    let heads = [
-        "Workload",
-        all.words().head,
-        "Contender",
-        "#Client CPU per transaction",
-        "#Client processors busy",
-        "#Server CPU per transaction",
-        "#Server processors busy",
-        "#Pages that the server had to read",
-    ];
+    let heads = format!(
+        "Workload | {} | Contender | #Client CPU per transaction | #Client processors busy | \
+        #Server CPU per transaction | #Server processors busy | #Pages that the server had to read",
+        all.words().head
+    );
     let mut table = Table::new("Processor time, and what the server's memory did not hold", &heads);
     for (workload, contender, level, records) in cells(all) {
         let completed: u64 = records.iter().map(|r| completed(&r.measured.transactions)).sum();
@@ -219,8 +214,8 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
     if sums.is_empty() {
         return vec![paragraph("No trial had an error.")];
     }
-    let heads = ["Workload", "Contender", "Code", "#Count", "Class", "First message"];
-    let mut table = Table::new("Errors of the whole runs, warm-up included", &heads);
+    let heads = "Workload | Contender | Code | #Count | Class | First message";
+    let mut table = Table::new("Errors of the whole runs, warm-up included", heads);
     for ((workload, contender, code), (count, classes, example)) in sums {
         let classes: Vec<String> = classes.into_iter().map(clean).collect();
         let (classes, example) = (classes.join(", "), clean(example));
@@ -230,8 +225,8 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
 }
 
 fn rows(all: &Context<'_>) -> Table {
-    let heads = ["Workload", "Contender", "Table", "#Rows before", "#Rows after"];
-    let mut table = Table::new("Rows, from the fewest to the most over all trials", &heads);
+    let heads = "Workload | Contender | Table | #Rows before | #Rows after";
+    let mut table = Table::new("Rows, from the fewest to the most over all trials", heads);
     let mut seen: BTreeMap<Subject<'_>, [Span; 2]> = BTreeMap::new();
     for r in all.records {
         for (i, counts) in [&r.workload.rows_before, &r.workload.rows_after].into_iter().enumerate() {
@@ -253,9 +248,11 @@ fn rows(all: &Context<'_>) -> Table {
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let level = format!("#{}", all.words().head);
-    let heads =
-        ["Position", "Started", "Workload", "Contender", &level, "#Trial", "#Seed of its operations", "#Figure", "Remarks"];
+    let heads = format!(
+        "Position | Started | Workload | Contender | #{} | #Trial | #Seed of its operations | #Figure | \
+        Remarks",
+        all.words().head
+    );
     let mut table = Table::new("All trials", &heads);
     let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
     ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));

@@ -59,7 +59,7 @@ pub(super) fn trials_text(values: &[f64], text: impl Fn(f64) -> String) -> Strin
 /// Price-performance per workload and region; `None` without prices and measurements.
 pub(super) fn price_performance(all: &Context<'_>) -> Option<Figure> {
     let months = all.comparison.bills.first()?.horizon_months;
-    let mut table = Table::of_figure(&["Workload", "Region", "Contender", "#USD per unit", "#Interval", "Unit"]);
+    let mut table = Table::of_figure("Workload | Region | Contender | #USD per unit | #Interval | Unit");
     let panels: Vec<BarPanel> = all.measured().iter().filter_map(|w| bar_panel(all, w, months, &mut table)).collect();
     let confidence = percent(all.comparison.decision.confidence);
     let caption = format!(
@@ -105,7 +105,7 @@ pub(super) fn pair(i: Interval) -> (f64, f64) {
 /// The cost of a month by group; `None` without bills.
 pub(super) fn cost_breakdown(all: &Context<'_>) -> Option<Figure> {
     let groups = groups(&all.comparison.bills);
-    let mut table = Table::of_figure(&["Region", "Contender"]);
+    let mut table = Table::of_figure("Region | Contender");
     groups.iter().for_each(|g| table.column(g.label(), true));
     table.column("month", true);
     let mut panels = Vec::new();
@@ -134,8 +134,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Option<Figure> {
 fn over_levels(all: &Context<'_>) -> Option<Figure> {
     let (measured, words) = (all.measured(), all.words());
     let confidence = percent(all.comparison.decision.confidence);
-    let level = format!("#{}", words.head);
-    let mut table = Table::of_figure(&["Workload", "Contender", &level, "#Mean", "#Interval", "Trials"]);
+    let mut table = Table::of_figure(&format!("Workload | Contender | #{} | #Mean | #Interval | Trials", all.words().head));
     for w in &measured {
         let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
         for name in all.contenders_of(w) {

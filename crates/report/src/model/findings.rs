@@ -63,7 +63,7 @@ fn overall(all: &Context<'_>) -> Option<Table> {
     let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), percent((w * 1e3).round() / 1e3));
     let weights = if even { "equal weights".to_owned() } else { list(&first.weights.iter().map(weight).collect::<Vec<_>>()) };
     let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
-    let mut table = Table::new(caption, &["Contender", "What", "#Ratio to baseline", "Verdict"]);
+    let mut table = Table::new(caption, "Contender | What | #Ratio to baseline | Verdict");
     for o in overall {
         let mut row = |what: String, j: &Judgement| {
             table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict_cell(j, true)]);
@@ -81,8 +81,10 @@ fn objective(all: &Context<'_>) -> Option<Table> {
         ordinal(slo.percentile),
         duration_text(slo.at_most_ns)
     );
-    let (level, percentile) = (format!("#{}", all.words().head), format!("#{} percentile", ordinal(slo.percentile)));
-    let mut table = Table::new(caption, &["Workload", "Contender", &level, "#Throughput", &percentile]);
+    let mut table = Table::new(
+        caption,
+        &format!("Workload | Contender | #{} | #Throughput | #{} percentile", all.words().head, ordinal(slo.percentile)),
+    );
     let regions = all.regions();
     regions.iter().for_each(|r| table.column(&format!("USD per unit, {}", clean(r)), true));
     for w in &all.comparison.workloads {
@@ -133,10 +135,9 @@ fn cells_text(all: &Context<'_>) -> String {
 }
 
 fn cells(all: &Context<'_>) -> Table {
-    let level = format!("#{}", all.words().head);
     let mut table = Table::new(
         "Ratio to the baseline at each point",
-        &["Workload", &level, "Contender", "#Ratio", "#Error level", "Verdict"],
+        &format!("Workload | #{} | Contender | #Ratio | #Error level | Verdict", all.words().head),
     );
     for (w, cell) in points(all) {
         let Some((j, error)) = cell.judgement.as_ref().and_then(|j| Some((j, j.level?))) else { continue };
@@ -159,8 +160,8 @@ const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Le
                      often a figure of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
 
 fn ranks(all: &Context<'_>) -> Table {
-    let heads = ["Workload", "Contender", "#Ratio", "#Hodges and Lehmann's ratio", "#Vargha and Delaney's A"];
-    let mut table = Table::new("Ranks, against the baseline", &heads);
+    let heads = "Workload | Contender | #Ratio | #Hodges and Lehmann's ratio | #Vargha and Delaney's A";
+    let mut table = Table::new("Ranks, against the baseline", heads);
     for (w, c) in results(all) {
         let Some((j, rank)) = c.throughput.as_ref().and_then(|j| Some((j, j.rank?))) else { continue };
         if j.ratio.interval.is_none() {
@@ -178,17 +179,9 @@ const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) 
                         this report; the last two columns say what their point would be without them.";
 
 fn outliers(all: &Context<'_>) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "Trial",
-        "#Figure",
-        "#Modified z",
-        "Cause on record",
-        "#Mean with and without",
-        "#Ratio with and without",
-    ];
-    let mut table = Table::new("Trials that lie apart", &heads);
+    let heads = "Workload | Contender | Trial | #Figure | #Modified z | Cause on record | #Mean with and without | \
+        #Ratio with and without";
+    let mut table = Table::new("Trials that lie apart", heads);
     for (w, cell) in points(all) {
         for o in &cell.outliers {
             table.add(outlier(all, w, cell, o));
@@ -223,19 +216,9 @@ const SCALABILITY: &str = "The knee is the measured point with the most throughp
                            read off it beyond 1.5 times the last point.";
 
 fn scalability(all: &Context<'_>) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Knee",
-        "#Peak",
-        "#Plateau",
-        "#λ",
-        "#σ",
-        "#κ",
-        "#Connections at the top",
-        "#Error of the curve",
-    ];
-    let mut table = Table::new("How throughput grows with connections", &heads);
+    let heads = "Workload | Contender | #Knee | #Peak | #Plateau | #λ | #σ | #κ | #Connections at the top | \
+        #Error of the curve";
+    let mut table = Table::new("How throughput grows with connections", heads);
     for (w, c) in results(all) {
         let Some(s) = &c.scalability else { continue };
         let names = [clean(&w.workload), all.label(&c.contender), thousands(s.knee.into()), thousands(s.peak.into())];

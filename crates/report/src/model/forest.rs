@@ -14,7 +14,7 @@ type Group = (String, Vec<RatioRow>);
 
 /// Every ratio of throughput and of work per dollar; `None` where nothing is compared.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let mut table = Table::of_figure(&["Workload", "Contender", "What", "#Ratio", "#Interval", "Verdict"]);
+    let mut table = Table::of_figure("Workload | Contender | What | #Ratio | #Interval | Verdict");
     let regions = all.regions();
     // Throughput, then work per dollar in each region, by workload.
     let mut drawn: Vec<Vec<Group>> = vec![Vec::new(); 1 + regions.len()];

@@ -141,7 +141,7 @@ fn summary(c: &Client) -> String {
 
 /// One row per point and contender; columns that no record fills are left out.
 fn table(all: &Context<'_>) -> Table {
-    let mut table = Table::new("Client health", &["Workload", all.words().head, "Contender"]);
+    let mut table = Table::new("Client health", &format!("Workload | {} | Contender", all.words().head));
     let clients: Vec<([String; 3], Client)> = cells(all)
         .into_iter()
         .map(|(w, name, level, trials)| ([clean(w), thousands(level.into()), all.label(name)], Client::of(trials)))

@@ -47,7 +47,7 @@ pub(super) fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) ->
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: {} by {}", clean(&w.workload), clean(&w.metric.title()), all.words().unit);
-    let mut table = Table::new(caption, &["Contender"]);
+    let mut table = Table::new(caption, "Contender");
     let points = levels_of(w);
     for p in &points {
         table.column(&thousands(u64::from(*p)), true);
@@ -129,7 +129,7 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let time = if all.study.sweep.is_open() { "response time (from the intended start)" } else { "service time" };
     let caption = format!("{}: {time} of all trials together", clean(&w.workload));
-    let heads = [all.words().head, "Contender", "#p50", "#p95", "#p99", "#Maximum", "#Failed", "#Retries", "#Trials"];
+    let heads = format!("{} | Contender | #p50 | #p95 | #p99 | #Maximum | #Failed | #Retries | #Trials", all.words().head);
     let mut table = Table::new(caption, &heads);
     let slo = all.comparison.decision.slo.as_ref();
     if let Some(slo) = slo {

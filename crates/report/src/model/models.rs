@@ -8,7 +8,7 @@ use crate::escape::clean;
 use crate::number::{column_decimals, dollar_decimals, fixed, or_absent, percent, significant_decimals};
 
 /// One priced contender of a workload with its models.
-type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
+pub(super) type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
 
 /// The tables of all models; empty without prices or throughput.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -44,15 +44,11 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     out
 }
 
-fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
-    let mut out = Vec::new();
-    for w in &all.comparison.workloads {
-        for c in &w.contenders {
-            let price = c.price.iter().find(|p| p.region == region);
-            out.extend(price.and_then(|p| Some((w, c, p, p.models.as_ref()?))));
-        }
-    }
-    out
+/// Every priced contender of a region with its models.
+pub(super) fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
+    let all = all.comparison.workloads.iter().flat_map(|w| w.contenders.iter().map(move |c| (w, c)));
+    let priced = all.flat_map(|(w, c)| c.price.iter().map(move |p| (w, c, p))).filter(|(_, _, p)| p.region == region);
+    priced.filter_map(|(w, c, p)| Some((w, c, p, p.models.as_ref()?))).collect()
 }
 
 fn usd(value: Option<f64>) -> String {
@@ -74,17 +70,9 @@ pub(super) fn times(ratio: f64) -> String {
 
 /// What a unit costs, however it is counted.
 fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Throughput per dollar and hour",
-        "#USD per million transactions",
-        "#USD per vCPU and month",
-        "#USD per core and month",
-        "#Throughput per vCPU",
-        "#Throughput per core",
-    ];
-    let mut table = Table::new(format!("Units of cost in {}", clean(region)), &heads);
+    let heads = "Workload | Contender | #Throughput per dollar and hour | #USD per million transactions | \
+        #USD per vCPU and month | #USD per core and month | #Throughput per vCPU | #Throughput per core";
+    let mut table = Table::new(format!("Units of cost in {}", clean(region)), heads);
     for (w, c, _, m) in rows {
         let unit = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
         table.add([
@@ -103,19 +91,11 @@ fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
 
 /// How much of the advantage is price, and how much is speed.
 fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Work per dollar",
-        "#By throughput",
-        "#By price",
-        "#Share of price",
-        "#Break-even cost of a month",
-        "#Break-even throughput",
-    ];
     let caption =
         format!("Where the advantage over {} comes from, and what would end it, in {}", all.base_label(), clean(region));
-    let mut table = Table::new(caption, &heads);
+    let heads = "Workload | Contender | #Work per dollar | #By throughput | #By price | #Share of price | \
+        #Break-even cost of a month | #Break-even throughput";
+    let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
         let factors = [a.work_per_usd, a.performance, a.price].map(times);
         let share = or_absent(a.price_share.map(|s| percent((s * 1000.0).round() / 1000.0)));
@@ -127,10 +107,10 @@ fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) ->
 
 /// The same money, and the same work.
 fn fixed_cost(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
-    let heads =
-        ["Workload", "Contender", "#Systems for the same money", "#Their throughput", "#USD a month for the same throughput"];
     let caption = format!("For the money, and for the throughput, of {} in {}", all.base_label(), clean(region));
-    let mut table = Table::new(caption, &heads);
+    let heads = "Workload | Contender | #Systems for the same money | #Their throughput | \
+        #USD a month for the same throughput";
+    let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
         table.add([
             clean(&w.workload),
@@ -148,7 +128,7 @@ fn sensitivity(all: &Context<'_>) -> Option<Table> {
     let regions = all.regions();
     let mut table = Table::new(
         format!("How the answer depends on region and scope: work per dollar over {}", all.base_label()),
-        &["Workload", "Contender", "What counts as cost"],
+        "Workload | Contender | What counts as cost",
     );
     regions.iter().for_each(|r| table.column(&clean(r), true));
     for w in &all.comparison.workloads {

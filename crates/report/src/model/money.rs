@@ -65,7 +65,7 @@ fn label(study: &Study, name: &str) -> String {
 fn group_table(study: &Study, bills: &[Bill]) -> Table {
     let one_region = bills.iter().all(|b| b.region == bills[0].region);
     let place = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
-    let mut table = Table::new(format!("Cost of a month by group{place}, with the share of the total"), &["Group"]);
+    let mut table = Table::new(format!("Cost of a month by group{place}, with the share of the total"), "Group");
     let ordered = by_region(bills);
     for bill in &ordered {
         let name = label(study, &bill.contender);
@@ -136,7 +136,7 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
     let place = bill.place.as_ref().unwrap_or(&bill.region);
     let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(place), clean(&bill.snapshot));
-    let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "#Month", "Price of, source"]);
+    let mut table = Table::new(caption, "For | What | Formula | #Unit price | #Month | Price of, source");
     for line in &bill.lines {
         let source = source_mark(&line.source, sources);
         let amount = if line.priced { line.monthly.to_string() } else { format!("[{}]", line.monthly) };

@@ -6,7 +6,7 @@ use perbuck_core::compare::{Advantage, ContenderResult, PricePerformance, Worklo
 
 use super::Context;
 use super::figures::{LARGE_PANELS, cut, cut_note};
-use super::models::times;
+use super::models::{rows, times};
 use super::money::{by_region, groups};
 use crate::document::{Bar, BarPanel, Fall, FallPanel, Figure, Mark, Panels, RatioPanel, RatioRow, Table};
 use crate::escape::clean;
@@ -14,7 +14,7 @@ use crate::number::{column_decimals, dollar_decimals, fixed, signed_percent};
 
 /// How the cost of a month adds up, part by part; `None` without bills.
 pub(super) fn waterfall(all: &Context<'_>) -> Option<Figure> {
-    let mut table = Table::of_figure(&["Region", "Contender", "Part", "#USD a month", "#Sum so far"]);
+    let mut table = Table::of_figure("Region | Contender | Part | #USD a month | #Sum so far");
     let mut panels = Vec::new();
     for bill in by_region(&all.comparison.bills) {
         let (region, label) = (clean(&bill.region), all.label(&bill.contender));
@@ -41,23 +41,15 @@ type Rival<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance,
 
 /// Every rival with its advantage, by region.
 pub(super) fn rivals<'a>(all: &'a Context<'_>) -> Vec<Rival<'a>> {
-    let mut out = Vec::new();
-    for region in all.regions() {
-        for w in &all.comparison.workloads {
-            for c in w.contenders.iter().filter(|c| !all.is_base(&c.contender) && !all.is_control(&c.contender)) {
-                let price = c.price.iter().find(|p| p.region == region);
-                let found = price.and_then(|p| Some((w, c, p, p.models.as_ref()?.advantage.as_ref()?)));
-                out.extend(found.filter(|r| r.3.work_per_usd.is_finite() && r.3.work_per_usd > 0.0));
-            }
-        }
-    }
-    out
+    let priced = all.regions().into_iter().flat_map(|region| rows(all, region));
+    let others = priced.filter(|(_, c, _, _)| !all.is_base(&c.contender) && !all.is_control(&c.contender));
+    let found = others.filter_map(|(w, c, p, models)| Some((w, c, p, models.advantage.as_ref()?)));
+    found.filter(|(_, _, _, a)| a.work_per_usd.is_finite() && a.work_per_usd > 0.0).collect()
 }
 
 /// How much of an advantage is speed, and how much is price; `None` where nothing priced is compared.
 pub(super) fn decomposition(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Region", "Workload", "Contender", "#By throughput", "#By price", "#Work per dollar"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Region | Workload | Contender | #By throughput | #By price | #Work per dollar");
     let mut panels: Vec<RatioPanel> = Vec::new();
     for (w, c, p, a) in rivals(all) {
         let (region, workload, label) = (clean(&p.region), clean(&w.workload), all.label(&c.contender));
@@ -93,8 +85,7 @@ fn bar(name: &str, value: f64, part: usize) -> RatioRow {
 /// What each choice of region and scope does to work per dollar, the strongest first; `None` where there is no choice.
 pub(super) fn tornado(all: &Context<'_>) -> Option<Figure> {
     let first = all.regions().first().copied()?;
-    let heads = ["Workload", "Contender", "What is changed", "#Work per dollar", "#Against the study's"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Workload | Contender | What is changed | #Work per dollar | #Against the study's");
     let mut panels = Vec::new();
     let rivals = rivals(all);
     for (w, c, _, headline) in rivals.iter().filter(|r| r.2.region == first) {
@@ -133,7 +124,7 @@ pub(super) fn tornado(all: &Context<'_>) -> Option<Figure> {
 /// The throughput that the same money buys, and the money that the same throughput takes; `None` without prices.
 pub(super) fn same_money(all: &Context<'_>) -> Option<Figure> {
     let first = all.regions().first().copied()?;
-    let mut table = Table::of_figure(&["Workload", "Contender", "What", "#Value"]);
+    let mut table = Table::of_figure("Workload | Contender | What | #Value");
     let mut panels = Vec::new();
     for w in all.measured() {
         let month = base_bill(all, first)?;

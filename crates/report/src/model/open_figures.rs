@@ -21,7 +21,7 @@ pub(super) fn response(all: &Context<'_>) -> Option<Figure> {
     if all.study.sweep.rates_per_s.is_empty() {
         return None;
     }
-    let mut table = Table::of_figure(&["Workload", "Contender", "#Offered per second", "#All trials", "Trials"]);
+    let mut table = Table::of_figure("Workload | Contender | #Offered per second | #All trials | Trials");
     let mut panels: Vec<LinePanel> = all.measured().iter().map(|w| response_panel(all, w)).collect();
     for panel in &panels {
         for s in &panel.series {
@@ -91,7 +91,8 @@ fn grown<'a>(all: &Context<'a>) -> Vec<(&'a WorkloadResult, u32, Vec<&'a RunReco
 
 /// How many transactions waited over time, where many did; `None` where none did.
 pub(super) fn backlog(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", all.words().head, "Contender", "#Trial", "#When the window opened", "#At most", "#At its end"];
+    let heads =
+        format!("Workload | {} | Contender | #Trial | #When the window opened | #At most | #At its end", all.words().head);
     let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for (w, level, trials) in grown(all) {

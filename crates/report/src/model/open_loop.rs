@@ -134,8 +134,11 @@ fn not_kept(all: &Context<'_>) -> Vec<String> {
 
 fn offered_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: what was offered and what was completed", clean(&w.workload));
-    let mut heads = vec![all.words().head, "Contender", "#Due per second", "#Completed per second", "#Completed ÷ due"];
-    heads.extend(["#Waiting at the end, at most", "Rate kept"]);
+    let heads = format!(
+        "{} | Contender | #Due per second | #Completed per second | #Completed ÷ due | \
+        #Waiting at the end, at most | Rate kept",
+        all.words().head
+    );
     let mut table = Table::new(caption, &heads);
     let points = points_of(all, w);
     let rates = |counts: Counts| [counts.per_second(counts.offered), counts.per_second(counts.completed)];
@@ -173,8 +176,11 @@ pub(super) fn explanation(all: &Context<'_>) -> String {
 /// Wait and service time of the transactions that completed.
 pub(super) fn wait_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: wait and service time of the transactions that completed", clean(&w.workload));
-    let mut heads = vec![all.words().head, "Contender", "#Wait p50", "#Wait p95", "#Wait p99"];
-    heads.extend(["#Service time p50", "#Service time p95", "#Service time p99"]);
+    let heads = format!(
+        "{} | Contender | #Wait p50 | #Wait p95 | #Wait p99 | #Service time p50 | #Service time p95 | \
+        #Service time p99",
+        all.words().head
+    );
     let mut table = Table::new(caption, &heads);
     for (level, name, trials) in points_of(all, w) {
         let times = |of: fn(&TransactionRecord) -> &HistogramRecord| {

@@ -15,7 +15,8 @@ const DOTS: usize = 600;
 
 /// How far each trial is from the mean of its point, in the order of execution; `None` with fewer than two trials a point.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "#Position", "Contender", all.words().head, "#Trial", "#Figure", "#From the mean of its point"];
+    let heads =
+        format!("Workload | #Position | Contender | {} | #Trial | #Figure | #From the mean of its point", all.words().head);
     let mut table = Table::of_figure(&heads);
     let mut left_out = 0;
     let mut panels = Vec::new();

@@ -41,8 +41,7 @@ fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], o
     let alike: Vec<&RunRecord> = trials.iter().filter(alike).copied().collect();
     let time = if open { "response time (from the intended start)" } else { "service time" };
     let caption = format!("{}, {}: throughput and {time} by phase", clean(workload), all.label(name));
-    let heads = ["Phase", "Time", "#Completed per second", "#p50", "#p95", "#p99", "#Maximum", "#Failed"];
-    let mut table = Table::new(caption, &heads);
+    let mut table = Table::new(caption, "Phase | Time | #Completed per second | #p50 | #p95 | #p99 | #Maximum | #Failed");
     let of = |i: usize| -> Vec<&PhaseRecord> { alike.iter().map(|r| &r.measured.phases[i]).collect() };
     let rates: Vec<f64> = (0..template.len()).map(|i| completed_per_second(&of(i))).collect();
     let decimals = column_decimals(rates.iter().copied());
@@ -66,8 +65,7 @@ fn completed_per_second(records: &[&PhaseRecord]) -> f64 {
 
 /// Transactions completed in each second of the window, of the first trial of each contender; `None` without any.
 pub(super) fn over_time(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "Contender", "#Trial", "#Fewest in a second", "#Most in a second"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Workload | Contender | #Trial | #Fewest in a second | #Most in a second");
     let mut panels: Vec<TimePanel> = Vec::new();
     for (workload, name, _, trials) in cells(all) {
         let Some(first) = trials.first() else { continue };

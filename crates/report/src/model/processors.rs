@@ -22,8 +22,11 @@ const PARTS: [Part; 4] = [
 /// The trial of each contender, at the point of its highest throughput, in which a single processor was busiest; `None` where no
 /// record says what processors did.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let mut heads = vec!["Workload", "Contender", all.words().head, "#Trial", "#Processors", "#Busiest, mean"];
-    heads.extend(["#All, mean", "#Most softirqs of one, mean", "#Taken by other guests, mean"]);
+    let heads = format!(
+        "Workload | Contender | {} | #Trial | #Processors | #Busiest, mean | #All, mean | \
+        #Most softirqs of one, mean | #Taken by other guests, mean",
+        all.words().head
+    );
     let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for w in all.measured() {

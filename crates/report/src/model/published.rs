@@ -66,7 +66,7 @@ fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Optio
     if names.is_empty() {
         return None;
     }
-    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), &["Contender", "#Connections"]);
+    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), "Contender | #Connections");
     names.iter().for_each(|n| table.column(&clean(n), true));
     for row in mine() {
         let value = |name: &&str| {
@@ -92,7 +92,7 @@ fn method(all: &Context<'_>) -> Vec<Block> {
     let mut out = vec![Block::List(made)];
     let software = all.study.published.as_ref().map(|p| p.software.as_slice()).unwrap_or_default();
     if !software.is_empty() {
-        let mut table = Table::new("Software, as published", &["Name", "Version"]);
+        let mut table = Table::new("Software, as published", "Name | Version");
         software.iter().for_each(|(name, version)| table.add([clean(name), clean(version)]));
         out.push(Block::Table(table));
     }

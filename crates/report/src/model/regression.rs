@@ -15,7 +15,7 @@ pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
     if found.changes.is_empty() {
         out.push(paragraph("Nothing recorded of system, environment and workloads has changed."));
     } else {
-        let mut table = Table::new("What has changed", &["Belongs to", "What", "Old", "New"]);
+        let mut table = Table::new("What has changed", "Belongs to | What | Old | New");
         found.changes.iter().for_each(|c| table.add([&c.group, &c.what, &c.old, &c.new].map(|text| clean(text))));
         out.push(Block::Table(table));
     }
@@ -40,7 +40,7 @@ fn sentence(found: &Regression) -> String {
 }
 
 fn verdicts(found: &Regression) -> Table {
-    let mut table = Table::new("New against old", &["Workload", "Contender", "#Old", "#New", "#New over old", "Verdict"]);
+    let mut table = Table::new("New against old", "Workload | Contender | #Old | #New | #New over old | Verdict");
     for r in &found.results {
         let decimals = column_decimals([r.old, r.new]);
         let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), clean(&r.metric.label)));

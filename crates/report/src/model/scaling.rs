@@ -14,8 +14,7 @@ const STEPS: u32 = 60;
 
 /// Measured throughputs with the curve of the Universal Scalability Law; `None` where none could be fitted.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "Contender", "#Connections", "#Measured", "#By the curve"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Workload | Contender | #Connections | #Measured | #By the curve");
     let mut panels: Vec<XyPanel> = all.measured().into_iter().filter_map(|w| panel(all, w, &mut table)).collect();
     let note = cut(&mut panels, "workloads");
     let caption = format!(

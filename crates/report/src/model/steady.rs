@@ -15,7 +15,8 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     if !all.study.sweep.phases.is_empty() {
         return None;
     }
-    let heads = ["Workload", "Contender", all.words().head, "#Trial", "Verdict", "#Transient ended", "#Change over the window"];
+    let heads =
+        format!("Workload | Contender | {} | #Trial | Verdict | #Transient ended | #Change over the window", all.words().head);
     let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for w in all.measured() {

@@ -45,7 +45,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 
 /// How each kind of number follows from others.
 fn formulas(all: &Context<'_>) -> Table {
-    let mut table = Table::new("How each number is made", &["Number", "Formula", "From"]);
+    let mut table = Table::new("How each number is made", "Number | Formula | From");
     let published = all.comparison.published.is_some();
     let from = if published { "the published figures" } else { "the records of the trials" };
     let mut row = |number: &str, formula: &str, from: &str| table.add([number, formula, from]);
@@ -71,7 +71,7 @@ fn formulas(all: &Context<'_>) -> Table {
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let mut table = Table::new("Trials and their figures", &["Record", "#Figure", "Made of"]);
+    let mut table = Table::new("Trials and their figures", "Record | #Figure | Made of");
     let mut ordered: Vec<(String, &RunRecord)> = all.records.iter().map(|r| (r.key.path(), r)).collect();
     ordered.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, r) in ordered.into_iter().take(SHOWN) {

@@ -18,8 +18,7 @@ const NAMED_POINTS: usize = 6;
 
 /// Throughput over the cost of a month, with lines of equal work per dollar; `None` without prices and measurements.
 pub(super) fn pareto(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "Region", "Contender", "#USD a month", "#Throughput", "#Interval"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Workload | Region | Contender | #USD a month | #Throughput | #Interval");
     let mut panels = Vec::new();
     for w in all.measured() {
         panels.extend(all.regions().into_iter().filter_map(|region| pareto_panel(all, w, region, &mut table)));
@@ -65,8 +64,7 @@ fn pareto_panel(all: &Context<'_>, w: &WorkloadResult, region: &str, table: &mut
 
 /// Every comparison as a difference of price and of throughput, with the line on which they cancel out; `None` without.
 pub(super) fn break_even(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "Region", "Contender", "#Cost", "#Throughput", "#Work per dollar"];
-    let mut table = Table::of_figure(&heads);
+    let mut table = Table::of_figure("Workload | Region | Contender | #Cost | #Throughput | #Work per dollar");
     let rivals = rivals(all);
     let (several, regions) = (all.comparison.workloads.len() > 1, all.regions().len() > 1);
     let named = (several || regions) && rivals.len() <= NAMED_POINTS;

@@ -214,7 +214,7 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
 fn throughput_table(all: &Context<'_>) -> Table {
     let confidence = percent(all.comparison.decision.confidence);
     let caption = format!("Throughput and its {confidence} interval, against {}", all.base_label());
-    let mut table = Table::new(caption, &["Workload", "Contender", "#Throughput", "#Ratio to baseline", "Verdict"]);
+    let mut table = Table::new(caption, "Workload | Contender | #Throughput | #Ratio to baseline | Verdict");
     for w in &all.comparison.workloads {
         for (i, c) in w.contenders.iter().enumerate() {
             let noise = w.noise.as_ref().filter(|_| c.control_of.is_some());
@@ -240,59 +240,37 @@ fn workload_cell(all: &Context<'_>, w: &WorkloadResult, i: usize) -> Cell {
 fn price_table(all: &Context<'_>, region: &str) -> Table {
     let months = all.comparison.bills.iter().find(|b| b.region == region).map_or(0, |b| b.horizon_months);
     let caption = format!("Price-performance in {}: the cost of {months} months against the throughput", clean(region));
-    let total = format!("#{months} months");
-    let heads = [
-        "Workload",
-        "Contender",
-        &total,
-        "#USD per unit, lower is better",
-        "#Units per USD, higher is better",
-        "#Work per dollar against baseline",
-        "Verdict",
-    ];
+    let heads = format!(
+        "Workload | Contender | #{months} months | #USD per unit, lower is better | \
+        #Units per USD, higher is better | #Work per dollar against baseline | Verdict"
+    );
     let mut table = Table::new(caption, &heads);
     for w in &all.comparison.workloads {
-        let price = |c: &ContenderResult| c.price.iter().find(|p| p.region == region).cloned();
-        let prices: Vec<Option<PricePerformance>> = w.contenders.iter().map(price).collect();
+        let prices: Vec<_> = w.contenders.iter().map(|c| c.price.iter().find(|p| p.region == region)).collect();
         let dollars = dollar_decimals(prices.iter().flatten().filter_map(|p| p.usd_per_unit));
         let units = column_decimals(prices.iter().flatten().filter_map(|p| p.units_per_usd));
         for (i, (c, p)) in w.contenders.iter().zip(&prices).enumerate() {
             let note = if i == 0 { format!("unit: {}", clean(&w.metric.label)) } else { String::new() };
-            let mut cells = vec![Cell::noted(clean(&w.workload), note), Cell::new(all.label(&c.contender))];
-            cells.extend(price_cells(all, c, p.as_ref(), dollars, units));
-            table.add(cells);
+            let baseline = all.is_base(&c.contender).then(|| Cell::new("baseline"));
+            let names = [Cell::noted(clean(&w.workload), note), all.label(&c.contender).into()];
+            let found = p.map(|p| price_cells(p, dollars, units, baseline)).unwrap_or_default();
+            table.add(names.into_iter().chain(found.map(|cell| cell.unwrap_or_else(|| Cell::new(ABSENT)))));
         }
     }
     table
 }
 
-fn price_cells(
-    all: &Context<'_>,
-    c: &ContenderResult,
-    price: Option<&PricePerformance>,
-    dollars: usize,
-    units: usize,
-) -> Vec<Cell> {
-    let Some(p) = price else { return vec![Cell::new(ABSENT); 5] };
-    let cost = p.usd_per_unit.map_or_else(
-        || Cell::new(ABSENT),
-        |v| {
-            let note = p.usd_per_unit_interval.map(|i| range(i, dollars)).unwrap_or_default();
-            Cell::noted(format!("${}", fixed(v, dollars)), note)
-        },
-    );
-    let work = p.units_per_usd.map_or_else(
-        || Cell::new(ABSENT),
-        |v| {
-            let inverse = |i: Interval| Interval { low: 1.0 / i.high, high: 1.0 / i.low };
-            let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(inverse(i), units)).unwrap_or_default();
-            Cell::noted(fixed(v, units), note)
-        },
-    );
-    let (ratio, verdict) = match &p.value_for_money {
-        Some(j) => (ratio_cell(&j.ratio), verdict_cell(j, false)),
-        None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
-        None => (Cell::new(ABSENT), Cell::new(ABSENT)),
-    };
-    vec![Cell::new(p.total.to_string()), cost, work, ratio, verdict]
+/// Total, cost of a unit, units for a dollar, ratio and verdict.
+fn price_cells(p: &PricePerformance, dollars: usize, units: usize, baseline: Option<Cell>) -> [Option<Cell>; 5] {
+    let note = |i: Option<Interval>, decimals| i.map(|i| range(i, decimals)).unwrap_or_default();
+    let cost = p.usd_per_unit_interval;
+    let work = cost.filter(|i| i.low > 0.0).map(|i| Interval { low: 1.0 / i.high, high: 1.0 / i.low });
+    let judged = p.value_for_money.as_ref();
+    [
+        Some(p.total.to_string().into()),
+        p.usd_per_unit.map(|v| Cell::noted(format!("${}", fixed(v, dollars)), note(cost, dollars))),
+        p.units_per_usd.map(|v| Cell::noted(fixed(v, units), note(work, units))),
+        judged.map(|j| ratio_cell(&j.ratio)),
+        judged.map(|j| verdict_cell(j, false)).or(baseline),
+    ]
 }

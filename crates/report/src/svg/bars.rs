@@ -1,6 +1,6 @@
 //! Bars with whiskers, in headed groups.
 
-use super::{COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, rect, text, ticks};
+use super::{COLOURS, WIDTH, bold_width, bottom_axis, open, rect, span, text, ticks, widest};
 use crate::document::{Bar, BarPanel};
 use crate::escape::shorten;
 
@@ -15,7 +15,7 @@ pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
     let ticks = ticks(largest);
     let last = ticks.last().copied().unwrap_or(1.0);
     let name = |b: &Bar| shorten(&b.name, 18);
-    let left = bars().map(|b| label_width(&name(b))).fold(0.0, f64::max) + 12.0;
+    let left = widest(bars().map(name)) + 12.0;
     let right = WIDTH - bars().map(|b| bold_width(&b.label)).fold(0.0, f64::max) - 12.0;
     let x = |v: f64| left + v / last * (right - left);
     let bottom = panel.groups.iter().map(|(_, bars)| HEAD + bars.len() as f64 * ROW).sum::<f64>() + 4.0;
@@ -25,7 +25,7 @@ pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
         format!("{group}: {}.", list.join(", "))
     };
     let description = panel.groups.iter().map(each).collect::<Vec<_>>().join(" ");
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, bottom + 46.0);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, bottom + 46.0));
     bottom_axis(&mut out, &ticks, (left, right), (6.0, bottom), &panel.axis);
     let mut y = 0.0;
     for (group, bars) in &panel.groups {
@@ -39,9 +39,7 @@ pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
             rect(&mut out, &format!("bar s{slot}"), (left, top), (length, BAR));
             let mut end = x(bar.value);
             if let Some((low, high)) = bar.interval {
-                line(&mut out, "whisker-ink", (x(low), middle), (x(high), middle));
-                line(&mut out, "whisker-ink", (x(low), middle - 5.0), (x(low), middle + 5.0));
-                line(&mut out, "whisker-ink", (x(high), middle - 5.0), (x(high), middle + 5.0));
+                span(&mut out, ["whisker-ink"; 2], (x(low), x(high)), middle);
                 end = end.max(x(high));
             }
             text(&mut out, end + 7.0, middle + 4.0, "start", "value", &bar.label);

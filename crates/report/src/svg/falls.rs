@@ -1,6 +1,6 @@
 //! A sum that grows part by part: each bar begins where the one above it ends.
 
-use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, line, open, rect, text, ticks};
+use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, line, open, rect, text, ticks, widest};
 use crate::document::{Fall, FallPanel};
 use crate::escape::shorten;
 
@@ -13,13 +13,13 @@ pub(super) fn draw(id: &str, panel: &FallPanel, all: &[FallPanel]) -> String {
     let ticks = ticks(rows().map(|r| r.to.max(r.from)).fold(0.0, f64::max));
     let last = ticks.last().copied().unwrap_or(1.0);
     let name = |r: &Fall| shorten(&r.name, 18);
-    let left = rows().map(|r| label_width(&name(r))).fold(0.0, f64::max) + 12.0;
+    let left = widest(rows().map(name)) + 12.0;
     let right = WIDTH - rows().map(|r| bold_width(&r.label)).fold(0.0, f64::max) - 12.0;
     let x = |v: f64| left + v / last * (right - left);
     let bottom = panel.rows.len() as f64 * ROW + 8.0;
 
     let list: Vec<String> = panel.rows.iter().map(|r| format!("{} {}", r.name, r.label)).collect();
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &list.join(", "), bottom + 46.0);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &list.join(", "), (WIDTH, bottom + 46.0));
     bottom_axis(&mut out, &ticks, (left, right), (4.0, bottom), &panel.axis);
     for (i, r) in panel.rows.iter().enumerate() {
         let middle = i as f64 * ROW + ROW / 2.0 + 4.0;

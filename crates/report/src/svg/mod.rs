@@ -92,12 +92,7 @@ pub(crate) fn legend_marker(slot: usize) -> String {
 }
 
 /// Opens a drawing with a title and a description for those who do not see it.
-fn open(id: &str, title: &str, description: &str, height: f64) -> String {
-    open_wide(id, title, description, (WIDTH, height))
-}
-
-/// The same for a drawing of another width.
-fn open_wide(id: &str, title: &str, description: &str, (width, height): (f64, f64)) -> String {
+fn open(id: &str, title: &str, description: &str, (width, height): (f64, f64)) -> String {
     let (title, description) = (html(title), html(description));
     format!(
         "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\
@@ -105,7 +100,7 @@ fn open_wide(id: &str, title: &str, description: &str, (width, height): (f64, f6
     )
 }
 
-/// Text at a place. `class` decides size and colour, `anchor` is start, middle or end.
+/// Text. `class` decides size and colour, `anchor` is start, middle or end.
 fn text(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, content: &str) {
     let content = html(content);
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" class=\"{class}\">{content}</text>");
@@ -140,6 +135,23 @@ fn whisker(out: &mut String, x: f64, [low, high]: [f64; 2]) {
     }
 }
 
+/// A horizontal interval with its two ends; classes of the line and of its ends.
+fn span(out: &mut String, [class, ends]: [&str; 2], (low, high): (f64, f64), y: f64) {
+    line(out, class, (low, y), (high, y));
+    for x in [low, high] {
+        line(out, ends, (x, y - 5.0), (x, y + 5.0));
+    }
+}
+
+/// Names (height, slot, text) beside the ends of their lines, pushed apart where they would cover each other.
+fn end_names<'n>(out: &mut String, names: impl Iterator<Item = (f64, usize, &'n String)>, right: f64, (top, bottom): (f64, f64)) {
+    let names: Vec<(f64, usize, &String)> = names.collect();
+    let ends = names.iter().enumerate().map(|(i, name)| (name.0, i)).collect();
+    for (y, i) in spread(ends, 17.0, (top, bottom)) {
+        name_beside(out, names[i].1, (right, y), names[i].2);
+    }
+}
+
 /// A contender's marker and name, right of the drawing.
 fn name_beside(out: &mut String, slot: usize, (right, y): (f64, f64), name: &str) {
     coloured(out, slot, |out| marker(out, slot, right + 12.0, y, 4.0));
@@ -163,35 +175,26 @@ fn marker(out: &mut String, slot: usize, x: f64, y: f64, r: f64) {
             return;
         }
         1 => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8, -r * 1.8),
-        2 => format!(
-            "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
-            y - r * 1.25,
-            x + r * 1.25,
-            y + r * 1.25,
-            x - r * 1.25
-        ),
+        2 => {
+            let (up, right, down, left) = (y - r * 1.25, x + r * 1.25, y + r * 1.25, x - r * 1.25);
+            format!("M{x:.1} {up:.1}L{right:.1} {y:.1}L{x:.1} {down:.1}L{left:.1} {y:.1}z")
+        }
         3 => format!("M{x:.1} {:.1}L{:.1} {:.1}H{:.1}z", y - r * 1.15, x + r * 1.15, y + r, x - r * 1.15),
         _ => {
             let (a, b) = (r * 0.4, r * 1.1);
+            let (left, top, wide, arm) = (x - a, y - b, 2.0 * a, b - a);
             format!(
-                "M{:.1} {:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}z",
-                x - a,
-                y - b,
-                2.0 * a,
-                b - a,
-                b - a,
-                2.0 * a,
-                a - b,
-                b - a,
-                -2.0 * a,
-                a - b,
-                a - b,
-                -2.0 * a,
-                b - a
+                "M{left:.1} {top:.1}h{wide:.1}v{arm:.1}h{arm:.1}v{wide:.1}h{:.1}v{arm:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{arm:.1}z",
+                -arm, -wide, -arm, -arm, -wide
             )
         }
     };
     let _ = writeln!(out, "<path class=\"mark\" d=\"{d}\"/>");
+}
+
+/// About how wide the widest of some labels is.
+fn widest<T: AsRef<str>>(labels: impl IntoIterator<Item = T>) -> f64 {
+    labels.into_iter().map(|label| label_width(label.as_ref())).fold(0.0, f64::max)
 }
 
 /// About how wide a label is.
@@ -254,6 +257,22 @@ fn tick_texts(ticks: &[f64]) -> Vec<String> {
     let enough = |d: &usize| ((step * 10f64.powi(*d as i32)).fract() - 0.5).abs() > 0.499_999;
     let decimals = (0..12).find(enough).unwrap_or(12);
     ticks.iter().map(|t| fixed(*t, decimals)).collect()
+}
+
+/// Grid lines with their numbers on the left, and above them what they mean.
+fn left_axis<'t>(
+    out: &mut String,
+    ticks: impl Iterator<Item = (f64, &'t String)>,
+    y: impl Fn(f64) -> f64,
+    (left, right): (f64, f64),
+    title: &str,
+) {
+    for (i, (tick, label)) in ticks.enumerate() {
+        let y = y(tick);
+        line(out, if i == 0 || tick == 0.0 { "axis" } else { "grid" }, (left, y), (right, y));
+        text(out, left - 8.0, y + 4.0, "end", "tick", label);
+    }
+    text(out, 0.0, 14.0, "start", "tick", title);
 }
 
 /// A horizontal axis below bars: grid lines and numbers, and what they mean.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PART_COLOURS, WIDTH, bold_width, label_width, line, open, rect, text};
+use super::{PART_COLOURS, WIDTH, bold_width, line, open, rect, span, text, widest};
 use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
 use crate::number::fixed;
@@ -23,7 +23,7 @@ const MARKED: [&[f64]; 4] = [
 pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let rows = || panel.groups.iter().flat_map(|g| &g.1);
     let name = |r: &RatioRow| shorten(&r.name, 30);
-    let left = rows().map(|r| label_width(&name(r))).fold(0.0, f64::max) + 12.0;
+    let left = widest(rows().map(name)) + 12.0;
     let right = WIDTH - rows().map(|r| bold_width(&r.label)).fold(0.0, f64::max) - 14.0;
     let ends = |r: &RatioRow| [Some(r.value), r.interval.map(|i| i.0), r.interval.map(|i| i.1)];
     let band = [1.0 + panel.margin, 1.0 / (1.0 + panel.margin), panel.base, 1.0];
@@ -35,7 +35,7 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let x = |v: f64| left + (v.max(f64::MIN_POSITIVE).ln().clamp(low, high) - low) / (high - low) * (right - left);
     let bottom = panel.groups.iter().map(|g| HEAD + g.1.len() as f64 * ROW).sum::<f64>() + 6.0;
 
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), bottom + 46.0);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, bottom + 46.0));
     let shade = |out: &mut String, class: &str, (from, to): (f64, f64), (top, bottom): (f64, f64)| {
         rect(out, class, (x(from), top), ((x(to) - x(from)).max(1.0), bottom - top));
     };
@@ -82,9 +82,7 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
         Mark::Judged(tone) => {
             let _ = writeln!(out, "<g class=\"judged {}\">", tone.class());
             if let Some((low, high)) = r.interval {
-                line(out, "range", (x(low), middle), (x(high), middle));
-                line(out, "end", (x(low), middle - 5.0), (x(low), middle + 5.0));
-                line(out, "end", (x(high), middle - 5.0), (x(high), middle + 5.0));
+                span(out, ["range", "end"], (x(low), x(high)), middle);
             }
             let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"4.5\"/></g>", x(r.value));
         }
@@ -95,9 +93,9 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
 fn marks(x: &impl Fn(f64) -> f64, left: f64, right: f64) -> Vec<f64> {
     let mut kept: Vec<f64> = vec![1.0];
     for tick in MARKED.iter().flat_map(|list| list.iter().copied()) {
-        let place = x(tick);
-        let inside = place > left + 1.0 && place < right - 1.0;
-        if inside && kept.iter().all(|k| (x(*k) - place).abs() > 40.0) {
+        let at = x(tick);
+        let inside = at > left + 1.0 && at < right - 1.0;
+        if inside && kept.iter().all(|k| (x(*k) - at).abs() > 40.0) {
             kept.push(tick);
         }
     }
@@ -105,7 +103,7 @@ fn marks(x: &impl Fn(f64) -> f64, left: f64, right: f64) -> Vec<f64> {
     kept
 }
 
-/// A mark without zeros behind: `1.5`, `0.05`, `100`.
+/// A mark without trailing zeros: `1.5`, `0.05`, `100`.
 fn plain(tick: f64) -> String {
     let text = fixed(tick, 3);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }

@@ -1,6 +1,6 @@
 //! Stacked bars: one per contender, parts in the order of the legend.
 
-use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, rect, text, ticks};
+use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, rect, text, ticks, widest};
 use crate::document::{Stack, StackPanel};
 use crate::escape::shorten;
 
@@ -13,12 +13,12 @@ pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
     let ticks = ticks(panel.stacks.iter().map(sum).fold(0.0, f64::max));
     let last = ticks.last().copied().unwrap_or(1.0);
     let name = |s: &Stack| shorten(&s.name, 18);
-    let left = panel.stacks.iter().map(|s| label_width(&name(s))).fold(0.0, f64::max) + 12.0;
+    let left = widest(panel.stacks.iter().map(name)) + 12.0;
     let right = WIDTH - panel.stacks.iter().map(|s| bold_width(&s.label)).fold(0.0, f64::max) - 12.0;
     let bottom = panel.stacks.len() as f64 * ROW + 6.0;
 
     let list: Vec<String> = panel.stacks.iter().map(|s| format!("{} {}", s.name, s.label)).collect();
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &list.join(", "), bottom + 46.0);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &list.join(", "), (WIDTH, bottom + 46.0));
     bottom_axis(&mut out, &ticks, (left, right), (4.0, bottom), &panel.axis);
     for (i, stack) in panel.stacks.iter().enumerate() {
         let middle = i as f64 * ROW + ROW / 2.0 + 4.0;
