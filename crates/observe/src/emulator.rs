@@ -26,9 +26,7 @@ pub(crate) struct Evidence<'c> {
     claimed: Option<PathBuf>,
     /// What the kernel runs.
     running: Vec<PathBuf>,
-    /// Architecture of the kernel.
     kernel_arch: String,
-    /// `/proc/cpuinfo`.
     cpuinfo: &'c str,
 }
 

@@ -27,25 +27,13 @@ pub fn of_pages(found: &str, must: &str, limit: usize) -> (Vec<Difference>, usiz
     let before = found.iter().zip(&must).take_while(same).count();
     let after = found[before..].iter().rev().zip(must[before..].iter().rev()).take_while(same).count();
     let (ours, theirs) = (&found[before..found.len() - after], &must[before..must.len() - after]);
-    let mut out = Vec::new();
-    let mut count = 0;
-    for i in 0..ours.len().max(theirs.len()) {
-        let (says, must_be) = (ours.get(i).copied(), theirs.get(i).copied());
-        if says == must_be {
-            continue;
-        }
-        count += 1;
-        if out.len() < limit {
-            let lines = if theirs.is_empty() { &found } else { &must };
-            out.push(line(before + i, lines, says, must_be));
-        }
-        if ours.len() != theirs.len() {
-            // What follows is shifted, and every line would differ.
-            count = ours.len().max(theirs.len());
-            break;
-        }
-    }
-    (out, count)
+    // Where lines are missing or added, what follows is shifted, and every line would differ.
+    let (rows, shifted) = (ours.len().max(theirs.len()), ours.len() != theirs.len());
+    let differ: Vec<usize> = (0..rows).filter(|i| ours.get(*i) != theirs.get(*i)).collect();
+    let count = if shifted { rows } else { differ.len() };
+    let lines = if theirs.is_empty() { &found } else { &must };
+    let told = differ.into_iter().take(if shifted { limit.min(1) } else { limit });
+    (told.map(|i| line(before + i, lines, ours.get(i).copied(), theirs.get(i).copied())).collect(), count)
 }
 
 fn line(number: usize, page: &[&str], says: Option<&str>, must: Option<&str>) -> Difference {

@@ -277,24 +277,20 @@ impl Table {
         table
     }
 
-    /// The empty table of a figure.
     pub(crate) fn of_figure(heads: &str) -> Self {
         Self::new("Data of the figure", heads)
     }
 
-    /// Adds a column.
     pub(crate) fn column(&mut self, head: &str, numeric: bool) {
         self.columns.push(Column { head: head.to_owned(), numeric });
     }
 
-    /// Adds a row.
     pub(crate) fn row<C: Into<Cell>>(&mut self, kind: RowKind, cells: impl IntoIterator<Item = C>) {
         let cells: Vec<Cell> = cells.into_iter().map(C::into).collect();
         debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.caption);
         self.rows.push(Row { kind, cells });
     }
 
-    /// Adds a plain row.
     pub(crate) fn add<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
         self.row(RowKind::Plain, cells);
     }

@@ -29,7 +29,6 @@ const NL: PreEscaped<&str> = PreEscaped("\n");
 /// Where the evidence belongs, while a page is made: a character that no text of a page holds.
 const GAP: PreEscaped<&str> = PreEscaped("\0");
 
-/// Words as a page shows them.
 struct Words<'t>(&'t str);
 
 impl Render for Words<'_> {

@@ -1,7 +1,10 @@
 //! How numbers are printed: rounded once, here, with thousands separators and a real minus sign.
 
+use perbuck_core::metric::Metric;
 use perbuck_core::stats::{Interval, Ratio};
 use perbuck_core::units::thousands;
+
+use crate::escape::clean;
 
 /// Printed where there is no value.
 pub(crate) const ABSENT: &str = "—";
@@ -22,6 +25,11 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let zero = digits.bytes().all(|b| matches!(b, b'0' | b'.'));
     let sign = if value < 0.0 && !zero { "−" } else { "" };
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// A value of a metric with its unit.
+pub(crate) fn measured(value: f64, decimals: usize, metric: &Metric) -> String {
+    format!("{} {}", fixed(value, decimals), clean(&metric.label))
 }
 
 /// Decimals that give the largest of a column four significant digits (and none beyond the twelfth decimal).
@@ -46,6 +54,11 @@ pub(crate) fn significant_decimals(value: f64, digits: i32) -> usize {
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.3}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The same, rounded to a tenth of a percent.
+pub(crate) fn rounded_percent(share: f64) -> String {
+    percent((share * 1000.0).round() / 1000.0)
 }
 
 /// A share as a percentage with three significant digits at most: `6.1 %`, `0.35 %`.

@@ -90,7 +90,6 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis of that title.
     pub(crate) fn new(title: impl Into<String>, scale: AxisScale) -> Self {
         Self { title: title.into(), scale }
     }
@@ -155,7 +154,6 @@ pub struct XyPoint {
 }
 
 impl XyPoint {
-    /// A point alone.
     pub(crate) fn at((x, y): (f64, f64)) -> Self {
         Self { x, y, interval: None, label: String::new() }
     }

@@ -63,12 +63,10 @@ pub fn unpack(text: &str) -> Result<Unpacked, String> {
     }
 }
 
-/// Why a text holds no embedded data.
 pub(super) fn no_data(error: &serde_json::Error) -> String {
     format!("are no data of a report: {error}")
 }
 
-/// Why a trial of embedded data cannot be read.
 pub(super) fn broken(index: usize, of: usize, why: &str) -> String {
     format!("hold a broken trial, {} of {of}: {why}", index + 1)
 }

@@ -41,7 +41,6 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     out
 }
 
-/// How many figures are of each class.
 fn counts(audit: &Audit) -> String {
     let one = |class: &Class| {
         let n = audit.count(*class);

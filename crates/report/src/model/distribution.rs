@@ -7,18 +7,13 @@ use perbuck_core::units::{duration_text, thousands};
 
 use super::figures::{cut, points};
 use super::levels::levels_of;
-use super::{Context, open_loop, ordinal};
+use super::{Context, capital, open_loop, ordinal, time_text};
 use crate::document::{Axis, AxisScale, Figure, Guide, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, fixed, or_absent};
 
 /// The percentiles of the table of a distribution.
 const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
-
-/// What latency is called under this load.
-fn time_text(all: &Context<'_>) -> &'static str {
-    if all.study.sweep.is_open() { "response time" } else { "service time" }
-}
 
 /// What latency is drawn by.
 struct Drawn {
@@ -48,7 +43,7 @@ pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
         return None;
     }
     let drawn = Drawn::new(all.comparison.decision.slo.as_ref());
-    let time = time_text(all);
+    let time = time_text(all.study);
     let percentile = format!("{time}, {} percentile", ordinal(drawn.percentile));
     let heads = format!("Workload | Contender | {} | #Throughput | #{percentile} | Within the objective", all.words().head);
     let mut table = Table::of_figure(&heads);
@@ -103,14 +98,9 @@ fn stick(all: &Context<'_>, w: &WorkloadResult, name: &str, drawn: &Drawn, table
     XySeries { slot: all.slot(name).unwrap_or(0), name: all.label(name), points, mark: MarkShape::Mark, joined: true }
 }
 
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map(|c| c.to_uppercase().chain(rest).collect()).unwrap_or_default()
-}
-
 /// The distribution of latencies at the highest level of each workload, on scales that show the tail; `None` without one.
 pub(super) fn distribution(all: &Context<'_>) -> Option<Figure> {
-    let time = time_text(all);
+    let time = time_text(all.study);
     let mut table = Table::of_figure(&format!("Workload | {} | Contender | #Count", all.words().head));
     SHOWN.iter().for_each(|p| table.column(&format!("p{p}"), true));
     table.column("Maximum", true);
@@ -152,7 +142,7 @@ fn distribution_panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) 
         series.push(XySeries { slot, name, points, mark: MarkShape::None, joined: true });
     }
     let title = format!("{}, {level} {}", clean(&w.workload), all.words().unit);
-    let y = Axis::new(format!("{} (logarithmic)", time_text(all)), AxisScale::LogTime);
+    let y = Axis::new(format!("{} (logarithmic)", time_text(all.study)), AxisScale::LogTime);
     Some(XyPanel::new(title, Axis::new("percentile", AxisScale::Nines), y, series))
 }
 

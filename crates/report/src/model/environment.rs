@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use perbuck_core::arrivals::Arrivals;
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::{duration_text, thousands};
 
-use super::levels::{arrivals_text, phases_text};
+use super::levels::phases_text;
 use super::open_loop::completed;
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, bytes, fixed, list, or_absent, short_percent, significant_decimals, utc};
+use crate::number::{ABSENT, bytes, fixed, list, measured, or_absent, short_percent, significant_decimals, utc};
 
 /// The values of a fact (group, name) by contender.
 type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
@@ -95,7 +96,11 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     }
     put(5, "load: model", clean(&l.model));
     if let Some(arrivals) = l.arrivals {
-        put(5, "load: arrivals", arrivals_text(arrivals).to_owned());
+        let arrivals = match arrivals {
+            Arrivals::Poisson => "Poisson process",
+            Arrivals::Uniform => "evenly spaced",
+        };
+        put(5, "load: arrivals", arrivals.to_owned());
         put(5, "load: transactions in flight, at most", thousands(u64::from(l.connections)));
     }
     if !l.phases.is_empty() {
@@ -259,7 +264,6 @@ fn trials(all: &Context<'_>) -> Table {
     for r in ordered {
         let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, significant_decimals(value, 4)), clean(&metric.label));
         let remarks: Vec<String> = r.flags.iter().map(|f| clean(&f.text())).collect();
         table.add([
             r.position.to_string(),
@@ -269,7 +273,7 @@ fn trials(all: &Context<'_>) -> Table {
             thousands(u64::from(r.key.level())),
             r.key.trial.to_string(),
             r.trial_seed.0.to_string(),
-            figure,
+            measured(value, significant_decimals(value, 4), metric),
             remarks.join("; "),
         ]);
     }

@@ -11,8 +11,8 @@ use super::{Context, ordinal, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, or_absent, percent, range, ratio, short_percent,
-    significant_decimals,
+    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, measured, or_absent, percent, range, ratio,
+    rounded_percent, short_percent, significant_decimals,
 };
 
 /// What also the terminal shows.
@@ -35,7 +35,6 @@ pub(super) fn folded(all: &Context<'_>) -> Vec<Block> {
     parts.into_iter().filter_map(fold).collect()
 }
 
-/// What the A/A control says of each workload.
 fn noise_note(all: &Context<'_>) -> Option<Block> {
     let control = all.comparison.layout.control.as_ref()?;
     let one = |w: &WorkloadResult| Some(format!("{} {}", clean(&w.workload), noise_words(w.noise.as_ref()?)));
@@ -60,7 +59,7 @@ fn overall(all: &Context<'_>) -> Option<Table> {
     let overall = &all.comparison.overall;
     let first = overall.first()?;
     let even = first.weights.iter().all(|(_, w)| (w - first.weights[0].1).abs() < 1e-9);
-    let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), percent((w * 1e3).round() / 1e3));
+    let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), rounded_percent(*w));
     let weights = if even { "equal weights".to_owned() } else { list(&first.weights.iter().map(weight).collect::<Vec<_>>()) };
     let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
     let mut table = Table::new(caption, "Contender | What | #Ratio to baseline | Verdict");
@@ -109,10 +108,7 @@ fn kept_cells(w: &WorkloadResult, k: &Kept) -> [Cell; 2] {
     let between = |i: Interval| format!("{}–{}", duration_text(i.low as u64), duration_text(i.high as u64));
     let sure = if k.surely { "" } else { "; its interval does not wholly keep it" };
     let note = k.interval.map_or_else(|| "single trial".to_owned(), |i| between(i) + sure);
-    [
-        Cell::new(format!("{} {}", fixed(k.throughput, decimals), clean(&w.metric.label))),
-        Cell::noted(duration_text(k.latency_ns), note),
-    ]
+    [Cell::new(measured(k.throughput, decimals, &w.metric)), Cell::noted(duration_text(k.latency_ns), note)]
 }
 
 fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
@@ -121,7 +117,6 @@ fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
     Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
 }
 
-/// How the verdicts of single points are corrected.
 fn cells_text(all: &Context<'_>) -> String {
     let judged = |c: &&Point| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
     let family = all.comparison.workloads.iter().flat_map(|w| &w.cells).filter(judged).count();

@@ -26,7 +26,6 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Those of a sweep.
     pub(crate) fn of(sweep: &Sweep) -> Self {
         match (sweep.rates_per_s.is_empty(), sweep.phases.is_empty()) {
             (false, _) => Self {
@@ -87,14 +86,6 @@ pub(super) fn load_text(sweep: &Sweep) -> Option<String> {
         return Some(if sweep.phases.is_empty() { text } else { format!("{text}; {}", phases()) });
     }
     (!sweep.phases.is_empty()).then(|| format!("closed loop in {}", phases()))
-}
-
-/// How intended starts lie in time.
-pub(super) fn arrivals_text(arrivals: Arrivals) -> &'static str {
-    match arrivals {
-        Arrivals::Poisson => "Poisson process",
-        Arrivals::Uniform => "evenly spaced",
-    }
 }
 
 /// `30 s at 500/s, 1 min at 500/s to 2000/s`.

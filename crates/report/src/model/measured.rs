@@ -8,7 +8,9 @@ use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure};
 
 use super::levels::{levels_of, points_of};
-use super::{Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text};
+use super::{
+    Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text, time_from,
+};
 use crate::document::{Block, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, signed_percent};
@@ -127,8 +129,7 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
 
 /// The latency that stands for each point, with failures and retries.
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let time = if all.study.sweep.is_open() { "response time (from the intended start)" } else { "service time" };
-    let caption = format!("{}: {time} of all trials together", clean(&w.workload));
+    let caption = format!("{}: {} of all trials together", clean(&w.workload), time_from(all.study));
     let heads = format!("{} | Contender | #p50 | #p95 | #p99 | #Maximum | #Failed | #Retries | #Trials", all.words().head);
     let mut table = Table::new(caption, &heads);
     let slo = all.comparison.decision.slo.as_ref();

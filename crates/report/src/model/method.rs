@@ -51,7 +51,6 @@ fn units(all: &Context<'_>) -> &'static str {
     if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" }
 }
 
-/// How the interval of a ratio is made.
 fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
     let layout = &all.comparison.layout;
     match (layout.design, layout.deployments > 1) {
@@ -90,7 +89,6 @@ fn window(sweep: &Sweep) -> String {
     }
 }
 
-/// In which order trials were made.
 fn order(all: &Context<'_>) -> String {
     if all.study.sweep.collected {
         return "Trials were started one by one, in no planned order: what drifted between them is in the differences."
@@ -103,7 +101,6 @@ fn order(all: &Context<'_>) -> String {
     )
 }
 
-/// What the contenders were asked.
 fn operations(sweep: &Sweep) -> &'static str {
     if sweep.collected {
         "What a connection does is a function of the seed of its trial, the workload and its own counter; trials have seeds of their own."

@@ -52,7 +52,7 @@ const LONGEST_LABEL: usize = 60;
 /// Makes the report of a study: pure, so that the same input gives the same report.
 pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> ReportModel {
     let all = Context::new(study, comparison, records);
-    let latency = format!("{} and errors", if study.sweep.is_open() { "Response time" } else { "Service time" });
+    let latency = format!("{} and errors", capital(time_text(study)));
     let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
     let parts = [
@@ -167,7 +167,6 @@ impl<'a> Context<'a> {
         Words::of(&self.study.sweep)
     }
 
-    /// The trials of one contender at one point of a workload.
     fn trials_of(&self, workload: &str, contender: &str, level: u32) -> Vec<&'a RunRecord> {
         self.points.get(&(workload, contender, level)).cloned().unwrap_or_default()
     }
@@ -228,6 +227,21 @@ pub(crate) fn labels(study: &Study) -> Vec<String> {
     plain.iter().enumerate().map(label).collect()
 }
 
+/// What latency is called under the load of a study.
+fn time_text(study: &Study) -> &'static str {
+    if study.sweep.is_open() { "response time" } else { "service time" }
+}
+
+/// The same, and where it begins.
+fn time_from(study: &Study) -> &'static str {
+    if study.sweep.is_open() { "response time (from the intended start)" } else { "service time" }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|c| c.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
 /// `peak`, or the points over which the mean is taken.
 fn summary_text(summary: &Summary, words: Words) -> String {
     match summary {
@@ -239,7 +253,6 @@ fn summary_text(summary: &Summary, words: Words) -> String {
     }
 }
 
-/// The rule of decision in words.
 fn rule_text(rule: &Decision) -> String {
     let (confidence, margin) = (percent(rule.confidence), percent(rule.margin));
     let (low, high) = (fixed(1.0 / (1.0 + rule.margin), 3), fixed(1.0 + rule.margin, 3));
@@ -262,8 +275,8 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     let others = study.contenders.iter().filter(|o| !all.is_base(&o.name) && o.control_of.is_none());
     let others: Vec<String> = others.map(|o| all.label(&o.name)).collect();
     let objective = c.decision.slo.as_ref().map(|slo| {
-        let time = if study.sweep.is_open() { "response time" } else { "service time" };
-        format!("{} percentile of {time} at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns))
+        let (percentile, most) = (ordinal(slo.percentile), duration_text(slo.at_most_ns));
+        format!("{percentile} percentile of {} at most {most}", time_text(study))
     });
     let evidence = match &c.published {
         None => format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial")),
@@ -321,7 +334,6 @@ fn ordinal(percentile: f64) -> String {
     format!("{number}{suffix}")
 }
 
-/// A paragraph.
 fn paragraph(text: impl Into<String>) -> Block {
     Block::Paragraph(text.into())
 }

@@ -5,9 +5,8 @@ use perbuck_core::compare::{Advantage, ContenderResult, Models, PricePerformance
 use super::{Context, money_figures, paragraph, tradeoff};
 use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
-use crate::number::{column_decimals, dollar_decimals, fixed, or_absent, percent, significant_decimals};
+use crate::number::{column_decimals, dollar_decimals, fixed, measured, or_absent, rounded_percent, significant_decimals};
 
-/// One priced contender of a workload with its models.
 pub(super) type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
 
 /// The tables of all models; empty without prices or throughput.
@@ -61,7 +60,7 @@ fn number(value: Option<f64>) -> String {
 
 /// A number of what the workload counts.
 fn work(w: &WorkloadResult, value: f64) -> String {
-    format!("{} {}", number(Some(value)), clean(&w.metric.label))
+    measured(value, column_decimals([value]), &w.metric)
 }
 
 pub(super) fn times(ratio: f64) -> String {
@@ -98,7 +97,7 @@ fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) ->
     let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
         let factors = [a.work_per_usd, a.performance, a.price].map(times);
-        let share = or_absent(a.price_share.map(|s| percent((s * 1000.0).round() / 1000.0)));
+        let share = or_absent(a.price_share.map(|s| rounded_percent(s)));
         let ends = [share, usd(Some(a.break_even_usd_month)), work(w, a.break_even_throughput)];
         table.add([clean(&w.workload), all.label(&c.contender)].into_iter().chain(factors).chain(ends));
     }

@@ -7,7 +7,7 @@ use perbuck_core::units::{MicroUsd, unit_price_text};
 use super::{Context, distinct, figures, labels, money_figures, paragraph, rounding_text};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, counted, delta_decimals, or_absent, percent, signed_percent};
+use crate::number::{ABSENT, counted, delta_decimals, or_absent, rounded_percent, signed_percent};
 
 /// Groups that every table and figure of bills shows; the others only where a bill has them.
 const USUAL: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
@@ -76,8 +76,7 @@ fn group_table(study: &Study, bills: &[Bill]) -> Table {
         let share = |bill: &&Bill| {
             let (amount, all) = (bill.monthly_of(group), bill.monthly_exact());
             let share = if all.0 > 0 { amount.0 as f64 / all.0 as f64 } else { 0.0 };
-            let rounded = (share * 1000.0).round() / 1000.0;
-            Cell::noted(amount.to_string(), percent(rounded))
+            Cell::noted(amount.to_string(), rounded_percent(share))
         };
         row(&mut table, RowKind::Plain, group.label(), ordered.iter().map(share));
     }
@@ -108,7 +107,6 @@ fn difference_row(study: &Study, ordered: &[&Bill], table: &mut Table) {
     }
 }
 
-/// Bills of one region side by side.
 pub(super) fn by_region(bills: &[Bill]) -> Vec<&Bill> {
     let regions = distinct(bills.iter().map(|b| b.region.as_str()));
     regions.into_iter().flat_map(|r| bills.iter().filter(move |b| b.region == r)).collect()

@@ -73,7 +73,6 @@ pub(super) fn decomposition(all: &Context<'_>) -> Option<Figure> {
     Figure::new("decomposition", title, caption, Panels::Ratios, panels, table)
 }
 
-/// A drawing of bars from a base.
 fn panel(title: String, axis: String, base: f64, group: (String, Vec<RatioRow>)) -> RatioPanel {
     RatioPanel { title, axis, margin: 0.0, base, groups: vec![group], noise: Vec::new() }
 }

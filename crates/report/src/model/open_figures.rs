@@ -131,7 +131,6 @@ fn backlog_points(r: &RunRecord) -> Vec<(f64, f64)> {
     points
 }
 
-/// The line of a trial, named after it.
 pub(super) fn time_line(all: &Context<'_>, r: &RunRecord, points: Vec<(f64, f64)>) -> TimeLine {
     let name = &r.key.contender;
     TimeLine { slot: all.slot(name).unwrap_or(0), name: all.label(name), trial: format!("trial {}", r.key.trial), points }

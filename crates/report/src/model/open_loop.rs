@@ -38,12 +38,10 @@ pub(super) fn percentiles<'a, const N: usize>(
     (merged.count() > 0).then(|| percents.map(|p| merged.percentile_ns(p).unwrap_or(0)))
 }
 
-/// Transactions of all kinds that completed.
 pub(super) fn completed(kinds: &BTreeMap<String, TransactionRecord>) -> u64 {
     kinds.values().map(TransactionRecord::completed).sum()
 }
 
-/// Counters of an open loop over some trials.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Counts {
     seconds: f64,

@@ -7,7 +7,7 @@ use super::environment::cells;
 use super::open_figures::{POINTS, time_line};
 use super::open_loop::{completed, percentiles};
 use super::steady::seconds;
-use super::{Context, paragraph};
+use super::{Context, paragraph, time_from};
 use crate::document::{Block, Figure, Panels, Table, TimePanel};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, fixed};
@@ -39,8 +39,7 @@ fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], o
         phases.len() == template.len() && phases.iter().zip(template).all(|(a, b)| a.phase == b.phase)
     };
     let alike: Vec<&RunRecord> = trials.iter().filter(alike).copied().collect();
-    let time = if open { "response time (from the intended start)" } else { "service time" };
-    let caption = format!("{}, {}: throughput and {time} by phase", clean(workload), all.label(name));
+    let caption = format!("{}, {}: throughput and {} by phase", clean(workload), all.label(name), time_from(all.study));
     let mut table = Table::new(caption, "Phase | Time | #Completed per second | #p50 | #p95 | #p99 | #Maximum | #Failed");
     let of = |i: usize| -> Vec<&PhaseRecord> { alike.iter().map(|r| &r.measured.phases[i]).collect() };
     let rates: Vec<f64> = (0..template.len()).map(|i| completed_per_second(&of(i))).collect();

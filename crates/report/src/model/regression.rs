@@ -7,7 +7,7 @@ use super::verdicts::{ratio_cell, verdict_cell};
 use super::{paragraph, rule_text};
 use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
-use crate::number::{column_decimals, fixed, list};
+use crate::number::{column_decimals, list, measured};
 
 /// Everything that a comparison of two folders says.
 pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
@@ -43,7 +43,7 @@ fn verdicts(found: &Regression) -> Table {
     let mut table = Table::new("New against old", "Workload | Contender | #Old | #New | #New over old | Verdict");
     for r in &found.results {
         let decimals = column_decimals([r.old, r.new]);
-        let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), clean(&r.metric.label)));
+        let figure = |v: f64| Cell::new(measured(v, decimals, &r.metric));
         let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), figure(r.old), figure(r.new)];
         table.add(row.into_iter().chain([ratio_cell(&r.judgement.ratio), verdict_cell(&r.judgement, true)]));
     }

@@ -9,7 +9,6 @@ use crate::document::{Axis, AxisScale, Figure, Guide, MarkShape, Panels, Table, 
 use crate::escape::clean;
 use crate::number::{column_decimals, fixed, or_absent};
 
-/// Points by which a curve is drawn.
 const STEPS: u32 = 60;
 
 /// Measured throughputs with the curve of the Universal Scalability Law; `None` where none could be fitted.

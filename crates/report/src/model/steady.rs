@@ -70,7 +70,6 @@ fn least_steady<'a>(records: impl Iterator<Item = &'a RunRecord>) -> Option<&'a 
     records.filter(|r| seconds(r, i64::MIN).len() > 1).max_by(|a, b| better(a, b))
 }
 
-/// A verdict on steadiness in words.
 pub(super) fn word(verdict: Settled) -> &'static str {
     match verdict {
         Settled::Settled => "settled",
@@ -80,7 +79,6 @@ pub(super) fn word(verdict: Settled) -> &'static str {
     }
 }
 
-/// The measured window of a trial in milliseconds.
 pub(super) fn window_ms(r: &RunRecord) -> i64 {
     (r.measured.window_ns / 1_000_000) as i64
 }

@@ -7,7 +7,7 @@ use perbuck_core::units::thousands;
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{counted, fixed, significant_decimals};
+use crate::number::{counted, fixed, measured, significant_decimals};
 
 /// Trials that the table shows; a page of ten thousand of them would not open at once.
 const SHOWN: usize = 400;
@@ -77,8 +77,7 @@ fn trials(all: &Context<'_>) -> Table {
     for (path, r) in ordered.into_iter().take(SHOWN) {
         let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), clean(&metric.label));
-        table.add([clean(&path), figure, made_of(r, metric)]);
+        table.add([clean(&path), measured(value, significant_decimals(value, 6), metric), made_of(r, metric)]);
     }
     table
 }

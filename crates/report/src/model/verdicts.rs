@@ -7,8 +7,8 @@ use super::{Context, figures, findings, forest, paragraph, rule_text, summary_te
 use crate::document::{Answer, Block, Card, Cell, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, or_absent, percent, range, ratio, ratio_interval,
-    short_percent, signed_percent,
+    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, measured, or_absent, percent, range, ratio,
+    ratio_interval, short_percent, signed_percent,
 };
 
 /// What an open loop does to a comparison of throughputs.
@@ -16,7 +16,6 @@ const OFFERED: &str = "The load is an open loop: a target that keeps the rate co
                        do. Throughputs differ by capacity only where a target could not keep the rate; below that, compare the \
                        response times.";
 
-/// The tone of a verdict.
 pub(super) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Better => Tone::Better,
@@ -56,32 +55,24 @@ fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
 
 fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
     let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
-    let priced: Vec<(&PricePerformance, &Judgement)> = priced(all, c).collect();
-    let many = priced.len() > 1;
+    let priced: Vec<(String, &Judgement)> = priced(all, c).map(|(p, j)| (format!("in {}", clean(&p.region)), j)).collect();
     let judged = |what: &str, j: &Judgement| match j.verdict {
         // What that means stands above all answers.
         Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single figure", ratio(&j.ratio)),
         verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
     };
-    match (priced.first(), &c.throughput) {
-        (Some((p, first)), _) => {
-            let place = if many { format!(" in {}", clean(&p.region)) } else { String::new() };
-            let mut text =
-                format!("{workload}: {label} gives {}", judged(&format!("the work per dollar of {base}{place}"), first));
-            for (p, j) in &priced[1..] {
-                text += &format!("; {}", judged(&format!("in {}", clean(&p.region)), j));
-            }
-            Answer { text: text + ".", tone: tone(first.verdict) }
-        }
-        (None, Some(j)) => {
-            let text = format!("{workload}: {label} gives {}.", judged(&format!("the throughput of {base}"), j));
-            Answer { text, tone: tone(j.verdict) }
-        }
-        (None, None) => {
+    let (first, what) = match (priced.as_slice(), &c.throughput) {
+        ([(_, j)], _) => (*j, format!("the work per dollar of {base}")),
+        ([(region, j), ..], _) => (*j, format!("the work per dollar of {base} {region}")),
+        ([], Some(j)) => (j, format!("the throughput of {base}")),
+        ([], None) => {
             let text = format!("{workload}: {label} and {base} cannot be compared, because a point of one has no trial.");
-            Answer { text, tone: Tone::Undecided }
+            return Answer { text, tone: Tone::Undecided };
         }
-    }
+    };
+    let elsewhere = priced.iter().skip(1).map(|(region, j)| format!("; {}", judged(region, j)));
+    let text = format!("{workload}: {label} gives {}{}.", judged(&what, first), elsewhere.collect::<String>());
+    Answer { text, tone: tone(first.verdict) }
 }
 
 fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
@@ -179,7 +170,7 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
     let Some(value) = c.value else { return Cell::new(ABSENT) };
     let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
     let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
-    Cell::noted(format!("{} {}", fixed(value, decimals), clean(&w.metric.label)), note)
+    Cell::noted(measured(value, decimals, &w.metric), note)
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {

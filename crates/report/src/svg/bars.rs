@@ -8,7 +8,6 @@ const ROW: f64 = 27.0;
 const BAR: f64 = 17.0;
 const HEAD: f64 = 24.0;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &BarPanel) -> String {
     let bars = || panel.groups.iter().flat_map(|(_, bars)| bars);
     let largest = bars().map(|b| b.interval.map_or(b.value, |i| i.1.max(b.value))).fold(0.0, f64::max);

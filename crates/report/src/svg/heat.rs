@@ -16,7 +16,6 @@ const GAP: f64 = 10.0;
 /// Shades that are told apart; equal neighbours are one rectangle.
 const SHADES: u8 = 20;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &HeatPanel) -> String {
     let height_of = |g: &HeatGroup| (GROUP / g.rows.len().max(1) as f64).clamp(ROW.0, ROW.1);
     let rows = |g: &HeatGroup| g.rows.len() as f64 * height_of(g);

@@ -2,24 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    WIDTH, coloured, end_names, left_axis, line, log_ticks, marker, open, polyline, text, tick_texts, ticks, whisker, widest,
-};
-use crate::document::{LinePanel, Scale, Series};
+use super::{WIDTH, coloured, end_names, left_axis, line, marker, open, polyline, scale, text, whisker, widest};
+use crate::document::{AxisScale, LinePanel, Scale, Series};
 use crate::escape::shorten;
-use crate::number::axis_time;
 
 const HEIGHT: f64 = 310.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Where the axes lie and what they mean.
 struct Frame {
     left: f64,
     right: f64,
-    scale: Scale,
-    bottom_value: f64,
-    top_value: f64,
+    y: scale::Scale,
     /// Where each level lies.
     positions: Vec<(u32, f64)>,
     /// Distance of contenders that stand side by side.
@@ -28,11 +22,7 @@ struct Frame {
 
 impl Frame {
     fn y(&self, value: f64) -> f64 {
-        let share = match self.scale {
-            Scale::Linear => value.max(0.0) / self.top_value,
-            Scale::LogTime => (value.max(self.bottom_value) / self.bottom_value).ln() / (self.top_value / self.bottom_value).ln(),
-        };
-        BOTTOM - share * (BOTTOM - TOP)
+        BOTTOM - self.y.share(value).max(0.0) * (BOTTOM - TOP)
     }
 
     fn x(&self, level: u32, series: usize, of: usize) -> f64 {
@@ -41,19 +31,23 @@ impl Frame {
     }
 }
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
-    let (ticks, texts) = vertical_axis(panel);
+    let kind = match panel.scale {
+        Scale::Linear => AxisScale::FromZero,
+        Scale::LogTime => AxisScale::LogTime,
+    };
+    let points = panel.series.iter().flat_map(|s| &s.points);
+    let values = points.flat_map(|p| p.values.iter().copied().chain([p.value]).chain(p.interval.map(|i| i.1)));
+    let y = scale::Scale::of(kind, values);
     let names: Vec<String> = panel.series.iter().map(|s| shorten(&s.name, 17)).collect();
-    let (left, right) = (widest(&texts) + 14.0, WIDTH - widest(&names) - 30.0);
+    let (left, right) = (widest(y.ticks.iter().map(|t| &t.1)) + 14.0, WIDTH - widest(&names) - 30.0);
     let (positions, even) = positions(&panel.levels, left, right);
     let gap = positions.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min).min(right - left);
     let apart = (gap / (panel.series.len() as f64 + 0.5)).min(18.0);
-    let (bottom_value, top_value) = (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0));
-    let frame = Frame { left, right, scale: panel.scale, bottom_value, top_value, positions, apart };
+    let frame = Frame { left, right, y, positions, apart };
 
     let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, HEIGHT));
-    left_axis(&mut out, ticks.iter().copied().zip(&texts), |v| frame.y(v), (left, right), &panel.axis);
+    left_axis(&mut out, &frame.y.ticks, |v| frame.y(v), (left, right), &panel.axis);
     horizontal_axis(&mut out, &frame, if even { &panel.along_even } else { &panel.along }, even);
     for (i, series) in panel.series.iter().enumerate() {
         coloured(&mut out, series.slot, |out| draw_series(out, &frame, series, i, panel.series.len()));
@@ -62,28 +56,6 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     let ends = ends.filter_map(|(s, name)| Some((frame.y(s.points.last()?.value), s.slot, name)));
     end_names(&mut out, ends, right, (TOP, BOTTOM));
     out + "</svg>"
-}
-
-/// Ticks of the vertical axis with their texts.
-fn vertical_axis(panel: &LinePanel) -> (Vec<f64>, Vec<String>) {
-    let points = || panel.series.iter().flat_map(|s| &s.points);
-    let largest = points().fold(0.0, |m: f64, p| {
-        let high = p.interval.map_or(p.value, |i| i.1);
-        p.values.iter().copied().fold(m.max(high).max(p.value), f64::max)
-    });
-    match panel.scale {
-        Scale::Linear => {
-            let ticks = ticks(largest);
-            let texts = tick_texts(&ticks);
-            (ticks, texts)
-        }
-        Scale::LogTime => {
-            let smallest = points().flat_map(|p| p.values.iter().copied().chain([p.value])).fold(f64::INFINITY, f64::min);
-            let ticks = log_ticks(smallest, largest);
-            let texts = ticks.iter().map(|t| axis_time(*t)).collect();
-            (ticks, texts)
-        }
-    }
 }
 
 /// Levels on an axis from 0, or at equal steps where they would crowd.

@@ -71,7 +71,6 @@ pub fn files(report: &ReportModel) -> Vec<(String, String)> {
     out
 }
 
-/// The name of the file of a figure's drawing.
 pub(crate) fn file_name(figure: &Figure, panel: usize) -> String {
     format!("{}-{}.svg", figure.id, panel + 1)
 }
@@ -114,14 +113,12 @@ fn rect(out: &mut String, class: &str, (x, y): (f64, f64), (width, height): (f64
     let _ = writeln!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>");
 }
 
-/// What is drawn in the colour of a contender.
 fn coloured(out: &mut String, slot: usize, draw: impl FnOnce(&mut String)) {
     let _ = writeln!(out, "<g class=\"s{}\">", slot % COLOURS);
     draw(out);
     out.push_str("</g>\n");
 }
 
-/// A contender's line through points.
 fn polyline(slot: usize, points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let path: Vec<String> = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     format!("<polyline class=\"mean dash{}\" points=\"{}\"/>", slot % 3, path.join(" "))
@@ -197,12 +194,10 @@ fn widest<T: AsRef<str>>(labels: impl IntoIterator<Item = T>) -> f64 {
     labels.into_iter().map(|label| label_width(label.as_ref())).fold(0.0, f64::max)
 }
 
-/// About how wide a label is.
 fn label_width(text: &str) -> f64 {
     width(text) as f64 * CHARACTER
 }
 
-/// The same of bold text.
 fn bold_width(text: &str) -> f64 {
     label_width(text) * 1.12
 }
@@ -260,16 +255,10 @@ fn tick_texts(ticks: &[f64]) -> Vec<String> {
 }
 
 /// Grid lines with their numbers on the left, and above them what they mean.
-fn left_axis<'t>(
-    out: &mut String,
-    ticks: impl Iterator<Item = (f64, &'t String)>,
-    y: impl Fn(f64) -> f64,
-    (left, right): (f64, f64),
-    title: &str,
-) {
-    for (i, (tick, label)) in ticks.enumerate() {
-        let y = y(tick);
-        line(out, if i == 0 || tick == 0.0 { "axis" } else { "grid" }, (left, y), (right, y));
+fn left_axis(out: &mut String, ticks: &[(f64, String)], y: impl Fn(f64) -> f64, (left, right): (f64, f64), title: &str) {
+    for (i, (tick, label)) in ticks.iter().enumerate() {
+        let y = y(*tick);
+        line(out, if i == 0 || *tick == 0.0 { "axis" } else { "grid" }, (left, y), (right, y));
         text(out, left - 8.0, y + 4.0, "end", "tick", label);
     }
     text(out, 0.0, 14.0, "start", "tick", title);

@@ -19,7 +19,6 @@ const MARKED: [&[f64]; 4] = [
     &[0.94, 0.96, 0.98, 0.99, 1.01, 1.02, 1.04, 1.06, 0.85, 0.75, 1.3, 1.4],
 ];
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let rows = || panel.groups.iter().flat_map(|g| &g.1);
     let name = |r: &RatioRow| shorten(&r.name, 30);

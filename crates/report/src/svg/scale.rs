@@ -4,7 +4,6 @@ use super::{log_ticks, tick_texts, ticks};
 use crate::document::AxisScale;
 use crate::number::{axis_time, fixed, signed_percent};
 
-/// An axis of a drawing.
 pub(super) struct Scale {
     kind: AxisScale,
     low: f64,
@@ -61,7 +60,6 @@ impl Scale {
         if high > low { (place(value) - low) / (high - low) } else { 0.5 }
     }
 
-    /// A value in words.
     pub(super) fn text(&self, value: f64) -> String {
         match self.kind {
             AxisScale::LogTime => perbuck_core::units::duration_text(value.max(0.0) as u64),

@@ -7,7 +7,6 @@ use crate::escape::shorten;
 const ROW: f64 = 40.0;
 const BAR: f64 = 26.0;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
     let sum = |s: &Stack| s.parts.iter().map(|p| p.0.max(0.0)).sum::<f64>();
     let ticks = ticks(panel.stacks.iter().map(sum).fold(0.0, f64::max));

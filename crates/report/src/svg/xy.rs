@@ -11,7 +11,6 @@ const HEIGHT: f64 = 310.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Where the axes lie.
 struct Frame {
     left: f64,
     right: f64,
@@ -25,7 +24,6 @@ impl Frame {
     }
 }
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
     let points = || panel.series.iter().flat_map(|s| &s.points);
     let ends = |p: &XyPoint| p.interval.map_or([p.y, p.y], |(low, high)| [low, high]);
@@ -59,7 +57,7 @@ pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
 
 fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
     let y = |value| frame.place((f64::NEG_INFINITY, value)).1;
-    left_axis(out, frame.y.ticks.iter().map(|(v, label)| (*v, label)), y, (frame.left, frame.right), &panel.y.title);
+    left_axis(out, &frame.y.ticks, y, (frame.left, frame.right), &panel.y.title);
     line(out, "axis", (frame.left, BOTTOM), (frame.right, BOTTOM));
     let mut free = f64::NEG_INFINITY;
     for (value, label) in &frame.x.ticks {
