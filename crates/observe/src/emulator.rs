@@ -38,7 +38,7 @@ enum Family {
 }
 
 impl<'c> Evidence<'c> {
-    /// Looks at the running system; `cpuinfo` is the content of `/proc/cpuinfo`.
+    /// Reads what the running system says; `cpuinfo` is the content of `/proc/cpuinfo`.
     pub(crate) fn gather(cpuinfo: &'c str) -> Self {
         let by_task = format!("/proc/self/task/{}/exe", std::process::id());
         Self {

@@ -14,8 +14,6 @@
 //! assert!(used.user_ns + used.system_ns == used.total_ns());
 //! assert!(cpu_of(std::process::id()).is_some() && cpu_of(u32::MAX).is_none());
 //! ```
-//!
-//! Place on the floor plan: floor 1, a tool. It stands on `core` alone.
 
 mod cpu_model;
 mod cpu_time;

@@ -9,7 +9,7 @@ const SHOWN: usize = 90;
 /// Columns before the first character that differs.
 const BEFORE: usize = 30;
 
-/// A place where something is not as it must be.
+/// Something that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Where, in words: line and heading, or the path of a value.
@@ -83,19 +83,19 @@ fn visible(line: &str) -> String {
 pub fn of_values(found: &Value, must: &Value, limit: usize) -> (Vec<Difference>, usize) {
     let mut out = Vec::new();
     let mut count = 0;
-    values("", Some(found), Some(must), &mut |place, says, must| {
+    values("", Some(found), Some(must), &mut |path, says, must| {
         count += 1;
         if out.len() < limit {
             let text =
                 |v: Option<&Value>| shorten(&terminal(&v.map_or_else(|| "nothing".to_owned(), ToString::to_string)), SHOWN);
-            out.push(Difference { place: shorten(&terminal(place), SHOWN), says: text(says), must: text(must) });
+            out.push(Difference { place: shorten(&terminal(path), SHOWN), says: text(says), must: text(must) });
         }
     });
     (out, count)
 }
 
 fn values<'v>(
-    place: &str,
+    path: &str,
     found: Option<&'v Value>,
     must: Option<&'v Value>,
     differ: &mut impl FnMut(&str, Option<&'v Value>, Option<&'v Value>),
@@ -103,14 +103,14 @@ fn values<'v>(
     match (found, must) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let names = a.keys().chain(b.keys().filter(|k| !a.contains_key(*k)));
-            let dot = if place.is_empty() { "" } else { "." };
-            names.for_each(|name| values(&format!("{place}{dot}{name}"), a.get(name), b.get(name), differ));
+            let dot = if path.is_empty() { "" } else { "." };
+            names.for_each(|name| values(&format!("{path}{dot}{name}"), a.get(name), b.get(name), differ));
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
-            (0..a.len().max(b.len())).for_each(|i| values(&format!("{place}[{i}]"), a.get(i), b.get(i), differ));
+            (0..a.len().max(b.len())).for_each(|i| values(&format!("{path}[{i}]"), a.get(i), b.get(i), differ));
         }
         (a, b) if a == b => {}
-        (a, b) => differ(place, a, b),
+        (a, b) => differ(path, a, b),
     }
 }
 

@@ -117,7 +117,7 @@ fn marked_lines<'t>(out: &mut String, mark: &str, texts: impl Iterator<Item = &'
 fn heading(out: &mut String, text: &str, rule: char) {
     let lines = wrap(&terminal(text), COLUMNS);
     let longest = lines.iter().map(|l| width(l)).max().unwrap_or(0);
-    lines.iter().for_each(|l| push_line(out, l));
+    lines.iter().for_each(|l| out.extend([l, "\n"]));
     out.extend(std::iter::repeat_n(rule, longest));
     out.push_str("\n\n");
 }
@@ -138,11 +138,6 @@ fn blocks(out: &mut String, list: &[Block]) {
     }
 }
 
-fn push_line(out: &mut String, text: &str) {
-    out.push_str(text);
-    out.push('\n');
-}
-
 /// A paragraph with a mark before its first line and as many blanks before the others.
 fn wrapped(out: &mut String, mark: &str, text: &str) {
     let indent = width(mark);
@@ -152,7 +147,7 @@ fn wrapped(out: &mut String, mark: &str, text: &str) {
         } else {
             out.extend(std::iter::repeat_n(' ', indent));
         }
-        push_line(out, part);
+        out.extend([part, "\n"]);
     }
 }
 
@@ -160,30 +155,24 @@ fn wrapped(out: &mut String, mark: &str, text: &str) {
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     // A number keeps its percent sign.
     let text = text.replace(" %", "\u{a0}%");
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split(' ').filter(|w| !w.is_empty()) {
-        let used = lines.last().map_or(0, |l| width(l));
+        let used = width(&line);
         if used > 0 && used + 1 + width(word) <= columns {
-            if let Some(l) = lines.last_mut() {
-                l.push(' ');
-                l.push_str(word);
-            }
+            line.extend([" ", word]);
             continue;
         }
         if used > 0 {
-            lines.push(String::new());
+            lines.push(std::mem::take(&mut line));
         }
         for c in word.chars() {
-            let mut buffer = [0; 4];
-            let c = c.encode_utf8(&mut buffer);
-            if lines.last().is_some_and(|l| !l.is_empty() && width(l) + width(c) > columns) {
-                lines.push(String::new());
+            if !line.is_empty() && width(&line) + width(c.encode_utf8(&mut [0; 4])) > columns {
+                lines.push(std::mem::take(&mut line));
             }
-            if let Some(l) = lines.last_mut() {
-                l.push_str(c);
-            }
+            line.push(c);
         }
     }
+    lines.push(line);
     lines.into_iter().map(|l| l.replace('\u{a0}', " ")).collect()
 }
 

@@ -23,22 +23,19 @@ type Subject<'a> = (&'a str, &'a str, &'a str);
 type Span = Option<(u64, u64)>;
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
-    let mut blocks = Vec::new();
     if all.records.is_empty() {
-        blocks.push(paragraph("Nothing was measured; the table shows what the study declares."));
-    } else {
-        blocks.push(paragraph(when(all)));
+        let nothing = paragraph("Nothing was measured; the table shows what the study declares.");
+        return std::iter::once(nothing).chain(fact_blocks(all)).collect();
     }
+    let mut blocks = vec![paragraph(when(all))];
     blocks.extend(fact_blocks(all));
-    if !all.records.is_empty() {
-        blocks.extend(machine_time(all));
-        blocks.extend(errors(all));
-        let rows = rows(all);
-        let title = "Rows of each table before and after the trials".to_owned();
-        // `perbuck sysbench` counts none.
-        blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
-        blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
-    }
+    blocks.extend(machine_time(all));
+    blocks.extend(errors(all));
+    let rows = rows(all);
+    let title = "Rows of each table before and after the trials".to_owned();
+    // `perbuck sysbench` counts none.
+    blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
+    blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
     blocks
 }
 
@@ -80,7 +77,7 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     let (h, t, l, w) = (&r.host, &r.target, &r.load, &r.workload);
     let workload = clean(&r.key.workload);
     let mut facts: Vec<(u8, String, String)> = Vec::new();
-    let mut put = |group: u8, name: &str, value: String| facts.push((group, name.to_owned(), value));
+    let mut put = |group, name: &str, value| facts.push((group, name.to_owned(), value));
     put(2, "client: architecture", clean(&h.arch));
     put(2, "client: emulator", h.emulator.as_deref().map_or_else(|| "none".to_owned(), clean));
     put(2, "client: operating system", clean(&h.os));
@@ -139,14 +136,12 @@ fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
             differs.add(std::iter::once(name.clone()).chain(slots.iter().map(|i| joined(&values[*i]))));
         }
     }
-    let mut blocks = Vec::new();
-    if slots.len() > 1 && differs.rows.is_empty() {
-        blocks.push(paragraph("Nothing recorded differs between the contenders."));
-    } else if slots.len() > 1 {
-        blocks.push(Block::Table(differs));
-    }
-    blocks.push(Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]));
-    blocks
+    let differs = match differs.rows.is_empty() {
+        true => paragraph("Nothing recorded differs between the contenders."),
+        false => Block::Table(differs),
+    };
+    let common = Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]);
+    (slots.len() > 1).then_some(differs).into_iter().chain([common]).collect()
 }
 
 fn joined(values: &BTreeSet<String>) -> String {

@@ -1,4 +1,4 @@
-//! The numbers of figures and the tables behind them.
+//! The numbers of figures, and their tables.
 
 use perbuck_core::compare::{Cell as Measured, PricePerformance, WorkloadResult};
 use perbuck_core::stats::Interval;

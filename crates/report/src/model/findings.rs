@@ -1,4 +1,4 @@
-//! What stands behind the verdicts: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
+//! What the verdicts rest on: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
 //! family, ranks, outliers and the curve of scalability.
 
 use perbuck_core::compare::{Cell as Point, ContenderResult, Judgement, Kept, Noise, Outlier, Verdict, WorkloadResult};

@@ -41,14 +41,11 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let mut panels: Vec<RatioPanel> = titled.filter_map(|(title, groups)| panel(all, title, groups)).collect();
     panels.truncate(LARGE_PANELS);
     let drawn: usize = panels.iter().flat_map(|p| &p.groups).map(|g| g.1.len()).sum();
-    let cut = if drawn < table.rows.len() {
-        format!(" {drawn} of {} are drawn; the table has all.", counted(table.rows.len(), "ratio"))
-    } else {
-        String::new()
-    };
-    let control = all.comparison.layout.control.as_ref();
-    let floor = control
-        .map_or_else(String::new, |c| format!(" The darker band is the noise floor: {} against itself.", all.label(&c.of)));
+    let all_ratios = counted(table.rows.len(), "ratio");
+    let whole = drawn == table.rows.len();
+    let cut = if whole { String::new() } else { format!(" {drawn} of {all_ratios} are drawn; the table has all.") };
+    let control = all.comparison.layout.control.as_ref().map(|c| all.label(&c.of));
+    let floor = control.map(|of| format!(" The darker band is the noise floor: {of} against itself.")).unwrap_or_default();
     let title = format!("Every ratio to {}; right of 1 is better", all.base_label());
     let (confidence, margin) = (percent(all.comparison.decision.confidence), percent(all.comparison.decision.margin));
     let caption = format!(

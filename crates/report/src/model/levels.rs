@@ -27,6 +27,13 @@ pub(crate) struct Words {
 
 impl Words {
     pub(crate) fn of(sweep: &Sweep) -> Self {
+        let closed = Self {
+            head: "Connections",
+            unit: "connections",
+            one: "connection count",
+            steps: "measured counts",
+            throughput: "Throughput over connections",
+        };
         match (sweep.rates_per_s.is_empty(), sweep.phases.is_empty()) {
             (false, _) => Self {
                 head: "Offered per second",
@@ -35,20 +42,11 @@ impl Words {
                 steps: "measured rates",
                 throughput: "Throughput over the offered rate",
             },
-            (true, true) => Self {
-                head: "Connections",
-                unit: "connections",
-                one: "connection count",
-                steps: "measured counts",
-                throughput: "Throughput over connections",
-            },
-            (true, false) => Self {
-                head: "Connections, at most",
-                unit: "connections at most",
-                one: "connection count",
-                steps: "measured counts",
-                throughput: "Throughput over time",
-            },
+            (true, true) => closed,
+            (true, false) => {
+                let (head, unit) = ("Connections, at most", "connections at most");
+                Self { head, unit, throughput: "Throughput over time", ..closed }
+            }
         }
     }
 

@@ -97,22 +97,15 @@ fn report<const N: usize>(
     }
 }
 
-/// Numbers figures in the order in which a reader meets them.
+/// Numbers figures in the order in which a reader meets them. Folded details hold none.
 fn number_figures(sections: &mut [Section]) {
-    fn each(blocks: &mut [Block], next: &mut usize) {
-        for block in blocks {
-            match block {
-                Block::Figure(figure) => {
-                    *next += 1;
-                    figure.number = *next;
-                }
-                Block::Folded(_, inner) => each(inner, next),
-                _ => {}
-            }
+    let mut number = 0;
+    for block in sections.iter_mut().flat_map(|s| &mut s.blocks) {
+        if let Block::Figure(figure) = block {
+            number += 1;
+            figure.number = number;
         }
     }
-    let mut next = 0;
-    sections.iter_mut().for_each(|s| each(&mut s.blocks, &mut next));
 }
 
 /// What every part of the report is made from.
@@ -232,7 +225,7 @@ fn time_text(study: &Study) -> &'static str {
     if study.sweep.is_open() { "response time" } else { "service time" }
 }
 
-/// The same, and where it begins.
+/// The same, and what it is counted from.
 fn time_from(study: &Study) -> &'static str {
     if study.sweep.is_open() { "response time (from the intended start)" } else { "service time" }
 }
@@ -298,14 +291,11 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
 /// The summary rule, by workload where they differ.
 fn compared(all: &Context<'_>) -> String {
     let workloads = &all.comparison.workloads;
-    match workloads.first() {
-        Some(first) if workloads.iter().any(|w| w.summary != first.summary) => {
-            let one = |w: &WorkloadResult| format!("{}: {}", clean(&w.workload), summary_text(&w.summary, all.words()));
-            workloads.iter().map(one).collect::<Vec<_>>().join("; ")
-        }
-        Some(first) => summary_text(&first.summary, all.words()),
-        None => summary_text(&all.study.summary, all.words()),
+    if workloads.iter().any(|w| w.summary != workloads[0].summary) {
+        let one = |w: &WorkloadResult| format!("{}: {}", clean(&w.workload), summary_text(&w.summary, all.words()));
+        return workloads.iter().map(one).collect::<Vec<_>>().join("; ");
     }
+    summary_text(workloads.first().map_or(&all.study.summary, |w| &w.summary), all.words())
 }
 
 fn price_basis(all: &Context<'_>) -> String {

@@ -97,7 +97,7 @@ fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) ->
     let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
         let factors = [a.work_per_usd, a.performance, a.price].map(times);
-        let share = or_absent(a.price_share.map(|s| rounded_percent(s)));
+        let share = or_absent(a.price_share.map(rounded_percent));
         let ends = [share, usd(Some(a.break_even_usd_month)), work(w, a.break_even_throughput)];
         table.add([clean(&w.workload), all.label(&c.contender)].into_iter().chain(factors).chain(ends));
     }

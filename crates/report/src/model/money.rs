@@ -2,7 +2,7 @@
 
 use perbuck_core::bill::{Bill, LineGroup};
 use perbuck_core::study::Study;
-use perbuck_core::units::{MicroUsd, unit_price_text};
+use perbuck_core::units::unit_price_text;
 
 use super::{Context, distinct, figures, labels, money_figures, paragraph, rounding_text};
 use crate::document::{Block, Cell, RowKind, Table};
@@ -132,8 +132,8 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 }
 
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
-    let place = bill.place.as_ref().unwrap_or(&bill.region);
-    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(place), clean(&bill.snapshot));
+    let region = bill.place.as_ref().unwrap_or(&bill.region);
+    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(region), clean(&bill.snapshot));
     let mut table = Table::new(caption, "For | What | Formula | #Unit price | #Month | Price of, source");
     for line in &bill.lines {
         let source = source_mark(&line.source, sources);
@@ -146,14 +146,11 @@ fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
         let texts = [clean(&line.item), clean(&line.sku), clean(&line.formula), unit_price, amount, origin];
         table.row(kind, texts);
     }
-    sum_row(&mut table, "month", "", bill.monthly());
+    table.row(RowKind::Total, ["month", "", "", "", &bill.monthly().to_string(), ""]);
     let months = counted(bill.horizon_months as usize, "month");
-    sum_row(&mut table, &months, &format!("{} × {}", bill.horizon_months, unit_price_text(bill.monthly())), bill.horizon_total());
+    let formula = format!("{} × {}", bill.horizon_months, unit_price_text(bill.monthly()));
+    table.row(RowKind::Total, [&months, "", &formula, "", &bill.horizon_total().to_string(), ""]);
     table
-}
-
-fn sum_row(table: &mut Table, head: &str, formula: &str, amount: MicroUsd) {
-    table.row(RowKind::Total, [head, "", formula, "", &amount.to_string(), ""]);
 }
 
 /// The number of a source in the list below the bills.
@@ -162,9 +159,9 @@ fn source_mark(source: &str, sources: &mut Vec<String>) -> String {
         return String::new();
     }
     let source = clean(source);
-    let place = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+    let index = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
         sources.push(source);
         sources.len() - 1
     });
-    format!("[{}]", place + 1)
+    format!("[{}]", index + 1)
 }

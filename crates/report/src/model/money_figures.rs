@@ -62,8 +62,8 @@ pub(super) fn decomposition(all: &Context<'_>) -> Option<Figure> {
             None => panels.push(panel(region, format!("over {}; right of 1 is better", all.base_label()), 1.0, group)),
         }
     }
-    let all_groups = panels.iter().map(|p| p.groups.len()).max().unwrap_or(0);
-    let note = cut_note(all_groups, "comparisons of a region");
+    let most = panels.iter().map(|p| p.groups.len()).max().unwrap_or(0);
+    let note = cut_note(most, "comparisons of a region");
     panels.iter_mut().for_each(|p| p.groups.truncate(LARGE_PANELS));
     let title = "How much of the advantage is speed, and how much is price";
     let caption = format!(

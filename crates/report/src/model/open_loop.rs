@@ -13,9 +13,6 @@ use crate::document::{Block, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, fixed, or_absent};
 
-/// Put before a percentile that may be higher in truth.
-const AT_LEAST: &str = "≥ ";
-
 /// Whether the target could not keep the rate of a trial.
 pub(super) fn overloaded(record: &RunRecord) -> bool {
     record.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. }))
@@ -23,7 +20,7 @@ pub(super) fn overloaded(record: &RunRecord) -> bool {
 
 /// What stands before the percentiles of these trials: `≥ ` where one of them is overloaded.
 pub(super) fn bound(trials: &[&RunRecord]) -> &'static str {
-    if trials.iter().any(|r| overloaded(r)) { AT_LEAST } else { "" }
+    if trials.iter().any(|r| overloaded(r)) { "≥ " } else { "" }
 }
 
 /// Percentiles of all histograms together; `None` where one cannot be read or all are empty.

@@ -37,7 +37,11 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
             let texts = [clean(&w.workload), label.clone(), level.clone(), trial.clone(), times.processors.len().to_string()];
             table.add(texts.into_iter().chain(means(times)));
             let title = format!("{} · {label} · {level}, trial {trial}", clean(&w.workload));
-            panels.push(HeatPanel { title, ends_s: ends_s(times), groups: groups(times) });
+            panels.push(HeatPanel {
+                title,
+                ends_s: times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect(),
+                groups: groups(times),
+            });
         }
     }
     let note = cut(&mut panels, "trials");
@@ -89,10 +93,6 @@ fn means(times: &ProcessorTimes) -> [String; 4] {
     let softirq = of_processors(times, |p, i| percent(&p.softirq.0, i));
     let stolen = of_processors(times, |p, i| percent(&p.stolen.0, i));
     [most(all.clone()), mean(all), most(softirq), mean(stolen)].map(|v| format!("{} %", fixed(v, 1)))
-}
-
-fn ends_s(times: &ProcessorTimes) -> Vec<f64> {
-    times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect()
 }
 
 /// The parts that any processor had.

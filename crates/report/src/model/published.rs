@@ -1,4 +1,4 @@
-//! The report of a study that somebody else measured: its numbers, and what can and cannot be said of them.
+//! The report of a published study: its numbers, and what can and cannot be said of them.
 
 use perbuck_core::audit::Audit;
 use perbuck_core::compare::{Comparison, WorkloadResult};

@@ -28,17 +28,13 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     );
     let mut out = vec![paragraph(head), Block::Table(formulas(all))];
     if !all.records.is_empty() {
-        let title = "What each trial's figure is made of".to_owned();
-        let mut blocks = Vec::new();
         let hidden = all.records.len().saturating_sub(SHOWN);
-        if hidden > 0 {
-            blocks.push(paragraph(format!(
-                "The first {SHOWN} trials in the order of their paths; {} more are in the embedded data.",
-                counted(hidden, "trial")
-            )));
-        }
-        blocks.push(Block::Table(trials(all)));
-        out.push(Block::Folded(title, blocks));
+        let rest = format!(
+            "The first {SHOWN} trials in the order of their paths; {} more are in the embedded data.",
+            counted(hidden, "trial")
+        );
+        let blocks = (hidden > 0).then(|| paragraph(rest)).into_iter().chain([Block::Table(trials(all))]).collect();
+        out.push(Block::Folded("What each trial's figure is made of".to_owned(), blocks));
     }
     out
 }

@@ -217,15 +217,13 @@ fn throughput_table(all: &Context<'_>) -> Table {
             };
             let known = c.throughput.as_ref().map(|j| &j.ratio).or(noise.map(|n| &n.ratio));
             let ratio = known.map_or_else(|| Cell::new(ABSENT), ratio_cell);
-            table.add([workload_cell(all, w, i), all.label(&c.contender).into(), figure_cell(w, c), ratio, verdict]);
+            // Its first row says how the points of a workload become one figure.
+            let note = if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() };
+            let workload = Cell::noted(clean(&w.workload), note);
+            table.add([workload, all.label(&c.contender).into(), figure_cell(w, c), ratio, verdict]);
         }
     }
     table
-}
-
-/// The workload; in its first row also how its points become one figure.
-fn workload_cell(all: &Context<'_>, w: &WorkloadResult, i: usize) -> Cell {
-    Cell::noted(clean(&w.workload), if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() })
 }
 
 fn price_table(all: &Context<'_>, region: &str) -> Table {

@@ -14,16 +14,21 @@ mod xy;
 
 use std::fmt::Write as _;
 
-use crate::document::{Block, Figure, Panels, ReportModel};
-use crate::escape::{html, width};
+use crate::document::{AxisScale, Block, Figure, Panels, ReportModel};
+use crate::escape::{html, shorten, width};
 use crate::number::fixed;
+use scale::Scale;
 pub(crate) use strip::strip;
 
 /// Width of every panel in its own units; the page scales it.
 const WIDTH: f64 = 480.0;
 
-/// Mean width of a character of the labels.
+/// Mean width of a character of the labels, and how much wider bold text is.
 const CHARACTER: f64 = 6.7;
+const BOLD: f64 = 1.12;
+
+/// Characters of the name of a row.
+const ROW_NAME: usize = 18;
 
 /// Colours that the style sheet defines.
 const COLOURS: usize = 6;
@@ -57,15 +62,11 @@ const STYLE: &str = concat!(
 /// Every drawing of a report as a file of its own: name and text. [`crate::markdown`] refers to these names.
 pub fn files(report: &ReportModel) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    let mut all: Vec<&Block> = report.sections.iter().flat_map(|s| &s.blocks).rev().collect();
-    while let Some(block) = all.pop() {
-        match block {
-            Block::Figure(f) => {
-                let drawn = panels(f).into_iter().enumerate();
-                out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
-            }
-            Block::Folded(_, inner) => all.extend(inner.iter().rev()),
-            _ => {}
+    for block in report.sections.iter().flat_map(|s| &s.blocks) {
+        // Folded details hold no figures.
+        if let Block::Figure(f) = block {
+            let drawn = panels(f).into_iter().enumerate();
+            out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
         }
     }
     out
@@ -198,10 +199,6 @@ fn label_width(text: &str) -> f64 {
     width(text) as f64 * CHARACTER
 }
 
-fn bold_width(text: &str) -> f64 {
-    label_width(text) * 1.12
-}
-
 /// Tick values from 0 to at least `largest`, on round numbers; at most six.
 fn ticks(largest: f64) -> Vec<f64> {
     if !(largest.is_finite() && largest > 0.0) {
@@ -264,20 +261,57 @@ fn left_axis(out: &mut String, ticks: &[(f64, String)], y: impl Fn(f64) -> f64, 
     text(out, 0.0, 14.0, "start", "tick", title);
 }
 
-/// A horizontal axis below bars: grid lines and numbers, and what they mean.
-fn bottom_axis(out: &mut String, ticks: &[f64], (left, right): (f64, f64), (top, bottom): (f64, f64), title: &str) {
-    let last = ticks.last().copied().unwrap_or(1.0);
-    let x = |v: f64| left + v / last * (right - left);
-    let texts = tick_texts(ticks);
-    let room = (right - left) / ticks.len() as f64;
-    let every = texts.iter().map(|t| (label_width(t) + 8.0) / room).fold(1.0, f64::max).ceil() as usize;
-    for (i, (tick, label)) in ticks.iter().zip(&texts).enumerate() {
-        line(out, if i == 0 { "axis" } else { "grid" }, (x(*tick), top), (x(*tick), bottom));
-        if i % every == 0 {
-            text(out, x(*tick), bottom + 17.0, "middle", "tick", label);
-        }
+/// Where bars lie: names on their left, numbers on their right, and an axis from 0 below them.
+struct Rows {
+    left: f64,
+    right: f64,
+    scale: Scale,
+}
+
+impl Rows {
+    /// Room for these names and numbers, and for values up to the largest.
+    fn new<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>, largest: f64) -> Self {
+        let (names, labels): (Vec<String>, Vec<&String>) = rows.map(|(name, label)| (shorten(name, ROW_NAME), label)).unzip();
+        let (left, right) = (widest(names) + 12.0, WIDTH - widest(labels) * BOLD - 12.0);
+        Self { left, right, scale: Scale::of(AxisScale::FromZero, std::iter::once(largest)) }
     }
-    text(out, (left + right) / 2.0, bottom + 36.0, "middle", "tick", title);
+
+    fn length(&self, value: f64) -> f64 {
+        self.scale.share(value) * (self.right - self.left)
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        self.left + self.length(value)
+    }
+
+    fn name(&self, out: &mut String, class: &str, middle: f64, name: &str) {
+        text(out, self.left - 8.0, middle + 4.0, "end", class, &shorten(name, ROW_NAME));
+    }
+
+    /// Grid lines and numbers, and what they mean.
+    fn axis(&self, out: &mut String, (top, bottom): (f64, f64), title: &str) {
+        let ticks = &self.scale.ticks;
+        let room = (self.right - self.left) / ticks.len() as f64;
+        let every = ticks.iter().map(|(_, label)| (label_width(label) + 8.0) / room).fold(1.0, f64::max).ceil() as usize;
+        for (i, (tick, label)) in ticks.iter().enumerate() {
+            let x = self.x(*tick);
+            line(out, if i == 0 { "axis" } else { "grid" }, (x, top), (x, bottom));
+            if i % every == 0 {
+                text(out, x, bottom + 17.0, "middle", "tick", label);
+            }
+        }
+        text(out, (self.left + self.right) / 2.0, bottom + 36.0, "middle", "tick", title);
+    }
+}
+
+/// Groups of rows (name, number) in words.
+fn in_words<R>(groups: &[(String, Vec<R>)], row: impl Fn(&R) -> (&String, &String)) -> String {
+    let each = |(group, rows): &(String, Vec<R>)| format!("{group}: {}.", row_words(rows.iter().map(&row)));
+    groups.iter().map(each).collect::<Vec<_>>().join(" ")
+}
+
+fn row_words<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>) -> String {
+    rows.map(|(name, label)| format!("{name} {label}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

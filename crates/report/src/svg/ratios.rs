@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PART_COLOURS, WIDTH, bold_width, line, open, rect, span, text, widest};
+use super::{BOLD, PART_COLOURS, WIDTH, in_words, line, open, rect, span, text, widest};
 use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
 use crate::number::fixed;
@@ -23,7 +23,7 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let rows = || panel.groups.iter().flat_map(|g| &g.1);
     let name = |r: &RatioRow| shorten(&r.name, 30);
     let left = widest(rows().map(name)) + 12.0;
-    let right = WIDTH - rows().map(|r| bold_width(&r.label)).fold(0.0, f64::max) - 14.0;
+    let right = WIDTH - widest(rows().map(|r| &r.label)) * BOLD - 14.0;
     let ends = |r: &RatioRow| [Some(r.value), r.interval.map(|i| i.0), r.interval.map(|i| i.1)];
     let band = [1.0 + panel.margin, 1.0 / (1.0 + panel.margin), panel.base, 1.0];
     let all = rows().flat_map(ends).flatten().chain(band).chain(panel.noise.iter().flatten().flat_map(|n| [n.0, n.1]));
@@ -34,7 +34,12 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let x = |v: f64| left + (v.max(f64::MIN_POSITIVE).ln().clamp(low, high) - low) / (high - low) * (right - left);
     let bottom = panel.groups.iter().map(|g| HEAD + g.1.len() as f64 * ROW).sum::<f64>() + 6.0;
 
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, bottom + 46.0));
+    let mut out = open(
+        id,
+        &format!("{}: {}", panel.title, panel.axis),
+        &in_words(&panel.groups, |r| (&r.name, &r.label)),
+        (WIDTH, bottom + 46.0),
+    );
     let shade = |out: &mut String, class: &str, (from, to): (f64, f64), (top, bottom): (f64, f64)| {
         rect(out, class, (x(from), top), ((x(to) - x(from)).max(1.0), bottom - top));
     };
@@ -106,14 +111,6 @@ fn marks(x: &impl Fn(f64) -> f64, left: f64, right: f64) -> Vec<f64> {
 fn plain(tick: f64) -> String {
     let text = fixed(tick, 3);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn description(panel: &RatioPanel) -> String {
-    let each = |(group, rows): &(String, Vec<RatioRow>)| {
-        let list: Vec<String> = rows.iter().map(|r| format!("{} {}", r.name, r.label)).collect();
-        format!("{group}: {}.", list.join(", "))
-    };
-    panel.groups.iter().map(each).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

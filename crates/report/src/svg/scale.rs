@@ -51,13 +51,13 @@ impl Scale {
         if value.is_infinite() {
             return f64::from(u8::from(value > 0.0));
         }
-        let place = |v: f64| match self.kind {
+        let position = |v: f64| match self.kind {
             AxisScale::LogTime => v.max(f64::MIN_POSITIVE).ln(),
             AxisScale::Nines => nine(v),
             _ => v,
         };
-        let (low, high) = (place(self.low), place(self.high));
-        if high > low { (place(value) - low) / (high - low) } else { 0.5 }
+        let (low, high) = (position(self.low), position(self.high));
+        if high > low { (position(value) - low) / (high - low) } else { 0.5 }
     }
 
     pub(super) fn text(&self, value: f64) -> String {

@@ -19,7 +19,7 @@ struct Frame {
 }
 
 impl Frame {
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.left + self.x.share(x) * (self.right - self.left), BOTTOM - self.y.share(y) * (BOTTOM - TOP))
     }
 }
@@ -48,7 +48,7 @@ pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
     guides(&mut out, &frame, &panel.guides, named);
     panel.series.iter().for_each(|s| series(&mut out, &frame, s));
     if named {
-        let end = |(s, name): (&XySeries, _)| Some((frame.place((0.0, s.points.last()?.y)).1, s.slot, name));
+        let end = |(s, name): (&XySeries, _)| Some((frame.at((0.0, s.points.last()?.y)).1, s.slot, name));
         let ends = panel.series.iter().zip(&names).filter(|(s, _)| s.joined).filter_map(end);
         end_names(&mut out, ends, right, (TOP, BOTTOM));
     }
@@ -56,12 +56,12 @@ pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
 }
 
 fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
-    let y = |value| frame.place((f64::NEG_INFINITY, value)).1;
+    let y = |value| frame.at((f64::NEG_INFINITY, value)).1;
     left_axis(out, &frame.y.ticks, y, (frame.left, frame.right), &panel.y.title);
     line(out, "axis", (frame.left, BOTTOM), (frame.right, BOTTOM));
     let mut free = f64::NEG_INFINITY;
     for (value, label) in &frame.x.ticks {
-        let x = frame.place((*value, f64::NEG_INFINITY)).0;
+        let x = frame.at((*value, f64::NEG_INFINITY)).0;
         line(out, if *value == 0.0 { "axis" } else { "grid" }, (x, TOP), (x, BOTTOM));
         let half = label_width(label) / 2.0;
         if x - half > free + 6.0 {
@@ -76,7 +76,7 @@ fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
 fn guides(out: &mut String, frame: &Frame, guides: &[Guide], named: bool) {
     let mut at_right = Vec::new();
     for (i, g) in guides.iter().enumerate() {
-        let Some((from, to)) = clipped(frame.place(g.from), frame.place(g.to), frame) else { continue };
+        let Some((from, to)) = clipped(frame.at(g.from), frame.at(g.to), frame) else { continue };
         line(out, "guide", from, to);
         match ((to.0 - frame.right).abs() < 0.5, named) {
             (true, true) => text(out, to.0 - 4.0, to.1 - 6.0, "end", "tick", &g.label),
@@ -110,7 +110,7 @@ fn clipped(from: (f64, f64), to: (f64, f64), frame: &Frame) -> Option<((f64, f64
 }
 
 fn series(out: &mut String, frame: &Frame, s: &XySeries) {
-    let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.place((p.x, p.y))).collect();
+    let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.at((p.x, p.y))).collect();
     coloured(out, s.slot, |out| {
         if s.joined && placed.len() > 1 {
             let _ = writeln!(out, "{}", polyline(s.slot, placed.iter().copied()));
@@ -122,7 +122,7 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
                 MarkShape::None => {}
             }
             if let Some((low, high)) = p.interval {
-                whisker(out, *x, [low, high].map(|y| frame.place((p.x, y)).1));
+                whisker(out, *x, [low, high].map(|y| frame.at((p.x, y)).1));
             }
         }
     });
