@@ -26,9 +26,6 @@ struct Client {
     settled: [usize; 4],
 }
 
-/// A start that is late by more than this is counted: one millisecond.
-const LATE_NS: u64 = 1_000_000;
-
 /// The verdicts on steadiness in their order.
 const VERDICTS: [Settled; 4] = [Settled::Settled, Settled::WarmupTooShort, Settled::Drifting, Settled::TooShortToTell];
 
@@ -64,7 +61,7 @@ impl Client {
     /// beside it.
     fn late_sends(&self) -> u64 {
         let buckets = self.send_lag.iter().flat_map(Histogram::buckets);
-        buckets.filter(|(ns, _)| *ns > LATE_NS).map(|(_, count)| count).sum()
+        buckets.filter(|(ns, _)| *ns > 1_000_000).map(|(_, count)| count).sum()
     }
 
     fn judged(&self) -> usize {

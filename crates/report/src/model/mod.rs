@@ -237,13 +237,9 @@ fn capital(text: &str) -> String {
 
 /// `peak`, or the points over which the mean is taken.
 fn summary_text(summary: &Summary, words: Words) -> String {
-    match summary {
-        Summary::Peak => "peak".to_owned(),
-        Summary::MeanOver(points) => {
-            let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
-            format!("mean over {} {}", list(&points), words.unit)
-        }
-    }
+    let Summary::MeanOver(points) = summary else { return "peak".to_owned() };
+    let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
+    format!("mean over {} {}", list(&points), words.unit)
 }
 
 fn rule_text(rule: &Decision) -> String {

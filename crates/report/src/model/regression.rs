@@ -51,10 +51,6 @@ fn verdicts(found: &Regression) -> Table {
 }
 
 fn summary(r: &Compared) -> String {
-    match &r.summary {
-        Summary::Peak => "peak".to_owned(),
-        Summary::MeanOver(points) => {
-            format!("mean over {}", list(&points.iter().map(u32::to_string).collect::<Vec<_>>()))
-        }
-    }
+    let Summary::MeanOver(points) = &r.summary else { return "peak".to_owned() };
+    format!("mean over {}", list(&points.iter().map(u32::to_string).collect::<Vec<_>>()))
 }
