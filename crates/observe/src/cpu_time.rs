@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_with_parentheses_do_not_shift_the_fields() {
+    fn names_with_parentheses_leave_the_fields_in_order() {
         let expected = Some(Stat { parent: 7798, user: 161 + 9, system: 2 + 8 });
         for name in ["mysqld", "a b", ") R 1 2 3 4 5 6 7 8 9 10 11 12", "((x) (y", "", "a\nb)"] {
             let stat = format!("7815 ({name}) R 7798 7798 7137 0 -1 4194304 1017 0 2 0 161 2 9 8 20 0 2 0 339142\n");

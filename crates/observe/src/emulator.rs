@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// What emulation of this architecture by qemu is called in records.
 const QEMU_USER: &str = "qemu-user";
 
-/// What tells a guest from a native program.
+/// What tells an emulated program from a native one.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence<'c> {
     /// Architecture of this program.
@@ -98,7 +98,7 @@ mod tests {
     const QEMU: &str = "/usr/bin/qemu-aarch64-static";
 
     #[test]
-    fn each_trace_alone_convicts_a_guest_and_native_programs_are_native() {
+    fn each_trace_alone_tells_an_emulated_program_and_native_ones_are_native() {
         let qemu = Some(QEMU_USER);
         for (arch, running, kernel, cpuinfo, expected) in [
             ("aarch64", QEMU, "x86_64\n", EPYC, qemu),

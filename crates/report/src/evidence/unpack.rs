@@ -12,7 +12,7 @@ use super::{ELEMENT, FORM, Head, form1};
 /// Bytes of a record at most: no trial is that long, and an honest page asks for no more memory.
 const LONGEST: u64 = 1 << 30;
 
-/// What a page holds besides what is seen.
+/// What a page holds that is not seen.
 #[derive(Debug)]
 pub struct Unpacked {
     /// The form in which the page holds it.

@@ -64,8 +64,8 @@ fn label(study: &Study, name: &str) -> String {
 /// Sums by group, one column per contender and region.
 fn group_table(study: &Study, bills: &[Bill]) -> Table {
     let one_region = bills.iter().all(|b| b.region == bills[0].region);
-    let place = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
-    let mut table = Table::new(format!("Cost of a month by group{place}, with the share of the total"), "Group");
+    let region = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
+    let mut table = Table::new(format!("Cost of a month by group{region}, with the share of the total"), "Group");
     let ordered = by_region(bills);
     for bill in &ordered {
         let name = label(study, &bill.contender);

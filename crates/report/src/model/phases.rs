@@ -34,14 +34,14 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], open: bool) -> Option<Block> {
     let template = trials.iter().map(|r| &r.measured.phases).find(|p| !p.is_empty())?;
     // Trials of one study have the same phases; one that has not is from another study, and a warning says so.
-    let alike = |r: &&&RunRecord| {
+    let same_phases = |r: &&&RunRecord| {
         let phases = &r.measured.phases;
         phases.len() == template.len() && phases.iter().zip(template).all(|(a, b)| a.phase == b.phase)
     };
-    let alike: Vec<&RunRecord> = trials.iter().filter(alike).copied().collect();
+    let same_phases: Vec<&RunRecord> = trials.iter().filter(same_phases).copied().collect();
     let caption = format!("{}, {}: throughput and {} by phase", clean(workload), all.label(name), time_from(all.study));
     let mut table = Table::new(caption, "Phase | Time | #Completed per second | #p50 | #p95 | #p99 | #Maximum | #Failed");
-    let of = |i: usize| -> Vec<&PhaseRecord> { alike.iter().map(|r| &r.measured.phases[i]).collect() };
+    let of = |i: usize| -> Vec<&PhaseRecord> { same_phases.iter().map(|r| &r.measured.phases[i]).collect() };
     let rates: Vec<f64> = (0..template.len()).map(|i| completed_per_second(&of(i))).collect();
     let decimals = column_decimals(rates.iter().copied());
     for (i, (phase, rate)) in template.iter().zip(&rates).enumerate() {
