@@ -66,7 +66,7 @@ const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 3] = ["prepare", "check", "capacity"];
 const PUBLISHED: [&str; 4] = ["price", "prices", "replay", "audit"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
-const ALONE: [&str; 3] = ["README.md", "docs/exit-codes.md", "docs/commands/demo.md"];
+const ALONE: [&str; 4] = ["README.md", "docs/exit-codes.md", "docs/commands/demo.md", "docs/two-databases.md"];
 
 /// A command of a page and the output that the page shows.
 struct Shown {
@@ -270,6 +270,13 @@ fn studies_and_published_studies() {
 fn the_demo() {
     let desk = desk();
     run_page(&desk, "docs/commands/demo.md");
+}
+
+/// What needs no cluster.
+#[test]
+fn two_databases() {
+    let desk = desk();
+    run_page(&desk, "docs/two-databases.md");
 }
 
 /// The study of the README with fewer rows and shorter trials.
