@@ -66,7 +66,8 @@ const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 3] = ["prepare", "check", "capacity"];
 const PUBLISHED: [&str; 4] = ["price", "prices", "replay", "audit"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
-const ALONE: [&str; 3] = ["README.md", "docs/exit-codes.md", "docs/commands/demo.md"];
+const ALONE: [&str; 5] =
+    ["README.md", "docs/exit-codes.md", "docs/commands/demo.md", "docs/two-databases.md", "docs/method/intervals.md"];
 
 /// A command of a page and the output that the page shows.
 struct Shown {
@@ -270,6 +271,25 @@ fn studies_and_published_studies() {
 fn the_demo() {
     let desk = desk();
     run_page(&desk, "docs/commands/demo.md");
+}
+
+/// The page says which files to save: blocks that begin with their names.
+#[test]
+fn the_example_of_the_intervals() {
+    let (desk, page) = (desk(), "docs/method/intervals.md");
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    for name in ["blocks.toml", "blocks.csv"] {
+        let block = &text[text.find(&format!("# {name}")).unwrap()..];
+        desk.write(name, block.split("```").next().unwrap());
+    }
+    run_page(&desk, page);
+}
+
+/// What needs no cluster.
+#[test]
+fn two_databases() {
+    let desk = desk();
+    run_page(&desk, "docs/two-databases.md");
 }
 
 /// The study of the README with fewer rows and shorter trials.

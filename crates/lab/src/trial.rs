@@ -7,7 +7,7 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, Health, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
@@ -16,7 +16,7 @@ use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
 use perbuck_load::trial::{RunError, TrialSpec};
-use perbuck_observe::{CpuTime, HostFacts, Withheld};
+use perbuck_observe::{CpuTime, Withheld};
 
 use crate::cpu_sampler::CpuSampler;
 use crate::error::LabError;
@@ -33,7 +33,7 @@ pub struct Context<'a> {
     /// Fingerprint of what it measures.
     pub fingerprint: &'a str,
     /// This machine.
-    pub host: &'a HostFacts,
+    pub host: &'a HostRecord,
 }
 
 /// One trial to run.
@@ -247,7 +247,7 @@ pub fn run_watched(
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload,
         target: target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns),
-        host: context.host.clone().into_record(facts.on_this_machine),
+        host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
         errors: outcome.errors,

@@ -77,27 +77,24 @@ mod tests {
     }
 
     #[test]
-    fn x86_names_itself() {
-        let text = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC 7763: 64-Core\nstepping\t: 1\n";
-        assert_eq!(of(text), "AMD EPYC 7763: 64-Core");
-    }
-
-    #[test]
-    fn arm_cores_have_names() {
-        assert_eq!(of(&arm(&[("0x41", "0xd0c"), ("0x41", "0xd0c")])), "Neoverse-N1");
-        assert_eq!(of(&arm(&[("0x41", "0xd4f")])), "Neoverse-V2");
-        assert_eq!(of(&arm(&[("0x48", "0xd01")])), "Kunpeng-920 (TaiShan v110)");
-        assert_eq!(of(&arm(&[("0x41", "0xd03"), ("0x41", "0xd08"), ("0x41", "0xd03")])), "Cortex-A53 + Cortex-A72");
+    fn processors_have_names() {
+        let x86 = "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC 7763: 64-Core\nstepping\t: 1\n";
         let generic = "processor\t: 0\nmodel name\t: ARMv8 Processor rev 0 (v8l)\n";
-        assert_eq!(of(&format!("{generic}{}", arm(&[("0x41", "0xd49")]))), "Neoverse-N2");
-        assert_eq!(of(generic), "ARMv8 Processor rev 0 (v8l)");
-        assert_eq!(of(&arm(&[("0x99", "0x12")])), "aarch64 implementer 0x99 part 0x012");
-    }
-
-    #[test]
-    fn nothing_is_unknown() {
-        assert_eq!(of(""), "unknown");
-        assert_eq!(of("CPU part\t: 0xd0c\n"), "unknown");
-        assert_eq!(of("CPU implementer\t: 65\nCPU part\t: 0xd0c\n"), "unknown");
+        let n2 = arm(&[("0x41", "0xd49")]);
+        for (cpuinfo, name) in [
+            (x86, "AMD EPYC 7763: 64-Core"),
+            (&arm(&[("0x41", "0xd0c"), ("0x41", "0xd0c")]), "Neoverse-N1"),
+            (&arm(&[("0x41", "0xd4f")]), "Neoverse-V2"),
+            (&arm(&[("0x48", "0xd01")]), "Kunpeng-920 (TaiShan v110)"),
+            (&arm(&[("0x41", "0xd03"), ("0x41", "0xd08"), ("0x41", "0xd03")]), "Cortex-A53 + Cortex-A72"),
+            (&format!("{generic}{n2}"), "Neoverse-N2"),
+            (generic, "ARMv8 Processor rev 0 (v8l)"),
+            (&arm(&[("0x99", "0x12")]), "aarch64 implementer 0x99 part 0x012"),
+            ("", "unknown"),
+            ("CPU part\t: 0xd0c\n", "unknown"),
+            ("CPU implementer\t: 65\nCPU part\t: 0xd0c\n", "unknown"),
+        ] {
+            assert_eq!(of(cpuinfo), name, "{cpuinfo}");
+        }
     }
 }

@@ -16,7 +16,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// What was used since an earlier look at the same process. A clock that seems to run backwards gives zero.
+    /// What was used since an earlier reading of the same process. A clock that seems to run backwards gives zero.
     #[must_use]
     pub fn minus(self, earlier: Self) -> Self {
         Self {
@@ -41,9 +41,7 @@ pub fn own_cpu() -> CpuTime {
 /// The most memory that this process has held, in bytes (`getrusage`'s largest resident set); 0 where the system does
 /// not say. It only grows: a later trial of the same process cannot show less than an earlier one.
 pub fn peak_memory_bytes() -> u64 {
-    // Linux counts KiB, macOS bytes.
-    let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
-    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |u| u64::try_from(u.max_rss()).unwrap_or(0).saturating_mul(unit))
+    getrusage(UsageWho::RUSAGE_SELF).map_or(0, |u| u64::try_from(u.max_rss()).unwrap_or(0).saturating_mul(1024))
 }
 
 fn ns(time: TimeVal) -> u64 {
@@ -62,28 +60,24 @@ pub fn cpu_of(pid: u32) -> Option<CpuTime> {
     }
     let hertz = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|t| u64::try_from(t).ok())?;
     // Read before its children: one that ends in between is counted with what it had used last, and never twice.
-    let first = stat_of(pid)?;
-    let mut ticks = [first.user + first.user_of_ended, first.system + first.system_of_ended];
+    let mut sum = stat_of(pid)?;
     for entry in fs::read_dir("/proc").ok()?.flatten() {
         let child = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(stat_of);
         if let Some(child) = child.filter(|child| child.parent == pid) {
-            ticks[0] += child.user + child.user_of_ended;
-            ticks[1] += child.system + child.system_of_ended;
+            sum = Stat { user: sum.user + child.user, system: sum.system + child.system, ..sum };
         }
     }
     let ns = |ticks: u64| u64::try_from(u128::from(ticks) * 1_000_000_000 / u128::from(hertz.max(1))).unwrap_or(u64::MAX);
-    Some(CpuTime { user_ns: ns(ticks[0]), system_ns: ns(ticks[1]) })
+    Some(CpuTime { user_ns: ns(sum.user), system_ns: ns(sum.system) })
 }
 
-/// What `/proc/PID/stat` (proc(5)) says of a process: its parent, and its times in clock ticks.
+/// What `/proc/PID/stat` (proc(5)) says of a process: its parent, and its times in clock ticks. They include those of children
+/// that have ended and were waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stat {
     parent: u32,
     user: u64,
     system: u64,
-    /// Of children that have ended and were waited for.
-    user_of_ended: u64,
-    system_of_ended: u64,
 }
 
 fn stat_of(pid: u32) -> Option<Stat> {
@@ -98,16 +92,19 @@ fn parse(stat: &str) -> Option<Stat> {
     let fields: Vec<&str> = after_name.split_ascii_whitespace().take(15).collect();
     let ticks = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     let parent = fields.get(1)?.parse().ok()?;
-    Some(Stat { parent, user: ticks(14)?, system: ticks(15)?, user_of_ended: ticks(16)?, system_of_ended: ticks(17)? })
+    Some(Stat { parent, user: ticks(14)? + ticks(16)?, system: ticks(15)? + ticks(17)? })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[test]
-    fn names_with_parentheses_do_not_shift_the_fields() {
-        let expected = Some(Stat { parent: 7798, user: 161, system: 2, user_of_ended: 9, system_of_ended: 8 });
+    fn names_with_parentheses_leave_the_fields_in_order() {
+        let expected = Some(Stat { parent: 7798, user: 161 + 9, system: 2 + 8 });
         for name in ["mysqld", "a b", ") R 1 2 3 4 5 6 7 8 9 10 11 12", "((x) (y", "", "a\nb)"] {
             let stat = format!("7815 ({name}) R 7798 7798 7137 0 -1 4194304 1017 0 2 0 161 2 9 8 20 0 2 0 339142\n");
             assert_eq!(parse(&stat), expected, "{name}");
@@ -135,22 +132,20 @@ mod tests {
         watch("while :; do :; done");
     }
 
-    /// The same work in a process of its own, that is waited for.
     #[test]
     fn the_work_of_children_counts_while_they_live_and_afterwards() {
-        // So much work, and not so much time: a busy machine may give little of its processors in any time.
+        // A fixed amount of work, not of time: a busy machine may give little of its processors in any time.
         watch("sh -c 'i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done'; while :; do sleep 1; done");
         // It ends with its parent.
         watch("sh -c 'while kill -0 $PPID; do :; done' & wait");
     }
 
     fn watch(command: &str) {
-        let mut child =
-            std::process::Command::new("sh").args(["-c", command]).stdin(std::process::Stdio::null()).spawn().unwrap();
-        let started = std::time::Instant::now();
+        let mut child = Command::new("sh").args(["-c", command]).stdin(Stdio::null()).spawn().unwrap();
+        let started = Instant::now();
         let mut used = cpu_of(child.id()).unwrap();
         while used.user_ns < 50_000_000 && started.elapsed().as_secs() < 20 {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(20));
             used = cpu_of(child.id()).unwrap();
         }
         let elapsed = started.elapsed();

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// What emulation of this architecture by qemu is called in records.
 const QEMU_USER: &str = "qemu-user";
 
-/// What tells a guest from a native program.
+/// What tells an emulated program from a native one.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence<'c> {
     /// Architecture of this program.
@@ -26,9 +26,7 @@ pub(crate) struct Evidence<'c> {
     claimed: Option<PathBuf>,
     /// What the kernel runs.
     running: Vec<PathBuf>,
-    /// Architecture of the kernel.
     kernel_arch: String,
-    /// `/proc/cpuinfo`.
     cpuinfo: &'c str,
 }
 
@@ -40,7 +38,7 @@ enum Family {
 }
 
 impl<'c> Evidence<'c> {
-    /// Looks at the running system; `cpuinfo` is the content of `/proc/cpuinfo`.
+    /// Reads what the running system says; `cpuinfo` is the content of `/proc/cpuinfo`.
     pub(crate) fn gather(cpuinfo: &'c str) -> Self {
         let by_task = format!("/proc/self/task/{}/exe", std::process::id());
         Self {
@@ -96,47 +94,38 @@ mod tests {
 
     const EPYC: &str = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel name\t: AMD EPYC\n";
     const NEOVERSE: &str = "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n";
+    const PROGRAM: &str = "/tmp/perbuck";
     const QEMU: &str = "/usr/bin/qemu-aarch64-static";
 
-    fn evidence<'c>(arch: &'c str, running: &str, kernel: &str, cpuinfo: &'c str) -> Evidence<'c> {
-        let kernel_arch = kernel.to_owned();
-        Evidence { arch, claimed: Some("/tmp/perbuck".into()), running: vec![running.into()], kernel_arch, cpuinfo }
-    }
-
-    fn judge(arch: &str, running: &str, kernel: &str, cpuinfo: &str) -> Option<String> {
-        evidence(arch, running, kernel, cpuinfo).judge()
-    }
-
     #[test]
-    fn a_guest_of_qemu_is_convicted_by_each_trace_alone() {
-        let qemu = Some(QEMU_USER.to_owned());
-        assert_eq!(judge("aarch64", QEMU, "x86_64\n", EPYC), qemu);
-        // The executable alone: an old kernel and an invented processor, or the same architecture on both sides.
-        assert_eq!(judge("aarch64", QEMU, "", NEOVERSE), qemu);
-        assert_eq!(judge("x86_64", "/usr/bin/qemu-x86_64", "x86_64\n", EPYC), qemu);
-        // The kernel's architecture alone, against an invented processor.
-        assert_eq!(judge("aarch64", "/tmp/perbuck", "x86_64\n", NEOVERSE), qemu);
-        // The processor alone.
-        assert_eq!(judge("aarch64", "/tmp/perbuck", "", EPYC), qemu);
-        assert_eq!(judge("x86_64", "/tmp/perbuck", "", NEOVERSE), qemu);
+    fn each_trace_alone_tells_an_emulated_program_and_native_ones_are_native() {
+        let qemu = Some(QEMU_USER);
+        for (arch, running, kernel, cpuinfo, expected) in [
+            ("aarch64", QEMU, "x86_64\n", EPYC, qemu),
+            // The executable alone: an old kernel and an invented processor, or the same architecture on both sides.
+            ("aarch64", QEMU, "", NEOVERSE, qemu),
+            ("x86_64", "/usr/bin/qemu-x86_64", "x86_64\n", EPYC, qemu),
+            // The kernel's architecture alone, against an invented processor.
+            ("aarch64", PROGRAM, "x86_64\n", NEOVERSE, qemu),
+            // The processor alone.
+            ("aarch64", PROGRAM, "", EPYC, qemu),
+            ("x86_64", PROGRAM, "", NEOVERSE, qemu),
+            // Another emulator goes by its own name.
+            ("x86_64", "/usr/local/bin/box64", "aarch64", NEOVERSE, Some("box64")),
+            ("x86_64", PROGRAM, "x86_64\n", EPYC, None),
+            ("aarch64", PROGRAM, "aarch64\n", NEOVERSE, None),
+            ("x86_64", PROGRAM, "", EPYC, None),
+            ("arm", PROGRAM, "aarch64\n", NEOVERSE, None),
+            ("riscv64", PROGRAM, "riscv64\n", "", None),
+            ("x86_64", PROGRAM, "", "", None),
+        ] {
+            let (claimed, running, kernel_arch) = (Some(PROGRAM.into()), vec![running.into()], kernel.to_owned());
+            let evidence = Evidence { arch, claimed, running, kernel_arch, cpuinfo };
+            assert_eq!(evidence.judge().as_deref(), expected, "{evidence:?}");
+        }
         // Without a claim, the name of what runs.
         let mute = Evidence { arch: "aarch64", running: vec![QEMU.into()], ..Evidence::default() };
-        assert_eq!(mute.judge(), qemu);
-    }
-
-    #[test]
-    fn another_emulator_goes_by_its_own_name() {
-        assert_eq!(judge("x86_64", "/usr/local/bin/box64", "aarch64", NEOVERSE), Some("box64".to_owned()));
-    }
-
-    #[test]
-    fn native_programs_are_native() {
-        assert_eq!(judge("x86_64", "/tmp/perbuck", "x86_64\n", EPYC), None);
-        assert_eq!(judge("aarch64", "/tmp/perbuck", "aarch64\n", NEOVERSE), None);
-        assert_eq!(judge("x86_64", "/tmp/perbuck", "", EPYC), None);
-        assert_eq!(judge("arm", "/tmp/perbuck", "aarch64\n", NEOVERSE), None);
-        assert_eq!(judge("riscv64", "/tmp/perbuck", "riscv64\n", ""), None);
-        assert_eq!(judge("x86_64", "/tmp/perbuck", "", ""), None);
+        assert_eq!(mute.judge().as_deref(), qemu);
         assert_eq!(Evidence { arch: "x86_64", ..Evidence::default() }.judge(), None);
     }
 

@@ -8,44 +8,20 @@ use perbuck_core::run_record::HostRecord;
 
 use crate::{cpu_model, emulator};
 
-/// The machine that runs this program. Under user-mode emulation these are facts of the real machine, but for `arch`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostFacts {
-    /// Architecture that the program was built for (`x86_64`, `aarch64`).
-    pub arch: String,
-    /// The user-mode emulator under which it runs (`qemu-user`), if any. A machine that is emulated as a whole (qemu's
-    /// TCG, with a kernel of its own) is not recognised: it looks like any other virtual machine.
-    pub emulator: Option<String>,
-    /// Distribution and kernel: `Debian GNU/Linux 12 (bookworm), Linux 6.1.0`; the kernel alone where there is no
-    /// `os-release`.
-    pub os: String,
-    /// Processor model as the system names it; on Arm the name of the core (`Neoverse-N1`). `unknown` without
-    /// `/proc/cpuinfo`.
-    pub cpu_model: String,
-    /// Processors that the program may use, after affinity and container limits; at least 1.
-    pub cpus: u32,
-    /// Memory of the machine in bytes, not of a container's limit; 0 where the system does not tell.
-    pub memory_bytes: u64,
-}
-
-impl HostFacts {
-    /// The facts as they stand in a run record. `shared_with_server` says whether the server runs on this machine.
-    pub fn into_record(self, shared_with_server: bool) -> HostRecord {
-        let Self { arch, emulator, os, cpu_model, cpus, memory_bytes } = self;
-        HostRecord { arch, emulator, os, cpu_model, cpus, memory_bytes, shared_with_server }
-    }
-}
-
-/// Looks at the machine. Reads a few small files; call it once and keep the answer.
-pub fn host() -> HostFacts {
+/// The machine that runs this program, as it stands in a run record; `shared_with_server` is left to the caller. Under user-mode
+/// emulation these are facts of the real machine, but for `arch`. A machine that is emulated as a whole (qemu's TCG, with a
+/// kernel of its own) is not recognised. Reads a few small files; call it once and keep the answer.
+pub fn host() -> HostRecord {
     let cpuinfo = read("/proc/cpuinfo");
-    HostFacts {
+    HostRecord {
         arch: std::env::consts::ARCH.to_owned(),
         emulator: emulator::Evidence::gather(&cpuinfo).judge(),
         os: os(&read("/etc/os-release"), &kernel()),
         cpu_model: cpu_model::of(&cpuinfo),
+        // After affinity and container limits.
         cpus: available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX)),
         memory_bytes: memory_bytes(&read("/proc/meminfo")),
+        shared_with_server: false,
     }
 }
 
@@ -58,6 +34,7 @@ fn kernel() -> String {
     uname().map_or_else(|_| std::env::consts::OS.to_owned(), told)
 }
 
+/// Distribution and kernel: `Debian GNU/Linux 12 (bookworm), Linux 6.1.0`; the kernel alone where there is no `os-release`.
 fn os(os_release: &str, kernel: &str) -> String {
     let name = os_release.lines().find_map(|l| l.strip_prefix("PRETTY_NAME=")).map(|v| v.trim().trim_matches(['"', '\'']));
     match name.filter(|n| !n.is_empty()) {
@@ -66,6 +43,7 @@ fn os(os_release: &str, kernel: &str) -> String {
     }
 }
 
+/// Memory of the machine, not of a container's limit; 0 where the system does not tell.
 fn memory_bytes(meminfo: &str) -> u64 {
     let total = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:"));
     let kib = total.and_then(|t| t.trim().strip_suffix("kB")).and_then(|t| t.trim().parse::<u64>().ok());
@@ -82,8 +60,6 @@ mod tests {
         assert_eq!(facts.arch, std::env::consts::ARCH);
         assert!(facts.cpus >= 1 && !facts.cpu_model.is_empty(), "{facts:?}");
         assert!(facts.memory_bytes > 1 << 26 && facts.os.contains("Linux") && facts.cpu_model != "unknown", "{facts:?}");
-        let record = facts.clone().into_record(true);
-        assert!(record.shared_with_server && record.cpus == facts.cpus && record.emulator == facts.emulator);
     }
 
     #[test]

@@ -14,8 +14,6 @@
 //! assert!(used.user_ns + used.system_ns == used.total_ns());
 //! assert!(cpu_of(std::process::id()).is_some() && cpu_of(u32::MAX).is_none());
 //! ```
-//!
-//! Place on the floor plan: floor 1, a tool. It stands on `core` alone.
 
 mod cpu_model;
 mod cpu_time;
@@ -27,6 +25,6 @@ mod withheld;
 
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
 pub use file_system::file_system;
-pub use host::{HostFacts, host};
+pub use host::host;
 pub use processors::{Processors, Share, processors};
 pub use withheld::{Withheld, withheld};

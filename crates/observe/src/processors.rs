@@ -12,7 +12,7 @@ struct Ticks {
     parts: [u64; 4],
 }
 
-/// What a processor did between two looks, in whole percent.
+/// What a processor did between two readings, in whole percent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
     /// Programs and the kernel on their behalf.
@@ -31,7 +31,7 @@ impl Processors {
         Self(text.lines().filter_map(ticks).collect())
     }
 
-    /// What each processor did since an earlier look; nothing where processors came or went in between.
+    /// What each processor did since an earlier reading; nothing where processors came or went in between.
     pub fn since(&self, earlier: &Self) -> Vec<Share> {
         if self.0.len() != earlier.0.len() {
             return Vec::new();
@@ -57,13 +57,20 @@ pub fn processors() -> Processors {
     fs::read_to_string("/proc/stat").map(|text| Processors::read(&text)).unwrap_or_default()
 }
 
-/// The line of one processor in `/proc/stat`: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)).
+/// The line of one processor in `/proc/stat`.
 fn ticks(line: &str) -> Option<Ticks> {
     let (name, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
     name.parse::<u32>().ok()?;
-    let fields: Vec<u64> = rest.split_whitespace().take(8).map(|f| f.parse().ok()).collect::<Option<_>>()?;
-    let [user, nice, system, _, _, irq, softirq, steal] = fields[..] else { return None };
+    let fields = fields(rest)?;
+    let [user, nice, system, _, _, irq, softirq, steal] = fields;
     Some(Ticks { all: fields.iter().sum(), parts: [user + nice + system, irq, softirq, steal] })
+}
+
+/// Clock ticks of a line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). What comes after
+/// these is counted in user and nice already.
+pub(crate) fn fields(line: &str) -> Option<[u64; 8]> {
+    let fields: Vec<u64> = line.split_whitespace().take(8).map(|f| f.parse().ok()).collect::<Option<_>>()?;
+    fields.try_into().ok()
 }
 
 #[cfg(test)]

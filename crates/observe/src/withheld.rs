@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
+use crate::processors::fields;
+
 /// Counters since the machine, or the container, was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Withheld {
@@ -15,13 +17,13 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// The share of the machine's processor time that was stolen since an earlier look, 0 to 1.
+    /// The share of the machine's processor time that was stolen since an earlier reading, 0 to 1.
     pub fn stolen_since(self, earlier: Self) -> f64 {
         let ticks = self.ticks.saturating_sub(earlier.ticks);
         if ticks == 0 { 0.0 } else { self.stolen.saturating_sub(earlier.stolen) as f64 / ticks as f64 }
     }
 
-    /// For how long the container was stopped since an earlier look.
+    /// For how long the container was stopped since an earlier reading.
     pub fn throttled_since(self, earlier: Self) -> Duration {
         self.throttled.saturating_sub(earlier.throttled)
     }
@@ -36,12 +38,10 @@ pub fn withheld() -> Withheld {
     Withheld { ticks, stolen, throttled }
 }
 
-/// All ticks and the stolen ones of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq and steal (proc_stat(5)). What
-/// comes behind is counted in user and nice already.
+/// All ticks and the stolen ones of `/proc/stat`.
 fn processor_ticks(text: &str) -> Option<(u64, u64)> {
-    let line = text.lines().find_map(|l| l.strip_prefix("cpu "))?;
-    let fields: Vec<u64> = line.split_whitespace().take(8).map(|f| f.parse().ok()).collect::<Option<_>>()?;
-    Some((fields.iter().sum(), *fields.get(7)?))
+    let ticks = fields(text.lines().find_map(|l| l.strip_prefix("cpu "))?)?;
+    Some((ticks.iter().sum(), ticks[7]))
 }
 
 /// The path of this process's group in the unified hierarchy of control groups, without a slash at its end.
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_of_the_time_between_two_looks() {
+    fn shares_are_of_the_time_between_two_readings() {
         let at = |ticks, stolen, ms| Withheld { ticks, stolen, throttled: Duration::from_millis(ms) };
         assert!((at(300, 14, 90).stolen_since(at(100, 4, 50)) - 0.05).abs() < 1e-12);
         assert_eq!(at(300, 14, 90).throttled_since(at(100, 4, 50)), Duration::from_millis(40));

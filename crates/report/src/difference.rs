@@ -9,7 +9,7 @@ const SHOWN: usize = 90;
 /// Columns before the first character that differs.
 const BEFORE: usize = 30;
 
-/// A place where something is not as it must be.
+/// Something that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Where, in words: line and heading, or the path of a value.
@@ -27,25 +27,13 @@ pub fn of_pages(found: &str, must: &str, limit: usize) -> (Vec<Difference>, usiz
     let before = found.iter().zip(&must).take_while(same).count();
     let after = found[before..].iter().rev().zip(must[before..].iter().rev()).take_while(same).count();
     let (ours, theirs) = (&found[before..found.len() - after], &must[before..must.len() - after]);
-    let mut out = Vec::new();
-    let mut count = 0;
-    for i in 0..ours.len().max(theirs.len()) {
-        let (says, must_be) = (ours.get(i).copied(), theirs.get(i).copied());
-        if says == must_be {
-            continue;
-        }
-        count += 1;
-        if out.len() < limit {
-            let lines = if theirs.is_empty() { &found } else { &must };
-            out.push(line(before + i, lines, says, must_be));
-        }
-        if ours.len() != theirs.len() {
-            // What follows is shifted, and every line would differ.
-            count = ours.len().max(theirs.len());
-            break;
-        }
-    }
-    (out, count)
+    // Where lines are missing or added, what follows is shifted, and every line would differ.
+    let (rows, shifted) = (ours.len().max(theirs.len()), ours.len() != theirs.len());
+    let differ: Vec<usize> = (0..rows).filter(|i| ours.get(*i) != theirs.get(*i)).collect();
+    let count = if shifted { rows } else { differ.len() };
+    let lines = if theirs.is_empty() { &found } else { &must };
+    let told = differ.into_iter().take(if shifted { limit.min(1) } else { limit });
+    (told.map(|i| line(before + i, lines, ours.get(i).copied(), theirs.get(i).copied())).collect(), count)
 }
 
 fn line(number: usize, page: &[&str], says: Option<&str>, must: Option<&str>) -> Difference {
@@ -95,19 +83,19 @@ fn visible(line: &str) -> String {
 pub fn of_values(found: &Value, must: &Value, limit: usize) -> (Vec<Difference>, usize) {
     let mut out = Vec::new();
     let mut count = 0;
-    values("", Some(found), Some(must), &mut |place, says, must| {
+    values("", Some(found), Some(must), &mut |path, says, must| {
         count += 1;
         if out.len() < limit {
             let text =
                 |v: Option<&Value>| shorten(&terminal(&v.map_or_else(|| "nothing".to_owned(), ToString::to_string)), SHOWN);
-            out.push(Difference { place: shorten(&terminal(place), SHOWN), says: text(says), must: text(must) });
+            out.push(Difference { place: shorten(&terminal(path), SHOWN), says: text(says), must: text(must) });
         }
     });
     (out, count)
 }
 
 fn values<'v>(
-    place: &str,
+    path: &str,
     found: Option<&'v Value>,
     must: Option<&'v Value>,
     differ: &mut impl FnMut(&str, Option<&'v Value>, Option<&'v Value>),
@@ -115,14 +103,14 @@ fn values<'v>(
     match (found, must) {
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let names = a.keys().chain(b.keys().filter(|k| !a.contains_key(*k)));
-            let dot = if place.is_empty() { "" } else { "." };
-            names.for_each(|name| values(&format!("{place}{dot}{name}"), a.get(name), b.get(name), differ));
+            let dot = if path.is_empty() { "" } else { "." };
+            names.for_each(|name| values(&format!("{path}{dot}{name}"), a.get(name), b.get(name), differ));
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
-            (0..a.len().max(b.len())).for_each(|i| values(&format!("{place}[{i}]"), a.get(i), b.get(i), differ));
+            (0..a.len().max(b.len())).for_each(|i| values(&format!("{path}[{i}]"), a.get(i), b.get(i), differ));
         }
         (a, b) if a == b => {}
-        (a, b) => differ(place, a, b),
+        (a, b) => differ(path, a, b),
     }
 }
 

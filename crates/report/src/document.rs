@@ -217,6 +217,19 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// A figure that has no number yet; `None` where there is nothing to draw.
+    pub(crate) fn new<P>(
+        id: &'static str,
+        title: impl Into<String>,
+        caption: impl Into<String>,
+        kind: fn(Vec<P>) -> Panels,
+        panels: Vec<P>,
+        table: Table,
+    ) -> Option<Self> {
+        let (title, caption, legend) = (title.into(), caption.into(), Vec::new());
+        (!panels.is_empty()).then(|| Self { number: 0, id, title, caption, legend, panels: kind(panels), table })
+    }
+
     /// What it shows as a sentence: with a full stop, unless it is a question.
     pub(crate) fn headline(&self) -> String {
         if self.title.ends_with('?') { self.title.clone() } else { format!("{}.", self.title) }
@@ -247,32 +260,38 @@ impl Cell {
     }
 }
 
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text)
+    }
+}
+
 impl Table {
-    /// An empty table. A heading that starts with `#` is a column of numbers.
-    pub(crate) fn new(caption: impl Into<String>, heads: &[&str]) -> Self {
+    /// An empty table. ` | ` divides its headings; one that starts with `#` is a column of numbers.
+    pub(crate) fn new(caption: impl Into<String>, heads: &str) -> Self {
         let mut table = Self { caption: caption.into(), ..Self::default() };
-        for head in heads {
-            match head.strip_prefix('#') {
-                Some(number) => table.column(number, true),
-                None => table.column(head, false),
-            }
+        for head in heads.split(" | ") {
+            let number = head.strip_prefix('#');
+            table.column(number.unwrap_or(head), number.is_some());
         }
         table
     }
 
-    /// Adds a column.
+    pub(crate) fn of_figure(heads: &str) -> Self {
+        Self::new("Data of the figure", heads)
+    }
+
     pub(crate) fn column(&mut self, head: &str, numeric: bool) {
         self.columns.push(Column { head: head.to_owned(), numeric });
     }
 
-    /// Adds a row.
-    pub(crate) fn row(&mut self, kind: RowKind, cells: Vec<Cell>) {
+    pub(crate) fn row<C: Into<Cell>>(&mut self, kind: RowKind, cells: impl IntoIterator<Item = C>) {
+        let cells: Vec<Cell> = cells.into_iter().map(C::into).collect();
         debug_assert_eq!(cells.len(), self.columns.len(), "{}", self.caption);
         self.rows.push(Row { kind, cells });
     }
 
-    /// Adds a plain row of plain texts.
-    pub(crate) fn texts<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        self.row(RowKind::Plain, cells.into_iter().map(Cell::new).collect());
+    pub(crate) fn add<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>) {
+        self.row(RowKind::Plain, cells);
     }
 }

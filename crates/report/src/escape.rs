@@ -94,15 +94,10 @@ pub(crate) fn terminal(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || misleading(c) { '\u{fffd}' } else { c }).collect()
 }
 
-/// JSON for a `<script>` element: no character that could end the element or hide in an editor.
+/// JSON for a `<script>` element: no character that could end the element or hide in an editor. Most of it is copied in one piece:
+/// data of thousands of trials pass here.
 pub(crate) fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    json_into(text, &mut out);
-    out
-}
-
-/// The same, at the end of another text. Most of it is copied in one piece: data of thousands of trials pass here.
-pub(crate) fn json_into(text: &str, out: &mut String) {
     let suspect = |b: u8| matches!(b, b'<' | b'>' | b'&' | 0x7f..) || b.is_ascii_control();
     let mut rest = text;
     while let Some(at) = rest.bytes().position(suspect) {
@@ -116,7 +111,7 @@ pub(crate) fn json_into(text: &str, out: &mut String) {
         }
         rest = &rest[at + c.len_utf8()..];
     }
-    out.push_str(rest);
+    out + rest
 }
 
 /// How many columns of a terminal a text takes.

@@ -19,9 +19,9 @@ pub const STYLE: &str =
 /// Characters of a cell that stays on one line.
 const SHORT: usize = 18;
 
-/// Words and characters of the name of a place.
-const PLACE_WORDS: usize = 8;
-const PLACE_CHARACTERS: usize = 60;
+/// Words and characters of the name of an anchor.
+const ANCHOR_WORDS: usize = 8;
+const ANCHOR_CHARACTERS: usize = 60;
 
 /// The end of a line. A page has many, so that `perbuck verify` can name the line that was changed.
 const NL: PreEscaped<&str> = PreEscaped("\n");
@@ -29,7 +29,6 @@ const NL: PreEscaped<&str> = PreEscaped("\n");
 /// Where the evidence belongs, while a page is made: a character that no text of a page holds.
 const GAP: PreEscaped<&str> = PreEscaped("\0");
 
-/// Words as a page shows them.
 struct Words<'t>(&'t str);
 
 impl Render for Words<'_> {
@@ -39,17 +38,17 @@ impl Render for Words<'_> {
     }
 }
 
-/// Names of places that links point to, with how often each was wanted.
+/// Names of what links point to, with how often each was wanted.
 #[derive(Default)]
-struct Places(HashMap<String, u32>);
+struct Anchors(HashMap<String, u32>);
 
-impl Places {
-    /// A name for a place: the words of `text` in small letters, numbered where it is taken already.
+impl Anchors {
+    /// A name: the words of `text` in small letters, numbered where it is taken already.
     fn name(&mut self, kind: &str, text: &str) -> String {
         let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
         let words: String = text.chars().map(word).collect();
-        let slug: String = words.split_whitespace().take(PLACE_WORDS).collect::<Vec<_>>().join("-");
-        let name = format!("{kind}-{}", slug.chars().take(PLACE_CHARACTERS).collect::<String>());
+        let slug: String = words.split_whitespace().take(ANCHOR_WORDS).collect::<Vec<_>>().join("-");
+        let name = format!("{kind}-{}", slug.chars().take(ANCHOR_CHARACTERS).collect::<String>());
         let wanted = self.0.entry(name.clone()).or_insert(0);
         *wanted += 1;
         if *wanted > 1 { format!("{name}-{wanted}") } else { name }
@@ -64,7 +63,7 @@ pub fn render(report: &ReportModel) -> String {
 
 /// What a comparison of two results folders says, as the content of a page.
 pub fn regression(found: &Regression) -> String {
-    blocks(&mut Places::default(), &regression_blocks(found)).into_string()
+    blocks(&mut Anchors::default(), &regression_blocks(found)).into_string()
 }
 
 /// Foreign text as it may stand in a page: cut where it is very long, without marks that mislead, escaped.
@@ -75,7 +74,7 @@ pub fn shown(text: &str) -> String {
 /// The page in two parts. Between them belongs [`ReportModel::evidence`], if it is `embedded`: it may be most of the page, and
 /// need not be in memory to be written.
 pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
-    let (title, mut places) = (Words(&report.title), Places::default());
+    let (title, mut anchors) = (Words(&report.title), Anchors::default());
     let page = html! {
         (DOCTYPE) (NL)
         html lang="en" { (NL)
@@ -98,7 +97,7 @@ pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
                     @for s in &report.sections {
                         section id=(s.id) { (NL)
                             h2 { (Words(&s.title)) (anchor(s.id, &s.title)) } (NL)
-                            (blocks(&mut places, &s.blocks))
+                            (blocks(&mut anchors, &s.blocks))
                         } (NL)
                     }
                 } (NL)
@@ -169,27 +168,27 @@ fn card(c: &Card) -> Markup {
     }
 }
 
-fn blocks(places: &mut Places, blocks: &[Block]) -> Markup {
-    html! { @for b in blocks { (block(places, b)) } }
+fn blocks(anchors: &mut Anchors, blocks: &[Block]) -> Markup {
+    html! { @for b in blocks { (block(anchors, b)) } }
 }
 
-fn block(places: &mut Places, block: &Block) -> Markup {
+fn block(anchors: &mut Anchors, block: &Block) -> Markup {
     html! {
         @match block {
             Block::Heading(text) => { h3 { (Words(text)) } (NL) }
             Block::Paragraph(text) => { p { (Words(text)) } (NL) }
             Block::Note(text) => { p class="note" { (Words(text)) } (NL) }
             Block::List(items) => (list(items)),
-            Block::Table(t) => (table(t, &places.name("table", &t.caption))),
+            Block::Table(t) => (table(t, &anchors.name("table", &t.caption))),
             Block::Figure(f) => (figure(f)),
             Block::Folded(summary, inner) => {
-                details { (NL) summary { (Words(summary)) } (NL) (blocks(places, inner)) } (NL)
+                details { (NL) summary { (Words(summary)) } (NL) (blocks(anchors, inner)) } (NL)
             }
         }
     }
 }
 
-fn table(t: &Table, place: &str) -> Markup {
+fn table(t: &Table, id: &str) -> Markup {
     let caption = Words(&t.caption);
     let kind = |kind| match kind {
         RowKind::Plain => None,
@@ -198,7 +197,7 @@ fn table(t: &Table, place: &str) -> Markup {
         RowKind::Muted => Some("muted"),
     };
     html! {
-        div class="scroll" id=(place) role="group" aria-label=(caption) tabindex="0" { (NL)
+        div class="scroll" id=(id) role="group" aria-label=(caption) tabindex="0" { (NL)
             table { (NL)
                 caption { span { (caption) } } (NL)
                 thead {
@@ -259,24 +258,17 @@ fn figure(f: &Figure) -> Markup {
 
 /// Contenders by marker, or the parts of a stack by colour.
 fn legend(f: &Figure) -> Markup {
-    let mut entries: Vec<(usize, &str)> = Vec::new();
-    let mut add = |slot: usize, name| {
-        if !entries.iter().any(|(s, _)| *s == slot) {
-            entries.push((slot, name));
-        }
-    };
-    match &f.panels {
-        Panels::Lines(list) | Panels::Multiples(list) => {
-            list.iter().flat_map(|p| &p.series).for_each(|s| add(s.slot, s.name.as_str()));
-        }
-        Panels::Times(list) => list.iter().flat_map(|p| &p.lines).for_each(|l| add(l.slot, l.name.as_str())),
-        Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).for_each(|b| add(b.slot, b.name.as_str())),
-        Panels::Stacks(_) => f.legend.iter().enumerate().for_each(|(i, name)| add(i, name.as_str())),
-        Panels::Xy(list) => list.iter().flat_map(|p| &p.series).for_each(|s| add(s.slot, s.name.as_str())),
+    let mut entries: Vec<(usize, &String)> = match &f.panels {
+        Panels::Lines(list) | Panels::Multiples(list) => list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect(),
+        Panels::Times(list) => list.iter().flat_map(|p| &p.lines).map(|l| (l.slot, &l.name)).collect(),
+        Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).map(|b| (b.slot, &b.name)).collect(),
+        Panels::Stacks(_) => f.legend.iter().enumerate().collect(),
+        Panels::Xy(list) => list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect(),
         // Their rows carry their names.
         Panels::Ratios(_) | Panels::Falls(_) | Panels::Heat(_) => return Markup::default(),
-    }
-    entries.sort_unstable();
+    };
+    entries.sort_by_key(|(slot, _)| *slot);
+    entries.dedup_by_key(|(slot, _)| *slot);
     let key = |slot: usize| match &f.panels {
         Panels::Bars(_) => html! { span class={ "swatch s" (slot % 6) } {} },
         Panels::Stacks(_) => html! { span class={ "swatch g" (slot % svg::PART_COLOURS) } {} },

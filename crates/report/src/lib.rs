@@ -35,9 +35,6 @@
 //! # Ok::<(), String>(())
 //! ```
 //!
-//! On the floor plan this crate is a tool: it stands on `perbuck-core` alone, and knows no database, benchmark or file. `lab` and the
-//! commands stand above it.
-//!
 //! Read in this order: [`document`] (what a report is made of), `model` (words and numbers), then a renderer.
 
 pub mod difference;

@@ -1,10 +1,18 @@
 //! How numbers are printed: rounded once, here, with thousands separators and a real minus sign.
 
+use perbuck_core::metric::Metric;
 use perbuck_core::stats::{Interval, Ratio};
 use perbuck_core::units::thousands;
 
+use crate::escape::clean;
+
 /// Printed where there is no value.
 pub(crate) const ABSENT: &str = "—";
+
+/// A text, or what is printed in its place.
+pub(crate) fn or_absent(text: Option<String>) -> String {
+    text.unwrap_or_else(|| ABSENT.to_owned())
+}
 
 /// A number with that many decimals; absent where it is not finite.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
@@ -19,10 +27,18 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
 
+/// A value of a metric with its unit.
+pub(crate) fn measured(value: f64, decimals: usize, metric: &Metric) -> String {
+    format!("{} {}", fixed(value, decimals), clean(&metric.label))
+}
+
 /// Decimals that give the largest of a column four significant digits (and none beyond the twelfth decimal).
 pub(crate) fn column_decimals(values: impl IntoIterator<Item = f64>) -> usize {
-    let largest = values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
-    significant_decimals(largest, 4)
+    significant_decimals(largest(values), 4)
+}
+
+fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()))
 }
 
 /// Decimals that give a number so many significant digits.
@@ -38,6 +54,11 @@ pub(crate) fn significant_decimals(value: f64, digits: i32) -> usize {
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.3}", share * 100.0);
     format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The same, rounded to a tenth of a percent.
+pub(crate) fn rounded_percent(share: f64) -> String {
+    percent((share * 1000.0).round() / 1000.0)
 }
 
 /// A share as a percentage with three significant digits at most: `6.1 %`, `0.35 %`.
@@ -76,6 +97,11 @@ pub(crate) fn ratio_interval(r: &Ratio) -> String {
     r.interval.map(|i| range(i, ratio_decimals(r.value, r.interval))).unwrap_or_default()
 }
 
+/// The same in a sentence.
+pub(crate) fn between(r: &Ratio) -> String {
+    if r.interval.is_some() { ratio_interval(r) } else { "no interval".to_owned() }
+}
+
 /// An interval: `1,203–1,260`; a negative end gets words, since a dash would hide its sign.
 pub(crate) fn range(i: Interval, decimals: usize) -> String {
     let between = if i.low < 0.0 { " to " } else { "–" };
@@ -84,7 +110,7 @@ pub(crate) fn range(i: Interval, decimals: usize) -> String {
 
 /// Decimals of dollars per unit: cents from a dollar on, four significant digits below.
 pub(crate) fn dollar_decimals(values: impl IntoIterator<Item = f64>) -> usize {
-    let largest = values.into_iter().filter(|v| v.is_finite()).fold(0.0, |m: f64, v| m.max(v.abs()));
+    let largest = largest(values);
     if largest >= 1.0 { 2 } else { significant_decimals(largest, 4) }
 }
 

@@ -2,31 +2,22 @@
 
 use std::fmt::Write as _;
 
-use crate::document::Table;
+use crate::document::{Cell, Table};
 
 /// A table as CSV. Numbers lose their thousands separators; a text that a spreadsheet would take for a formula gets an
 /// apostrophe before it, as OWASP advises.
 pub(crate) fn csv(t: &Table) -> String {
-    let noted: Vec<bool> =
-        (0..t.columns.len()).map(|i| t.rows.iter().any(|r| r.cells.get(i).is_some_and(|c| !c.note.is_empty()))).collect();
-    let mut out = String::new();
-    let mut line = |cells: &mut dyn Iterator<Item = String>| {
-        let texts: Vec<String> = cells.map(|c| quoted(&c)).collect();
-        let _ = write!(out, "{}\r\n", texts.join(","));
-    };
-    let heads = t.columns.iter().zip(&noted).flat_map(|(c, noted)| {
-        let note = noted.then(|| harmless(&format!("{}, note", c.head)));
-        std::iter::once(harmless(&c.head)).chain(note)
-    });
-    line(&mut heads.into_iter());
+    let noted = |i: usize| t.rows.iter().any(|r| r.cells.get(i).is_some_and(|c| !c.note.is_empty()));
+    let noted: Vec<bool> = (0..t.columns.len()).map(noted).collect();
+    let pair = |i: usize, text: String, note: &str| std::iter::once(text).chain(noted[i].then(|| harmless(note)));
+    let heads = t.columns.iter().enumerate().flat_map(|(i, c)| pair(i, harmless(&c.head), &format!("{}, note", c.head)));
+    let mut lines: Vec<Vec<String>> = vec![heads.collect()];
     for row in &t.rows {
-        let cells = row.cells.iter().zip(&t.columns).zip(&noted).flat_map(|((cell, column), noted)| {
-            let text = if column.numeric { number(&cell.text) } else { harmless(&cell.text) };
-            std::iter::once(text).chain(noted.then(|| harmless(&cell.note)))
-        });
-        line(&mut cells.into_iter());
+        let text = |c: &Cell, numeric| if numeric { number(&c.text) } else { harmless(&c.text) };
+        let cells = row.cells.iter().zip(&t.columns).enumerate();
+        lines.push(cells.flat_map(|(i, (c, column))| pair(i, text(c, column.numeric), &c.note)).collect());
     }
-    out
+    lines.iter().map(|cells| cells.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",") + "\r\n").collect()
 }
 
 /// The table as the address of a link that saves it.
@@ -65,12 +56,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::document::{Cell, RowKind};
 
     fn table(names: &[&str], numbers: &[&str]) -> Table {
-        let mut t = Table::new("t", &["=Name", "#Value"]);
+        let mut t = Table::new("t", "=Name | #Value");
         for (name, number) in names.iter().zip(numbers) {
-            t.row(RowKind::Plain, vec![Cell::new(*name), Cell::noted(*number, "±1")]);
+            t.add([Cell::new(*name), Cell::noted(*number, "±1")]);
         }
         t
     }

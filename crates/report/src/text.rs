@@ -12,6 +12,7 @@ use perbuck_core::study::Study;
 use crate::document::{Answer, Block, ReportModel};
 use crate::escape::{clean, terminal, width};
 use crate::model::{Context, answers, audit_blocks, bill_blocks, regression_blocks, verdict_blocks};
+use crate::number::counted;
 
 /// Columns of a terminal that tables and paragraphs keep to.
 const COLUMNS: usize = 100;
@@ -20,10 +21,7 @@ const COLUMNS: usize = 100;
 pub fn render(report: &ReportModel) -> String {
     let mut out = String::new();
     heading(&mut out, &report.title, '═');
-    report.warnings.iter().for_each(|w| wrapped(&mut out, "! ", w));
-    if !report.warnings.is_empty() {
-        out.push('\n');
-    }
+    marked_lines(&mut out, "! ", report.warnings.iter().map(String::as_str));
     answer_lines(&mut out, &report.answers);
     if !report.price_note.is_empty() {
         wrapped(&mut out, "", &format!("On prices: {}", report.price_note));
@@ -47,22 +45,23 @@ pub fn render(report: &ReportModel) -> String {
 
 /// What each contender costs, for `perbuck price`.
 pub fn bills(study: &Study, bills: &[Bill]) -> String {
-    let mut out = String::new();
-    blocks(&mut out, &bill_blocks(study, bills));
-    finish(&out)
+    alone(&bill_blocks(study, bills))
 }
 
 /// What an audit found, for `perbuck audit`.
 pub fn audit(found: &Audit) -> String {
-    let mut out = String::new();
-    blocks(&mut out, &audit_blocks(found));
-    finish(&out)
+    alone(&audit_blocks(found))
 }
 
 /// A new results folder beside an old one, for `perbuck compare --baseline`.
 pub fn regression(found: &Regression) -> String {
+    alone(&regression_blocks(found))
+}
+
+/// Blocks without a report around them.
+fn alone(list: &[Block]) -> String {
     let mut out = String::new();
-    blocks(&mut out, &regression_blocks(found));
+    blocks(&mut out, list);
     finish(&out)
 }
 
@@ -70,26 +69,25 @@ pub fn regression(found: &Regression) -> String {
 pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
     let all = Context::new(study, comparison, &[]);
     let mut out = String::new();
+    let mut warnings = Vec::new();
     if comparison.found < comparison.planned && comparison.published.is_none() {
-        let text = format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned);
-        wrapped(&mut out, "! ", &text);
+        warnings.push(format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned));
     }
-    if let Some(source) = &comparison.published {
-        let text = format!(
+    warnings.extend(comparison.published.as_ref().map(|source| {
+        format!(
             "Nothing was measured here: these are numbers that {} published. Of single figures no uncertainty can be stated, and \
              no difference between them is decided.",
             clean(source)
-        );
-        wrapped(&mut out, "! ", &text);
-    }
+        )
+    }));
     let what = if comparison.published.is_some() { "point" } else { "trial" };
-    for remark in &comparison.remarks {
-        let text = format!("{} ({}, the first is {})", remark.text, crate::number::counted(remark.trials, what), remark.example);
-        wrapped(&mut out, "! ", &clean(&text));
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
+    warnings.extend(
+        comparison
+            .remarks
+            .iter()
+            .map(|remark| clean(&format!("{} ({}, the first is {})", remark.text, counted(remark.trials, what), remark.example))),
+    );
+    marked_lines(&mut out, "! ", warnings.iter().map(String::as_str));
     answer_lines(&mut out, &answers(&all));
     blocks(&mut out, &verdict_blocks(&all));
     finish(&out)
@@ -104,8 +102,14 @@ fn finish(text: &str) -> String {
 }
 
 fn answer_lines(out: &mut String, answers: &[Answer]) {
-    answers.iter().for_each(|a| wrapped(out, "• ", &a.text));
-    if !answers.is_empty() {
+    marked_lines(out, "• ", answers.iter().map(|a| a.text.as_str()));
+}
+
+/// Marked paragraphs, and an empty line after them if there are any.
+fn marked_lines<'t>(out: &mut String, mark: &str, texts: impl Iterator<Item = &'t str>) {
+    let before = out.len();
+    texts.for_each(|text| wrapped(out, mark, text));
+    if out.len() > before {
         out.push('\n');
     }
 }
@@ -113,7 +117,7 @@ fn answer_lines(out: &mut String, answers: &[Answer]) {
 fn heading(out: &mut String, text: &str, rule: char) {
     let lines = wrap(&terminal(text), COLUMNS);
     let longest = lines.iter().map(|l| width(l)).max().unwrap_or(0);
-    lines.iter().for_each(|l| push_line(out, l));
+    lines.iter().for_each(|l| out.extend([l, "\n"]));
     out.extend(std::iter::repeat_n(rule, longest));
     out.push_str("\n\n");
 }
@@ -121,31 +125,17 @@ fn heading(out: &mut String, text: &str, rule: char) {
 fn blocks(out: &mut String, list: &[Block]) {
     for block in list {
         match block {
-            Block::Heading(text) => {
-                wrapped(out, "", &text.to_uppercase());
-                out.push('\n');
-            }
-            Block::Paragraph(text) | Block::Note(text) => {
-                wrapped(out, "", text);
-                out.push('\n');
-            }
-            Block::List(items) => {
-                items.iter().for_each(|i| wrapped(out, "• ", i));
-                out.push('\n');
-            }
+            Block::Heading(text) => wrapped(out, "", &text.to_uppercase()),
+            Block::Paragraph(text) | Block::Note(text) => wrapped(out, "", text),
+            Block::List(items) => items.iter().for_each(|i| wrapped(out, "• ", i)),
             Block::Table(t) => {
                 wrapped(out, "", &t.caption);
                 table::render(out, t, COLUMNS);
-                out.push('\n');
             }
-            Block::Figure(_) | Block::Folded(..) => {}
+            Block::Figure(_) | Block::Folded(..) => continue,
         }
+        out.push('\n');
     }
-}
-
-fn push_line(out: &mut String, text: &str) {
-    out.push_str(text);
-    out.push('\n');
 }
 
 /// A paragraph with a mark before its first line and as many blanks before the others.
@@ -157,7 +147,7 @@ fn wrapped(out: &mut String, mark: &str, text: &str) {
         } else {
             out.extend(std::iter::repeat_n(' ', indent));
         }
-        push_line(out, part);
+        out.extend([part, "\n"]);
     }
 }
 
@@ -165,30 +155,24 @@ fn wrapped(out: &mut String, mark: &str, text: &str) {
 fn wrap(text: &str, columns: usize) -> Vec<String> {
     // A number keeps its percent sign.
     let text = text.replace(" %", "\u{a0}%");
-    let mut lines = vec![String::new()];
+    let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split(' ').filter(|w| !w.is_empty()) {
-        let used = lines.last().map_or(0, |l| width(l));
+        let used = width(&line);
         if used > 0 && used + 1 + width(word) <= columns {
-            if let Some(l) = lines.last_mut() {
-                l.push(' ');
-                l.push_str(word);
-            }
+            line.extend([" ", word]);
             continue;
         }
         if used > 0 {
-            lines.push(String::new());
+            lines.push(std::mem::take(&mut line));
         }
         for c in word.chars() {
-            let mut buffer = [0; 4];
-            let c = c.encode_utf8(&mut buffer);
-            if lines.last().is_some_and(|l| !l.is_empty() && width(l) + width(c) > columns) {
-                lines.push(String::new());
+            if !line.is_empty() && width(&line) + width(c.encode_utf8(&mut [0; 4])) > columns {
+                lines.push(std::mem::take(&mut line));
             }
-            if let Some(l) = lines.last_mut() {
-                l.push_str(c);
-            }
+            line.push(c);
         }
     }
+    lines.push(line);
     lines.into_iter().map(|l| l.replace('\u{a0}', " ")).collect()
 }
 

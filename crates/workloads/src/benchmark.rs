@@ -1,6 +1,6 @@
 //! What a benchmark is to the rest of perbuck, and lists of benchmarks.
 //!
-//! A benchmark is registered by its place in a list of types, such as [`crate::Workloads`]. Whoever needs the types behind a
+//! A benchmark is registered by its position in a list of types, such as [`crate::Workloads`]. Whoever needs the types behind a
 //! [`Plan`] visits the list, so that engine and terminals are joined by static dispatch.
 
 use std::any::Any;
@@ -174,9 +174,7 @@ impl Benchmarks for () {
 
 impl<B: Benchmark, Others: Benchmarks> Benchmarks for (B, Others) {
     fn kinds() -> Vec<&'static WorkloadKind> {
-        let mut all = vec![B::kind()];
-        all.extend(Others::kinds());
-        all
+        [vec![B::kind()], Others::kinds()].concat()
     }
 
     fn read(kind: &str, parameters: &Parameters) -> Option<Result<Plan, Vec<ParamProblem>>> {

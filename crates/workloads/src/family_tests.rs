@@ -1,49 +1,33 @@
 //! What CockroachDB and YugabyteDB, which follow PostgreSQL, are sent beside its statements, whatever the workload.
 
 use perbuck_core::units::Seed;
-use perbuck_load::workload::Workload;
-
-use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-use crate::tests::plan;
-use crate::{sysbench, tpcc, ycsb};
-use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::error::ErrorClass;
 use perbuck_load::values::Rows;
+use perbuck_load::workload::Workload;
 
-#[test]
-fn only_yugabyte_is_asked_for_its_indexes() {
-    assert!(YUGABYTE.valid_indexes("t").is_some_and(|sql| sql.contains("'t'::regclass")));
-    for dialect in [POSTGRES, COCKROACH, MYSQL, SQLITE] {
-        assert_eq!(dialect.valid_indexes("t"), None);
-    }
-}
+use crate::testing::{COCKROACH, POSTGRES, YUGABYTE, read};
+use crate::{Benchmark, sysbench, tpcc, ycsb};
 
 /// What is tested on PostgreSQL is what the others are sent; only their tables are made in other words.
 #[test]
 fn the_statements_of_trials_are_those_of_postgres() {
-    for dialect in [COCKROACH, YUGABYTE] {
-        for (script, _) in sysbench::SCRIPTS {
-            let plan = plan("sysbench", &[("script", script)]);
-            let options: &sysbench::Options = plan.options().unwrap();
-            let sent = |dialect: &'static dyn Dialect| texts(&sysbench::Sysbench::new(options, dialect));
-            assert_eq!(sent(dialect), sent(POSTGRES), "{script}");
-        }
-        for (batch, isolation) in [(false, None), (true, Some(tpcc::Isolation::Serializable))] {
-            let options = tpcc::Options { batch, isolation, ..tpcc::Options::default() };
-            let sent = |dialect: &'static dyn Dialect| texts(&tpcc::Tpcc::new(options.clone(), dialect, Seed(1)));
-            assert_eq!(sent(dialect), sent(POSTGRES));
-        }
-        let plan = plan("ycsb", &[("recordcount", "1")]);
-        let options: &ycsb::Options = plan.options().unwrap();
-        let sent = |dialect: &'static dyn Dialect| texts(&ycsb::Ycsb::new(options.clone(), dialect, Seed(1)));
-        assert_eq!(sent(dialect), sent(POSTGRES));
+    for (script, _) in sysbench::SCRIPTS {
+        same_statements::<sysbench::Options>(&[("script", script)]);
     }
+    same_statements::<tpcc::Options>(&[]);
+    same_statements::<tpcc::Options>(&[("batch", "true"), ("isolation", "serializable")]);
+    same_statements::<ycsb::Options>(&[("recordcount", "1")]);
 }
 
-fn texts(workload: &impl Workload) -> Vec<String> {
-    let catalogue = workload.catalogue();
-    catalogue.statements().iter().map(|s| s.sql.clone()).chain(catalogue.opening().to_vec()).collect()
+fn same_statements<B: Benchmark>(words: &[(&str, &str)]) {
+    let options = read::<B>(words).unwrap();
+    let [postgres, others @ ..] = [POSTGRES, COCKROACH, YUGABYTE].map(|dialect| {
+        let catalogue = options.workload(dialect, Seed(1)).catalogue();
+        let statements = catalogue.statements().iter().map(|s| s.sql.clone());
+        statements.chain(catalogue.opening().to_vec()).collect::<Vec<String>>()
+    });
+    others.into_iter().for_each(|sent| assert_eq!(sent, postgres, "{words:?}"));
 }
 
 #[test]

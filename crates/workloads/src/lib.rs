@@ -1,12 +1,13 @@
 //! The benchmarks: schema per dialect, deterministic data, transactions and checks. No socket, no clock, no statistics.
 
 pub mod benchmark;
-#[cfg(test)]
-mod databases;
+mod characters;
 #[cfg(test)]
 mod family_tests;
 pub mod params;
 pub mod sysbench;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod tpcc;
 pub mod ycsb;
 
@@ -15,22 +16,19 @@ pub use benchmark::{Benchmark, Benchmarks, Plan, Visitor};
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
 pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, ())));
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use std::collections::BTreeMap;
+/// What a session answers, or how it fails.
+pub(crate) type Result<T, E = perbuck_load::error::DriverError> = std::result::Result<T, E>;
 
-    use perbuck_core::study::{Located, Scalar};
+#[cfg(test)]
+mod tests {
     use perbuck_core::units::Seed;
     use perbuck_core::workload_kind::Decides;
     use perbuck_load::workload::Dataset;
 
     use super::*;
 
-    pub(crate) fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
-        let scalar = |v: &str| v.parse().map_or_else(|_| Scalar::Text(v.to_owned()), Scalar::Int);
-        let value = |v: &str| Located { value: scalar(v), line: 1 };
-        let parameters = words.iter().map(|(k, v)| ((*k).to_owned(), value(v))).collect();
-        Plan::read::<Workloads>(kind, &parameters).unwrap()
+    fn plan(kind: &str, words: &[(&str, &str)]) -> Plan {
+        Plan::read::<Workloads>(kind, &testing::parameters(words)).unwrap()
     }
 
     #[test]
@@ -48,20 +46,9 @@ pub(crate) mod tests {
         assert_eq!((bulk.connections_max(), insert.connections_max()), (Some((1, "threads")), None));
     }
 
-    /// The parameters of a plan's data.
-    struct DataParameters;
-
-    impl Visitor for DataParameters {
-        type Output = Vec<String>;
-
-        fn visit<B: Benchmark>(self, options: &B) -> Vec<String> {
-            options.dataset(databases::SQLITE, Seed(1)).parameters().into_keys().collect()
-        }
-    }
-
     #[test]
     fn what_is_declared_is_what_is_read_and_what_decides_the_data() {
-        let odd = BTreeMap::from([("\u{7f}".to_owned(), Located { value: Scalar::Int(1), line: 1 })]);
+        let odd = testing::parameters(&[("\u{7f}", "1")]);
         for kind in Workloads::kinds() {
             let problems = Plan::read::<Workloads>(kind.name, &odd).unwrap_err();
             let known = problems.iter().find_map(|p| p.help.strip_prefix("this workload knows: ")).unwrap();
@@ -71,20 +58,25 @@ pub(crate) mod tests {
             declared.sort_unstable();
             assert_eq!(read, declared, "{}", kind.name);
         }
-        let sysbench = [("script", "oltp_insert"), ("auto_inc", "off"), ("rand_type", "special"), ("pgsql_variant", "redshift")];
-        let tpcc = [("partitions", "4"), ("history_key", "on"), ("foreign_keys", "on"), ("wait", "on")];
-        let ycsb = [("workload", "a"), ("fieldlengthdistribution", "uniform"), ("insertorder", "ordered")];
-        for plan in [
-            plan("sysbench", &sysbench),
-            plan("sysbench", &[("script", "bulk_insert")]),
-            plan("tpcc", &tpcc),
-            plan("ycsb", &ycsb),
-        ] {
-            let data = Workloads::visit(&plan, DataParameters).unwrap();
-            let declared = |key: &str| plan.kind.parameters.iter().any(|p| p.name == key && p.decides == Decides::Data);
-            // These follow from the script.
-            let derived = |key: &str| plan.kind.name == "sysbench" && ["columns", "rows"].contains(&key);
-            assert!(data.iter().all(|key| declared(key) || derived(key)), "{data:?}");
-        }
+        decide_the_data::<sysbench::Options>(
+            &[("script", "oltp_insert"), ("auto_inc", "off"), ("rand_type", "special"), ("pgsql_variant", "redshift")],
+            &["rows"],
+        );
+        decide_the_data::<sysbench::Options>(&[("script", "bulk_insert")], &["columns"]);
+        decide_the_data::<tpcc::Options>(
+            &[("partitions", "4"), ("history_key", "on"), ("foreign_keys", "on"), ("wait", "on")],
+            &[],
+        );
+        decide_the_data::<ycsb::Options>(
+            &[("workload", "a"), ("fieldlengthdistribution", "uniform"), ("insertorder", "ordered")],
+            &[],
+        );
+    }
+
+    /// What the data record is declared to decide them, or follows from the script.
+    fn decide_the_data<B: Benchmark>(words: &[(&str, &str)], derived: &[&str]) {
+        let data = testing::read::<B>(words).unwrap().dataset(testing::SQLITE, Seed(1)).parameters();
+        let declared = |key: &str| B::kind().parameters.iter().any(|p| p.name == key && p.decides == Decides::Data);
+        assert!(data.keys().all(|key| declared(key) || derived.contains(&key.as_str())), "{data:?}");
     }
 }

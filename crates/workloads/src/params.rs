@@ -1,5 +1,7 @@
 //! Reads a workload's parameters and collects every problem.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::str::FromStr;
 
 use perbuck_core::problem::nearest;
@@ -64,11 +66,7 @@ impl<'a> Reader<'a> {
         match self.get(key) {
             None => default,
             Some(Scalar::Int(v)) if (low..=high).contains(v) => *v,
-            Some(other) => {
-                let message = format!("`{key}` is {}, not an integer from {low} to {high}", describe(other));
-                self.problem(key, message, format!("give an integer from {low} to {high}, or leave it out for {default}"));
-                default
-            }
+            Some(other) => self.out_of_range(key, &describe(other), &format!("an integer from {low} to {high}"), default),
         }
     }
 
@@ -93,14 +91,16 @@ impl<'a> Reader<'a> {
             Ok(v) if (low..=high).contains(&v) => v,
             other => {
                 let found = other.map_or_else(|text| text, |v| v.to_string());
-                self.problem(
-                    key,
-                    format!("`{key}` is {found}, not a number from {low} to {high}"),
-                    format!("give a number from {low} to {high}, or leave it out for {default}"),
-                );
-                default
+                self.out_of_range(key, &found, &format!("a number from {low} to {high}"), default)
             }
         }
+    }
+
+    /// Takes the default for a number that is none, or not within its limits.
+    fn out_of_range<T: Display>(&mut self, key: &str, found: &str, wanted: &str, default: T) -> T {
+        let help = format!("give {wanted}, or leave it out for {default}");
+        self.problem(key, format!("`{key}` is {found}, not {wanted}"), help);
+        default
     }
 
     /// Text of one line; empty where absent.
@@ -186,6 +186,34 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The word for a value of a closed set.
+pub(crate) fn word_for<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> &'static str {
+    words.iter().find(|(_, v)| v == value).map_or("", |(word, _)| word)
+}
+
+/// The value of parameter `name` from the text of a command line or a file. Each benchmark has its own words for whole
+/// numbers and switches. Other text stays text, so that reading the options can quote it. `None` where there is no such
+/// parameter.
+pub(crate) fn value_of(
+    declared: &[Parameter],
+    (name, text): (&str, &str),
+    whole: fn(&str) -> Option<i64>,
+    switch: fn(&str) -> Option<bool>,
+) -> Option<Scalar> {
+    let value = match declared.iter().find(|p| p.name == name)?.kind {
+        ParameterKind::Whole(..) => whole(text).map(Scalar::Int),
+        ParameterKind::Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map(Scalar::Float),
+        ParameterKind::Switch => switch(text).map(Scalar::Bool),
+        ParameterKind::Text => None,
+    };
+    Some(value.unwrap_or_else(|| Scalar::Text(text.to_owned())))
+}
+
+/// Adds a parameter with its effective value to those of a record.
+pub(crate) fn put(all: &mut BTreeMap<String, String>, key: &str, value: &dyn ToString) {
+    all.insert(key.to_owned(), value.to_string());
+}
+
 fn is_identifier(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
@@ -199,10 +227,10 @@ fn describe(scalar: &Scalar) -> String {
 
 #[cfg(test)]
 mod tests {
-    use perbuck_core::study::Located;
     use perbuck_core::workload_kind::Decides;
 
     use super::*;
+    use crate::testing::parameters;
 
     const DECLARED: [Parameter; 5] = [
         Parameter::new("tables", ParameterKind::Whole(1, 9), "1", Decides::Data, ""),
@@ -212,14 +240,9 @@ mod tests {
         Parameter::new("a", ParameterKind::Text, "z", Decides::Run, ""),
     ];
 
-    fn parameters(pairs: &[(&str, Scalar)]) -> Parameters {
-        pairs.iter().map(|(k, v)| ((*k).to_owned(), Located { value: v.clone(), line: 1 })).collect()
-    }
-
     #[test]
     fn all_problems_come_at_once() {
-        let given =
-            parameters(&[("tables", Scalar::Int(0)), ("scrpt", Scalar::Bool(true)), ("on", Scalar::Text("maybe".into()))]);
+        let given = parameters(&[("tables", "0"), ("scrpt", "true"), ("on", "maybe")]);
         let mut reader = Reader::new(&given, &DECLARED);
         assert_eq!(reader.int("tables"), 1);
         assert!(reader.switch("on"));
@@ -232,7 +255,7 @@ mod tests {
 
     #[test]
     fn names_for_sql_hold_nothing_but_word_characters() {
-        let given = parameters(&[("a", Scalar::Text("innodb".into())), ("b", Scalar::Text("x;y".into())), ("c", Scalar::Int(3))]);
+        let given = parameters(&[("a", "innodb"), ("b", "x;y"), ("c", "3")]);
         let mut reader = Reader::new(&given, &DECLARED);
         assert_eq!(["a", "b", "c"].map(|key| reader.identifier(key)), ["innodb", "", ""]);
         assert_eq!(reader.finish().unwrap_err().len(), 2);
@@ -240,7 +263,7 @@ mod tests {
 
     #[test]
     fn defaults_stand_where_nothing_is_given() {
-        let given = parameters(&[("skip_trx", Scalar::Text("on".into()))]);
+        let given = parameters(&[("skip_trx", "on")]);
         let mut reader = Reader::new(&given, &DECLARED);
         assert!(reader.switch("skip_trx") && reader.switch("on"));
         assert_eq!((reader.int("tables"), reader.number("share"), reader.identifier("a").as_str()), (1, 0.5, "z"));

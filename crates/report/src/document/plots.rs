@@ -73,6 +73,13 @@ pub struct XyPanel {
     pub guides: Vec<Guide>,
 }
 
+impl XyPanel {
+    /// A drawing with these axes and no guides.
+    pub(crate) fn new(title: String, x: Axis, y: Axis, series: Vec<XySeries>) -> Self {
+        Self { title, x, y, same_axes: false, series, guides: Vec::new() }
+    }
+}
+
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Axis {
@@ -80,6 +87,12 @@ pub struct Axis {
     pub title: String,
     /// How values lie on it.
     pub scale: AxisScale,
+}
+
+impl Axis {
+    pub(crate) fn new(title: impl Into<String>, scale: AxisScale) -> Self {
+        Self { title: title.into(), scale }
+    }
 }
 
 /// How values lie on an axis, and how they are written.
@@ -138,6 +151,12 @@ pub struct XyPoint {
     pub interval: Option<(f64, f64)>,
     /// What stands beside it; empty without.
     pub label: String,
+}
+
+impl XyPoint {
+    pub(crate) fn at((x, y): (f64, f64)) -> Self {
+        Self { x, y, interval: None, label: String::new() }
+    }
 }
 
 /// A line that helps to read a drawing.

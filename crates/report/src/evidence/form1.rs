@@ -26,10 +26,6 @@ struct Packed<'a> {
     pool: Vec<&'a RawValue>,
 }
 
-/// Reads data of form 1.
-///
-/// # Errors
-/// Says why they are none, and of which trial they are not whole.
 pub(super) fn unpack(text: &str) -> Result<Unpacked, String> {
     let packed: Packed<'_> = serde_json::from_str(text).map_err(|e| no_data(&e))?;
     let trial = |(i, row): (usize, &Vec<&RawValue>)| trial(&packed, row).map_err(|why| broken(i, packed.trials.len(), &why));

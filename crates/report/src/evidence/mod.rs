@@ -49,7 +49,7 @@ pub struct Head {
 pub enum Kind {
     /// Trials of perbuck.
     Measured,
-    /// Numbers that somebody else published.
+    /// Numbers of a published study.
     Published,
 }
 

@@ -21,7 +21,6 @@ const PIECES_AT_ONCE: usize = 32;
 /// The fastest level. Level 6 saves a third of the size and takes five times as long, which is as long as all else of a report.
 const LEVEL: Compression = Compression::fast();
 
-/// A record with its path and its checksum.
 type Trial<'r> = (String, &'r RunRecord, &'r str);
 
 /// The embedded data of a report: JSON that can stand in a page. Each record has the checksum at its index in `sums`. The

@@ -20,10 +20,6 @@ fn head() -> Head {
     }
 }
 
-fn records() -> Vec<RunRecord> {
-    many(3)
-}
-
 fn many(count: u32) -> Vec<RunRecord> {
     let record = |n: u32| {
         let mut r = example();
@@ -41,10 +37,10 @@ fn packed(records: &[RunRecord]) -> String {
 
 #[test]
 fn what_is_packed_comes_back_to_the_byte() {
-    let text = packed(&records());
+    let text = packed(&many(3));
     let back = unpack(&text).unwrap();
     assert_eq!(back.head, head());
-    for ((read, sum), record) in back.records.iter().zip(&back.sums).zip(records()) {
+    for ((read, sum), record) in back.records.iter().zip(&back.sums).zip(many(3)) {
         assert_eq!(read.to_json().unwrap(), record.to_json().unwrap());
         assert_eq!(seal(read).unwrap(), *sum);
     }
@@ -56,7 +52,7 @@ fn pages_of_form_1_are_read() {
     let example = unpack(include_str!("../../tests/pages/form-1.json")).unwrap();
     assert_eq!((example.form, example.head), (1, head()));
     // They were records of schema 1, which say their metric by a word.
-    let mut of_schema_1 = records();
+    let mut of_schema_1 = many(3);
     for r in &mut of_schema_1 {
         (r.schema, r.workload.metric) = (1, serde_json::from_str("\"tpmc\"").unwrap());
     }
@@ -71,11 +67,11 @@ fn pages_of_form_1_are_read() {
 
 #[test]
 fn the_order_of_trials_does_not_matter_and_settings_are_kept_once() {
-    let mut reversed = records();
+    let mut reversed = many(3);
     reversed.reverse();
-    let text = packed(&records());
+    let text = packed(&many(3));
     assert_eq!(packed(&reversed), text);
-    let one = packed(&records()[..1]);
+    let one = packed(&many(3)[..1]);
     assert!(text.len() < one.len() * 2, "{} bytes for three trials, {} for one", text.len(), one.len());
 }
 
@@ -96,7 +92,7 @@ fn the_checksum_is_that_of_the_file() {
 
 #[test]
 fn data_end_no_element_and_a_page_has_them_once() {
-    let text = packed(&records());
+    let text = packed(&many(3));
     assert!(!text.contains(['<', '>', '&']));
     let page = format!("<p>{ELEMENT}{text}</script></p>");
     assert_eq!(from_page(&page), Some(text.as_str()));
@@ -107,7 +103,7 @@ fn data_end_no_element_and_a_page_has_them_once() {
 #[test]
 fn damaged_data_are_named() {
     let form1 = include_str!("../../tests/pages/form-1.json").to_owned();
-    let text = packed(&records());
+    let text = packed(&many(3));
     for (text, from, to, said) in [
         (&text, "\"form\":2", "\"form\":3", "have form 3"),
         (&text, "\"records\":[", "\"record\":[", "are no data"),
@@ -134,7 +130,7 @@ fn damaged_data_are_named() {
 proptest! {
     #[test]
     fn any_page_is_read_without_a_panic(cut in 0usize..4000, put in "\\PC{0,6}") {
-        for text in [packed(&records()), include_str!("../../tests/pages/form-1.json").to_owned()] {
+        for text in [packed(&many(3)), include_str!("../../tests/pages/form-1.json").to_owned()] {
             let at = (0..=cut.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
             let torn = format!("{}{put}{}", &text[..at], &text[at..]);
             let _ = unpack(&torn);

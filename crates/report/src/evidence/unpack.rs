@@ -12,7 +12,7 @@ use super::{ELEMENT, FORM, Head, form1};
 /// Bytes of a record at most: no trial is that long, and an honest page asks for no more memory.
 const LONGEST: u64 = 1 << 30;
 
-/// What a page holds besides what is seen.
+/// What a page holds that is not seen.
 #[derive(Debug)]
 pub struct Unpacked {
     /// The form in which the page holds it.
@@ -63,12 +63,10 @@ pub fn unpack(text: &str) -> Result<Unpacked, String> {
     }
 }
 
-/// Why a text holds no embedded data.
 pub(super) fn no_data(error: &serde_json::Error) -> String {
     format!("are no data of a report: {error}")
 }
 
-/// Why a trial of embedded data cannot be read.
 pub(super) fn broken(index: usize, of: usize, why: &str) -> String {
     format!("hold a broken trial, {} of {of}: {why}", index + 1)
 }

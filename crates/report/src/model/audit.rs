@@ -3,7 +3,7 @@
 use perbuck_core::audit::{Audit, Check, Class, Finding, Holds};
 
 use super::paragraph;
-use crate::document::{Block, Cell, RowKind, Table, Tone};
+use crate::document::{Block, Cell, Table, Tone};
 use crate::escape::{clean, clean_to};
 use crate::number::counted;
 
@@ -41,7 +41,6 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     out
 }
 
-/// How many figures are of each class.
 fn counts(audit: &Audit) -> String {
     let one = |class: &Class| {
         let n = audit.count(*class);
@@ -61,40 +60,33 @@ fn tone(class: Class) -> Tone {
 }
 
 fn figures(caption: &str, list: &[&Finding]) -> Table {
-    let mut table =
-        Table::new(caption, &["Figure", "#Printed", "#Right", "Class", "#Exact", "Rule that gives the printed digits"]);
+    let mut table = Table::new(caption, "Figure | #Printed | #Right | Class | #Exact | Rule that gives the printed digits");
     for f in list {
-        let cells = vec![
-            Cell::new(clean(&f.name)),
-            Cell::new(clean(&f.printed)),
-            Cell::new(clean(&f.right)),
-            Cell::new(f.class.label()).toned(tone(f.class)),
-            Cell::new(clean(&f.exact)),
-            Cell::new(clean(&f.rule)),
-        ];
-        table.row(RowKind::Plain, cells);
+        let class = Cell::new(f.class.label()).toned(tone(f.class));
+        let [name, printed, right, exact, rule] = [&f.name, &f.printed, &f.right, &f.exact, &f.rule].map(|t| clean(t).into());
+        table.add([name, printed, right, class, exact, rule]);
     }
     table
 }
 
 fn readings(figure: &Finding) -> Table {
     let caption = format!("{}, printed as {}: what each reading gives", clean(&figure.name), clean(&figure.printed));
-    let mut table = Table::new(caption, &["Reading", "#Value", "#Exact", "Printed digits"]);
+    let mut table = Table::new(caption, "Reading | #Value | #Exact | Printed digits");
     for r in &figure.readings {
         let cells = [clean(&r.name), clean(&r.right), clean(&r.exact)].map(Cell::new);
         let verdict = match r.class {
             Class::Inconsistent => Cell::new("not these").toned(Tone::Worse),
             class => Cell::new(class.label()).toned(tone(class)),
         };
-        table.row(RowKind::Plain, cells.into_iter().chain([verdict]).collect());
+        table.add(cells.into_iter().chain([verdict]));
     }
     table
 }
 
 fn formulas(list: &[&Finding]) -> Table {
-    let mut table = Table::new("The formula of each figure", &["Figure", "What it is", "Formula"]);
+    let mut table = Table::new("The formula of each figure", "Figure | What it is | Formula");
     for f in list {
-        table.texts([clean(&f.name), clean(&f.about), clean_to(&f.formula, FORMULA)]);
+        table.add([clean(&f.name), clean(&f.about), clean_to(&f.formula, FORMULA)]);
     }
     table
 }
@@ -108,16 +100,11 @@ fn holds(check: &Check) -> Cell {
     Cell::new(check.holds.label()).toned(tone)
 }
 
-fn checks(caption: &str, what: &str, list: &[Check]) -> Table {
-    let mut table = Table::new(caption, &[what, "Found", "Verdict", "How it was told"]);
+fn checks<'c>(caption: &str, what: &str, list: impl IntoIterator<Item = &'c Check>) -> Table {
+    let mut table = Table::new(caption, &format!("{what} | Found | Verdict | How it was told"));
     for check in list {
-        let cells = vec![
-            Cell::new(clean(&check.text)),
-            Cell::new(clean(&check.found)),
-            holds(check),
-            Cell::new(clean_to(&check.how, FORMULA)),
-        ];
-        table.row(RowKind::Plain, cells);
+        let how = clean_to(&check.how, FORMULA);
+        table.add([clean(&check.text).into(), clean(&check.found).into(), holds(check), how.into()]);
     }
     table
 }
@@ -127,12 +114,12 @@ fn consistency(list: &[Check]) -> Vec<Block> {
     if list.is_empty() {
         return Vec::new();
     }
-    let failed: Vec<Check> = list.iter().filter(|c| c.holds != Holds::Yes).cloned().collect();
+    let failed: Vec<&Check> = list.iter().filter(|c| c.holds != Holds::Yes).collect();
     let passed = list.len() - failed.len();
     let text = format!("The results against themselves: {} of {} hold.", passed, counted(list.len(), "check"));
     let mut out = vec![paragraph(text)];
     if !failed.is_empty() {
-        out.push(Block::Table(checks("Checks that do not hold", "Check", &failed)));
+        out.push(Block::Table(checks("Checks that do not hold", "Check", failed)));
     }
     out.push(Block::Folded("All checks".to_owned(), vec![Block::Table(checks("All checks of the results", "Check", list))]));
     out

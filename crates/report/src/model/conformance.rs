@@ -11,22 +11,20 @@ use crate::number::{ABSENT, fixed};
 /// A row for each figure, a column for each contender; nothing where the workload has no such clauses.
 pub(super) fn audit(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
     let names = all.contenders_of(w);
-    let of = |name: &str| -> Vec<&RunRecord> {
-        all.records.iter().filter(|r| r.key.workload == w.workload && r.key.contender == name).collect()
-    };
-    let trials: Vec<Vec<&RunRecord>> = names.iter().map(|name| of(name)).collect();
+    let of = |name: &&str| all.records.iter().filter(|r| r.key.workload == w.workload && r.key.contender == *name).collect();
+    let trials: Vec<Vec<&RunRecord>> = names.iter().map(of).collect();
     let Some(first) = trials.iter().flatten().find(|r| !r.audit.is_empty()) else { return Vec::new() };
     let caption = format!("{}: what the specification asks of a run, lowest to highest of all trials", clean(&w.workload));
-    let mut table = Table::new(caption, &["Clause", "Figure", "Range"]);
+    let mut table = Table::new(caption, "Clause | Figure | Range");
     names.iter().for_each(|name| table.column(&all.label(name), false));
     for asked in &first.audit {
         let mut texts = vec![clean(&asked.clause), format!("{} ({})", clean(&asked.what), clean(&asked.unit)), asked.range()];
         let same = |f: &&AuditFigure| f.clause == asked.clause && f.what == asked.what;
-        let of = |records: &[&RunRecord]| -> Vec<AuditFigure> {
+        let of = |records: &Vec<&RunRecord>| -> Vec<AuditFigure> {
             records.iter().filter_map(|r| r.audit.iter().find(same)).cloned().collect()
         };
         texts.extend(trials.iter().map(|records| found(&of(records))));
-        table.texts(texts);
+        table.add(texts);
     }
     vec![Block::Table(table)]
 }

@@ -5,20 +5,15 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
 
-use super::figures::{LARGE_PANELS, cut_note, points};
+use super::figures::{cut, points};
 use super::levels::levels_of;
-use super::{Context, open_loop, ordinal};
+use super::{Context, capital, open_loop, ordinal, time_text};
 use crate::document::{Axis, AxisScale, Figure, Guide, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, fixed};
+use crate::number::{ABSENT, column_decimals, fixed, or_absent};
 
 /// The percentiles of the table of a distribution.
 const SHOWN: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
-
-/// What latency is called under this load.
-fn time_text(all: &Context<'_>) -> &'static str {
-    if all.study.sweep.is_open() { "response time" } else { "service time" }
-}
 
 /// What latency is drawn by.
 struct Drawn {
@@ -43,58 +38,40 @@ impl Drawn {
 
 /// Latency over throughput, a point for each level; `None` where no latency was measured.
 pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
-    // One window with several loads has no one place in the plane.
+    // One window with several loads has no one position in the plane.
     if !all.study.sweep.phases.is_empty() {
         return None;
     }
     let drawn = Drawn::new(all.comparison.decision.slo.as_ref());
-    let time = time_text(all);
-    let head = format!("#{time}, {} percentile", ordinal(drawn.percentile));
-    let heads = ["Workload", "Contender", all.words().head, "#Throughput", &head, "Within the objective"];
-    let mut table = Table::new("Data of the figure", &heads);
+    let time = time_text(all.study);
+    let percentile = format!("{time}, {} percentile", ordinal(drawn.percentile));
+    let heads = format!("Workload | Contender | {} | #Throughput | #{percentile} | Within the objective", all.words().head);
+    let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for w in all.measured() {
-        let mut series: Vec<XySeries> =
-            all.contenders_of(w).into_iter().map(|name| stick(all, w, name, &drawn, &mut table)).collect();
-        series.retain(|s| !s.points.is_empty());
+        let sticks = all.contenders_of(w).into_iter().map(|name| stick(all, w, name, &drawn, &mut table));
+        let series: Vec<XySeries> = sticks.filter(|s| !s.points.is_empty()).collect();
         let guide = |ns: u64| Guide {
             from: (f64::NEG_INFINITY, ns as f64),
             to: (f64::INFINITY, ns as f64),
             label: format!("objective {}", duration_text(ns)),
         };
         if !series.is_empty() {
-            let up = format!("{time}, {} percentile (logarithmic)", ordinal(drawn.percentile));
-            panels.push(XyPanel {
-                title: clean(&w.workload),
-                x: Axis { title: clean(&w.metric.label), scale: AxisScale::FromZero },
-                y: Axis { title: up, scale: AxisScale::LogTime },
-                same_axes: false,
-                series,
-                guides: drawn.limit_ns.map(guide).into_iter().collect(),
-            });
+            let x = Axis::new(clean(&w.metric.label), AxisScale::FromZero);
+            let y = Axis::new(format!("{percentile} (logarithmic)"), AxisScale::LogTime);
+            let guides = drawn.limit_ns.map(guide).into_iter().collect();
+            panels.push(XyPanel { guides, ..XyPanel::new(clean(&w.workload), x, y, series) });
         }
     }
-    let note = cut_note(panels.len(), "workloads");
-    panels.truncate(LARGE_PANELS);
-    let bounds = if all.records.iter().any(open_loop::overloaded) {
-        " A point with ≥ is a lower bound: the rate was not kept."
-    } else {
-        ""
-    };
+    let note = cut(&mut panels, "workloads");
+    let over = all.records.iter().any(open_loop::overloaded);
+    let bounds = if over { " A point with ≥ is a lower bound: the rate was not kept." } else { "" };
     let most =
         if drawn.limit_ns.is_some() { " The number beside a mark is the most throughput within the objective." } else { "" };
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "latency-throughput",
-        title: format!("{} over throughput; down and to the right is better", capital(time)),
-        caption: format!(
-            "Marks are the measured points in the order of their {}, joined by a line.{most}{bounds}{note}",
-            all.words().unit
-        ),
-        legend: Vec::new(),
-        panels: Panels::Xy(panels),
-        table,
-    })
+    let unit = all.words().unit;
+    let caption = format!("Marks are the measured points in the order of their {unit}, joined by a line.{most}{bounds}{note}");
+    let title = format!("{} over throughput; down and to the right is better", capital(time));
+    Figure::new("latency-throughput", title, caption, Panels::Xy, panels, table)
 }
 
 /// The points of one contender, also as rows of the table.
@@ -106,60 +83,38 @@ fn stick(all: &Context<'_>, w: &WorkloadResult, name: &str, drawn: &Drawn, table
     let cells: Vec<(&Measured, f64)> = points(w, name).filter(|c| of(c) > 0).filter_map(|c| Some((c, c.mean?))).collect();
     let most = cells.iter().filter(|(c, _)| kept(c)).map(|d| d.1).fold(f64::NEG_INFINITY, f64::max);
     for (c, mean) in &cells {
-        let within = match drawn.limit_ns {
-            None => ABSENT,
-            Some(_) if kept(c) => "yes",
-            Some(_) => "no",
-        };
-        let texts = [clean(&w.workload), all.label(name), thousands(u64::from(c.level)), fixed(*mean, decimals)];
-        table.texts(texts.into_iter().chain([format!("{}{}", bound(c), duration_text(of(c))), within.to_owned()]));
+        let within = drawn.limit_ns.map_or(ABSENT, |_| if kept(c) { "yes" } else { "no" });
+        let texts = [clean(&w.workload), all.label(name), thousands(c.level.into()), fixed(*mean, decimals)];
+        table.add(texts.into_iter().chain([format!("{}{}", bound(c), duration_text(of(c))), within.to_owned()]));
     }
-    let point = |(c, mean): &(&Measured, f64)| XyPoint {
-        x: *mean,
-        y: of(c) as f64,
-        interval: None,
-        label: match bound(c).trim() {
+    let point = |(c, mean): &(&Measured, f64)| {
+        let label = match bound(c).trim() {
             "" if *mean == most => format!("{} within", fixed(*mean, decimals)),
             bound => bound.to_owned(),
-        },
+        };
+        XyPoint { label, ..XyPoint::at((*mean, of(c) as f64)) }
     };
     let points = cells.iter().map(point).collect();
     XySeries { slot: all.slot(name).unwrap_or(0), name: all.label(name), points, mark: MarkShape::Mark, joined: true }
 }
 
-fn capital(text: &str) -> String {
-    let mut rest = text.chars();
-    rest.next().map(|c| c.to_uppercase().chain(rest).collect()).unwrap_or_default()
-}
-
 /// The distribution of latencies at the highest level of each workload, on scales that show the tail; `None` without one.
 pub(super) fn distribution(all: &Context<'_>) -> Option<Figure> {
-    let time = time_text(all);
-    let mut table = Table::new("Data of the figure", &["Workload", all.words().head, "Contender", "#Count"]);
+    let time = time_text(all.study);
+    let mut table = Table::of_figure(&format!("Workload | {} | Contender | #Count", all.words().head));
     SHOWN.iter().for_each(|p| table.column(&format!("p{p}"), true));
     table.column("Maximum", true);
-    let mut panels = Vec::new();
-    let measured = all.measured();
-    for w in &measured {
-        panels.extend(distribution_panel(all, w, &mut table));
-    }
-    let mut note = cut_note(panels.len(), "workloads");
+    let mut panels: Vec<XyPanel> = all.measured().into_iter().filter_map(|w| distribution_panel(all, w, &mut table)).collect();
+    let mut note = cut(&mut panels, "workloads");
     if all.records.iter().any(open_loop::overloaded) {
         note += " Where a rate was not kept, times are lower bounds.";
     }
-    panels.truncate(LARGE_PANELS);
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "distribution",
-        title: format!("The whole distribution of the {time}; lower is better"),
-        caption: format!(
-            "All trials of the highest level of each workload that has any, merged. Each step to the right is a tenth of the transactions that \
-             the step before had: half of them are below the line at p50, one in a thousand above it at p99.9.{note}"
-        ),
-        legend: Vec::new(),
-        panels: Panels::Xy(panels),
-        table,
-    })
+    let title = format!("The whole distribution of the {time}; lower is better");
+    let caption = format!(
+        "All trials of the highest level of each workload that has any, merged. Each step to the right is a tenth of the transactions that \
+         the step before had: half of them are below the line at p50, one in a thousand above it at p99.9.{note}"
+    );
+    Figure::new("distribution", title, caption, Panels::Xy, panels, table)
 }
 
 fn distribution_panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) -> Option<XyPanel> {
@@ -170,35 +125,25 @@ fn distribution_panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) 
         }
         (sum.count() > 0).then_some(sum)
     };
-    let of_level = |level: &u32| -> Option<(u32, Vec<(&str, Histogram)>)> {
-        let found: Vec<(&str, Histogram)> =
-            all.contenders_of(w).into_iter().filter_map(|name| Some((name, merged(name, *level)?))).collect();
-        (!found.is_empty()).then_some((*level, found))
+    let of_level = |level: u32| {
+        let of = |name| Some((name, merged(name, level)?));
+        let found: Vec<(&str, Histogram)> = all.contenders_of(w).into_iter().filter_map(of).collect();
+        (!found.is_empty()).then(|| (thousands(level.into()), found))
     };
-    let (level, found) = levels_of(w).iter().rev().find_map(of_level)?;
+    let (level, found) = levels_of(w).into_iter().rev().find_map(of_level)?;
     let mut series = Vec::new();
-    for (name, h) in found {
-        let at = |p: f64| h.percentile_ns(p).map_or_else(|| ABSENT.to_owned(), duration_text);
-        let mut texts = vec![clean(&w.workload), thousands(u64::from(level)), all.label(name), thousands(h.count())];
-        texts.extend(SHOWN.map(at));
-        texts.push(duration_text(h.max_ns()));
-        table.texts(texts);
-        let points: Vec<XyPoint> = percentiles(h.count())
-            .into_iter()
-            .filter_map(|p| h.percentile_ns(p).map(|ns| (p, ns)))
-            .map(|(p, ns)| XyPoint { x: p, y: ns as f64, interval: None, label: String::new() })
-            .collect();
-        let slot = all.slot(name).unwrap_or(0);
-        series.push(XySeries { slot, name: all.label(name), points, mark: MarkShape::None, joined: true });
+    for (contender, h) in found {
+        let (slot, name) = (all.slot(contender).unwrap_or(0), all.label(contender));
+        let at = |p: f64| or_absent(h.percentile_ns(p).map(duration_text));
+        let texts = [clean(&w.workload), level.clone(), name.clone(), thousands(h.count())];
+        table.add(texts.into_iter().chain(SHOWN.map(at)).chain([duration_text(h.max_ns())]));
+        let point = |p: f64| Some(XyPoint::at((p, h.percentile_ns(p)? as f64)));
+        let points = percentiles(h.count()).into_iter().filter_map(point).collect();
+        series.push(XySeries { slot, name, points, mark: MarkShape::None, joined: true });
     }
-    Some(XyPanel {
-        title: format!("{}, {} {}", clean(&w.workload), thousands(u64::from(level)), all.words().unit),
-        x: Axis { title: "percentile".to_owned(), scale: AxisScale::Nines },
-        y: Axis { title: format!("{} (logarithmic)", time_text(all)), scale: AxisScale::LogTime },
-        same_axes: false,
-        series,
-        guides: Vec::new(),
-    })
+    let title = format!("{}, {level} {}", clean(&w.workload), all.words().unit);
+    let y = Axis::new(format!("{} (logarithmic)", time_text(all.study)), AxisScale::LogTime);
+    Some(XyPanel::new(title, Axis::new("percentile", AxisScale::Nines), y, series))
 }
 
 /// Percentiles that so many values can tell apart, eight between a nine and the next.

@@ -2,41 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use perbuck_core::run_record::{RunRecord, TransactionRecord};
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::{duration_text, thousands};
 
-use super::levels::{arrivals_text, phases_text};
+use super::levels::phases_text;
+use super::open_loop::completed;
 use super::{Context, paragraph};
-use crate::document::{Block, Cell, RowKind, Table};
+use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, bytes, fixed, list, short_percent, utc};
+use crate::number::{ABSENT, bytes, fixed, list, measured, or_absent, short_percent, significant_decimals, utc};
 
-/// A fact's place in the table (group, name) and its values by contender.
+/// The values of a fact (group, name) by contender.
 type Facts = BTreeMap<(u8, String), Vec<BTreeSet<String>>>;
 
 /// Workload, contender and a third name: the code of an error, or a table.
-type Place<'a> = (&'a str, &'a str, &'a str);
+type Subject<'a> = (&'a str, &'a str, &'a str);
 
 /// The fewest and the most rows of a table; `None` where it was not counted.
 type Span = Option<(u64, u64)>;
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
-    let mut blocks = Vec::new();
     if all.records.is_empty() {
-        blocks.push(paragraph("Nothing was measured; the table shows what the study declares."));
-    } else {
-        blocks.push(paragraph(when(all)));
+        let nothing = paragraph("Nothing was measured; the table shows what the study declares.");
+        return std::iter::once(nothing).chain(fact_blocks(all)).collect();
     }
+    let mut blocks = vec![paragraph(when(all))];
     blocks.extend(fact_blocks(all));
-    if !all.records.is_empty() {
-        blocks.extend(machine_time(all));
-        blocks.extend(errors(all));
-        let rows = rows(all);
-        let title = "Rows of each table before and after the trials".to_owned();
-        // `perbuck sysbench` counts none.
-        blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
-        blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
-    }
+    blocks.extend(machine_time(all));
+    blocks.extend(errors(all));
+    let rows = rows(all);
+    let title = "Rows of each table before and after the trials".to_owned();
+    // `perbuck sysbench` counts none.
+    blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
+    blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
     blocks
 }
 
@@ -44,8 +43,8 @@ fn when(all: &Context<'_>) -> String {
     let started = || all.records.iter().map(|r| r.started_unix_ms);
     let (first, last) = (started().min().unwrap_or(0), started().max().unwrap_or(0));
     let versions: BTreeSet<String> = all.records.iter().map(|r| clean(&r.perbuck)).collect();
-    let versions: Vec<String> = versions.into_iter().collect();
-    format!("Trials started between {} and {}, measured by perbuck {}.", utc(first), utc(last), list(&versions))
+    let versions = list(&Vec::from_iter(versions));
+    format!("Trials started between {} and {}, measured by perbuck {versions}.", utc(first), utc(last))
 }
 
 fn facts(all: &Context<'_>) -> Facts {
@@ -78,7 +77,7 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     let (h, t, l, w) = (&r.host, &r.target, &r.load, &r.workload);
     let workload = clean(&r.key.workload);
     let mut facts: Vec<(u8, String, String)> = Vec::new();
-    let mut put = |group: u8, name: &str, value: String| facts.push((group, name.to_owned(), value));
+    let mut put = |group, name: &str, value| facts.push((group, name.to_owned(), value));
     put(2, "client: architecture", clean(&h.arch));
     put(2, "client: emulator", h.emulator.as_deref().map_or_else(|| "none".to_owned(), clean));
     put(2, "client: operating system", clean(&h.os));
@@ -94,7 +93,11 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     }
     put(5, "load: model", clean(&l.model));
     if let Some(arrivals) = l.arrivals {
-        put(5, "load: arrivals", arrivals_text(arrivals).to_owned());
+        let arrivals = match arrivals {
+            Arrivals::Poisson => "Poisson process",
+            Arrivals::Uniform => "evenly spaced",
+        };
+        put(5, "load: arrivals", arrivals.to_owned());
         put(5, "load: transactions in flight, at most", thousands(u64::from(l.connections)));
     }
     if !l.phases.is_empty() {
@@ -121,32 +124,28 @@ fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
         all.records.is_empty() || all.records.iter().any(|r| r.key.contender == *name)
     };
     let slots: Vec<usize> = (0..all.study.contenders.len()).filter(seen).collect();
-    let mut differs = Table::new("What differs between the contenders", &["Fact"]);
+    let mut differs = Table::new("What differs between the contenders", "Fact");
     slots.iter().for_each(|i| differs.column(&all.label(&all.study.contenders[*i].name), false));
-    let mut common = Table::new("What all contenders share", &["Fact", "Value"]);
+    let mut common = Table::new("What all contenders share", "Fact | Value");
     for ((_, name), values) in &facts(all) {
-        let Some(first) = slots.first() else { continue };
-        if slots.iter().all(|i| values[*i] == values[*first]) {
-            common.texts([name.clone(), joined(&values[*first])]);
+        let mut each = slots.iter().map(|i| &values[*i]);
+        let Some(first) = each.clone().next() else { continue };
+        if each.all(|other| other == first) {
+            common.add([name.clone(), joined(first)]);
         } else {
-            differs.texts(std::iter::once(name.clone()).chain(slots.iter().map(|i| joined(&values[*i]))));
+            differs.add(std::iter::once(name.clone()).chain(slots.iter().map(|i| joined(&values[*i]))));
         }
     }
-    let mut blocks = Vec::new();
-    if slots.len() > 1 && differs.rows.is_empty() {
-        blocks.push(paragraph("Nothing recorded differs between the contenders."));
-    } else if slots.len() > 1 {
-        blocks.push(Block::Table(differs));
-    }
-    blocks.push(Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]));
-    blocks
+    let differs = match differs.rows.is_empty() {
+        true => paragraph("Nothing recorded differs between the contenders."),
+        false => Block::Table(differs),
+    };
+    let common = Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]);
+    (slots.len() > 1).then_some(differs).into_iter().chain([common]).collect()
 }
 
 fn joined(values: &BTreeSet<String>) -> String {
-    if values.is_empty() {
-        return ABSENT.to_owned();
-    }
-    values.iter().map(String::as_str).collect::<Vec<_>>().join(" · ")
+    or_absent((!values.is_empty()).then(|| values.iter().map(String::as_str).collect::<Vec<_>>().join(" · ")))
 }
 
 /// Records of one contender, workload and level, in the order of the study.
@@ -155,47 +154,32 @@ pub(super) fn cells<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'
     for w in &all.study.workloads {
         for level in all.study.sweep.levels() {
             for c in &all.study.contenders {
-                let mine = all.trials_of(&w.name, &c.name, *level);
-                if !mine.is_empty() {
-                    out.push((w.name.as_str(), c.name.as_str(), *level, mine));
-                }
+                out.push((w.name.as_str(), c.name.as_str(), *level, all.trials_of(&w.name, &c.name, *level)));
             }
         }
     }
+    out.retain(|(_, _, _, trials)| !trials.is_empty());
     out
 }
 
 fn machine_time(all: &Context<'_>) -> Vec<Block> {
-    let heads = [
-        "Workload",
-        all.words().head,
-        "Contender",
-        "#Client CPU per transaction",
-        "#Client processors busy",
-        "#Server CPU per transaction",
-        "#Server processors busy",
-        "#Pages that the server had to read",
-    ];
+    let heads = format!(
+        "Workload | {} | Contender | #Client CPU per transaction | #Client processors busy | \
+        #Server CPU per transaction | #Server processors busy | #Pages that the server had to read",
+        all.words().head
+    );
     let mut table = Table::new("Processor time, and what the server's memory did not hold", &heads);
     for (workload, contender, level, records) in cells(all) {
-        let completed: u64 =
-            records.iter().flat_map(|r| r.measured.transactions.values()).map(TransactionRecord::completed).sum();
+        let completed: u64 = records.iter().map(|r| completed(&r.measured.transactions)).sum();
         let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
         let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
         let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
-        let each = |ns: u64| ns.checked_div(completed).map_or_else(|| ABSENT.to_owned(), duration_text);
-        let busy = |ns: u64| if window > 0 { fixed(ns as f64 / window as f64, 2) } else { ABSENT.to_owned() };
-        let or_absent = |text: Option<String>| text.unwrap_or_else(|| ABSENT.to_owned());
-        table.texts([
-            clean(workload),
-            thousands(u64::from(level)),
-            all.label(contender),
-            each(client),
-            busy(client),
-            or_absent(server.map(each)),
-            or_absent(server.map(busy)),
-            or_absent(misses(&records).map(short_percent)),
-        ]);
+        let each = |ns: u64| ns.checked_div(completed).map(duration_text);
+        let busy = |ns: u64| (window > 0).then(|| fixed(ns as f64 / window as f64, 2));
+        let misses = misses(&records).map(short_percent);
+        let numbers = [each(client), busy(client), server.and_then(each), server.and_then(busy), misses];
+        let names = [clean(workload), thousands(level.into()), all.label(contender)];
+        table.add(names.into_iter().chain(numbers.map(or_absent)));
     }
     let text = "The client's processor time is that of the whole perbuck process in the measured window; an embedded database is part of \
                 it. The server's is known only where the server runs on the same machine and can be told apart. Pages that it had to \
@@ -208,12 +192,8 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
 
 /// The share of pages that were not in the server's memory, by its own counters of the whole runs.
 fn misses(records: &[&RunRecord]) -> Option<f64> {
-    let sum = |name: &str| {
-        records
-            .iter()
-            .map(|r| r.target.server_counters.get(name).copied().and_then(|n| u64::try_from(n).ok()))
-            .sum::<Option<u64>>()
-    };
+    let count = |r: &&RunRecord, name: &str| u64::try_from(*r.target.server_counters.get(name)?).ok();
+    let sum = |name: &str| records.iter().map(|r| count(r, name)).sum::<Option<u64>>();
     let innodb = sum("Innodb_buffer_pool_reads").zip(sum("Innodb_buffer_pool_read_requests"));
     let (missed, asked) = innodb.or_else(|| {
         let missed = sum("blks_read")?;
@@ -223,7 +203,7 @@ fn misses(records: &[&RunRecord]) -> Option<f64> {
 }
 
 fn errors(all: &Context<'_>) -> Vec<Block> {
-    let mut sums: BTreeMap<Place<'_>, (u64, BTreeSet<&str>, &str)> = BTreeMap::new();
+    let mut sums: BTreeMap<Subject<'_>, (u64, BTreeSet<&str>, &str)> = BTreeMap::new();
     for r in all.records {
         for (code, e) in &r.errors {
             let sum = sums.entry((&r.key.workload, &r.key.contender, code)).or_insert((0, BTreeSet::new(), &e.example));
@@ -234,20 +214,20 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
     if sums.is_empty() {
         return vec![paragraph("No trial had an error.")];
     }
-    let heads = ["Workload", "Contender", "Code", "#Count", "Class", "First message"];
-    let mut table = Table::new("Errors of the whole runs, warm-up included", &heads);
+    let heads = "Workload | Contender | Code | #Count | Class | First message";
+    let mut table = Table::new("Errors of the whole runs, warm-up included", heads);
     for ((workload, contender, code), (count, classes, example)) in sums {
         let classes: Vec<String> = classes.into_iter().map(clean).collect();
-        let texts = [clean(workload), all.label(contender), clean(code), thousands(count), classes.join(", "), clean(example)];
-        table.texts(texts);
+        let (classes, example) = (classes.join(", "), clean(example));
+        table.add([clean(workload), all.label(contender), clean(code), thousands(count), classes, example]);
     }
     vec![Block::Table(table)]
 }
 
 fn rows(all: &Context<'_>) -> Table {
-    let heads = ["Workload", "Contender", "Table", "#Rows before", "#Rows after"];
-    let mut table = Table::new("Rows, from the fewest to the most over all trials", &heads);
-    let mut seen: BTreeMap<Place<'_>, [Span; 2]> = BTreeMap::new();
+    let heads = "Workload | Contender | Table | #Rows before | #Rows after";
+    let mut table = Table::new("Rows, from the fewest to the most over all trials", heads);
+    let mut seen: BTreeMap<Subject<'_>, [Span; 2]> = BTreeMap::new();
     for r in all.records {
         for (i, counts) in [&r.workload.rows_before, &r.workload.rows_after].into_iter().enumerate() {
             for (name, n) in counts {
@@ -262,25 +242,25 @@ fn rows(all: &Context<'_>) -> Table {
             Some((low, high)) if low == high => thousands(low),
             Some((low, high)) => format!("{}–{}", thousands(low), thousands(high)),
         };
-        let texts = [clean(workload), all.label(contender), clean(name), text(counts[0]), text(counts[1])];
-        table.texts(texts);
+        table.add([clean(workload), all.label(contender), clean(name), text(counts[0]), text(counts[1])]);
     }
     table
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let level = format!("#{}", all.words().head);
-    let heads =
-        ["Position", "Started", "Workload", "Contender", &level, "#Trial", "#Seed of its operations", "#Figure", "Remarks"];
+    let heads = format!(
+        "Position | Started | Workload | Contender | #{} | #Trial | #Seed of its operations | #Figure | \
+        Remarks",
+        all.words().head
+    );
     let mut table = Table::new("All trials", &heads);
     let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
     ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));
     for r in ordered {
         let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, crate::number::significant_decimals(value, 4)), clean(&metric.label));
         let remarks: Vec<String> = r.flags.iter().map(|f| clean(&f.text())).collect();
-        let texts = [
+        table.add([
             r.position.to_string(),
             utc(r.started_unix_ms),
             clean(&r.key.workload),
@@ -288,10 +268,9 @@ fn trials(all: &Context<'_>) -> Table {
             thousands(u64::from(r.key.level())),
             r.key.trial.to_string(),
             r.trial_seed.0.to_string(),
-            figure,
+            measured(value, significant_decimals(value, 4), metric),
             remarks.join("; "),
-        ];
-        table.row(RowKind::Plain, texts.into_iter().map(Cell::new).collect());
+        ]);
     }
     table
 }

@@ -1,7 +1,7 @@
-//! What stands behind the verdicts: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
+//! What the verdicts rest on: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
 //! family, ranks, outliers and the curve of scalability.
 
-use perbuck_core::compare::{Cell as Point, ContenderResult, Kept, Noise, Outlier, Verdict, WorkloadResult};
+use perbuck_core::compare::{Cell as Point, ContenderResult, Judgement, Kept, Noise, Outlier, Verdict, WorkloadResult};
 use perbuck_core::stats::Interval;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::usl::Fit;
@@ -11,7 +11,8 @@ use super::{Context, ordinal, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, column_decimals, counted, fixed, list, percent, range, ratio, ratio_interval, short_percent, significant_decimals,
+    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, measured, or_absent, percent, range, ratio,
+    rounded_percent, short_percent, significant_decimals,
 };
 
 /// What also the terminal shows.
@@ -34,7 +35,6 @@ pub(super) fn folded(all: &Context<'_>) -> Vec<Block> {
     parts.into_iter().filter_map(fold).collect()
 }
 
-/// What the A/A control says of each workload.
 fn noise_note(all: &Context<'_>) -> Option<Block> {
     let control = all.comparison.layout.control.as_ref()?;
     let one = |w: &WorkloadResult| Some(format!("{} {}", clean(&w.workload), noise_words(w.noise.as_ref()?)));
@@ -52,25 +52,20 @@ fn noise_note(all: &Context<'_>) -> Option<Block> {
 
 /// The noise floor of a workload: `1.01× (0.98–1.03), equivalent`.
 pub(super) fn noise_words(noise: &Noise) -> String {
-    let between = ratio_interval(&noise.ratio);
-    let between = if between.is_empty() { "no interval".to_owned() } else { between };
-    format!("{} ({between}), {}", ratio(&noise.ratio), noise.verdict.word())
+    format!("{} ({}), {}", ratio(&noise.ratio), between(&noise.ratio), noise.verdict.word())
 }
 
 fn overall(all: &Context<'_>) -> Option<Table> {
     let overall = &all.comparison.overall;
     let first = overall.first()?;
     let even = first.weights.iter().all(|(_, w)| (w - first.weights[0].1).abs() < 1e-9);
-    let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), percent((w * 1e3).round() / 1e3));
+    let weight = |(name, w): &(String, f64)| format!("{} {}", clean(name), rounded_percent(*w));
     let weights = if even { "equal weights".to_owned() } else { list(&first.weights.iter().map(weight).collect::<Vec<_>>()) };
     let caption = format!("All workloads: geometric mean of the ratios to {}, {weights}", all.base_label());
-    let mut table = Table::new(caption, &["Contender", "What", "#Ratio to baseline", "Verdict"]);
+    let mut table = Table::new(caption, "Contender | What | #Ratio to baseline | Verdict");
     for o in overall {
-        let mut row = |what: String, j| {
-            table.row(
-                RowKind::Plain,
-                vec![Cell::new(all.label(&o.contender)), Cell::new(what), ratio_cell(j), verdict_cell(j, true)],
-            );
+        let mut row = |what: String, j: &Judgement| {
+            table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict_cell(j, true)]);
         };
         row("throughput".to_owned(), &o.throughput);
         o.price.iter().for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
@@ -85,24 +80,22 @@ fn objective(all: &Context<'_>) -> Option<Table> {
         ordinal(slo.percentile),
         duration_text(slo.at_most_ns)
     );
-    let (level, percentile) = (format!("#{}", all.words().head), format!("#{} percentile", ordinal(slo.percentile)));
-    let mut table = Table::new(caption, &["Workload", "Contender", &level, "#Throughput", &percentile]);
+    let mut table = Table::new(
+        caption,
+        &format!("Workload | Contender | #{} | #Throughput | #{} percentile", all.words().head, ordinal(slo.percentile)),
+    );
     let regions = all.regions();
     regions.iter().for_each(|r| table.column(&format!("USD per unit, {}", clean(r)), true));
     for w in &all.comparison.workloads {
         let Some(objective) = &w.objective else { continue };
         for k in &objective.kept {
-            let mut row =
-                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(&k.contender)), Cell::new(thousands(k.level.into()))];
-            row.extend(kept_cells(w, k));
-            row.extend(regions.iter().map(|region| {
-                kept_price(objective.cheapest.iter().any(|c| c.region == *region && c.per_unit == k.contender), k, region)
-            }));
-            table.row(RowKind::Plain, row);
+            let names = [clean(&w.workload), all.label(&k.contender), thousands(k.level.into())].map(Cell::new);
+            let cheapest = |region: &str| objective.cheapest.iter().any(|c| c.region == region && c.per_unit == k.contender);
+            let prices = regions.iter().map(|region| kept_price(cheapest(region), k, region));
+            table.add(names.into_iter().chain(kept_cells(w, k)).chain(prices));
         }
         for name in &objective.broken {
-            let mut row =
-                vec![Cell::new(clean(&w.workload)), Cell::new(all.label(name)), Cell::noted(ABSENT, "kept at no point")];
+            let mut row = vec![clean(&w.workload).into(), all.label(name).into(), Cell::noted(ABSENT, "kept at no point")];
             row.resize(table.columns.len(), Cell::new(ABSENT));
             table.row(RowKind::Muted, row);
         }
@@ -115,19 +108,15 @@ fn kept_cells(w: &WorkloadResult, k: &Kept) -> [Cell; 2] {
     let between = |i: Interval| format!("{}–{}", duration_text(i.low as u64), duration_text(i.high as u64));
     let sure = if k.surely { "" } else { "; its interval does not wholly keep it" };
     let note = k.interval.map_or_else(|| "single trial".to_owned(), |i| between(i) + sure);
-    [
-        Cell::new(format!("{} {}", fixed(k.throughput, decimals), clean(&w.metric.label))),
-        Cell::noted(duration_text(k.latency_ns), note),
-    ]
+    [Cell::new(measured(k.throughput, decimals, &w.metric)), Cell::noted(duration_text(k.latency_ns), note)]
 }
 
 fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
     let Some(p) = k.price.iter().find(|p| p.region == region) else { return Cell::new(ABSENT) };
-    let decimals = crate::number::dollar_decimals([p.usd_per_unit]);
+    let decimals = dollar_decimals([p.usd_per_unit]);
     Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
 }
 
-/// How the verdicts of single points are corrected.
 fn cells_text(all: &Context<'_>) -> String {
     let judged = |c: &&Point| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
     let family = all.comparison.workloads.iter().flat_map(|w| &w.cells).filter(judged).count();
@@ -141,17 +130,14 @@ fn cells_text(all: &Context<'_>) -> String {
 }
 
 fn cells(all: &Context<'_>) -> Table {
-    let level = format!("#{}", all.words().head);
     let mut table = Table::new(
         "Ratio to the baseline at each point",
-        &["Workload", &level, "Contender", "#Ratio", "#Error level", "Verdict"],
+        &format!("Workload | #{} | Contender | #Ratio | #Error level | Verdict", all.words().head),
     );
     for (w, cell) in points(all) {
-        let Some(j) = cell.judgement.as_ref().filter(|j| j.level.is_some()) else { continue };
-        let level = j.level.map_or_else(|| ABSENT.to_owned(), |p| fixed(p, 4));
-        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)];
-        let row = names.into_iter().map(Cell::new).chain([ratio_cell(j), Cell::new(level), verdict_cell(j, true)]);
-        table.row(RowKind::Plain, row.collect());
+        let Some((j, error)) = cell.judgement.as_ref().and_then(|j| Some((j, j.level?))) else { continue };
+        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)].map(Cell::new);
+        table.add(names.into_iter().chain([ratio_cell(&j.ratio), fixed(error, 4).into(), verdict_cell(j, true)]));
     }
     table
 }
@@ -169,17 +155,17 @@ const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Le
                      often a figure of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
 
 fn ranks(all: &Context<'_>) -> Table {
-    let heads = ["Workload", "Contender", "#Ratio", "#Hodges and Lehmann's ratio", "#Vargha and Delaney's A"];
-    let mut table = Table::new("Ranks, against the baseline", &heads);
+    let heads = "Workload | Contender | #Ratio | #Hodges and Lehmann's ratio | #Vargha and Delaney's A";
+    let mut table = Table::new("Ranks, against the baseline", heads);
     for (w, c) in results(all) {
         let Some((j, rank)) = c.throughput.as_ref().and_then(|j| Some((j, j.rank?))) else { continue };
         if j.ratio.interval.is_none() {
             continue;
         }
         let note = rank.interval.map_or_else(|| "too few trials for an interval".to_owned(), |i| range(i, 3));
-        let row = [Cell::new(clean(&w.workload)), Cell::new(all.label(&c.contender)), ratio_cell(j)];
-        let beside = [Cell::noted(format!("{}×", fixed(rank.hodges_lehmann, 3)), note), Cell::new(fixed(rank.superiority, 2))];
-        table.row(RowKind::Plain, row.into_iter().chain(beside).collect());
+        let median = Cell::noted(format!("{}×", fixed(rank.hodges_lehmann, 3)), note);
+        let names = [clean(&w.workload), all.label(&c.contender)].map(Cell::new);
+        table.add(names.into_iter().chain([ratio_cell(&j.ratio), median, fixed(rank.superiority, 2).into()]));
     }
     table
 }
@@ -188,20 +174,12 @@ const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) 
                         this report; the last two columns say what their point would be without them.";
 
 fn outliers(all: &Context<'_>) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "Trial",
-        "#Figure",
-        "#Modified z",
-        "Cause on record",
-        "#Mean with and without",
-        "#Ratio with and without",
-    ];
-    let mut table = Table::new("Trials that lie apart", &heads);
+    let heads = "Workload | Contender | Trial | #Figure | #Modified z | Cause on record | #Mean with and without | \
+        #Ratio with and without";
+    let mut table = Table::new("Trials that lie apart", heads);
     for (w, cell) in points(all) {
         for o in &cell.outliers {
-            table.texts(outlier(all, w, cell, o));
+            table.add(outlier(all, w, cell, o));
         }
     }
     table
@@ -212,7 +190,7 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> 
     let causes: Vec<String> = o.causes.iter().map(|c| clean(c)).collect();
     let deployment = if o.place.deployment > 1 { format!("deployment {}, ", o.place.deployment) } else { String::new() };
     let both = |with: Option<f64>, without: Option<f64>, decimals| {
-        let text = |v: Option<f64>| v.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, decimals));
+        let text = |v: Option<f64>| or_absent(v.map(|v| fixed(v, decimals)));
         format!("{} → {}", text(with), text(without))
     };
     [
@@ -233,25 +211,14 @@ const SCALABILITY: &str = "The knee is the measured point with the most throughp
                            read off it beyond 1.5 times the last point.";
 
 fn scalability(all: &Context<'_>) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Knee",
-        "#Peak",
-        "#Plateau",
-        "#λ",
-        "#σ",
-        "#κ",
-        "#Connections at the top",
-        "#Error of the curve",
-    ];
-    let mut table = Table::new("How throughput grows with connections", &heads);
+    let heads = "Workload | Contender | #Knee | #Peak | #Plateau | #λ | #σ | #κ | #Connections at the top | \
+        #Error of the curve";
+    let mut table = Table::new("How throughput grows with connections", heads);
     for (w, c) in results(all) {
         let Some(s) = &c.scalability else { continue };
         let names = [clean(&w.workload), all.label(&c.contender), thousands(s.knee.into()), thousands(s.peak.into())];
         let plateau = format!("{}–{}", thousands(s.plateau.0.into()), thousands(s.plateau.1.into()));
-        let row = names.into_iter().chain([plateau]).map(Cell::new).chain(fitted(s.fit.as_ref()));
-        table.row(RowKind::Plain, row.collect());
+        table.add(names.into_iter().chain([plateau]).map(Cell::new).chain(fitted(s.fit.as_ref())));
     }
     table
 }
@@ -268,11 +235,9 @@ fn fitted(fit: Option<&Fit>) -> [Cell; 5] {
         Some(n) => noted(n, f.intervals.and_then(|i| i.connections_max)),
         None => Cell::new(format!("none up to {}", fixed(f.reach, 0))),
     };
-    let lambda = noted(f.lambda, part(|i| i.lambda));
-    let lambda = if f.from_one {
-        lambda
-    } else {
-        Cell::noted(lambda.text, [lambda.note.as_str(), "no point with 1 connection"].join(" ").trim().to_owned())
-    };
+    let mut lambda = noted(f.lambda, part(|i| i.lambda));
+    if !f.from_one {
+        lambda.note = format!("{} no point with 1 connection", lambda.note).trim().to_owned();
+    }
     [lambda, noted(f.sigma, part(|i| i.sigma)), noted(f.kappa, part(|i| i.kappa)), top, Cell::new(short_percent(f.error))]
 }

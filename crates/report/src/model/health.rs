@@ -6,10 +6,11 @@ use perbuck_core::steady::Settled;
 use perbuck_core::units::{duration_text, thousands};
 
 use super::environment::cells;
+use super::steady::word;
 use super::{Context, paragraph};
-use crate::document::{Block, Cell, Column, RowKind, Table};
+use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, bytes, counted, fixed, list};
+use crate::number::{bytes, counted, fixed, list, or_absent};
 
 /// The client over some trials; what no record holds is absent.
 #[derive(Debug, Default)]
@@ -25,16 +26,8 @@ struct Client {
     settled: [usize; 4],
 }
 
-/// A start that is late by more than this is counted: one millisecond.
-const LATE_NS: u64 = 1_000_000;
-
-/// The verdicts on steadiness in their order, with their words.
-const VERDICTS: [(Settled, &str); 4] = [
-    (Settled::Settled, "settled"),
-    (Settled::WarmupTooShort, "warm-up too short"),
-    (Settled::Drifting, "drifting"),
-    (Settled::TooShortToTell, "too short to tell"),
-];
+/// The verdicts on steadiness in their order.
+const VERDICTS: [Settled; 4] = [Settled::Settled, Settled::WarmupTooShort, Settled::Drifting, Settled::TooShortToTell];
 
 impl Client {
     fn of<'r>(records: impl IntoIterator<Item = &'r RunRecord>) -> Self {
@@ -52,8 +45,7 @@ impl Client {
             let law = h.littles_law.map(|l| l.ratio);
             all.law = all.law.into_iter().chain(law).max_by(|a, b| off(a).total_cmp(&off(b)));
             if let Some(s) = &h.steadiness {
-                let place = VERDICTS.iter().position(|(v, _)| *v == s.verdict).unwrap_or(0);
-                all.settled[place] += 1;
+                all.settled[VERDICTS.iter().position(|v| *v == s.verdict).unwrap_or(0)] += 1;
             }
         }
         all
@@ -69,7 +61,7 @@ impl Client {
     /// beside it.
     fn late_sends(&self) -> u64 {
         let buckets = self.send_lag.iter().flat_map(Histogram::buckets);
-        buckets.filter(|(ns, _)| *ns > LATE_NS).map(|(_, count)| count).sum()
+        buckets.filter(|(ns, _)| *ns > 1_000_000).map(|(_, count)| count).sum()
     }
 
     fn judged(&self) -> usize {
@@ -78,7 +70,7 @@ impl Client {
 
     /// `2 settled, 1 drifting`.
     fn settled_text(&self) -> Option<String> {
-        let each = |(n, (_, word)): (&usize, &(Settled, &str))| (*n > 0).then(|| format!("{n} {word}"));
+        let each = |(n, verdict): (&usize, &Settled)| (*n > 0).then(|| format!("{n} {}", word(*verdict)));
         let parts: Vec<String> = self.settled.iter().zip(&VERDICTS).filter_map(each).collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
@@ -126,11 +118,15 @@ fn summary(c: &Client) -> String {
     let lag = time(c.lag.as_ref(), 99.0).zip(maximum(c.lag.as_ref()));
     parts.extend(lag.map(|(p99, most)| format!("event loops woke {p99} late at the 99th percentile and {most} at most")));
     if c.send_lag.is_some() {
-        let late =
-            if c.late_sends() == 0 { "no transaction".to_owned() } else { counted(c.late_sends() as usize, "transaction") };
+        let late = c.late_sends() as usize;
+        let late = if late == 0 { "no transaction".to_owned() } else { counted(late, "transaction") };
         parts.push(format!("{late} started more than a millisecond late"));
     }
-    parts.push(format!("{} lost", if c.lost == 1 { "1 connection was".to_owned() } else { were(c.lost) }));
+    parts.push(match c.lost {
+        0 => "no connection was lost".to_owned(),
+        1 => "1 connection was lost".to_owned(),
+        n => format!("{} connections were lost", thousands(n)),
+    });
     parts.extend(c.memory.map(|m| format!("perbuck held {} of memory at most", bytes(m))));
     parts.extend(c.law.map(|l| format!("Little's law gives {} where it is furthest from 1", fixed(l, 3))));
     let mut text = format!("Over all trials {}.", list(&parts));
@@ -140,61 +136,41 @@ fn summary(c: &Client) -> String {
     text
 }
 
-fn were(n: u64) -> String {
-    if n == 0 { "no connection was".to_owned() } else { format!("{} connections were", thousands(n)) }
-}
-
 /// One row per point and contender; columns that no record fills are left out.
 fn table(all: &Context<'_>) -> Table {
-    let heads = [
-        "#Load thread, worst trial",
-        "#Lag p50",
-        "#Lag p99",
-        "#Lag at most",
-        "#Send lag p99",
-        "#Late sends",
-        "#Lost connections",
-        "#Peak memory",
-        "#Little's law, worst trial",
-        "Steadiness",
-    ];
-    let mut table = Table::new("Client health", &["Workload", all.words().head, "Contender"]);
-    let rows: Vec<([String; 3], [Option<String>; 10])> = cells(all)
+    let mut table = Table::new("Client health", &format!("Workload | {} | Contender", all.words().head));
+    let clients: Vec<([String; 3], Client)> = cells(all)
         .into_iter()
-        .map(|(workload, name, level, trials)| {
-            let c = Client::of(trials);
-            let names = [clean(workload), thousands(u64::from(level)), all.label(name)];
-            (names, figures(&c))
-        })
+        .map(|(w, name, level, trials)| ([clean(w), thousands(level.into()), all.label(name)], Client::of(trials)))
         .collect();
-    let used: Vec<usize> = (0..heads.len()).filter(|i| rows.iter().any(|(_, f)| f[*i].is_some())).collect();
-    for i in &used {
-        let head = heads[*i];
-        table.columns.push(Column { head: head.trim_start_matches('#').to_owned(), numeric: head.starts_with('#') });
+    let used: Vec<&Figure> = FIGURES.iter().filter(|(_, of)| clients.iter().any(|(_, c)| of(c).is_some())).collect();
+    for (head, _) in &used {
+        table.column(head, *head != STEADINESS);
     }
-    for (names, figures) in rows {
-        let mut cells: Vec<Cell> = names.into_iter().map(Cell::new).collect();
-        cells.extend(used.iter().map(|i| Cell::new(figures[*i].clone().unwrap_or_else(|| ABSENT.to_owned()))));
-        table.row(RowKind::Plain, cells);
+    for (names, c) in clients {
+        table.add(names.into_iter().chain(used.iter().map(|(_, of)| or_absent(of(&c)))));
     }
     table
 }
 
-fn figures(c: &Client) -> [Option<String>; 10] {
-    let (lag, send_lag) = (c.lag.as_ref(), c.send_lag.as_ref());
-    [
-        c.fullest.map(share),
-        time(lag, 50.0),
-        time(lag, 99.0),
-        maximum(lag),
-        time(send_lag, 99.0),
-        send_lag.map(|_| thousands(c.late_sends())),
-        Some(thousands(c.lost)).filter(|_| c.is_known()),
-        c.memory.map(bytes),
-        c.law.map(|l| fixed(l, 3)),
-        c.settled_text(),
-    ]
-}
+/// What a column says of the client; `None` where no record does.
+type Figure = (&'static str, fn(&Client) -> Option<String>);
+
+/// The only column of words.
+const STEADINESS: &str = "Steadiness";
+
+const FIGURES: [Figure; 10] = [
+    ("Load thread, worst trial", |c| c.fullest.map(share)),
+    ("Lag p50", |c| time(c.lag.as_ref(), 50.0)),
+    ("Lag p99", |c| time(c.lag.as_ref(), 99.0)),
+    ("Lag at most", |c| maximum(c.lag.as_ref())),
+    ("Send lag p99", |c| time(c.send_lag.as_ref(), 99.0)),
+    ("Late sends", |c| c.send_lag.as_ref().map(|_| thousands(c.late_sends()))),
+    ("Lost connections", |c| c.is_known().then(|| thousands(c.lost))),
+    ("Peak memory", |c| c.memory.map(bytes)),
+    ("Little's law, worst trial", |c| c.law.map(|l| fixed(l, 3))),
+    (STEADINESS, Client::settled_text),
+];
 
 #[cfg(test)]
 mod tests {
@@ -233,12 +209,13 @@ mod tests {
         };
         let a = record(health([5_000_000_000, 1], 10_000, &[5.0; 60]));
         let b = record(health([1, 8_000_000_000], 9_000, &[5.0; 10]));
-        let found = figures(&Client::of([&a, &b]));
+        let client = Client::of([&a, &b]);
+        let found = FIGURES.map(|(_, of)| of(&client));
         let text = |i: usize| found[i].clone().unwrap_or_default();
         assert_eq!((text(0), text(6), text(8)), ("80 %".to_owned(), "2".to_owned(), "0.900".to_owned()));
         assert_eq!((text(7), text(9)), ("9.8 GiB".to_owned(), "1 settled, 1 too short to tell".to_owned()));
         assert_eq!((found[4].clone(), found[5].clone()), (None, None));
-        let said = summary(&Client::of([&a, &b]));
+        let said = summary(&client);
         assert!(said.contains("used 80 % of a processor") && said.contains("2 connections were lost"), "{said}");
         assert!(said.ends_with("Of 2 trials: 1 settled, 1 too short to tell."), "{said}");
     }
@@ -246,7 +223,7 @@ mod tests {
     #[test]
     fn late_starts_are_counted_from_their_histogram() {
         let client = Client::of([&record(Health { send_lag: lag(&[10, 900_000, 1_100_000, 5_000_000]), ..Health::default() })]);
-        assert_eq!(figures(&client)[5].as_deref(), Some("2"));
+        assert_eq!(FIGURES[5].1(&client).as_deref(), Some("2"));
         assert!(summary(&client).contains("2 transactions started more than a millisecond late"), "{}", summary(&client));
     }
 

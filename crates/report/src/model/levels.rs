@@ -3,9 +3,11 @@
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::load_model::Phase;
+use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Sweep;
 use perbuck_core::units::{duration_text, thousands};
 
+use super::Context;
 use crate::number::list;
 
 /// Names of what varies from point to point.
@@ -24,8 +26,14 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// Those of a sweep.
     pub(crate) fn of(sweep: &Sweep) -> Self {
+        let closed = Self {
+            head: "Connections",
+            unit: "connections",
+            one: "connection count",
+            steps: "measured counts",
+            throughput: "Throughput over connections",
+        };
         match (sweep.rates_per_s.is_empty(), sweep.phases.is_empty()) {
             (false, _) => Self {
                 head: "Offered per second",
@@ -34,20 +42,11 @@ impl Words {
                 steps: "measured rates",
                 throughput: "Throughput over the offered rate",
             },
-            (true, true) => Self {
-                head: "Connections",
-                unit: "connections",
-                one: "connection count",
-                steps: "measured counts",
-                throughput: "Throughput over connections",
-            },
-            (true, false) => Self {
-                head: "Connections, at most",
-                unit: "connections at most",
-                one: "connection count",
-                steps: "measured counts",
-                throughput: "Throughput over time",
-            },
+            (true, true) => closed,
+            (true, false) => {
+                let (head, unit) = ("Connections, at most", "connections at most");
+                Self { head, unit, throughput: "Throughput over time", ..closed }
+            }
         }
     }
 
@@ -65,6 +64,13 @@ pub(super) fn levels_of(w: &WorkloadResult) -> Vec<u32> {
     levels
 }
 
+/// Every level of a workload with every contender that was measured, and their trials.
+pub(super) fn points_of<'a>(all: &Context<'a>, w: &WorkloadResult) -> Vec<(u32, &'a str, Vec<&'a RunRecord>)> {
+    let names = all.contenders_of(w);
+    let of_level = |level| names.iter().map(move |name| (level, *name, all.trials_of(&w.workload, name, level)));
+    levels_of(w).into_iter().flat_map(of_level).collect()
+}
+
 /// How load is applied, where it is not simply a closed loop of so many connections.
 pub(super) fn load_text(sweep: &Sweep) -> Option<String> {
     let phases = || format!("{} phases: {}", sweep.phases.len(), phases_text(&sweep.phases));
@@ -78,14 +84,6 @@ pub(super) fn load_text(sweep: &Sweep) -> Option<String> {
         return Some(if sweep.phases.is_empty() { text } else { format!("{text}; {}", phases()) });
     }
     (!sweep.phases.is_empty()).then(|| format!("closed loop in {}", phases()))
-}
-
-/// How intended starts lie in time.
-pub(super) fn arrivals_text(arrivals: Arrivals) -> &'static str {
-    match arrivals {
-        Arrivals::Poisson => "Poisson process",
-        Arrivals::Uniform => "evenly spaced",
-    }
 }
 
 /// `30 s at 500/s, 1 min at 500/s to 2000/s`.

@@ -7,11 +7,13 @@ use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure};
 
-use super::levels::levels_of;
-use super::{Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text};
-use crate::document::{Block, Cell, RowKind, Table};
+use super::levels::{levels_of, points_of};
+use super::{
+    Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text, time_from,
+};
+use crate::document::{Block, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, percent, signed_percent};
+use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, signed_percent};
 
 /// What times of a closed loop are, and are not.
 const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
@@ -47,7 +49,7 @@ pub(super) fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) ->
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: {} by {}", clean(&w.workload), clean(&w.metric.title()), all.words().unit);
-    let mut table = Table::new(caption, &["Contender"]);
+    let mut table = Table::new(caption, "Contender");
     let points = levels_of(w);
     for p in &points {
         table.column(&thousands(u64::from(*p)), true);
@@ -59,15 +61,14 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     names.sort_by_key(|n| !all.is_base(n));
     for name in names {
         let value = |c: Option<&Measured>| {
-            let Some((cell, mean)) = c.and_then(|c| c.mean.map(|m| (c, m))) else { return Cell::new(ABSENT) };
-            let half = cell.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
-            Cell::new(fixed(mean, decimals) + &half)
+            or_absent(c.and_then(|c| {
+                let half = c.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
+                Some(fixed(c.mean?, decimals) + &half)
+            }))
         };
-        let mut cells = vec![Cell::new(all.label(name))];
-        cells.extend(points.iter().map(|p| value(cell_of(w, name, *p))));
         let summary = w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
-        cells.push(Cell::new(summary.map_or_else(|| ABSENT.to_owned(), |v| fixed(v, decimals))));
-        table.row(RowKind::Plain, cells);
+        let means = points.iter().map(|p| value(cell_of(w, name, *p)));
+        table.add([all.label(name)].into_iter().chain(means).chain([or_absent(summary.map(|v| fixed(v, decimals)))]));
         if !all.is_base(name) {
             table.row(RowKind::Delta, delta_row(all, w, name, &points));
         }
@@ -76,7 +77,7 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
 }
 
 /// (contender − baseline) / baseline at each point and of the summary.
-fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) -> Vec<Cell> {
+fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) -> Vec<String> {
     let base = &all.comparison.baseline;
     let share = |other: Option<f64>, base: Option<f64>| Some(other? / base.filter(|b| *b != 0.0)? - 1.0);
     let mean = |name: &str, p: u32| cell_of(w, name, p).and_then(|c| c.mean);
@@ -84,8 +85,8 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
     let mut shares: Vec<Option<f64>> = points.iter().map(|p| share(mean(name, *p), mean(base, *p))).collect();
     shares.push(share(value(name), value(base)));
     let decimals = delta_decimals(shares.iter().flatten().copied());
-    let text = |s: &Option<f64>| Cell::new(s.map_or_else(|| ABSENT.to_owned(), |s| signed_percent(s, decimals)));
-    let head = Cell::new(format!("against {}", all.base_label()));
+    let text = |s: &Option<f64>| or_absent(s.map(|s| signed_percent(s, decimals)));
+    let head = format!("against {}", all.base_label());
     std::iter::once(head).chain(shares.iter().map(text)).collect()
 }
 
@@ -114,16 +115,13 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
     if measured.is_empty() {
         return vec![paragraph("Nothing was measured.")];
     }
-    let mut blocks = if all.study.sweep.is_open() {
-        let mut blocks = open_loop::explanation(all);
-        blocks.extend(open_figures::response(all).map(Block::Figure));
-        blocks.extend(measured.iter().flat_map(|w| [latency_table(all, w), open_loop::wait_table(all, w)]).map(Block::Table));
-        blocks
-    } else {
-        let mut blocks = vec![paragraph(CLOSED)];
-        blocks.extend(measured.iter().map(|w| Block::Table(latency_table(all, w))));
-        blocks
-    };
+    let open = all.study.sweep.is_open();
+    let mut blocks = vec![paragraph(if open { open_loop::explanation(all) } else { CLOSED.to_owned() })];
+    blocks.extend(open_figures::response(all).map(Block::Figure));
+    for w in measured {
+        blocks.push(Block::Table(latency_table(all, w)));
+        blocks.extend(open.then(|| Block::Table(open_loop::wait_table(all, w))));
+    }
     blocks.extend(distribution::hockey_stick(all).map(Block::Figure));
     blocks.extend(distribution::distribution(all).map(Block::Figure));
     blocks
@@ -131,31 +129,27 @@ pub(super) fn latency(all: &Context<'_>) -> Vec<Block> {
 
 /// The latency that stands for each point, with failures and retries.
 fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
-    let time = if all.study.sweep.is_open() { "response time (from the intended start)" } else { "service time" };
-    let caption = format!("{}: {time} of all trials together", clean(&w.workload));
-    let heads = [all.words().head, "Contender", "#p50", "#p95", "#p99", "#Maximum", "#Failed", "#Retries", "#Trials"];
+    let caption = format!("{}: {} of all trials together", clean(&w.workload), time_from(all.study));
+    let heads = format!("{} | Contender | #p50 | #p95 | #p99 | #Maximum | #Failed | #Retries | #Trials", all.words().head);
     let mut table = Table::new(caption, &heads);
     let slo = all.comparison.decision.slo.as_ref();
     if let Some(slo) = slo {
         table.column(&format!("{} percentile at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns)), false);
     }
-    for p in levels_of(w) {
-        for name in all.contenders_of(w) {
-            let Some(cell) = cell_of(w, name, p) else { continue };
-            let trials = all.trials_of(&w.workload, name, p);
-            let bound = open_loop::bound(&trials);
-            let mut texts = vec![thousands(u64::from(p)), all.label(name)];
-            if cell.values.is_empty() {
-                texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
-            } else {
-                let l = cell.latency;
-                texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(|ns| format!("{bound}{}", duration_text(ns))));
-                texts.extend([cell.failed, cell.retries].map(thousands));
-            }
-            texts.push(cell.values.len().to_string());
-            texts.extend(slo.map(|slo| objective(&trials, slo)));
-            table.texts(texts);
+    for (level, name, trials) in points_of(all, w) {
+        let Some(cell) = cell_of(w, name, level) else { continue };
+        let bound = open_loop::bound(&trials);
+        let mut texts = vec![thousands(level.into()), all.label(name)];
+        if cell.values.is_empty() {
+            texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
+        } else {
+            let l = cell.latency;
+            texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(|ns| format!("{bound}{}", duration_text(ns))));
+            texts.extend([cell.failed, cell.retries].map(thousands));
         }
+        texts.push(cell.values.len().to_string());
+        texts.extend(slo.map(|slo| objective(&trials, slo)));
+        table.add(texts);
     }
     table
 }

@@ -25,6 +25,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 fn measurements(all: &Context<'_>) -> Vec<String> {
     let sweep = &all.study.sweep;
     let confidence = percent(all.comparison.decision.confidence);
+    let units = if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" };
     let mut out = vec![
         format!(
             "Each point is measured {} on each contender: {} of warm-up, then a measured window {}.",
@@ -36,7 +37,7 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
         operations(sweep).to_owned(),
         "Throughput is a counter divided by the true length of the measured window. Rates are never stored or averaged over seconds.".to_owned(),
         "Percentiles come from the merged histograms of all trials of a point (three significant digits). Percentiles are never averaged.".to_owned(),
-        format!("The interval of a point's mean is Student's {confidence} interval over its {}.", units(all)),
+        format!("The interval of a point's mean is Student's {confidence} interval over its {units}."),
         interval_of_ratio(all, &confidence),
         rule_text(&all.comparison.decision),
         "The detectable difference is the smallest whose interval would lie wholly on one side of 1 in four of five such studies (80 % power)."
@@ -46,12 +47,6 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     out
 }
 
-/// What intervals are made from.
-fn units(all: &Context<'_>) -> &'static str {
-    if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" }
-}
-
-/// How the interval of a ratio is made.
 fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
     let layout = &all.comparison.layout;
     match (layout.design, layout.deployments > 1) {
@@ -90,7 +85,6 @@ fn window(sweep: &Sweep) -> String {
     }
 }
 
-/// In which order trials were made.
 fn order(all: &Context<'_>) -> String {
     if all.study.sweep.collected {
         return "Trials were started one by one, in no planned order: what drifted between them is in the differences."
@@ -103,7 +97,6 @@ fn order(all: &Context<'_>) -> String {
     )
 }
 
-/// What the contenders were asked.
 fn operations(sweep: &Sweep) -> &'static str {
     if sweep.collected {
         "What a connection does is a function of the seed of its trial, the workload and its own counter; trials have seeds of their own."
@@ -171,24 +164,22 @@ fn prices(all: &Context<'_>) -> Vec<String> {
 
 fn limits(all: &Context<'_>) -> Vec<String> {
     let mut out = vec![
-        "The result holds for these workloads, data sizes, versions, settings and prices, and for no others.".to_owned(),
+        "The result holds for these workloads, data sizes, versions, settings and prices, and for no others.",
         "Intervals cover the variation between trials of this study. They do not cover other machines of the same type, other days, or \
-         systematic errors that all trials share."
-            .to_owned(),
-        "Several verdicts are given side by side, each at its own confidence; no correction is made for their number.".to_owned(),
+         systematic errors that all trials share.",
+        "Several verdicts are given side by side, each at its own confidence; no correction is made for their number.",
         if all.study.sweep.is_open() {
             "The load is an open loop through one pool of connections: with more of them a target may do more, or less. Where it could not \
              keep the rate, response times are lower bounds and grow with the length of the window."
         } else {
             "The load is a closed loop: service times do not include the wait of users who would have arrived meanwhile."
-        }
-        .to_owned(),
+        },
     ];
     if all.records.iter().any(|r| r.host.shared_with_server) {
-        out.push("Where client and server share a machine, the client's own work is part of what is measured.".to_owned());
+        out.push("Where client and server share a machine, the client's own work is part of what is measured.");
     }
     if all.records.iter().any(|r| r.host.emulator.is_some()) {
-        out.push("Emulated trials say that the software works. They say nothing about the speed of any hardware.".to_owned());
+        out.push("Emulated trials say that the software works. They say nothing about the speed of any hardware.");
     }
-    out
+    out.into_iter().map(str::to_owned).collect()
 }

@@ -28,7 +28,7 @@ mod tradeoff;
 mod verdicts;
 mod warnings;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use perbuck_core::compare::{Comparison, WorkloadResult};
 use perbuck_core::metric::Metric;
@@ -36,7 +36,7 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::{Decision, Rounding, Study, Summary};
 use perbuck_core::units::duration_text;
 
-use crate::document::{Block, ReportModel, Section};
+use crate::document::{Block, Card, ReportModel, Section};
 use crate::escape::{clean, clean_to, json};
 use crate::number::{ABSENT, counted, fixed, list, percent};
 pub(crate) use audit::blocks as audit_blocks;
@@ -52,57 +52,60 @@ const LONGEST_LABEL: usize = 60;
 /// Makes the report of a study: pure, so that the same input gives the same report.
 pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> ReportModel {
     let all = Context::new(study, comparison, records);
-    let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
-    let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
-    sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
-    sections.extend(part("models", "Models of cost", models::section(&all)));
-    sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
-    let latency = format!("{} and errors", if study.sweep.is_open() { "Response time" } else { "Service time" });
-    sections.push(Section { id: "latency", title: latency, blocks: measured::latency(&all) });
-    sections.extend(part("phases", "Phases", phases::section(&all)));
-    sections.push(Section { id: "environment", title: "Environment".to_owned(), blocks: environment::section(&all) });
-    let runs = [steady::figure(&all), order::figure(&all)];
-    sections.extend(part("runs", "Runs", runs.into_iter().flatten().map(Block::Figure).collect()));
+    let latency = format!("{} and errors", capital(time_text(study)));
+    let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
-    sections.extend(part("health", "Client health", client));
-    sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method::section(&all) });
-    sections.push(Section { id: "evidence", title: "Evidence".to_owned(), blocks: trace::section(&all) });
+    let parts = [
+        ("verdicts", "Verdicts", verdicts::section(&all)),
+        ("cost", "Cost", money::section(&all)),
+        ("models", "Models of cost", models::section(&all)),
+        ("throughput", "Throughput", measured::throughput(&all)),
+        ("latency", &latency, measured::latency(&all)),
+        ("phases", "Phases", phases::section(&all)),
+        ("environment", "Environment", environment::section(&all)),
+        ("runs", "Runs", runs),
+        ("health", "Client health", client),
+        ("method", "Method and limits", method::section(&all)),
+        ("evidence", "Evidence", trace::section(&all)),
+    ];
+    report(&all, warnings::warnings(&all), verdicts::cards(&all), parts)
+}
+
+/// A report of these sections; empty ones are left out.
+fn report<const N: usize>(
+    all: &Context<'_>,
+    warnings: Vec<String>,
+    cards: Vec<Card>,
+    parts: [(&'static str, &str, Vec<Block>); N],
+) -> ReportModel {
+    let study = all.study;
+    let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
+    let filled = parts.into_iter().filter(|(_, _, blocks)| !blocks.is_empty());
+    let mut sections: Vec<Section> = filled.map(|(id, title, blocks)| Section { id, title: title.to_owned(), blocks }).collect();
     number_figures(&mut sections);
     ReportModel {
         title: clean(title),
         study: clean(&study.name),
-        warnings: warnings::warnings(&all),
-        answers: answers(&all),
+        warnings,
+        answers: answers(all),
         price_note: clean(&study.price.note),
-        cards: verdicts::cards(&all),
-        facts: facts(&all),
+        cards,
+        facts: facts(all),
         sections,
-        data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
+        data: serde_json::to_string(all.comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
         evidence: String::new(),
     }
 }
 
-/// Numbers figures in the order in which a reader meets them.
+/// Numbers figures in the order in which a reader meets them. Folded details hold none.
 fn number_figures(sections: &mut [Section]) {
-    fn each(blocks: &mut [Block], next: &mut usize) {
-        for block in blocks {
-            match block {
-                Block::Figure(figure) => {
-                    *next += 1;
-                    figure.number = *next;
-                }
-                Block::Folded(_, inner) => each(inner, next),
-                _ => {}
-            }
+    let mut number = 0;
+    for block in sections.iter_mut().flat_map(|s| &mut s.blocks) {
+        if let Block::Figure(figure) = block {
+            number += 1;
+            figure.number = number;
         }
     }
-    let mut next = 0;
-    sections.iter_mut().for_each(|s| each(&mut s.blocks, &mut next));
-}
-
-/// A section that not every study has.
-fn part(id: &'static str, title: &str, blocks: Vec<Block>) -> Option<Section> {
-    (!blocks.is_empty()).then(|| Section { id, title: title.to_owned(), blocks })
 }
 
 /// What every part of the report is made from.
@@ -157,7 +160,6 @@ impl<'a> Context<'a> {
         Words::of(&self.study.sweep)
     }
 
-    /// The trials of one contender at one point of a workload.
     fn trials_of(&self, workload: &str, contender: &str, level: u32) -> Vec<&'a RunRecord> {
         self.points.get(&(workload, contender, level)).cloned().unwrap_or_default()
     }
@@ -193,14 +195,14 @@ impl<'a> Context<'a> {
 
     /// The regions of the bills, in their order.
     fn regions(&self) -> Vec<&'a str> {
-        let mut regions: Vec<&str> = Vec::new();
-        for bill in &self.comparison.bills {
-            if !regions.contains(&bill.region.as_str()) {
-                regions.push(&bill.region);
-            }
-        }
-        regions
+        distinct(self.comparison.bills.iter().map(|b| b.region.as_str()))
     }
+}
+
+/// Each name once, in the order in which they come first.
+fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// Labels made printable; two contenders of one label get their names beside it.
@@ -218,18 +220,28 @@ pub(crate) fn labels(study: &Study) -> Vec<String> {
     plain.iter().enumerate().map(label).collect()
 }
 
-/// `peak`, or the points over which the mean is taken.
-fn summary_text(summary: &Summary, words: Words) -> String {
-    match summary {
-        Summary::Peak => "peak".to_owned(),
-        Summary::MeanOver(points) => {
-            let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
-            format!("mean over {} {}", list(&points), words.unit)
-        }
-    }
+/// What latency is called under the load of a study.
+fn time_text(study: &Study) -> &'static str {
+    if study.sweep.is_open() { "response time" } else { "service time" }
 }
 
-/// The rule of decision in words.
+/// The same, and what it is counted from.
+fn time_from(study: &Study) -> &'static str {
+    if study.sweep.is_open() { "response time (from the intended start)" } else { "service time" }
+}
+
+fn capital(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map(|c| c.to_uppercase().chain(rest).collect()).unwrap_or_default()
+}
+
+/// `peak`, or the points over which the mean is taken.
+fn summary_text(summary: &Summary, words: Words) -> String {
+    let Summary::MeanOver(points) = summary else { return "peak".to_owned() };
+    let points: Vec<String> = points.iter().map(|p| fixed(f64::from(*p), 0)).collect();
+    format!("mean over {} {}", list(&points), words.unit)
+}
+
 fn rule_text(rule: &Decision) -> String {
     let (confidence, margin) = (percent(rule.confidence), percent(rule.margin));
     let (low, high) = (fixed(1.0 / (1.0 + rule.margin), 3), fixed(1.0 + rule.margin, 3));
@@ -249,40 +261,37 @@ fn rounding_text(round: Rounding) -> &'static str {
 /// What the numbers rest on, as label and value.
 fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     let (study, c) = (all.study, all.comparison);
-    let mut facts = vec![("Baseline".to_owned(), all.base_label())];
-    let others: Vec<String> =
-        study.contenders.iter().filter(|o| !all.is_base(&o.name) && o.control_of.is_none()).map(|o| all.label(&o.name)).collect();
-    if !others.is_empty() {
-        facts.push(("Compared with it".to_owned(), list(&others)));
-    }
-    facts.push(("Rule of decision".to_owned(), rule_text(&c.decision)));
-    if let Some(slo) = &c.decision.slo {
-        let time = if study.sweep.is_open() { "response time" } else { "service time" };
-        let text = format!("{} percentile of {time} at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns));
-        facts.push(("Latency objective".to_owned(), text));
-    }
-    facts.push(("Figure compared".to_owned(), compared(all)));
-    facts.extend(levels::load_text(&study.sweep).map(|text| ("Load".to_owned(), text)));
+    let others = study.contenders.iter().filter(|o| !all.is_base(&o.name) && o.control_of.is_none());
+    let others: Vec<String> = others.map(|o| all.label(&o.name)).collect();
+    let objective = c.decision.slo.as_ref().map(|slo| {
+        let (percentile, most) = (ordinal(slo.percentile), duration_text(slo.at_most_ns));
+        format!("{percentile} percentile of {} at most {most}", time_text(study))
+    });
     let evidence = match &c.published {
         None => format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial")),
         Some(source) => format!("{} published by {}", counted(c.found, "point"), clean(source)),
     };
-    facts.push(("Evidence".to_owned(), evidence));
-    facts.push(("Prices".to_owned(), price_basis(all)));
-    facts
+    let known = [
+        ("Baseline", Some(all.base_label())),
+        ("Compared with it", (!others.is_empty()).then(|| list(&others))),
+        ("Rule of decision", Some(rule_text(&c.decision))),
+        ("Latency objective", objective),
+        ("Figure compared", Some(compared(all))),
+        ("Load", levels::load_text(&study.sweep)),
+        ("Evidence", Some(evidence)),
+        ("Prices", Some(price_basis(all))),
+    ];
+    known.into_iter().filter_map(|(label, value)| Some((label.to_owned(), value?))).collect()
 }
 
 /// The summary rule, by workload where they differ.
 fn compared(all: &Context<'_>) -> String {
     let workloads = &all.comparison.workloads;
-    match workloads.first() {
-        Some(first) if workloads.iter().any(|w| w.summary != first.summary) => {
-            let one = |w: &WorkloadResult| format!("{}: {}", clean(&w.workload), summary_text(&w.summary, all.words()));
-            workloads.iter().map(one).collect::<Vec<_>>().join("; ")
-        }
-        Some(first) => summary_text(&first.summary, all.words()),
-        None => summary_text(&all.study.summary, all.words()),
+    if workloads.iter().any(|w| w.summary != workloads[0].summary) {
+        let one = |w: &WorkloadResult| format!("{}: {}", clean(&w.workload), summary_text(&w.summary, all.words()));
+        return workloads.iter().map(one).collect::<Vec<_>>().join("; ");
     }
+    summary_text(workloads.first().map_or(&all.study.summary, |w| &w.summary), all.words())
 }
 
 fn price_basis(all: &Context<'_>) -> String {
@@ -311,7 +320,6 @@ fn ordinal(percentile: f64) -> String {
     format!("{number}{suffix}")
 }
 
-/// A paragraph.
 fn paragraph(text: impl Into<String>) -> Block {
     Block::Paragraph(text.into())
 }

@@ -3,12 +3,11 @@
 use perbuck_core::compare::{Advantage, ContenderResult, Models, PricePerformance, WorkloadResult};
 
 use super::{Context, money_figures, paragraph, tradeoff};
-use crate::document::{Block, Cell, RowKind, Table};
+use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, dollar_decimals, fixed, percent, significant_decimals};
+use crate::number::{column_decimals, dollar_decimals, fixed, measured, or_absent, rounded_percent, significant_decimals};
 
-/// One priced contender of a workload with its models.
-type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
+pub(super) type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePerformance, &'a Models);
 
 /// The tables of all models; empty without prices or throughput.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -44,24 +43,24 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     out
 }
 
-fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
-    let mut out = Vec::new();
-    for w in &all.comparison.workloads {
-        for c in &w.contenders {
-            let price = c.price.iter().find(|p| p.region == region);
-            out.extend(price.and_then(|p| Some((w, c, p, p.models.as_ref()?))));
-        }
-    }
-    out
+/// Every priced contender of a region with its models.
+pub(super) fn rows<'a>(all: &'a Context<'_>, region: &str) -> Vec<Row<'a>> {
+    let all = all.comparison.workloads.iter().flat_map(|w| w.contenders.iter().map(move |c| (w, c)));
+    let priced = all.flat_map(|(w, c)| c.price.iter().map(move |p| (w, c, p))).filter(|(_, _, p)| p.region == region);
+    priced.filter_map(|(w, c, p)| Some((w, c, p, p.models.as_ref()?))).collect()
 }
 
-fn number(value: Option<f64>, dollars: bool) -> Cell {
-    let Some(value) = value else { return Cell::new(ABSENT) };
-    if dollars {
-        Cell::new(format!("${}", fixed(value, dollar_decimals([value]))))
-    } else {
-        Cell::new(fixed(value, column_decimals([value])))
-    }
+fn usd(value: Option<f64>) -> String {
+    or_absent(value.map(|v| format!("${}", fixed(v, dollar_decimals([v])))))
+}
+
+fn number(value: Option<f64>) -> String {
+    or_absent(value.map(|v| fixed(v, column_decimals([v]))))
+}
+
+/// A number of what the workload counts.
+fn work(w: &WorkloadResult, value: f64) -> String {
+    measured(value, column_decimals([value]), &w.metric)
 }
 
 pub(super) fn times(ratio: f64) -> String {
@@ -70,92 +69,55 @@ pub(super) fn times(ratio: f64) -> String {
 
 /// What a unit costs, however it is counted.
 fn units(all: &Context<'_>, region: &str, rows: &[Row<'_>]) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Throughput per dollar and hour",
-        "#USD per million transactions",
-        "#USD per vCPU and month",
-        "#USD per core and month",
-        "#Throughput per vCPU",
-        "#Throughput per core",
-    ];
-    let mut table = Table::new(format!("Units of cost in {}", clean(region)), &heads);
+    let heads = "Workload | Contender | #Throughput per dollar and hour | #USD per million transactions | \
+        #USD per vCPU and month | #USD per core and month | #Throughput per vCPU | #Throughput per core";
+    let mut table = Table::new(format!("Units of cost in {}", clean(region)), heads);
     for (w, c, _, m) in rows {
-        let throughput = format!(
-            "{} {}",
-            fixed(m.throughput_per_usd_hour, column_decimals([m.throughput_per_usd_hour])),
-            clean(&w.metric.label)
-        );
-        let mut million = number(m.usd_per_million_transactions, true);
-        million.note = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(throughput),
-            million,
-            number(m.usd_per_vcpu_month, true),
-            number(m.usd_per_core_month, true),
-            number(m.throughput_per_vcpu, false),
-            number(m.throughput_per_core, false),
-        ];
-        table.row(RowKind::Plain, cells);
+        let unit = if w.metric.kinds().is_some() { clean(&w.metric.short) } else { String::new() };
+        table.add([
+            clean(&w.workload).into(),
+            all.label(&c.contender).into(),
+            work(w, m.throughput_per_usd_hour).into(),
+            Cell::noted(usd(m.usd_per_million_transactions), unit),
+            usd(m.usd_per_vcpu_month).into(),
+            usd(m.usd_per_core_month).into(),
+            number(m.throughput_per_vcpu).into(),
+            number(m.throughput_per_core).into(),
+        ]);
     }
     table
 }
 
 /// How much of the advantage is price, and how much is speed.
 fn sources(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
-    let heads = [
-        "Workload",
-        "Contender",
-        "#Work per dollar",
-        "#By throughput",
-        "#By price",
-        "#Share of price",
-        "#Break-even cost of a month",
-        "#Break-even throughput",
-    ];
     let caption =
         format!("Where the advantage over {} comes from, and what would end it, in {}", all.base_label(), clean(region));
-    let mut table = Table::new(caption, &heads);
+    let heads = "Workload | Contender | #Work per dollar | #By throughput | #By price | #Share of price | \
+        #Break-even cost of a month | #Break-even throughput";
+    let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
-        let share = a.price_share.map_or_else(|| ABSENT.to_owned(), |s| percent((s * 1000.0).round() / 1000.0));
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(times(a.work_per_usd)),
-            Cell::new(times(a.performance)),
-            Cell::new(times(a.price)),
-            Cell::new(share),
-            number(Some(a.break_even_usd_month), true),
-            Cell::new(format!(
-                "{} {}",
-                fixed(a.break_even_throughput, column_decimals([a.break_even_throughput])),
-                clean(&w.metric.label)
-            )),
-        ];
-        table.row(RowKind::Plain, cells);
+        let factors = [a.work_per_usd, a.performance, a.price].map(times);
+        let share = or_absent(a.price_share.map(rounded_percent));
+        let ends = [share, usd(Some(a.break_even_usd_month)), work(w, a.break_even_throughput)];
+        table.add([clean(&w.workload), all.label(&c.contender)].into_iter().chain(factors).chain(ends));
     }
     table
 }
 
 /// The same money, and the same work.
 fn fixed_cost(all: &Context<'_>, region: &str, rivals: &[(Row<'_>, &Advantage)]) -> Table {
-    let heads =
-        ["Workload", "Contender", "#Systems for the same money", "#Their throughput", "#USD a month for the same throughput"];
     let caption = format!("For the money, and for the throughput, of {} in {}", all.base_label(), clean(region));
-    let mut table = Table::new(caption, &heads);
+    let heads = "Workload | Contender | #Systems for the same money | #Their throughput | \
+        #USD a month for the same throughput";
+    let mut table = Table::new(caption, heads);
     for ((w, c, _, _), a) in rivals {
-        let throughput = fixed(a.throughput_for_same_money, column_decimals([a.throughput_for_same_money]));
-        let cells = vec![
-            Cell::new(clean(&w.workload)),
-            Cell::new(all.label(&c.contender)),
-            Cell::new(fixed(a.systems_for_same_money, 3)),
-            Cell::new(format!("{throughput} {}", clean(&w.metric.label))),
-            number(Some(a.usd_month_for_same_throughput), true),
-        ];
-        table.row(RowKind::Plain, cells);
+        table.add([
+            clean(&w.workload),
+            all.label(&c.contender),
+            fixed(a.systems_for_same_money, 3),
+            work(w, a.throughput_for_same_money),
+            usd(Some(a.usd_month_for_same_throughput)),
+        ]);
     }
     table
 }
@@ -165,7 +127,7 @@ fn sensitivity(all: &Context<'_>) -> Option<Table> {
     let regions = all.regions();
     let mut table = Table::new(
         format!("How the answer depends on region and scope: work per dollar over {}", all.base_label()),
-        &["Workload", "Contender", "What counts as cost"],
+        "Workload | Contender | What counts as cost",
     );
     regions.iter().for_each(|r| table.column(&clean(r), true));
     for w in &all.comparison.workloads {
@@ -175,10 +137,10 @@ fn sensitivity(all: &Context<'_>) -> Option<Table> {
             for scope in &first.scopes {
                 let at = |region: &&str| {
                     let found = advantage(region).and_then(|a| a.scopes.iter().find(|s| s.name == scope.name));
-                    Cell::new(found.map_or_else(|| ABSENT.to_owned(), |s| times(s.work_per_usd)))
+                    or_absent(found.map(|s| times(s.work_per_usd)))
                 };
-                let head = [clean(&w.workload), all.label(&c.contender), scope.name.clone()].map(Cell::new);
-                table.row(RowKind::Plain, head.into_iter().chain(regions.iter().map(at)).collect());
+                let head = [clean(&w.workload), all.label(&c.contender), scope.name.clone()];
+                table.add(head.into_iter().chain(regions.iter().map(at)));
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use perbuck_core::bill::{Bill, LineGroup};
 use perbuck_core::study::Study;
-use perbuck_core::units::{MicroUsd, unit_price_text};
+use perbuck_core::units::unit_price_text;
 
-use super::{Context, figures, labels, money_figures, paragraph, rounding_text};
+use super::{Context, distinct, figures, labels, money_figures, paragraph, rounding_text};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, counted, delta_decimals, percent, signed_percent};
+use crate::number::{ABSENT, counted, delta_decimals, or_absent, rounded_percent, signed_percent};
 
 /// Groups that every table and figure of bills shows; the others only where a bill has them.
 const USUAL: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
@@ -64,8 +64,8 @@ fn label(study: &Study, name: &str) -> String {
 /// Sums by group, one column per contender and region.
 fn group_table(study: &Study, bills: &[Bill]) -> Table {
     let one_region = bills.iter().all(|b| b.region == bills[0].region);
-    let place = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
-    let mut table = Table::new(format!("Cost of a month by group{place}, with the share of the total"), &["Group"]);
+    let region = if one_region { format!(" in {}", clean(&bills[0].region)) } else { String::new() };
+    let mut table = Table::new(format!("Cost of a month by group{region}, with the share of the total"), "Group");
     let ordered = by_region(bills);
     for bill in &ordered {
         let name = label(study, &bill.contender);
@@ -73,28 +73,22 @@ fn group_table(study: &Study, bills: &[Bill]) -> Table {
         table.column(&head, true);
     }
     for group in groups(bills) {
-        let cell = |bill: &&Bill| {
+        let share = |bill: &&Bill| {
             let (amount, all) = (bill.monthly_of(group), bill.monthly_exact());
             let share = if all.0 > 0 { amount.0 as f64 / all.0 as f64 } else { 0.0 };
-            let rounded = (share * 1000.0).round() / 1000.0;
-            Cell::noted(amount.to_string(), percent(rounded))
+            Cell::noted(amount.to_string(), rounded_percent(share))
         };
-        row(&mut table, RowKind::Plain, group.label(), ordered.iter().map(cell));
+        row(&mut table, RowKind::Plain, group.label(), ordered.iter().map(share));
     }
-    row(&mut table, RowKind::Total, "month", ordered.iter().map(|b| Cell::new(b.monthly().to_string())));
+    row(&mut table, RowKind::Total, "month", ordered.iter().map(|b| b.monthly().to_string()));
     let months = ordered.first().map_or(0, |b| b.horizon_months);
-    row(
-        &mut table,
-        RowKind::Total,
-        &format!("{months} months"),
-        ordered.iter().map(|b| Cell::new(b.horizon_total().to_string())),
-    );
+    row(&mut table, RowKind::Total, &format!("{months} months"), ordered.iter().map(|b| b.horizon_total().to_string()));
     difference_row(study, &ordered, &mut table);
     table
 }
 
-fn row(table: &mut Table, kind: RowKind, head: &str, cells: impl Iterator<Item = Cell>) {
-    table.row(kind, std::iter::once(Cell::new(head)).chain(cells).collect());
+fn row<C: Into<Cell>>(table: &mut Table, kind: RowKind, head: &str, cells: impl Iterator<Item = C>) {
+    table.row(kind, std::iter::once(Cell::new(head)).chain(cells.map(C::into)));
 }
 
 /// (contender − baseline) / baseline of the totals, from unrounded values.
@@ -107,21 +101,15 @@ fn difference_row(study: &Study, ordered: &[&Bill], table: &mut Table) {
     };
     let shares: Vec<Option<f64>> = ordered.iter().map(share).collect();
     let decimals = delta_decimals(shares.iter().flatten().copied());
-    let cell = |s: &Option<f64>| Cell::new(s.map_or_else(|| ABSENT.to_owned(), |s| signed_percent(s, decimals)));
+    let text = |s: &Option<f64>| or_absent(s.map(|s| signed_percent(s, decimals)));
     if shares.iter().any(Option::is_some) {
-        row(table, RowKind::Delta, &format!("against {}", label(study, base)), shares.iter().map(cell));
+        row(table, RowKind::Delta, &format!("against {}", label(study, base)), shares.iter().map(text));
     }
 }
 
-/// Bills of one region side by side.
 pub(super) fn by_region(bills: &[Bill]) -> Vec<&Bill> {
-    let mut regions: Vec<&str> = Vec::new();
-    for bill in bills {
-        if !regions.contains(&bill.region.as_str()) {
-            regions.push(&bill.region);
-        }
-    }
-    regions.iter().flat_map(|r| bills.iter().filter(move |b| b.region == *r)).collect()
+    let regions = distinct(bills.iter().map(|b| b.region.as_str()));
+    regions.into_iter().flat_map(|r| bills.iter().filter(move |b| b.region == r)).collect()
 }
 
 /// One table per contender and region, and the sources they share.
@@ -144,9 +132,9 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 }
 
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
-    let place = bill.place.as_ref().unwrap_or(&bill.region);
-    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(place), clean(&bill.snapshot));
-    let mut table = Table::new(caption, &["For", "What", "Formula", "#Unit price", "#Month", "Price of, source"]);
+    let region = bill.place.as_ref().unwrap_or(&bill.region);
+    let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(region), clean(&bill.snapshot));
+    let mut table = Table::new(caption, "For | What | Formula | #Unit price | #Month | Price of, source");
     for line in &bill.lines {
         let source = source_mark(&line.source, sources);
         let amount = if line.priced { line.monthly.to_string() } else { format!("[{}]", line.monthly) };
@@ -154,22 +142,15 @@ fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
         let unit_price = if line.unit.is_empty() { ABSENT.to_owned() } else { unit_price_text(line.unit_price) };
         let origin = [clean(&line.price_date), source].join(" ");
         let kind = if line.priced { RowKind::Plain } else { RowKind::Muted };
-        let texts = [clean(&line.item), clean(&line.sku), clean(&line.formula), unit_price, amount, or_absent(origin.trim())];
-        table.row(kind, texts.into_iter().map(Cell::new).collect());
+        let origin = or_absent(Some(origin.trim().to_owned()).filter(|text| !text.is_empty()));
+        let texts = [clean(&line.item), clean(&line.sku), clean(&line.formula), unit_price, amount, origin];
+        table.row(kind, texts);
     }
-    sum_row(&mut table, "month", "", bill.monthly());
+    table.row(RowKind::Total, ["month", "", "", "", &bill.monthly().to_string(), ""]);
     let months = counted(bill.horizon_months as usize, "month");
-    sum_row(&mut table, &months, &format!("{} × {}", bill.horizon_months, unit_price_text(bill.monthly())), bill.horizon_total());
+    let formula = format!("{} × {}", bill.horizon_months, unit_price_text(bill.monthly()));
+    table.row(RowKind::Total, [&months, "", &formula, "", &bill.horizon_total().to_string(), ""]);
     table
-}
-
-fn or_absent(text: &str) -> String {
-    if text.is_empty() { ABSENT.to_owned() } else { text.to_owned() }
-}
-
-fn sum_row(table: &mut Table, head: &str, formula: &str, amount: MicroUsd) {
-    let texts = [head.to_owned(), String::new(), formula.to_owned(), String::new(), amount.to_string(), String::new()];
-    table.row(RowKind::Total, texts.into_iter().map(Cell::new).collect());
 }
 
 /// The number of a source in the list below the bills.
@@ -178,9 +159,9 @@ fn source_mark(source: &str, sources: &mut Vec<String>) -> String {
         return String::new();
     }
     let source = clean(source);
-    let place = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
+    let index = sources.iter().position(|s| *s == source).unwrap_or_else(|| {
         sources.push(source);
         sources.len() - 1
     });
-    format!("[{}]", place + 1)
+    format!("[{}]", index + 1)
 }

@@ -1,16 +1,17 @@
 //! The figures of an open loop: response time over the offered rate, and how the backlog grew.
 
-use perbuck_core::compare::WorkloadResult;
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::compare::{Cell, WorkloadResult};
+use perbuck_core::run_record::{Interval, RunRecord};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::Context;
-use super::figures::{dots, dots_note, points, trials_text};
+use super::figures::{dots, dots_note, line_panel, trials_text};
 use super::levels::levels_of;
 use super::open_loop::{bound, overloaded};
-use crate::document::{Figure, LinePanel, Panels, Point, Scale, Series, Table, TimeLine, TimePanel};
+use super::steady::window_ms;
+use crate::document::{Figure, LinePanel, Panels, Point, Scale, Table, TimeLine, TimePanel};
 use crate::escape::clean;
-use crate::number::ABSENT;
+use crate::number::or_absent;
 
 /// A line over time has no more points than this (beside its ends); beyond it one point stands for several neighbours.
 pub(super) const POINTS: usize = 300;
@@ -20,16 +21,15 @@ pub(super) fn response(all: &Context<'_>) -> Option<Figure> {
     if all.study.sweep.rates_per_s.is_empty() {
         return None;
     }
-    let mut table = Table::new("Data of the figure", &["Workload", "Contender", "#Offered per second", "#All trials", "Trials"]);
+    let mut table = Table::of_figure("Workload | Contender | #Offered per second | #All trials | Trials");
     let mut panels: Vec<LinePanel> = all.measured().iter().map(|w| response_panel(all, w)).collect();
     for panel in &panels {
         for s in &panel.series {
             for p in &s.points {
                 let mark = if p.at_least { "≥ " } else { "" };
-                let text = |v: f64| format!("{mark}{}", duration_text(v as u64));
-                let trials = trials_text(&p.values, |v| duration_text(v as u64));
-                let names = [panel.title.clone(), s.name.clone(), thousands(u64::from(p.level))];
-                table.texts(names.into_iter().chain([text(p.value), trials]));
+                let time = |v: f64| duration_text(v as u64);
+                let texts = [panel.title.clone(), s.name.clone(), thousands(p.level.into())];
+                table.add(texts.into_iter().chain([format!("{mark}{}", time(p.value)), trials_text(&p.values, time)]));
             }
         }
     }
@@ -41,50 +41,24 @@ pub(super) fn response(all: &Context<'_>) -> Option<Figure> {
     }
     let drawn = panels.iter_mut().flat_map(|p| &mut p.series).flat_map(|s| &mut s.points);
     drawn.for_each(|p| p.values = dots(&p.values));
-    (!table.rows.is_empty()).then(|| Figure {
-        number: 0,
-        id: "response",
-        title: "Response time over the offered rate, 99th percentile; lower is better".to_owned(),
-        caption,
-        legend: Vec::new(),
-        panels: Panels::Lines(panels),
-        table,
-    })
+    let title = "Response time over the offered rate, 99th percentile; lower is better";
+    Figure::new("response", title, caption, Panels::Lines, panels, table).filter(|f| !f.table.rows.is_empty())
 }
 
 fn response_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
-    let series = |name: &str| {
-        let point = |c: &perbuck_core::compare::Cell| {
-            let trials = all.trials_of(&w.workload, name, c.level);
-            let p99 = |r: &&RunRecord| r.latency().ok()?.percentile_ns(99.0).map(|ns| ns as f64);
-            let values: Vec<f64> = trials.iter().filter_map(p99).collect();
-            let at_least = !bound(&trials).is_empty();
-            (c.latency.p99_ns > 0).then_some(Point {
-                level: c.level,
-                values,
-                value: c.latency.p99_ns as f64,
-                interval: None,
-                at_least,
-            })
-        };
-        let points = points(w, name).filter_map(point).collect();
-        Series { slot: all.slot(name).unwrap_or(0), name: all.label(name), points }
+    let point = |name: &str, c: &Cell| {
+        let trials = all.trials_of(&w.workload, name, c.level);
+        let p99 = |r: &&RunRecord| r.latency().ok()?.percentile_ns(99.0).map(|ns| ns as f64);
+        let (values, at_least) = (trials.iter().filter_map(p99).collect(), !bound(&trials).is_empty());
+        let value = c.latency.p99_ns as f64;
+        (value > 0.0).then_some(Point { level: c.level, values, value, interval: None, at_least })
     };
-    LinePanel {
-        title: clean(&w.workload),
-        axis: "response time, 99th percentile (logarithmic)".to_owned(),
-        scale: Scale::LogTime,
-        along: all.words().unit.to_owned(),
-        along_even: all.words().even(),
-        levels: levels_of(w),
-        series: all.contenders_of(w).into_iter().map(series).collect(),
-    }
+    line_panel(all, w, "response time, 99th percentile (logarithmic)".to_owned(), Scale::LogTime, point)
 }
 
 /// The most transactions that waited during the window.
 fn peak(r: &RunRecord) -> u64 {
-    let window_ms = (r.measured.window_ns / 1_000_000) as i64;
-    let inside = r.intervals.iter().filter(|i| (0..window_ms).contains(&i.start_ms)).map(|i| i.backlog);
+    let inside = r.intervals.iter().filter(|i| (0..window_ms(r)).contains(&i.start_ms)).map(|i| i.backlog);
     let edges = r.measured.open_loop.as_ref().map_or(0, |o| o.backlog_at_open.max(o.backlog_at_close));
     inside.max().unwrap_or(0).max(edges)
 }
@@ -117,53 +91,47 @@ fn grown<'a>(all: &Context<'a>) -> Vec<(&'a WorkloadResult, u32, Vec<&'a RunReco
 
 /// How many transactions waited over time, where many did; `None` where none did.
 pub(super) fn backlog(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", all.words().head, "Contender", "#Trial", "#When the window opened", "#At most", "#At its end"];
-    let mut table = Table::new("Data of the figure", &heads);
+    let heads =
+        format!("Workload | {} | Contender | #Trial | #When the window opened | #At most | #At its end", all.words().head);
+    let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for (w, level, trials) in grown(all) {
+        let (workload, level) = (clean(&w.workload), thousands(level.into()));
         for r in &trials {
-            let of = |count: fn(&perbuck_core::run_record::OpenLoop) -> u64| {
-                r.measured.open_loop.as_ref().map_or_else(|| ABSENT.to_owned(), |o| thousands(count(o)))
-            };
-            let names = [clean(&w.workload), thousands(u64::from(level)), all.label(&r.key.contender), r.key.trial.to_string()];
-            table.texts(names.into_iter().chain([of(|o| o.backlog_at_open), thousands(peak(r)), of(|o| o.backlog_at_close)]));
+            let open = r.measured.open_loop.as_ref();
+            let [first, last] =
+                [open.map(|o| o.backlog_at_open), open.map(|o| o.backlog_at_close)].map(|n| or_absent(n.map(thousands)));
+            let names = [workload.clone(), level.clone(), all.label(&r.key.contender), r.key.trial.to_string()];
+            table.add(names.into_iter().chain([first, thousands(peak(r)), last]));
         }
         panels.push(TimePanel {
-            title: format!("{}, {} {}", clean(&w.workload), thousands(u64::from(level)), all.words().unit),
+            title: format!("{workload}, {level} {}", all.words().unit),
             axis: "transactions waiting".to_owned(),
             seconds: trials.iter().map(|r| r.measured.window_ns).max().unwrap_or(0) as f64 / 1e9,
-            lines: trials.iter().map(|r| line(all, r)).collect(),
+            lines: trials.iter().map(|r| time_line(all, r, backlog_points(r))).collect(),
         });
     }
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "backlog",
-        title: "Transactions that were due and waited".to_owned(),
-        caption: "Trials that could not keep the rate, or in which at least a second of arrivals waited; of each contender and point the \
-                  trial in which most waited, named beside its line. A backlog that grows to the end says that the target cannot keep the \
-                  rate."
-            .to_owned(),
-        legend: Vec::new(),
-        panels: Panels::Times(panels),
-        table,
-    })
+    let caption = "Trials that could not keep the rate, or in which at least a second of arrivals waited; of each contender and point the \
+                   trial in which most waited, named beside its line. A backlog that grows to the end says that the target cannot keep the \
+                   rate.";
+    Figure::new("backlog", "Transactions that were due and waited", caption, Panels::Times, panels, table)
 }
 
-/// The backlog at the begin of the window, after each second, and at its end.
-fn line(all: &Context<'_>, r: &RunRecord) -> TimeLine {
-    let window_ms = (r.measured.window_ns / 1_000_000) as i64;
+/// The backlog at the start of the window, after each second, and at its end.
+fn backlog_points(r: &RunRecord) -> Vec<(f64, f64)> {
+    let window_ms = window_ms(r);
     let (open, close) = r.measured.open_loop.as_ref().map_or((0, 0), |o| (o.backlog_at_open, o.backlog_at_close));
-    let end = |i: &perbuck_core::run_record::Interval| i.start_ms + i.length_ms as i64;
-    let mut points = vec![(0.0, open as f64)];
-    let inside: Vec<(f64, f64)> = r
-        .intervals
-        .iter()
-        .filter(|i| i.start_ms >= 0 && end(i) < window_ms)
-        .map(|i| (end(i) as f64 / 1e3, i.backlog as f64))
-        .collect();
+    let end = |i: &Interval| i.start_ms + i.length_ms as i64;
+    let inside = r.intervals.iter().filter(|i| i.start_ms >= 0 && end(i) < window_ms);
+    let inside: Vec<(f64, f64)> = inside.map(|i| (end(i) as f64 / 1e3, i.backlog as f64)).collect();
     let highest = |some: &[(f64, f64)]| some.iter().copied().fold((0.0, -1.0), |m, p| if p.1 > m.1 { p } else { m });
+    let mut points = vec![(0.0, open as f64)];
     points.extend(inside.chunks(inside.len().div_ceil(POINTS).max(1)).map(highest));
     points.push((window_ms as f64 / 1e3, close as f64));
+    points
+}
+
+pub(super) fn time_line(all: &Context<'_>, r: &RunRecord, points: Vec<(f64, f64)>) -> TimeLine {
     let name = &r.key.contender;
     TimeLine { slot: all.slot(name).unwrap_or(0), name: all.label(name), trial: format!("trial {}", r.key.trial), points }
 }

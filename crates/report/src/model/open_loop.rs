@@ -1,18 +1,17 @@
 //! What an open loop adds: what was offered and what was completed, wait beside service, and which rates were not kept.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
 
-use super::levels::levels_of;
-use super::{Context, paragraph};
+use super::Context;
+use super::levels::points_of;
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, fixed};
-
-/// Put before a percentile that may be higher in truth.
-const AT_LEAST: &str = "≥ ";
+use crate::number::{ABSENT, column_decimals, fixed, or_absent};
 
 /// Whether the target could not keep the rate of a trial.
 pub(super) fn overloaded(record: &RunRecord) -> bool {
@@ -21,7 +20,7 @@ pub(super) fn overloaded(record: &RunRecord) -> bool {
 
 /// What stands before the percentiles of these trials: `≥ ` where one of them is overloaded.
 pub(super) fn bound(trials: &[&RunRecord]) -> &'static str {
-    if trials.iter().any(|r| overloaded(r)) { AT_LEAST } else { "" }
+    if trials.iter().any(|r| overloaded(r)) { "≥ " } else { "" }
 }
 
 /// Percentiles of all histograms together; `None` where one cannot be read or all are empty.
@@ -36,7 +35,10 @@ pub(super) fn percentiles<'a, const N: usize>(
     (merged.count() > 0).then(|| percents.map(|p| merged.percentile_ns(p).unwrap_or(0)))
 }
 
-/// Counters of an open loop over some trials.
+pub(super) fn completed(kinds: &BTreeMap<String, TransactionRecord>) -> u64 {
+    kinds.values().map(TransactionRecord::completed).sum()
+}
+
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 struct Counts {
     seconds: f64,
@@ -55,7 +57,7 @@ impl Counts {
             let Some(open) = &r.measured.open_loop else { continue };
             sum.seconds += r.measured.window_ns as f64 / 1e9;
             sum.offered += open.offered;
-            sum.completed += r.measured.transactions.values().map(TransactionRecord::completed).sum::<u64>();
+            sum.completed += completed(&r.measured.transactions);
             sum.waiting = sum.waiting.max(open.backlog_at_close);
             sum.unfinished = sum.unfinished.max(open.unfinished.count);
         }
@@ -64,10 +66,8 @@ impl Counts {
 
     /// Completed per offered transaction, in percent.
     fn share(&self) -> String {
-        if self.offered == 0 {
-            return ABSENT.to_owned();
-        }
-        format!("{} %", fixed(self.completed as f64 / self.offered as f64 * 100.0, 1))
+        let share = || format!("{} %", fixed(self.completed as f64 / self.offered as f64 * 100.0, 1));
+        or_absent((self.offered > 0).then(share))
     }
 
     fn per_second(&self, count: u64) -> f64 {
@@ -99,32 +99,29 @@ pub(super) fn offered(all: &Context<'_>) -> Vec<Block> {
 fn not_kept(all: &Context<'_>) -> Vec<String> {
     let mut out = Vec::new();
     for w in all.measured() {
-        for level in levels_of(w) {
-            for name in all.contenders_of(w) {
-                let trials = all.trials_of(&w.workload, name, level);
-                let over: Vec<&RunRecord> = trials.iter().copied().filter(|r| overloaded(r)).collect();
-                if over.is_empty() {
-                    continue;
-                }
-                let counts = Counts::of(&over);
-                let rate = counts.per_second(counts.completed);
-                let asked = match all.study.sweep.phases.is_empty() {
-                    true => format!("{} {}", thousands(u64::from(level)), all.words().unit),
-                    false => "the rates of all phases".to_owned(),
-                };
-                out.push(format!(
-                    "{}: {} could not keep {} in {} of {} trials: it completed {} per second ({} of what was due), and up to {} \
-                     transactions had not ended at the end of a trial.",
-                    clean(&w.workload),
-                    all.label(name),
-                    asked,
-                    over.len(),
-                    trials.len(),
-                    fixed(rate, column_decimals([rate])),
-                    counts.share(),
-                    thousands(counts.unfinished)
-                ));
+        for (level, name, trials) in points_of(all, w) {
+            let over: Vec<&RunRecord> = trials.iter().copied().filter(|r| overloaded(r)).collect();
+            if over.is_empty() {
+                continue;
             }
+            let counts = Counts::of(&over);
+            let rate = counts.per_second(counts.completed);
+            let asked = match all.study.sweep.phases.is_empty() {
+                true => format!("{} {}", thousands(level.into()), all.words().unit),
+                false => "the rates of all phases".to_owned(),
+            };
+            out.push(format!(
+                "{}: {} could not keep {} in {} of {} trials: it completed {} per second ({} of what was due), and up to {} \
+                 transactions had not ended at the end of a trial.",
+                clean(&w.workload),
+                all.label(name),
+                asked,
+                over.len(),
+                trials.len(),
+                fixed(rate, column_decimals([rate])),
+                counts.share(),
+                thousands(counts.unfinished)
+            ));
         }
     }
     out
@@ -132,26 +129,16 @@ fn not_kept(all: &Context<'_>) -> Vec<String> {
 
 fn offered_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: what was offered and what was completed", clean(&w.workload));
-    let heads = [
-        all.words().head,
-        "Contender",
-        "#Due per second",
-        "#Completed per second",
-        "#Completed ÷ due",
-        "#Waiting at the end, at most",
-        "Rate kept",
-    ];
+    let heads = format!(
+        "{} | Contender | #Due per second | #Completed per second | #Completed ÷ due | \
+        #Waiting at the end, at most | Rate kept",
+        all.words().head
+    );
     let mut table = Table::new(caption, &heads);
-    let points: Vec<(u32, &str)> =
-        levels_of(w).into_iter().flat_map(|l| all.contenders_of(w).into_iter().map(move |n| (l, n))).collect();
-    let trials_of = |(level, name): &(u32, &str)| all.trials_of(&w.workload, name, *level);
-    let rates = |p: &(u32, &str)| {
-        let counts = Counts::of(&trials_of(p));
-        [counts.per_second(counts.offered), counts.per_second(counts.completed)]
-    };
-    let decimals = column_decimals(points.iter().flat_map(rates));
-    for point in &points {
-        let trials = trials_of(point);
+    let points = points_of(all, w);
+    let rates = |counts: Counts| [counts.per_second(counts.offered), counts.per_second(counts.completed)];
+    let decimals = column_decimals(points.iter().flat_map(|(_, _, trials)| rates(Counts::of(trials))));
+    for (level, name, trials) in points {
         let counts = Counts::of(&trials);
         let over = trials.iter().filter(|r| overloaded(r)).count();
         let kept = match over {
@@ -160,15 +147,15 @@ fn offered_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
             n if n == trials.len() => "no".to_owned(),
             n => format!("no in {n} of {} trials", trials.len()),
         };
-        let [due, completed] = rates(point).map(|v| fixed(v, decimals));
-        let waiting = if counts.seconds == 0.0 { ABSENT.to_owned() } else { thousands(counts.waiting) };
-        table.texts([thousands(u64::from(point.0)), all.label(point.1), due, completed, counts.share(), waiting, kept]);
+        let [due, completed] = rates(counts).map(|v| fixed(v, decimals));
+        let waiting = or_absent((counts.seconds != 0.0).then(|| thousands(counts.waiting)));
+        table.add([thousands(level.into()), all.label(name), due, completed, counts.share(), waiting, kept]);
     }
     table
 }
 
 /// What the times of an open loop mean.
-pub(super) fn explanation(all: &Context<'_>) -> Vec<Block> {
+pub(super) fn explanation(all: &Context<'_>) -> String {
     let mut text = "Response time runs from the intended start of a transaction to its last answer, all attempts included: what users \
                     who arrive on their own feel. It is the wait for a free connection and then the service time, which runs from the first \
                     statement. Transactions that had not ended when the window closed count in the response time with their age then, and \
@@ -178,34 +165,26 @@ pub(super) fn explanation(all: &Context<'_>) -> Vec<Block> {
     if all.records.iter().any(overloaded) {
         text += " Behind ≥ stand lower bounds: there the target could not keep the rate, and what waited had not ended.";
     }
-    vec![paragraph(text)]
+    text
 }
 
 /// Wait and service time of the transactions that completed.
 pub(super) fn wait_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let caption = format!("{}: wait and service time of the transactions that completed", clean(&w.workload));
-    let heads = [
-        all.words().head,
-        "Contender",
-        "#Wait p50",
-        "#Wait p95",
-        "#Wait p99",
-        "#Service time p50",
-        "#Service time p95",
-        "#Service time p99",
-    ];
+    let heads = format!(
+        "{} | Contender | #Wait p50 | #Wait p95 | #Wait p99 | #Service time p50 | #Service time p95 | \
+        #Service time p99",
+        all.words().head
+    );
     let mut table = Table::new(caption, &heads);
-    for level in levels_of(w) {
-        for name in all.contenders_of(w) {
-            let trials = all.trials_of(&w.workload, name, level);
-            let kinds = || trials.iter().flat_map(|r| r.measured.transactions.values());
-            let texts = |list: Option<[u64; 3]>| list.map_or_else(|| [const { String::new() }; 3], |l| l.map(duration_text));
-            let wait = texts(percentiles(kinds().map(|t| &t.wait), [50.0, 95.0, 99.0]));
-            let service = texts(percentiles(kinds().map(|t| &t.service), [50.0, 95.0, 99.0]));
-            let names = [thousands(u64::from(level)), all.label(name)];
-            let or_absent = |t: String| if t.is_empty() { ABSENT.to_owned() } else { t };
-            table.texts(names.into_iter().chain(wait.into_iter().chain(service).map(or_absent)));
-        }
+    for (level, name, trials) in points_of(all, w) {
+        let times = |of: fn(&TransactionRecord) -> &HistogramRecord| {
+            let kinds = trials.iter().flat_map(|r| r.measured.transactions.values());
+            let found = percentiles(kinds.map(of), [50.0, 95.0, 99.0]);
+            found.map_or_else(|| [ABSENT; 3].map(str::to_owned), |times| times.map(duration_text))
+        };
+        let names = [thousands(level.into()), all.label(name)];
+        table.add(names.into_iter().chain(times(|t| &t.wait)).chain(times(|t| &t.service)));
     }
     table
 }

@@ -4,7 +4,7 @@ use perbuck_core::compare::WorkloadResult;
 use perbuck_core::run_record::RunRecord;
 
 use super::Context;
-use super::figures::{LARGE_PANELS, cut_note};
+use super::figures::cut;
 use super::measured::cell_of;
 use crate::document::{Axis, AxisScale, Figure, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
@@ -15,8 +15,9 @@ const DOTS: usize = 600;
 
 /// How far each trial is from the mean of its point, in the order of execution; `None` with fewer than two trials a point.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "#Position", "Contender", all.words().head, "#Trial", "#Figure", "#From the mean of its point"];
-    let mut table = Table::new("Data of the figure", &heads);
+    let heads =
+        format!("Workload | #Position | Contender | {} | #Trial | #Figure | #From the mean of its point", all.words().head);
+    let mut table = Table::of_figure(&heads);
     let mut left_out = 0;
     let mut panels = Vec::new();
     for w in all.measured() {
@@ -34,25 +35,16 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
         let drawn: Vec<_> = trials.into_iter().step_by(every).collect();
         panels.extend(panel(all, w, &drawn, &mut table));
     }
-    let mut note = cut_note(panels.len(), "workloads");
+    let mut note = cut(&mut panels, "workloads");
     if left_out > 0 {
         note += &format!(
             " Of many trials every n-th is drawn, so that {} are not; all are in the embedded data.",
             counted(left_out, "trial")
         );
     }
-    panels.truncate(LARGE_PANELS);
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "order",
-        title: "The trials in the order in which they ran".to_owned(),
-        caption: format!(
-            "Each dot is a trial, and how far it is from the mean of its point. What drifts shows as a slope.{note}"
-        ),
-        legend: Vec::new(),
-        panels: Panels::Xy(panels),
-        table,
-    })
+    let caption =
+        format!("Each dot is a trial, and how far it is from the mean of its point. What drifts shows as a slope.{note}");
+    Figure::new("order", "The trials in the order in which they ran", caption, Panels::Xy, panels, table)
 }
 
 fn panel(all: &Context<'_>, w: &WorkloadResult, trials: &[(&RunRecord, f64, f64)], table: &mut Table) -> Option<XyPanel> {
@@ -61,20 +53,19 @@ fn panel(all: &Context<'_>, w: &WorkloadResult, trials: &[(&RunRecord, f64, f64)
     for (r, value, share) in trials {
         let (slot, label) = (all.slot(&r.key.contender)?, all.label(&r.key.contender));
         let texts = [clean(&w.workload), r.position.to_string(), label.clone(), r.key.level().to_string()];
-        table.texts(texts.into_iter().chain([r.key.trial.to_string(), fixed(*value, decimals), signed_percent(*share, 2)]));
-        let point = XyPoint { x: f64::from(r.position), y: *share, interval: None, label: String::new() };
-        match series.iter_mut().find(|s| s.slot == slot) {
-            Some(found) => found.points.push(point),
-            None => series.push(XySeries { slot, name: label, points: vec![point], mark: MarkShape::Dot, joined: false }),
-        }
+        table.add(texts.into_iter().chain([r.key.trial.to_string(), fixed(*value, decimals), signed_percent(*share, 2)]));
+        add_point(&mut series, (slot, label), XyPoint::at((f64::from(r.position), *share)), MarkShape::Dot);
     }
     series.sort_by_key(|s| s.slot);
-    (!series.is_empty()).then(|| XyPanel {
-        title: clean(&w.workload),
-        x: Axis { title: "position in the order of execution".to_owned(), scale: AxisScale::Whole },
-        y: Axis { title: "from the mean of its point".to_owned(), scale: AxisScale::Shares },
-        same_axes: false,
-        series,
-        guides: Vec::new(),
-    })
+    let x = Axis::new("position in the order of execution", AxisScale::Whole);
+    let y = Axis::new("from the mean of its point", AxisScale::Shares);
+    (!series.is_empty()).then(|| XyPanel::new(clean(&w.workload), x, y, series))
+}
+
+/// Adds a point to the unjoined ones of its contender.
+pub(super) fn add_point(series: &mut Vec<XySeries>, (slot, name): (usize, String), point: XyPoint, mark: MarkShape) {
+    match series.iter_mut().find(|s| s.slot == slot) {
+        Some(found) => found.points.push(point),
+        None => series.push(XySeries { slot, name, points: vec![point], mark, joined: false }),
+    }
 }

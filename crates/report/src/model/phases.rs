@@ -1,13 +1,14 @@
 //! A window in phases: what each of them gave, and throughput over time.
 
-use perbuck_core::run_record::{PhaseRecord, RunRecord, TransactionRecord};
+use perbuck_core::run_record::{PhaseRecord, RunRecord};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::environment::cells;
-use super::open_figures::POINTS;
-use super::open_loop::percentiles;
-use super::{Context, paragraph};
-use crate::document::{Block, Figure, Panels, Table, TimeLine, TimePanel};
+use super::open_figures::{POINTS, time_line};
+use super::open_loop::{completed, percentiles};
+use super::steady::seconds;
+use super::{Context, paragraph, time_from};
+use crate::document::{Block, Figure, Panels, Table, TimePanel};
 use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, fixed};
 
@@ -20,8 +21,8 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         return tables;
     }
     let mut text =
-        "All trials of a contender together. A transaction counts in the phase in which it ends, so one that waited in a phase \
-                    may show in the next."
+        "All trials of a contender together. A transaction counts in the phase in which it ends, so one that waited in a \
+                    phase may show in the next."
             .to_owned();
     if open {
         text += " Response times are those of completed transactions, from the intended start; what had not ended when the window closed is \
@@ -33,16 +34,14 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], open: bool) -> Option<Block> {
     let template = trials.iter().map(|r| &r.measured.phases).find(|p| !p.is_empty())?;
     // Trials of one study have the same phases; one that has not is from another study, and a warning says so.
-    let alike = |r: &&&RunRecord| {
+    let same_phases = |r: &&&RunRecord| {
         let phases = &r.measured.phases;
         phases.len() == template.len() && phases.iter().zip(template).all(|(a, b)| a.phase == b.phase)
     };
-    let alike: Vec<&RunRecord> = trials.iter().filter(alike).copied().collect();
-    let time = if open { "response time (from the intended start)" } else { "service time" };
-    let caption = format!("{}, {}: throughput and {time} by phase", clean(workload), all.label(name));
-    let heads = ["Phase", "Time", "#Completed per second", "#p50", "#p95", "#p99", "#Maximum", "#Failed"];
-    let mut table = Table::new(caption, &heads);
-    let of = |i: usize| -> Vec<&PhaseRecord> { alike.iter().map(|r| &r.measured.phases[i]).collect() };
+    let same_phases: Vec<&RunRecord> = trials.iter().filter(same_phases).copied().collect();
+    let caption = format!("{}, {}: throughput and {} by phase", clean(workload), all.label(name), time_from(all.study));
+    let mut table = Table::new(caption, "Phase | Time | #Completed per second | #p50 | #p95 | #p99 | #Maximum | #Failed");
+    let of = |i: usize| -> Vec<&PhaseRecord> { same_phases.iter().map(|r| &r.measured.phases[i]).collect() };
     let rates: Vec<f64> = (0..template.len()).map(|i| completed_per_second(&of(i))).collect();
     let decimals = column_decimals(rates.iter().copied());
     for (i, (phase, rate)) in template.iter().zip(&rates).enumerate() {
@@ -51,60 +50,41 @@ fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], o
         let times = percentiles(kinds().map(|t| if open { &t.response } else { &t.service }), [50.0, 95.0, 99.0, 100.0]);
         let failed: u64 = kinds().map(|t| t.failed).sum();
         let names = [format!("{}: {}", i + 1, phase.phase.load.text()), duration_text(phase.phase.length_ns)];
-        let mut texts: Vec<String> = names.into_iter().chain([fixed(*rate, decimals)]).collect();
-        texts.extend(times.map_or_else(|| [ABSENT; 4].map(str::to_owned), |t| t.map(duration_text)));
-        texts.push(thousands(failed));
-        table.texts(texts);
+        let times = times.map_or_else(|| [ABSENT; 4].map(str::to_owned), |t| t.map(duration_text));
+        table.add(names.into_iter().chain([fixed(*rate, decimals)]).chain(times).chain([thousands(failed)]));
     }
     Some(Block::Table(table))
 }
 
 fn completed_per_second(records: &[&PhaseRecord]) -> f64 {
-    let completed: u64 = records.iter().flat_map(|p| p.transactions.values()).map(TransactionRecord::completed).sum();
+    let completed: u64 = records.iter().map(|p| completed(&p.transactions)).sum();
     let seconds: f64 = records.iter().map(|p| p.phase.length_ns as f64 / 1e9).sum();
     if seconds > 0.0 { completed as f64 / seconds } else { f64::NAN }
 }
 
 /// Transactions completed in each second of the window, of the first trial of each contender; `None` without any.
 pub(super) fn over_time(all: &Context<'_>) -> Option<Figure> {
-    let heads = ["Workload", "Contender", "#Trial", "#Fewest in a second", "#Most in a second"];
-    let mut table = Table::new("Data of the figure", &heads);
+    let mut table = Table::of_figure("Workload | Contender | #Trial | #Fewest in a second | #Most in a second");
     let mut panels: Vec<TimePanel> = Vec::new();
     for (workload, name, _, trials) in cells(all) {
         let Some(first) = trials.first() else { continue };
-        let points = seconds(first);
+        let points = seconds(first, 0);
         let values = || points.iter().map(|p| p.1);
         let (Some(fewest), Some(most)) = (values().reduce(f64::min), values().reduce(f64::max)) else { continue };
-        let texts = [clean(workload), all.label(name), first.key.trial.to_string(), fixed(fewest, 0), fixed(most, 0)];
-        table.texts(texts);
         let title = clean(workload);
-        if panels.last().is_none_or(|p| p.title != title) {
-            let axis = "transactions completed per second".to_owned();
-            panels.push(TimePanel { title, axis, seconds: first.measured.window_ns as f64 / 1e9, lines: Vec::new() });
-        }
-        let slot = all.slot(name).unwrap_or(0);
-        let line =
-            TimeLine { slot, name: all.label(name), trial: format!("trial {}", first.key.trial), points: thinned(&points) };
-        if let Some(panel) = panels.last_mut() {
-            panel.lines.push(line);
+        table.add([title.clone(), all.label(name), first.key.trial.to_string(), fixed(fewest, 0), fixed(most, 0)]);
+        let line = time_line(all, first, thinned(&points));
+        match panels.last_mut().filter(|p| p.title == title) {
+            Some(panel) => panel.lines.push(line),
+            None => {
+                let axis = "transactions completed per second".to_owned();
+                panels.push(TimePanel { title, axis, seconds: first.measured.window_ns as f64 / 1e9, lines: vec![line] });
+            }
         }
     }
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "throughput",
-        title: format!("{}; higher is better", all.words().throughput),
-        caption: "Transactions completed in each second of the window, of the first trial of each contender.".to_owned(),
-        legend: Vec::new(),
-        panels: Panels::Times(panels),
-        table,
-    })
-}
-
-/// The middle of each whole second of the window, and what was completed in it.
-fn seconds(r: &RunRecord) -> Vec<(f64, f64)> {
-    let window_ms = (r.measured.window_ns / 1_000_000) as i64;
-    let inside = r.intervals.iter().filter(|i| (0..window_ms).contains(&i.start_ms) && i.length_ms == 1000);
-    inside.map(|i| (i.start_ms as f64 / 1e3 + 0.5, i.transactions as f64)).collect()
+    let title = format!("{}; higher is better", all.words().throughput);
+    let caption = "Transactions completed in each second of the window, of the first trial of each contender.";
+    Figure::new("throughput", title, caption, Panels::Times, panels, table)
 }
 
 /// Means of neighbours where there are too many points.

@@ -4,7 +4,7 @@ use perbuck_core::compare::WorkloadResult;
 use perbuck_core::run_record::{ProcessorTime, ProcessorTimes, RunRecord};
 
 use super::Context;
-use super::figures::{LARGE_PANELS, cut_note};
+use super::figures::cut;
 use crate::document::{Figure, HeatGroup, HeatPanel, HeatRow, Panels, Table};
 use crate::escape::clean;
 use crate::number::fixed;
@@ -22,9 +22,12 @@ const PARTS: [Part; 4] = [
 /// The trial of each contender, at the point of its highest throughput, in which a single processor was busiest; `None` where no
 /// record says what processors did.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
-    let mut heads = vec!["Workload", "Contender", all.words().head, "#Trial", "#Processors", "#Busiest, mean"];
-    heads.extend(["#All, mean", "#Most softirqs of one, mean", "#Taken by other guests, mean"]);
-    let mut table = Table::new("Data of the figure", &heads);
+    let heads = format!(
+        "Workload | Contender | {} | #Trial | #Processors | #Busiest, mean | #All, mean | \
+        #Most softirqs of one, mean | #Taken by other guests, mean",
+        all.words().head
+    );
+    let mut table = Table::of_figure(&heads);
     let mut panels = Vec::new();
     for w in all.measured() {
         for name in all.contenders_of(w) {
@@ -32,27 +35,23 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
             let label = all.label(name);
             let (level, trial) = (record.key.level().to_string(), record.key.trial.to_string());
             let texts = [clean(&w.workload), label.clone(), level.clone(), trial.clone(), times.processors.len().to_string()];
-            table.texts(texts.into_iter().chain(means(times)));
+            table.add(texts.into_iter().chain(means(times)));
             let title = format!("{} · {label} · {level}, trial {trial}", clean(&w.workload));
-            panels.push(HeatPanel { title, ends_s: ends_s(times), groups: groups(times) });
+            panels.push(HeatPanel {
+                title,
+                ends_s: times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect(),
+                groups: groups(times),
+            });
         }
     }
-    let note = cut_note(panels.len(), "trials");
-    panels.truncate(LARGE_PANELS);
+    let note = cut(&mut panels, "trials");
     let beside = if all.records.iter().any(|r| r.host.shared_with_server) { ", the server among them" } else { "" };
-    (!panels.is_empty()).then(|| Figure {
-        number: 0,
-        id: "processors",
-        title: "Was a processor of the client full?".to_owned(),
-        caption: format!(
-            "A row for each processor of the machine that ran perbuck, with all its programs{beside}; time runs to the right, and full \
-             colour is all of a processor. Of each contender the trial at its highest throughput in which one processor was \
-             busiest. One full row beside empty ones is a limit that no mean shows. What nobody had is not drawn.{note}"
-        ),
-        legend: Vec::new(),
-        panels: Panels::Heat(panels),
-        table,
-    })
+    let caption = format!(
+        "A row for each processor of the machine that ran perbuck, with all its programs{beside}; time runs to the right, and full \
+         colour is all of a processor. Of each contender the trial at its highest throughput in which one processor was \
+         busiest. One full row beside empty ones is a limit that no mean shows. What nobody had is not drawn.{note}"
+    );
+    Figure::new("processors", "Was a processor of the client full?", caption, Panels::Heat, panels, table)
 }
 
 /// The trial that is drawn of a contender.
@@ -94,10 +93,6 @@ fn means(times: &ProcessorTimes) -> [String; 4] {
     let softirq = of_processors(times, |p, i| percent(&p.softirq.0, i));
     let stolen = of_processors(times, |p, i| percent(&p.stolen.0, i));
     [most(all.clone()), mean(all), most(softirq), mean(stolen)].map(|v| format!("{} %", fixed(v, 1)))
-}
-
-fn ends_s(times: &ProcessorTimes) -> Vec<f64> {
-    times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect()
 }
 
 /// The parts that any processor had.

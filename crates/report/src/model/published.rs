@@ -1,17 +1,13 @@
-//! The report of a study that somebody else measured: its numbers, and what can and cannot be said of them.
+//! The report of a published study: its numbers, and what can and cannot be said of them.
 
 use perbuck_core::audit::Audit;
 use perbuck_core::compare::{Comparison, WorkloadResult};
-use perbuck_core::exact::Exact;
 use perbuck_core::study::{Published, Study};
 
-use super::{
-    Context, answers, audit, facts, figures, measured, models, money, number_figures, paragraph, part, rounding_text, rule_text,
-    trace, verdicts,
-};
-use crate::document::{Block, Cell, ReportModel, RowKind, Section, Table};
-use crate::escape::{clean, clean_to, json};
-use crate::number::{ABSENT, counted};
+use super::{Context, audit, figures, measured, models, money, paragraph, report, rounding_text, rule_text, trace, verdicts};
+use crate::document::{Block, ReportModel, Table};
+use crate::escape::{clean, clean_to};
+use crate::number::{counted, or_absent};
 
 /// Characters of a remark of the study.
 const REMARK: usize = 1000;
@@ -19,29 +15,19 @@ const REMARK: usize = 1000;
 /// Makes the report of a published study: pure, so that the same input gives the same report.
 pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportModel {
     let all = Context::new(study, comparison, &[]);
-    let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
-    let mut sections = vec![Section { id: "verdicts", title: "Verdicts".to_owned(), blocks: verdicts::section(&all) }];
-    sections.push(Section { id: "cost", title: "Cost".to_owned(), blocks: money::section(&all) });
-    sections.extend(part("models", "Models of cost", models::section(&all)));
-    sections.push(Section { id: "throughput", title: "Throughput".to_owned(), blocks: measured::throughput(&all) });
-    sections.extend(part("results", "Other published figures", columns(&all)));
-    sections.push(Section { id: "audit", title: "Audit".to_owned(), blocks: audit::blocks(found) });
-    sections.push(Section { id: "method", title: "Method and limits".to_owned(), blocks: method(&all) });
-    sections.push(Section { id: "evidence", title: "Evidence".to_owned(), blocks: trace::section(&all) });
-    number_figures(&mut sections);
-    ReportModel {
-        title: clean(title),
-        study: clean(&study.name),
-        warnings: warnings(&all),
-        answers: answers(&all),
-        price_note: clean(&study.price.note),
-        // A card for each of many workloads would say the same many times.
-        cards: if many(&all) { Vec::new() } else { verdicts::cards(&all) },
-        facts: facts(&all),
-        sections,
-        data: serde_json::to_string(comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
-        evidence: String::new(),
-    }
+    // A card for each of many workloads would say the same many times.
+    let cards = if many(&all) { Vec::new() } else { verdicts::cards(&all) };
+    let parts = [
+        ("verdicts", "Verdicts", verdicts::section(&all)),
+        ("cost", "Cost", money::section(&all)),
+        ("models", "Models of cost", models::section(&all)),
+        ("throughput", "Throughput", measured::throughput(&all)),
+        ("results", "Other published figures", columns(&all)),
+        ("audit", "Audit", audit::blocks(found)),
+        ("method", "Method and limits", method(&all)),
+        ("evidence", "Evidence", trace::section(&all)),
+    ];
+    report(&all, warnings(&all), cards, parts)
 }
 
 fn warnings(all: &Context<'_>) -> Vec<String> {
@@ -58,12 +44,8 @@ fn warnings(all: &Context<'_>) -> Vec<String> {
         out.extend(published.missing.iter().map(|m| format!("Not in the article: {}.", clean_to(m, REMARK))));
     }
     for remark in &all.comparison.remarks {
-        out.push(format!(
-            "{}: {} (the first is {}).",
-            counted(remark.trials, "point"),
-            clean(&remark.text),
-            clean(&remark.example)
-        ));
+        let (points, text, example) = (counted(remark.trials, "point"), clean(&remark.text), clean(&remark.example));
+        out.push(format!("{points}: {text} (the first is {example})."));
     }
     out
 }
@@ -84,17 +66,14 @@ fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Optio
     if names.is_empty() {
         return None;
     }
-    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), &["Contender", "#Connections"]);
+    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), "Contender | #Connections");
     names.iter().for_each(|n| table.column(&clean(n), true));
     for row in mine() {
         let value = |name: &&str| {
-            let text = |v: &Exact| v.full_text();
-            let repeats: Vec<String> = row.columns.get(*name).into_iter().flatten().map(text).collect();
-            if repeats.is_empty() { ABSENT.to_owned() } else { repeats.join(" · ") }
+            let repeats: Vec<String> = row.columns.get(*name).into_iter().flatten().map(|v| v.full_text()).collect();
+            or_absent((!repeats.is_empty()).then(|| repeats.join(" · ")))
         };
-        let head = [all.label(&row.contender), row.connections.to_string()];
-        let cells = head.into_iter().chain(names.iter().map(value)).map(Cell::new).collect();
-        table.row(RowKind::Plain, cells);
+        table.add([all.label(&row.contender), row.connections.to_string()].into_iter().chain(names.iter().map(value)));
     }
     Some(table)
 }
@@ -113,8 +92,8 @@ fn method(all: &Context<'_>) -> Vec<Block> {
     let mut out = vec![Block::List(made)];
     let software = all.study.published.as_ref().map(|p| p.software.as_slice()).unwrap_or_default();
     if !software.is_empty() {
-        let mut table = Table::new("Software, as published", &["Name", "Version"]);
-        software.iter().for_each(|(name, version)| table.texts([clean(name), clean(version)]));
+        let mut table = Table::new("Software, as published", "Name | Version");
+        software.iter().for_each(|(name, version)| table.add([clean(name), clean(version)]));
         out.push(Block::Table(table));
     }
     out.push(paragraph(

@@ -5,9 +5,9 @@ use perbuck_core::study::Summary;
 
 use super::verdicts::{ratio_cell, verdict_cell};
 use super::{paragraph, rule_text};
-use crate::document::{Block, Cell, RowKind, Table};
+use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
-use crate::number::{column_decimals, fixed, list};
+use crate::number::{column_decimals, list, measured};
 
 /// Everything that a comparison of two folders says.
 pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
@@ -15,8 +15,8 @@ pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
     if found.changes.is_empty() {
         out.push(paragraph("Nothing recorded of system, environment and workloads has changed."));
     } else {
-        let mut table = Table::new("What has changed", &["Belongs to", "What", "Old", "New"]);
-        found.changes.iter().for_each(|c| table.texts([&c.group, &c.what, &c.old, &c.new].map(|text| clean(text))));
+        let mut table = Table::new("What has changed", "Belongs to | What | Old | New");
+        found.changes.iter().for_each(|c| table.add([&c.group, &c.what, &c.old, &c.new].map(|text| clean(text))));
         out.push(Block::Table(table));
     }
     if !found.unmatched.is_empty() {
@@ -40,21 +40,17 @@ fn sentence(found: &Regression) -> String {
 }
 
 fn verdicts(found: &Regression) -> Table {
-    let mut table = Table::new("New against old", &["Workload", "Contender", "#Old", "#New", "#New over old", "Verdict"]);
+    let mut table = Table::new("New against old", "Workload | Contender | #Old | #New | #New over old | Verdict");
     for r in &found.results {
         let decimals = column_decimals([r.old, r.new]);
-        let figure = |v: f64| Cell::new(format!("{} {}", fixed(v, decimals), clean(&r.metric.label)));
+        let figure = |v: f64| Cell::new(measured(v, decimals, &r.metric));
         let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), figure(r.old), figure(r.new)];
-        table.row(RowKind::Plain, row.into_iter().chain([ratio_cell(&r.judgement), verdict_cell(&r.judgement, true)]).collect());
+        table.add(row.into_iter().chain([ratio_cell(&r.judgement.ratio), verdict_cell(&r.judgement, true)]));
     }
     table
 }
 
 fn summary(r: &Compared) -> String {
-    match &r.summary {
-        Summary::Peak => "peak".to_owned(),
-        Summary::MeanOver(points) => {
-            format!("mean over {}", list(&points.iter().map(u32::to_string).collect::<Vec<_>>()))
-        }
-    }
+    let Summary::MeanOver(points) = &r.summary else { return "peak".to_owned() };
+    format!("mean over {}", list(&points.iter().map(u32::to_string).collect::<Vec<_>>()))
 }

@@ -7,7 +7,7 @@ use perbuck_core::units::thousands;
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
 use crate::escape::clean;
-use crate::number::{counted, fixed, significant_decimals};
+use crate::number::{counted, fixed, measured, significant_decimals};
 
 /// Trials that the table shows; a page of ten thousand of them would not open at once.
 const SHOWN: usize = 400;
@@ -28,27 +28,23 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     );
     let mut out = vec![paragraph(head), Block::Table(formulas(all))];
     if !all.records.is_empty() {
-        let title = "What each trial's figure is made of".to_owned();
-        let mut blocks = Vec::new();
         let hidden = all.records.len().saturating_sub(SHOWN);
-        if hidden > 0 {
-            blocks.push(paragraph(format!(
-                "The first {SHOWN} trials in the order of their paths; {} more are in the embedded data.",
-                counted(hidden, "trial")
-            )));
-        }
-        blocks.push(Block::Table(trials(all)));
-        out.push(Block::Folded(title, blocks));
+        let rest = format!(
+            "The first {SHOWN} trials in the order of their paths; {} more are in the embedded data.",
+            counted(hidden, "trial")
+        );
+        let blocks = (hidden > 0).then(|| paragraph(rest)).into_iter().chain([Block::Table(trials(all))]).collect();
+        out.push(Block::Folded("What each trial's figure is made of".to_owned(), blocks));
     }
     out
 }
 
 /// How each kind of number follows from others.
 fn formulas(all: &Context<'_>) -> Table {
-    let mut table = Table::new("How each number is made", &["Number", "Formula", "From"]);
+    let mut table = Table::new("How each number is made", "Number | Formula | From");
     let published = all.comparison.published.is_some();
     let from = if published { "the published figures" } else { "the records of the trials" };
-    let mut row = |number: &str, formula: &str, from: &str| table.texts([number, formula, from]);
+    let mut row = |number: &str, formula: &str, from: &str| table.add([number, formula, from]);
     if !published {
         let own = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short)));
         let more: String = own.filter(|counted| !FIGURE.ends_with(counted)).collect();
@@ -71,14 +67,13 @@ fn formulas(all: &Context<'_>) -> Table {
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let mut table = Table::new("Trials and their figures", &["Record", "#Figure", "Made of"]);
+    let mut table = Table::new("Trials and their figures", "Record | #Figure | Made of");
     let mut ordered: Vec<(String, &RunRecord)> = all.records.iter().map(|r| (r.key.path(), r)).collect();
     ordered.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, r) in ordered.into_iter().take(SHOWN) {
         let metric = all.metric_of(r);
         let value = r.metric(metric);
-        let figure = format!("{} {}", fixed(value, significant_decimals(value, 6)), clean(&metric.label));
-        table.texts([clean(&path), figure, made_of(r, metric)]);
+        table.add([clean(&path), measured(value, significant_decimals(value, 6), metric), made_of(r, metric)]);
     }
     table
 }

@@ -1,13 +1,14 @@
 //! Answers, cards and the tables of verdicts.
 
 use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
+use perbuck_core::stats::{Interval, Ratio};
 
 use super::{Context, figures, findings, forest, paragraph, rule_text, summary_text};
-use crate::document::{Answer, Block, Card, Cell, RowKind, Strip, Table, Tone};
+use crate::document::{Answer, Block, Card, Cell, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, column_decimals, delta_decimals, dollar_decimals, fixed, percent, range, ratio, ratio_interval, short_percent,
-    signed_percent,
+    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, measured, or_absent, percent, range, ratio,
+    ratio_interval, short_percent, signed_percent,
 };
 
 /// What an open loop does to a comparison of throughputs.
@@ -15,7 +16,6 @@ const OFFERED: &str = "The load is an open loop: a target that keeps the rate co
                        do. Throughputs differ by capacity only where a target could not keep the rate; below that, compare the \
                        response times.";
 
-/// The tone of a verdict.
 pub(super) fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Better => Tone::Better,
@@ -40,9 +40,14 @@ pub(crate) fn answers(all: &Context<'_>) -> Vec<Answer> {
     rivals(all).map(|(w, c)| answer(all, w, c)).collect()
 }
 
+/// Prices with a verdict, of the bills that are paid as the study says.
+fn priced<'a>(all: &'a Context<'_>, c: &'a ContenderResult) -> impl Iterator<Item = (&'a PricePerformance, &'a Judgement)> {
+    c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
+}
+
 /// What can be said of a workload that only one contender ran.
 fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
-    let figure = w.contenders.first().map_or_else(|| ABSENT.to_owned(), |c| figure_cell(w, c).line());
+    let figure = or_absent(w.contenders.first().map(|c| figure_cell(w, c).line()));
     let text =
         format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
     Answer { text: text + ".", tone: Tone::Plain }
@@ -50,43 +55,30 @@ fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
 
 fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
     let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
-    let priced: Vec<(&PricePerformance, &Judgement)> = c
-        .price
-        .iter()
-        .filter(|p| all.is_headline(&p.region))
-        .filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
-        .collect();
-    let many = priced.len() > 1;
+    let priced: Vec<(String, &Judgement)> = priced(all, c).map(|(p, j)| (format!("in {}", clean(&p.region)), j)).collect();
     let judged = |what: &str, j: &Judgement| match j.verdict {
         // What that means stands above all answers.
         Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single figure", ratio(&j.ratio)),
         verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
     };
-    match (priced.first(), &c.throughput) {
-        (Some((p, first)), _) => {
-            let place = if many { format!(" in {}", clean(&p.region)) } else { String::new() };
-            let mut text =
-                format!("{workload}: {label} gives {}", judged(&format!("the work per dollar of {base}{place}"), first));
-            for (p, j) in &priced[1..] {
-                text += &format!("; {}", judged(&format!("in {}", clean(&p.region)), j));
-            }
-            Answer { text: text + ".", tone: tone(first.verdict) }
-        }
-        (None, Some(j)) => {
-            let text = format!("{workload}: {label} gives {}.", judged(&format!("the throughput of {base}"), j));
-            Answer { text, tone: tone(j.verdict) }
-        }
-        (None, None) => {
+    let (first, what) = match (priced.as_slice(), &c.throughput) {
+        ([(_, j)], _) => (*j, format!("the work per dollar of {base}")),
+        ([(region, j), ..], _) => (*j, format!("the work per dollar of {base} {region}")),
+        ([], Some(j)) => (j, format!("the throughput of {base}")),
+        ([], None) => {
             let text = format!("{workload}: {label} and {base} cannot be compared, because a point of one has no trial.");
-            Answer { text, tone: Tone::Undecided }
+            return Answer { text, tone: Tone::Undecided };
         }
-    }
+    };
+    let elsewhere = priced.iter().skip(1).map(|(region, j)| format!("; {}", judged(region, j)));
+    let text = format!("{workload}: {label} gives {}{}.", judged(&what, first), elsewhere.collect::<String>());
+    Answer { text, tone: tone(first.verdict) }
 }
 
 fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
-    match ratio_interval(&j.ratio) {
-        none if none.is_empty() => "no interval".to_owned(),
-        range => format!("{} interval {range}", percent(all.comparison.decision.confidence)),
+    match j.ratio.interval {
+        None => between(&j.ratio),
+        Some(_) => format!("{} interval {}", percent(all.comparison.decision.confidence), ratio_interval(&j.ratio)),
     }
 }
 
@@ -97,18 +89,13 @@ pub(super) fn cards(all: &Context<'_>) -> Vec<Card> {
 
 fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Card> {
     let throughput = c.throughput.as_ref()?;
-    let mut priced =
-        c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)));
+    let mut priced = priced(all, c);
     let headline = priced.next();
     let (judged, measure) = match headline {
         Some((p, j)) => (j, format!("work per dollar, {}", clean(&p.region))),
         None => (throughput, "throughput".to_owned()),
     };
-    let short = |j: &Judgement| {
-        let between = ratio_interval(&j.ratio);
-        let between = if between.is_empty() { "no interval".to_owned() } else { between };
-        format!("{} ({between}) {}", ratio(&j.ratio), j.verdict.word())
-    };
+    let short = |j: &Judgement| format!("{} ({}) {}", ratio(&j.ratio), between(&j.ratio), j.verdict.word());
     let mut details = Vec::new();
     for (p, j) in priced {
         details.push((format!("Work per dollar, {}", clean(&p.region)), short(j)));
@@ -152,9 +139,12 @@ fn cost_detail(all: &Context<'_>, p: &PricePerformance) -> String {
 
 /// Why nothing is decided and what would have been found.
 fn undecided(j: &Judgement) -> String {
-    let text = j.verdict.text();
-    let why = text.strip_prefix("undecided: ").unwrap_or_default().to_owned();
-    [why, detectable(j)].into_iter().filter(|t| !t.is_empty()).collect::<Vec<_>>().join("; ")
+    let why = j.verdict.text();
+    let why = why.strip_prefix("undecided: ").unwrap_or_default();
+    match detectable(j) {
+        found if why.is_empty() || found.is_empty() => format!("{why}{found}"),
+        found => format!("{why}; {found}"),
+    }
 }
 
 fn detectable(j: &Judgement) -> String {
@@ -171,8 +161,8 @@ pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
     Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
 }
 
-pub(super) fn ratio_cell(j: &Judgement) -> Cell {
-    Cell::noted(ratio(&j.ratio), ratio_interval(&j.ratio))
+pub(super) fn ratio_cell(r: &Ratio) -> Cell {
+    Cell::noted(ratio(r), ratio_interval(r))
 }
 
 /// The summary figure with its unit and interval.
@@ -180,7 +170,7 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
     let Some(value) = c.value else { return Cell::new(ABSENT) };
     let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
     let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
-    Cell::noted(format!("{} {}", fixed(value, decimals), clean(&w.metric.label)), note)
+    Cell::noted(measured(value, decimals, &w.metric), note)
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -215,91 +205,61 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
 fn throughput_table(all: &Context<'_>) -> Table {
     let confidence = percent(all.comparison.decision.confidence);
     let caption = format!("Throughput and its {confidence} interval, against {}", all.base_label());
-    let mut table = Table::new(caption, &["Workload", "Contender", "#Throughput", "#Ratio to baseline", "Verdict"]);
+    let mut table = Table::new(caption, "Workload | Contender | #Throughput | #Ratio to baseline | Verdict");
     for w in &all.comparison.workloads {
         for (i, c) in w.contenders.iter().enumerate() {
-            let verdict = match &c.throughput {
-                Some(j) => verdict_cell(j, true),
-                None if all.is_base(&c.contender) => Cell::new("baseline"),
-                None => w.noise.as_ref().filter(|_| c.control_of.is_some()).map_or_else(
-                    || Cell::new(ABSENT),
-                    |noise| Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
-                ),
+            let noise = w.noise.as_ref().filter(|_| c.control_of.is_some());
+            let verdict = match (&c.throughput, noise) {
+                (Some(j), _) => verdict_cell(j, true),
+                (None, _) if all.is_base(&c.contender) => Cell::new("baseline"),
+                (None, Some(noise)) => Cell::noted("A/A control", noise.verdict.word()).toned(tone(noise.verdict)),
+                (None, None) => Cell::new(ABSENT),
             };
-            let of_noise = w.noise.as_ref().filter(|_| c.control_of.is_some()).map(|n| &n.ratio);
-            let known = c.throughput.as_ref().map(|j| &j.ratio).or(of_noise);
-            let ratio = known.map_or_else(|| Cell::new(ABSENT), |r| Cell::noted(ratio(r), ratio_interval(r)));
-            table.row(
-                RowKind::Plain,
-                vec![workload_cell(all, w, i), Cell::new(all.label(&c.contender)), figure_cell(w, c), ratio, verdict],
-            );
+            let known = c.throughput.as_ref().map(|j| &j.ratio).or(noise.map(|n| &n.ratio));
+            let ratio = known.map_or_else(|| Cell::new(ABSENT), ratio_cell);
+            // Its first row says how the points of a workload become one figure.
+            let note = if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() };
+            let workload = Cell::noted(clean(&w.workload), note);
+            table.add([workload, all.label(&c.contender).into(), figure_cell(w, c), ratio, verdict]);
         }
     }
     table
-}
-
-/// The workload; in its first row also how its points become one figure.
-fn workload_cell(all: &Context<'_>, w: &WorkloadResult, i: usize) -> Cell {
-    Cell::noted(clean(&w.workload), if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() })
 }
 
 fn price_table(all: &Context<'_>, region: &str) -> Table {
     let months = all.comparison.bills.iter().find(|b| b.region == region).map_or(0, |b| b.horizon_months);
     let caption = format!("Price-performance in {}: the cost of {months} months against the throughput", clean(region));
-    let total = format!("#{months} months");
-    let heads = [
-        "Workload",
-        "Contender",
-        &total,
-        "#USD per unit, lower is better",
-        "#Units per USD, higher is better",
-        "#Work per dollar against baseline",
-        "Verdict",
-    ];
+    let heads = format!(
+        "Workload | Contender | #{months} months | #USD per unit, lower is better | \
+        #Units per USD, higher is better | #Work per dollar against baseline | Verdict"
+    );
     let mut table = Table::new(caption, &heads);
     for w in &all.comparison.workloads {
-        let price = |c: &ContenderResult| c.price.iter().find(|p| p.region == region).cloned();
-        let prices: Vec<Option<PricePerformance>> = w.contenders.iter().map(price).collect();
+        let prices: Vec<_> = w.contenders.iter().map(|c| c.price.iter().find(|p| p.region == region)).collect();
         let dollars = dollar_decimals(prices.iter().flatten().filter_map(|p| p.usd_per_unit));
         let units = column_decimals(prices.iter().flatten().filter_map(|p| p.units_per_usd));
         for (i, (c, p)) in w.contenders.iter().zip(&prices).enumerate() {
             let note = if i == 0 { format!("unit: {}", clean(&w.metric.label)) } else { String::new() };
-            let mut cells = vec![Cell::noted(clean(&w.workload), note), Cell::new(all.label(&c.contender))];
-            cells.extend(price_cells(all, c, p.as_ref(), dollars, units));
-            table.row(RowKind::Plain, cells);
+            let baseline = all.is_base(&c.contender).then(|| Cell::new("baseline"));
+            let names = [Cell::noted(clean(&w.workload), note), all.label(&c.contender).into()];
+            let found = p.map(|p| price_cells(p, dollars, units, baseline)).unwrap_or_default();
+            table.add(names.into_iter().chain(found.map(|cell| cell.unwrap_or_else(|| Cell::new(ABSENT)))));
         }
     }
     table
 }
 
-fn price_cells(
-    all: &Context<'_>,
-    c: &ContenderResult,
-    price: Option<&PricePerformance>,
-    dollars: usize,
-    units: usize,
-) -> Vec<Cell> {
-    let Some(p) = price else { return vec![Cell::new(ABSENT); 5] };
-    let cost = p.usd_per_unit.map_or_else(
-        || Cell::new(ABSENT),
-        |v| {
-            let note = p.usd_per_unit_interval.map(|i| range(i, dollars)).unwrap_or_default();
-            Cell::noted(format!("${}", fixed(v, dollars)), note)
-        },
-    );
-    let work = p.units_per_usd.map_or_else(
-        || Cell::new(ABSENT),
-        |v| {
-            let turned =
-                |i: perbuck_core::stats::Interval| perbuck_core::stats::Interval { low: 1.0 / i.high, high: 1.0 / i.low };
-            let note = p.usd_per_unit_interval.filter(|i| i.low > 0.0).map(|i| range(turned(i), units)).unwrap_or_default();
-            Cell::noted(fixed(v, units), note)
-        },
-    );
-    let (ratio, verdict) = match &p.value_for_money {
-        Some(j) => (ratio_cell(j), verdict_cell(j, false)),
-        None if all.is_base(&c.contender) => (Cell::new(ABSENT), Cell::new("baseline")),
-        None => (Cell::new(ABSENT), Cell::new(ABSENT)),
-    };
-    vec![Cell::new(p.total.to_string()), cost, work, ratio, verdict]
+/// Total, cost of a unit, units for a dollar, ratio and verdict.
+fn price_cells(p: &PricePerformance, dollars: usize, units: usize, baseline: Option<Cell>) -> [Option<Cell>; 5] {
+    let note = |i: Option<Interval>, decimals| i.map(|i| range(i, decimals)).unwrap_or_default();
+    let cost = p.usd_per_unit_interval;
+    let work = cost.filter(|i| i.low > 0.0).map(|i| Interval { low: 1.0 / i.high, high: 1.0 / i.low });
+    let judged = p.value_for_money.as_ref();
+    [
+        Some(p.total.to_string().into()),
+        p.usd_per_unit.map(|v| Cell::noted(format!("${}", fixed(v, dollars)), note(cost, dollars))),
+        p.units_per_usd.map(|v| Cell::noted(fixed(v, units), note(work, units))),
+        judged.map(|j| ratio_cell(&j.ratio)),
+        judged.map(|j| verdict_cell(j, false)).or(baseline),
+    ]
 }

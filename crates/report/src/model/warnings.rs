@@ -9,17 +9,14 @@ use crate::number::{counted, list};
 pub(super) fn warnings(all: &Context<'_>) -> Vec<String> {
     let c = all.comparison;
     let mut out = Vec::new();
+    let found = thousands(c.found as u64);
     if c.found == 0 {
         out.push("No trial was found: this report holds prices only.".to_owned());
     } else if c.found < c.planned {
-        let trials = counted(c.planned, "planned trial");
-        out.push(format!(
-            "The study is incomplete: {} of {trials} were found, and only those are reported.",
-            thousands(c.found as u64)
-        ));
+        let planned = counted(c.planned, "planned trial");
+        out.push(format!("The study is incomplete: {found} of {planned} were found, and only those are reported."));
     } else if c.found > c.planned {
-        let trials = counted(c.planned, "trial");
-        out.push(format!("{} trials were found, though the study plans {trials}.", thousands(c.found as u64)));
+        out.push(format!("{found} trials were found, though the study plans {}.", counted(c.planned, "trial")));
     }
     for remark in &c.remarks {
         let text = clean(&remark.text);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{WIDTH, label_width, open, rect, seconds_axis, text};
+use super::{WIDTH, open, rect, seconds_axis, text, widest};
 use crate::document::{HeatGroup, HeatPanel, HeatRow};
 use crate::number::fixed;
 
@@ -10,23 +10,21 @@ const RIGHT: f64 = WIDTH - 14.0;
 /// Height of all rows of a group together where there are many, and of one row at most.
 const GROUP: f64 = 120.0;
 const ROW: (f64, f64) = (2.0, 14.0);
-/// A heading and the room behind a group.
+/// A heading and the room after a group.
 const HEAD: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Shades that are told apart; equal neighbours are one rectangle.
 const SHADES: u8 = 20;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &HeatPanel) -> String {
     let height_of = |g: &HeatGroup| (GROUP / g.rows.len().max(1) as f64).clamp(ROW.0, ROW.1);
     let rows = |g: &HeatGroup| g.rows.len() as f64 * height_of(g);
     let bottom: f64 = 6.0 + panel.groups.iter().map(|g| HEAD + rows(g) + GAP).sum::<f64>();
-    let widest = panel.groups.iter().flat_map(|g| &g.rows).map(|r| label_width(&r.name)).fold(0.0, f64::max);
-    let left = widest + 12.0;
+    let left = widest(panel.groups.iter().flat_map(|g| &g.rows).map(|r| &r.name)) + 12.0;
     let end_s = panel.ends_s.last().copied().unwrap_or(1.0).max(1e-3);
     let x = |s: f64| left + s / end_s * (RIGHT - left);
 
-    let mut out = open(id, &format!("{}: how busy each processor was", panel.title), &description(panel), bottom + 40.0);
+    let mut out = open(id, &format!("{}: how busy each processor was", panel.title), &description(panel), (WIDTH, bottom + 40.0));
     let mut top = 6.0;
     for g in &panel.groups {
         text(&mut out, left, top + 13.0, "start", "tick", &g.name);

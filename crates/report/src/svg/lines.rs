@@ -2,120 +2,88 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    WIDTH, coloured, label_width, line, log_ticks, marker, name_beside, open, polyline, spread, text, tick_texts, ticks, whisker,
-};
-use crate::document::{LinePanel, Scale, Series};
+use super::{WIDTH, coloured, end_names, left_axis, line, marker, open, polyline, scale, text, whisker, widest};
+use crate::document::{AxisScale, LinePanel, Scale, Series};
 use crate::escape::shorten;
-use crate::number::axis_time;
 
 const HEIGHT: f64 = 310.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Where the axes lie and what they mean.
 struct Frame {
     left: f64,
     right: f64,
-    scale: Scale,
-    bottom_value: f64,
-    top_value: f64,
-    /// Place of each level.
-    places: Vec<(u32, f64)>,
+    y: scale::Scale,
+    /// Where each level lies.
+    positions: Vec<(u32, f64)>,
     /// Distance of contenders that stand side by side.
     apart: f64,
 }
 
 impl Frame {
     fn y(&self, value: f64) -> f64 {
-        let share = match self.scale {
-            Scale::Linear => value.max(0.0) / self.top_value,
-            Scale::LogTime => (value.max(self.bottom_value) / self.bottom_value).ln() / (self.top_value / self.bottom_value).ln(),
-        };
-        BOTTOM - share * (BOTTOM - TOP)
+        BOTTOM - self.y.share(value).max(0.0) * (BOTTOM - TOP)
     }
 
     fn x(&self, level: u32, series: usize, of: usize) -> f64 {
-        let place = self.places.iter().find(|(l, _)| *l == level).map_or(self.left, |(_, x)| *x);
-        place + (series as f64 - (of as f64 - 1.0) / 2.0) * self.apart
+        let middle = self.positions.iter().find(|(l, _)| *l == level).map_or(self.left, |(_, x)| *x);
+        middle + (series as f64 - (of as f64 - 1.0) / 2.0) * self.apart
     }
 }
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
-    let (ticks, texts) = vertical_axis(panel);
+    let kind = match panel.scale {
+        Scale::Linear => AxisScale::FromZero,
+        Scale::LogTime => AxisScale::LogTime,
+    };
+    let points = panel.series.iter().flat_map(|s| &s.points);
+    let values = points.flat_map(|p| p.values.iter().copied().chain([p.value]).chain(p.interval.map(|i| i.1)));
+    let y = scale::Scale::of(kind, values);
     let names: Vec<String> = panel.series.iter().map(|s| shorten(&s.name, 17)).collect();
-    let widest = |list: &[String]| list.iter().map(|t| label_width(t)).fold(0.0, f64::max);
-    let (left, right) = (widest(&texts) + 14.0, WIDTH - widest(&names) - 30.0);
-    let (places, even) = places(&panel.levels, left, right);
-    let gap = places.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min).min(right - left);
+    let (left, right) = (widest(y.ticks.iter().map(|t| &t.1)) + 14.0, WIDTH - widest(&names) - 30.0);
+    let (positions, even) = positions(&panel.levels, left, right);
+    let gap = positions.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min).min(right - left);
     let apart = (gap / (panel.series.len() as f64 + 0.5)).min(18.0);
-    let (bottom_value, top_value) = (ticks.first().copied().unwrap_or(0.0), ticks.last().copied().unwrap_or(1.0));
-    let frame = Frame { left, right, scale: panel.scale, bottom_value, top_value, places, apart };
+    let frame = Frame { left, right, y, positions, apart };
 
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), HEIGHT);
-    for (tick, label) in ticks.iter().zip(&texts) {
-        let y = frame.y(*tick);
-        line(&mut out, if *tick == bottom_value { "axis" } else { "grid" }, (left, y), (right, y));
-        text(&mut out, left - 8.0, y + 4.0, "end", "tick", label);
-    }
-    text(&mut out, 0.0, 14.0, "start", "tick", &panel.axis);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, HEIGHT));
+    left_axis(&mut out, &frame.y.ticks, |v| frame.y(v), (left, right), &panel.axis);
     horizontal_axis(&mut out, &frame, if even { &panel.along_even } else { &panel.along }, even);
     for (i, series) in panel.series.iter().enumerate() {
         coloured(&mut out, series.slot, |out| draw_series(out, &frame, series, i, panel.series.len()));
     }
-    draw_names(&mut out, &frame, panel, &names);
+    let ends = panel.series.iter().zip(&names);
+    let ends = ends.filter_map(|(s, name)| Some((frame.y(s.points.last()?.value), s.slot, name)));
+    end_names(&mut out, ends, right, (TOP, BOTTOM));
     out + "</svg>"
 }
 
-/// Ticks of the vertical axis with their texts.
-fn vertical_axis(panel: &LinePanel) -> (Vec<f64>, Vec<String>) {
-    let points = || panel.series.iter().flat_map(|s| &s.points);
-    let largest = points().fold(0.0, |m: f64, p| {
-        let high = p.interval.map_or(p.value, |i| i.1);
-        p.values.iter().copied().fold(m.max(high).max(p.value), f64::max)
-    });
-    match panel.scale {
-        Scale::Linear => {
-            let ticks = ticks(largest);
-            let texts = tick_texts(&ticks);
-            (ticks, texts)
-        }
-        Scale::LogTime => {
-            let smallest = points().flat_map(|p| p.values.iter().copied().chain([p.value])).fold(f64::INFINITY, f64::min);
-            let ticks = log_ticks(smallest, largest);
-            let texts = ticks.iter().map(|t| axis_time(*t)).collect();
-            (ticks, texts)
-        }
-    }
-}
-
 /// Levels on an axis from 0, or at equal steps where they would crowd.
-fn places(levels: &[u32], left: f64, right: f64) -> (Vec<(u32, f64)>, bool) {
+fn positions(levels: &[u32], left: f64, right: f64) -> (Vec<(u32, f64)>, bool) {
     let last = f64::from(levels.last().copied().unwrap_or(1));
     let inner = right - left - 26.0;
     // The first level must keep clear of the 0, too.
     let near = |from: u32, to: u32| f64::from(to - from) / last * inner < 38.0;
     let crowded = levels.first().is_some_and(|c| near(0, *c)) || levels.windows(2).any(|w| near(w[0], w[1]));
     let steps = levels.len() as f64;
-    let place = |(i, c): (usize, &u32)| {
+    let position = |(i, c): (usize, &u32)| {
         let share = if crowded { (i as f64 + 0.5) / steps } else { f64::from(*c) / last };
         (*c, left + share * inner + if crowded { 13.0 } else { 0.0 })
     };
-    (levels.iter().enumerate().map(place).collect(), crowded)
+    (levels.iter().enumerate().map(position).collect(), crowded)
 }
 
 fn horizontal_axis(out: &mut String, frame: &Frame, title: &str, even: bool) {
-    let widest = frame.places.iter().map(|(c, _)| label_width(&c.to_string())).fold(0.0, f64::max) + 10.0;
-    let gap = frame.places.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min);
-    let every = (widest / gap).ceil().max(1.0) as usize;
+    let room = widest(frame.positions.iter().map(|(c, _)| c.to_string())) + 10.0;
+    let gap = frame.positions.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min);
+    let every = (room / gap).ceil().max(1.0) as usize;
     if !even {
         text(out, frame.left, BOTTOM + 17.0, "middle", "tick", "0");
     }
-    for (i, (level, x)) in frame.places.iter().enumerate() {
+    for (i, (level, x)) in frame.positions.iter().enumerate() {
         line(out, "axis", (*x, BOTTOM), (*x, BOTTOM + 4.0));
         // Counted from the last one, which is labelled in any case.
-        if (frame.places.len() - 1 - i).is_multiple_of(every) {
+        if (frame.positions.len() - 1 - i).is_multiple_of(every) {
             text(out, *x, BOTTOM + 17.0, "middle", "tick", &level.to_string());
         }
     }
@@ -139,15 +107,6 @@ fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: u
         if let Some((low, high)) = p.interval {
             whisker(out, x, [frame.y(low), frame.y(high)]);
         }
-    }
-}
-
-/// Names beside the ends of their lines, pushed apart where they would cover each other.
-fn draw_names(out: &mut String, frame: &Frame, panel: &LinePanel, names: &[String]) {
-    let ends: Vec<(f64, usize)> =
-        panel.series.iter().enumerate().filter_map(|(i, s)| Some((frame.y(s.points.last()?.value), i))).collect();
-    for (y, i) in spread(ends, 17.0, (TOP, BOTTOM)) {
-        name_beside(out, panel.series[i].slot, (frame.right, y), &names[i]);
     }
 }
 

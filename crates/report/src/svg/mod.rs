@@ -14,16 +14,21 @@ mod xy;
 
 use std::fmt::Write as _;
 
-use crate::document::{Block, Figure, Panels, ReportModel};
-use crate::escape::{html, width};
+use crate::document::{AxisScale, Block, Figure, Panels, ReportModel};
+use crate::escape::{html, shorten, width};
 use crate::number::fixed;
+use scale::Scale;
 pub(crate) use strip::strip;
 
 /// Width of every panel in its own units; the page scales it.
 const WIDTH: f64 = 480.0;
 
-/// Mean width of a character of the labels.
+/// Mean width of a character of the labels, and how much wider bold text is.
 const CHARACTER: f64 = 6.7;
+const BOLD: f64 = 1.12;
+
+/// Characters of the name of a row.
+const ROW_NAME: usize = 18;
 
 /// Colours that the style sheet defines.
 const COLOURS: usize = 6;
@@ -57,21 +62,16 @@ const STYLE: &str = concat!(
 /// Every drawing of a report as a file of its own: name and text. [`crate::markdown`] refers to these names.
 pub fn files(report: &ReportModel) -> Vec<(String, String)> {
     let mut out = Vec::new();
-    let mut all: Vec<&Block> = report.sections.iter().flat_map(|s| &s.blocks).rev().collect();
-    while let Some(block) = all.pop() {
-        match block {
-            Block::Figure(f) => {
-                let drawn = panels(f).into_iter().enumerate();
-                out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
-            }
-            Block::Folded(_, inner) => all.extend(inner.iter().rev()),
-            _ => {}
+    for block in report.sections.iter().flat_map(|s| &s.blocks) {
+        // Folded details hold no figures.
+        if let Block::Figure(f) = block {
+            let drawn = panels(f).into_iter().enumerate();
+            out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
         }
     }
     out
 }
 
-/// The name of the file of a figure's drawing.
 pub(crate) fn file_name(figure: &Figure, panel: usize) -> String {
     format!("{}-{}.svg", figure.id, panel + 1)
 }
@@ -92,12 +92,7 @@ pub(crate) fn legend_marker(slot: usize) -> String {
 }
 
 /// Opens a drawing with a title and a description for those who do not see it.
-fn open(id: &str, title: &str, description: &str, height: f64) -> String {
-    open_wide(id, title, description, (WIDTH, height))
-}
-
-/// The same for a drawing of another width.
-fn open_wide(id: &str, title: &str, description: &str, (width, height): (f64, f64)) -> String {
+fn open(id: &str, title: &str, description: &str, (width, height): (f64, f64)) -> String {
     let (title, description) = (html(title), html(description));
     format!(
         "<svg viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\" aria-labelledby=\"{id}-title {id}-desc\">\
@@ -105,7 +100,7 @@ fn open_wide(id: &str, title: &str, description: &str, (width, height): (f64, f6
     )
 }
 
-/// Text at a place. `class` decides size and colour, `anchor` is start, middle or end.
+/// Text. `class` decides size and colour, `anchor` is start, middle or end.
 fn text(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, content: &str) {
     let content = html(content);
     let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" class=\"{class}\">{content}</text>");
@@ -119,14 +114,12 @@ fn rect(out: &mut String, class: &str, (x, y): (f64, f64), (width, height): (f64
     let _ = writeln!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>");
 }
 
-/// What is drawn in the colour of a contender.
 fn coloured(out: &mut String, slot: usize, draw: impl FnOnce(&mut String)) {
     let _ = writeln!(out, "<g class=\"s{}\">", slot % COLOURS);
     draw(out);
     out.push_str("</g>\n");
 }
 
-/// A contender's line through points.
 fn polyline(slot: usize, points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let path: Vec<String> = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     format!("<polyline class=\"mean dash{}\" points=\"{}\"/>", slot % 3, path.join(" "))
@@ -137,6 +130,23 @@ fn whisker(out: &mut String, x: f64, [low, high]: [f64; 2]) {
     line(out, "whisker", (x, high), (x, low));
     for y in [high, low] {
         line(out, "whisker", (x - 4.0, y), (x + 4.0, y));
+    }
+}
+
+/// A horizontal interval with its two ends; classes of the line and of its ends.
+fn span(out: &mut String, [class, ends]: [&str; 2], (low, high): (f64, f64), y: f64) {
+    line(out, class, (low, y), (high, y));
+    for x in [low, high] {
+        line(out, ends, (x, y - 5.0), (x, y + 5.0));
+    }
+}
+
+/// Names (height, slot, text) beside the ends of their lines, pushed apart where they would cover each other.
+fn end_names<'n>(out: &mut String, names: impl Iterator<Item = (f64, usize, &'n String)>, right: f64, (top, bottom): (f64, f64)) {
+    let names: Vec<(f64, usize, &String)> = names.collect();
+    let ends = names.iter().enumerate().map(|(i, name)| (name.0, i)).collect();
+    for (y, i) in spread(ends, 17.0, (top, bottom)) {
+        name_beside(out, names[i].1, (right, y), names[i].2);
     }
 }
 
@@ -163,45 +173,30 @@ fn marker(out: &mut String, slot: usize, x: f64, y: f64, r: f64) {
             return;
         }
         1 => format!("M{:.1} {:.1}h{:.1}v{:.1}h{:.1}z", x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8, -r * 1.8),
-        2 => format!(
-            "M{x:.1} {:.1}L{:.1} {y:.1}L{x:.1} {:.1}L{:.1} {y:.1}z",
-            y - r * 1.25,
-            x + r * 1.25,
-            y + r * 1.25,
-            x - r * 1.25
-        ),
+        2 => {
+            let (up, right, down, left) = (y - r * 1.25, x + r * 1.25, y + r * 1.25, x - r * 1.25);
+            format!("M{x:.1} {up:.1}L{right:.1} {y:.1}L{x:.1} {down:.1}L{left:.1} {y:.1}z")
+        }
         3 => format!("M{x:.1} {:.1}L{:.1} {:.1}H{:.1}z", y - r * 1.15, x + r * 1.15, y + r, x - r * 1.15),
         _ => {
             let (a, b) = (r * 0.4, r * 1.1);
+            let (left, top, wide, arm) = (x - a, y - b, 2.0 * a, b - a);
             format!(
-                "M{:.1} {:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{:.1}z",
-                x - a,
-                y - b,
-                2.0 * a,
-                b - a,
-                b - a,
-                2.0 * a,
-                a - b,
-                b - a,
-                -2.0 * a,
-                a - b,
-                a - b,
-                -2.0 * a,
-                b - a
+                "M{left:.1} {top:.1}h{wide:.1}v{arm:.1}h{arm:.1}v{wide:.1}h{:.1}v{arm:.1}h{:.1}v{:.1}h{:.1}v{:.1}h{arm:.1}z",
+                -arm, -wide, -arm, -arm, -wide
             )
         }
     };
     let _ = writeln!(out, "<path class=\"mark\" d=\"{d}\"/>");
 }
 
-/// About how wide a label is.
-fn label_width(text: &str) -> f64 {
-    width(text) as f64 * CHARACTER
+/// About how wide the widest of some labels is.
+fn widest<T: AsRef<str>>(labels: impl IntoIterator<Item = T>) -> f64 {
+    labels.into_iter().map(|label| label_width(label.as_ref())).fold(0.0, f64::max)
 }
 
-/// The same of bold text.
-fn bold_width(text: &str) -> f64 {
-    label_width(text) * 1.12
+fn label_width(text: &str) -> f64 {
+    width(text) as f64 * CHARACTER
 }
 
 /// Tick values from 0 to at least `largest`, on round numbers; at most six.
@@ -256,20 +251,67 @@ fn tick_texts(ticks: &[f64]) -> Vec<String> {
     ticks.iter().map(|t| fixed(*t, decimals)).collect()
 }
 
-/// A horizontal axis below bars: grid lines and numbers, and what they mean.
-fn bottom_axis(out: &mut String, ticks: &[f64], (left, right): (f64, f64), (top, bottom): (f64, f64), title: &str) {
-    let last = ticks.last().copied().unwrap_or(1.0);
-    let x = |v: f64| left + v / last * (right - left);
-    let texts = tick_texts(ticks);
-    let room = (right - left) / ticks.len() as f64;
-    let every = texts.iter().map(|t| (label_width(t) + 8.0) / room).fold(1.0, f64::max).ceil() as usize;
-    for (i, (tick, label)) in ticks.iter().zip(&texts).enumerate() {
-        line(out, if i == 0 { "axis" } else { "grid" }, (x(*tick), top), (x(*tick), bottom));
-        if i % every == 0 {
-            text(out, x(*tick), bottom + 17.0, "middle", "tick", label);
-        }
+/// Grid lines with their numbers on the left, and above them what they mean.
+fn left_axis(out: &mut String, ticks: &[(f64, String)], y: impl Fn(f64) -> f64, (left, right): (f64, f64), title: &str) {
+    for (i, (tick, label)) in ticks.iter().enumerate() {
+        let y = y(*tick);
+        line(out, if i == 0 || *tick == 0.0 { "axis" } else { "grid" }, (left, y), (right, y));
+        text(out, left - 8.0, y + 4.0, "end", "tick", label);
     }
-    text(out, (left + right) / 2.0, bottom + 36.0, "middle", "tick", title);
+    text(out, 0.0, 14.0, "start", "tick", title);
+}
+
+/// Where bars lie: names on their left, numbers on their right, and an axis from 0 below them.
+struct Rows {
+    left: f64,
+    right: f64,
+    scale: Scale,
+}
+
+impl Rows {
+    /// Room for these names and numbers, and for values up to the largest.
+    fn new<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>, largest: f64) -> Self {
+        let (names, labels): (Vec<String>, Vec<&String>) = rows.map(|(name, label)| (shorten(name, ROW_NAME), label)).unzip();
+        let (left, right) = (widest(names) + 12.0, WIDTH - widest(labels) * BOLD - 12.0);
+        Self { left, right, scale: Scale::of(AxisScale::FromZero, std::iter::once(largest)) }
+    }
+
+    fn length(&self, value: f64) -> f64 {
+        self.scale.share(value) * (self.right - self.left)
+    }
+
+    fn x(&self, value: f64) -> f64 {
+        self.left + self.length(value)
+    }
+
+    fn name(&self, out: &mut String, class: &str, middle: f64, name: &str) {
+        text(out, self.left - 8.0, middle + 4.0, "end", class, &shorten(name, ROW_NAME));
+    }
+
+    /// Grid lines and numbers, and what they mean.
+    fn axis(&self, out: &mut String, (top, bottom): (f64, f64), title: &str) {
+        let ticks = &self.scale.ticks;
+        let room = (self.right - self.left) / ticks.len() as f64;
+        let every = ticks.iter().map(|(_, label)| (label_width(label) + 8.0) / room).fold(1.0, f64::max).ceil() as usize;
+        for (i, (tick, label)) in ticks.iter().enumerate() {
+            let x = self.x(*tick);
+            line(out, if i == 0 { "axis" } else { "grid" }, (x, top), (x, bottom));
+            if i % every == 0 {
+                text(out, x, bottom + 17.0, "middle", "tick", label);
+            }
+        }
+        text(out, (self.left + self.right) / 2.0, bottom + 36.0, "middle", "tick", title);
+    }
+}
+
+/// Groups of rows (name, number) in words.
+fn in_words<R>(groups: &[(String, Vec<R>)], row: impl Fn(&R) -> (&String, &String)) -> String {
+    let each = |(group, rows): &(String, Vec<R>)| format!("{group}: {}.", row_words(rows.iter().map(&row)));
+    groups.iter().map(each).collect::<Vec<_>>().join(" ")
+}
+
+fn row_words<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>) -> String {
+    rows.map(|(name, label)| format!("{name} {label}")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{coloured, label_width, line, marker, open_wide, polyline, text, tick_texts, ticks};
+use super::{coloured, line, marker, open, polyline, text, tick_texts, ticks, widest};
 use crate::document::{LinePanel, Series};
 
 const WIDTH: f64 = 250.0;
@@ -15,15 +15,15 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     let largest = panel.series.iter().flat_map(|s| &s.points).map(|p| p.value).fold(0.0, f64::max);
     let ticks = ticks(largest);
     let texts = short_texts(&ticks);
-    let left = texts.iter().map(|t| label_width(t)).fold(0.0, f64::max) + 8.0;
+    let left = widest(&texts) + 8.0;
     let right = WIDTH - 8.0;
     let last = ticks.last().copied().unwrap_or(1.0);
     let y = |value: f64| BOTTOM - value.max(0.0) / last * (BOTTOM - TOP);
     let step = (right - left) / panel.levels.len().max(1) as f64;
-    let x = |place: usize| left + (place as f64 + 0.5) * step;
+    let x = |position: usize| left + (position as f64 + 0.5) * step;
 
     let description = super::lines::description(panel);
-    let mut out = open_wide(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, HEIGHT));
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, HEIGHT));
     for (i, (tick, label)) in ticks.iter().zip(&texts).enumerate() {
         line(&mut out, if i == 0 { "axis" } else { "grid" }, (left, y(*tick)), (right, y(*tick)));
         // Every other tick has room for its number at this size.
@@ -31,8 +31,8 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
             text(&mut out, left - 5.0, y(*tick) + 4.0, "end", "tick", label);
         }
     }
-    let widest = panel.levels.iter().map(|l| label_width(&l.to_string())).fold(0.0, f64::max) + 6.0;
-    let every = (widest / step).ceil().max(1.0) as usize;
+    let room = widest(panel.levels.iter().map(u32::to_string)) + 6.0;
+    let every = (room / step).ceil().max(1.0) as usize;
     for (i, level) in panel.levels.iter().enumerate().filter(|(i, _)| (panel.levels.len() - 1 - i).is_multiple_of(every)) {
         text(&mut out, x(i), BOTTOM + 15.0, "middle", "tick", &level.to_string());
     }
@@ -43,12 +43,8 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
 }
 
 fn draw_series(out: &mut String, panel: &LinePanel, series: &Series, x: &impl Fn(usize) -> f64, y: &impl Fn(f64) -> f64) {
-    let placed: Vec<Option<(f64, f64)>> = panel
-        .levels
-        .iter()
-        .enumerate()
-        .map(|(i, level)| series.points.iter().find(|p| p.level == *level).map(|p| (x(i), y(p.value))))
-        .collect();
+    let at = |(i, level): (usize, &u32)| series.points.iter().find(|p| p.level == *level).map(|p| (x(i), y(p.value)));
+    let placed: Vec<Option<(f64, f64)>> = panel.levels.iter().enumerate().map(at).collect();
     coloured(out, series.slot, |out| {
         for run in placed.split(Option::is_none).filter(|run| run.len() > 1) {
             let _ = writeln!(out, "{}", polyline(series.slot, run.iter().flatten().copied()));

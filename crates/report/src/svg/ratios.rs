@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{PART_COLOURS, WIDTH, bold_width, label_width, line, open, rect, text};
+use super::{BOLD, PART_COLOURS, WIDTH, in_words, line, open, rect, span, text, widest};
 use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
 use crate::number::fixed;
@@ -19,12 +19,11 @@ const MARKED: [&[f64]; 4] = [
     &[0.94, 0.96, 0.98, 0.99, 1.01, 1.02, 1.04, 1.06, 0.85, 0.75, 1.3, 1.4],
 ];
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let rows = || panel.groups.iter().flat_map(|g| &g.1);
     let name = |r: &RatioRow| shorten(&r.name, 30);
-    let left = rows().map(|r| label_width(&name(r))).fold(0.0, f64::max) + 12.0;
-    let right = WIDTH - rows().map(|r| bold_width(&r.label)).fold(0.0, f64::max) - 14.0;
+    let left = widest(rows().map(name)) + 12.0;
+    let right = WIDTH - widest(rows().map(|r| &r.label)) * BOLD - 14.0;
     let ends = |r: &RatioRow| [Some(r.value), r.interval.map(|i| i.0), r.interval.map(|i| i.1)];
     let band = [1.0 + panel.margin, 1.0 / (1.0 + panel.margin), panel.base, 1.0];
     let all = rows().flat_map(ends).flatten().chain(band).chain(panel.noise.iter().flatten().flat_map(|n| [n.0, n.1]));
@@ -35,7 +34,12 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let x = |v: f64| left + (v.max(f64::MIN_POSITIVE).ln().clamp(low, high) - low) / (high - low) * (right - left);
     let bottom = panel.groups.iter().map(|g| HEAD + g.1.len() as f64 * ROW).sum::<f64>() + 6.0;
 
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), bottom + 46.0);
+    let mut out = open(
+        id,
+        &format!("{}: {}", panel.title, panel.axis),
+        &in_words(&panel.groups, |r| (&r.name, &r.label)),
+        (WIDTH, bottom + 46.0),
+    );
     let shade = |out: &mut String, class: &str, (from, to): (f64, f64), (top, bottom): (f64, f64)| {
         rect(out, class, (x(from), top), ((x(to) - x(from)).max(1.0), bottom - top));
     };
@@ -82,9 +86,7 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
         Mark::Judged(tone) => {
             let _ = writeln!(out, "<g class=\"judged {}\">", tone.class());
             if let Some((low, high)) = r.interval {
-                line(out, "range", (x(low), middle), (x(high), middle));
-                line(out, "end", (x(low), middle - 5.0), (x(low), middle + 5.0));
-                line(out, "end", (x(high), middle - 5.0), (x(high), middle + 5.0));
+                span(out, ["range", "end"], (x(low), x(high)), middle);
             }
             let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"4.5\"/></g>", x(r.value));
         }
@@ -95,9 +97,9 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
 fn marks(x: &impl Fn(f64) -> f64, left: f64, right: f64) -> Vec<f64> {
     let mut kept: Vec<f64> = vec![1.0];
     for tick in MARKED.iter().flat_map(|list| list.iter().copied()) {
-        let place = x(tick);
-        let inside = place > left + 1.0 && place < right - 1.0;
-        if inside && kept.iter().all(|k| (x(*k) - place).abs() > 40.0) {
+        let at = x(tick);
+        let inside = at > left + 1.0 && at < right - 1.0;
+        if inside && kept.iter().all(|k| (x(*k) - at).abs() > 40.0) {
             kept.push(tick);
         }
     }
@@ -105,18 +107,10 @@ fn marks(x: &impl Fn(f64) -> f64, left: f64, right: f64) -> Vec<f64> {
     kept
 }
 
-/// A mark without zeros behind: `1.5`, `0.05`, `100`.
+/// A mark without trailing zeros: `1.5`, `0.05`, `100`.
 fn plain(tick: f64) -> String {
     let text = fixed(tick, 3);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-fn description(panel: &RatioPanel) -> String {
-    let each = |(group, rows): &(String, Vec<RatioRow>)| {
-        let list: Vec<String> = rows.iter().map(|r| format!("{} {}", r.name, r.label)).collect();
-        format!("{group}: {}.", list.join(", "))
-    };
-    panel.groups.iter().map(each).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use super::{log_ticks, tick_texts, ticks};
 use crate::document::AxisScale;
 use crate::number::{axis_time, fixed, signed_percent};
 
-/// An axis of a drawing.
 pub(super) struct Scale {
     kind: AxisScale,
     low: f64,
@@ -52,16 +51,15 @@ impl Scale {
         if value.is_infinite() {
             return f64::from(u8::from(value > 0.0));
         }
-        let place = |v: f64| match self.kind {
+        let position = |v: f64| match self.kind {
             AxisScale::LogTime => v.max(f64::MIN_POSITIVE).ln(),
             AxisScale::Nines => nine(v),
             _ => v,
         };
-        let (low, high) = (place(self.low), place(self.high));
-        if high > low { (place(value) - low) / (high - low) } else { 0.5 }
+        let (low, high) = (position(self.low), position(self.high));
+        if high > low { (position(value) - low) / (high - low) } else { 0.5 }
     }
 
-    /// A value in words.
     pub(super) fn text(&self, value: f64) -> String {
         match self.kind {
             AxisScale::LogTime => perbuck_core::units::duration_text(value.max(0.0) as u64),

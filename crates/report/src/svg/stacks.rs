@@ -1,31 +1,26 @@
 //! Stacked bars: one per contender, parts in the order of the legend.
 
-use super::{PART_COLOURS, WIDTH, bold_width, bottom_axis, label_width, open, rect, text, ticks};
+use super::{PART_COLOURS, Rows, WIDTH, label_width, open, rect, row_words, text};
 use crate::document::{Stack, StackPanel};
-use crate::escape::shorten;
 
 const ROW: f64 = 40.0;
 const BAR: f64 = 26.0;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &StackPanel) -> String {
     let sum = |s: &Stack| s.parts.iter().map(|p| p.0.max(0.0)).sum::<f64>();
-    let ticks = ticks(panel.stacks.iter().map(sum).fold(0.0, f64::max));
-    let last = ticks.last().copied().unwrap_or(1.0);
-    let name = |s: &Stack| shorten(&s.name, 18);
-    let left = panel.stacks.iter().map(|s| label_width(&name(s))).fold(0.0, f64::max) + 12.0;
-    let right = WIDTH - panel.stacks.iter().map(|s| bold_width(&s.label)).fold(0.0, f64::max) - 12.0;
+    let largest = panel.stacks.iter().map(sum).fold(0.0, f64::max);
+    let rows = Rows::new(panel.stacks.iter().map(|s| (&s.name, &s.label)), largest);
     let bottom = panel.stacks.len() as f64 * ROW + 6.0;
 
-    let list: Vec<String> = panel.stacks.iter().map(|s| format!("{} {}", s.name, s.label)).collect();
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &list.join(", "), bottom + 46.0);
-    bottom_axis(&mut out, &ticks, (left, right), (4.0, bottom), &panel.axis);
+    let description = row_words(panel.stacks.iter().map(|s| (&s.name, &s.label)));
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, bottom + 46.0));
+    rows.axis(&mut out, (4.0, bottom), &panel.axis);
     for (i, stack) in panel.stacks.iter().enumerate() {
         let middle = i as f64 * ROW + ROW / 2.0 + 4.0;
-        text(&mut out, left - 8.0, middle + 4.0, "end", "name", &name(stack));
-        let mut x = left;
+        rows.name(&mut out, "name", middle, &stack.name);
+        let mut x = rows.left;
         for (part, (value, label)) in stack.parts.iter().enumerate() {
-            let length = value.max(0.0) / last * (right - left);
+            let length = rows.length(value.max(0.0));
             if length <= 0.0 {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{line, text};
+use super::{line, span, text};
 use crate::document::Strip;
 
 const WIDTH: f64 = 280.0;
@@ -18,11 +18,8 @@ pub(crate) fn strip(strip: &Strip) -> String {
     let _ = writeln!(out, "<rect class=\"margin\" x=\"{from:.1}\" y=\"2\" width=\"{:.1}\" height=\"22\"/>", to - from);
     line(&mut out, "grid", (6.0, 13.0), (WIDTH - 6.0, 13.0));
     line(&mut out, "axis", (WIDTH / 2.0, 2.0), (WIDTH / 2.0, 24.0));
-    let (low, high) = (x(log(strip.low)), x(log(strip.high)));
     let _ = writeln!(out, "<g class=\"judged\">");
-    line(&mut out, "range", (low, 13.0), (high, 13.0));
-    line(&mut out, "end", (low, 8.0), (low, 18.0));
-    line(&mut out, "end", (high, 8.0), (high, 18.0));
+    span(&mut out, ["range", "end"], (x(log(strip.low)), x(log(strip.high))), 13.0);
     let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"13\" r=\"5\"/></g>", x(log(strip.value)));
     text(&mut out, 6.0, 37.0, "start", "tick", "worse");
     text(&mut out, WIDTH / 2.0, 37.0, "middle", "tick", "1×");

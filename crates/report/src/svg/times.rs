@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{COLOURS, WIDTH, label_width, line, name_beside, open, polyline, seconds_axis, spread, text, tick_texts, ticks};
-use crate::document::{TimeLine, TimePanel};
+use super::scale::Scale;
+use super::{COLOURS, WIDTH, left_axis, name_beside, open, polyline, seconds_axis, spread, text, widest};
+use crate::document::{AxisScale, TimeLine, TimePanel};
 use crate::escape::shorten;
 use crate::number::fixed;
 
@@ -11,25 +12,17 @@ const HEIGHT: f64 = 250.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &TimePanel) -> String {
-    let largest = panel.lines.iter().flat_map(|l| &l.points).fold(0.0, |m: f64, p| m.max(p.1));
-    let ticks_y = ticks(largest);
-    let texts_y = tick_texts(&ticks_y);
+    let scale = Scale::of(AxisScale::FromZero, panel.lines.iter().flat_map(|l| &l.points).map(|p| p.1));
     let names: Vec<String> = panel.lines.iter().map(|l| shorten(&l.name, 17)).collect();
-    let widest = |list: &mut dyn Iterator<Item = &str>| list.map(label_width).fold(0.0, f64::max);
-    let left = widest(&mut texts_y.iter().map(String::as_str)) + 14.0;
-    let right = WIDTH - widest(&mut names.iter().map(String::as_str).chain(panel.lines.iter().map(|l| l.trial.as_str()))) - 30.0;
-    let (top_value, seconds) = (ticks_y.last().copied().unwrap_or(1.0), panel.seconds.max(1e-3));
+    let left = widest(scale.ticks.iter().map(|t| &t.1)) + 14.0;
+    let right = WIDTH - widest(names.iter().chain(panel.lines.iter().map(|l| &l.trial))) - 30.0;
+    let seconds = panel.seconds.max(1e-3);
     let x = |s: f64| left + s / seconds * (right - left);
-    let y = |v: f64| BOTTOM - v / top_value * (BOTTOM - TOP);
+    let y = |v: f64| BOTTOM - scale.share(v) * (BOTTOM - TOP);
 
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), HEIGHT);
-    for (tick, label) in ticks_y.iter().zip(&texts_y) {
-        line(&mut out, if *tick == 0.0 { "axis" } else { "grid" }, (left, y(*tick)), (right, y(*tick)));
-        text(&mut out, left - 8.0, y(*tick) + 4.0, "end", "tick", label);
-    }
-    text(&mut out, 0.0, 14.0, "start", "tick", &panel.axis);
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, HEIGHT));
+    left_axis(&mut out, &scale.ticks, y, (left, right), &panel.axis);
     seconds_axis(&mut out, x, seconds, BOTTOM);
     text(&mut out, (left + right) / 2.0, BOTTOM + 36.0, "middle", "tick", "seconds of the measured window");
     for l in &panel.lines {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::scale::Scale;
-use super::{WIDTH, coloured, label_width, line, marker, name_beside, open, polyline, spread, text, whisker};
+use super::{WIDTH, coloured, end_names, label_width, left_axis, line, marker, open, polyline, spread, text, whisker, widest};
 use crate::document::{Guide, MarkShape, XyPanel, XyPoint, XySeries};
 use crate::escape::shorten;
 
@@ -11,7 +11,6 @@ const HEIGHT: f64 = 310.0;
 const TOP: f64 = 34.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 
-/// Where the axes lie.
 struct Frame {
     left: f64,
     right: f64,
@@ -20,16 +19,15 @@ struct Frame {
 }
 
 impl Frame {
-    fn place(&self, (x, y): (f64, f64)) -> (f64, f64) {
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.left + self.x.share(x) * (self.right - self.left), BOTTOM - self.y.share(y) * (BOTTOM - TOP))
     }
 }
 
-/// Draws a panel.
 pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
     let points = || panel.series.iter().flat_map(|s| &s.points);
     let ends = |p: &XyPoint| p.interval.map_or([p.y, p.y], |(low, high)| [low, high]);
-    // Guides that have a place of their own on an axis must lie on it.
+    // Guides that cross an axis at one value must lie on it.
     let level = panel.guides.iter().filter(|g| g.from.1 == g.to.1).map(|g| g.from.1);
     let upright = panel.guides.iter().filter(|g| g.from.0 == g.to.0).map(|g| g.from.0);
     let across: Vec<f64> = points().map(|p| p.x).chain(upright).collect();
@@ -39,34 +37,31 @@ pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
     let y = Scale::of(panel.y.scale, up.iter().copied().chain(other(&across)));
     let names: Vec<String> = panel.series.iter().map(|s| shorten(&s.name, 17)).collect();
     let named = panel.series.iter().any(|s| s.joined);
-    let widest = |list: &mut dyn Iterator<Item = &String>| list.map(|t| label_width(t)).fold(0.0, f64::max);
-    let left = widest(&mut y.ticks.iter().map(|t| &t.1)) + 14.0;
+    let left = widest(y.ticks.iter().map(|t| &t.1)) + 14.0;
     let beside = panel.guides.iter().map(|g| label_width(&g.label)).fold(8.0, f64::max) + 8.0;
-    let right = WIDTH - if named { widest(&mut names.iter()) + 30.0 } else { beside };
+    let right = WIDTH - if named { widest(&names) + 30.0 } else { beside };
     let frame = Frame { left, right, x, y };
 
-    let mut out =
-        open(id, &format!("{}: {} over {}", panel.title, panel.y.title, panel.x.title), &description(panel, &frame), HEIGHT);
+    let title = format!("{}: {} over {}", panel.title, panel.y.title, panel.x.title);
+    let mut out = open(id, &title, &description(panel, &frame), (WIDTH, HEIGHT));
     axes(&mut out, &frame, panel);
     guides(&mut out, &frame, &panel.guides, named);
     panel.series.iter().for_each(|s| series(&mut out, &frame, s));
     if named {
-        end_names(&mut out, &frame, panel, &names);
+        let end = |(s, name): (&XySeries, _)| Some((frame.at((0.0, s.points.last()?.y)).1, s.slot, name));
+        let ends = panel.series.iter().zip(&names).filter(|(s, _)| s.joined).filter_map(end);
+        end_names(&mut out, ends, right, (TOP, BOTTOM));
     }
     out + "</svg>"
 }
 
 fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
-    for (i, (value, label)) in frame.y.ticks.iter().enumerate() {
-        let y = frame.place((f64::NEG_INFINITY, *value)).1;
-        line(out, if i == 0 || *value == 0.0 { "axis" } else { "grid" }, (frame.left, y), (frame.right, y));
-        text(out, frame.left - 8.0, y + 4.0, "end", "tick", label);
-    }
-    text(out, 0.0, 14.0, "start", "tick", &panel.y.title);
+    let y = |value| frame.at((f64::NEG_INFINITY, value)).1;
+    left_axis(out, &frame.y.ticks, y, (frame.left, frame.right), &panel.y.title);
     line(out, "axis", (frame.left, BOTTOM), (frame.right, BOTTOM));
     let mut free = f64::NEG_INFINITY;
     for (value, label) in &frame.x.ticks {
-        let x = frame.place((*value, f64::NEG_INFINITY)).0;
+        let x = frame.at((*value, f64::NEG_INFINITY)).0;
         line(out, if *value == 0.0 { "axis" } else { "grid" }, (x, TOP), (x, BOTTOM));
         let half = label_width(label) / 2.0;
         if x - half > free + 6.0 {
@@ -81,7 +76,7 @@ fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
 fn guides(out: &mut String, frame: &Frame, guides: &[Guide], named: bool) {
     let mut at_right = Vec::new();
     for (i, g) in guides.iter().enumerate() {
-        let Some((from, to)) = clipped(frame.place(g.from), frame.place(g.to), frame) else { continue };
+        let Some((from, to)) = clipped(frame.at(g.from), frame.at(g.to), frame) else { continue };
         line(out, "guide", from, to);
         match ((to.0 - frame.right).abs() < 0.5, named) {
             (true, true) => text(out, to.0 - 4.0, to.1 - 6.0, "end", "tick", &g.label),
@@ -115,7 +110,7 @@ fn clipped(from: (f64, f64), to: (f64, f64), frame: &Frame) -> Option<((f64, f64
 }
 
 fn series(out: &mut String, frame: &Frame, s: &XySeries) {
-    let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.place((p.x, p.y))).collect();
+    let placed: Vec<(f64, f64)> = s.points.iter().map(|p| frame.at((p.x, p.y))).collect();
     coloured(out, s.slot, |out| {
         if s.joined && placed.len() > 1 {
             let _ = writeln!(out, "{}", polyline(s.slot, placed.iter().copied()));
@@ -127,7 +122,7 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
                 MarkShape::None => {}
             }
             if let Some((low, high)) = p.interval {
-                whisker(out, *x, [low, high].map(|y| frame.place((p.x, y)).1));
+                whisker(out, *x, [low, high].map(|y| frame.at((p.x, y)).1));
             }
         }
     });
@@ -135,15 +130,6 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
         let before = x + 10.0 + label_width(&p.label) > frame.right;
         let (x, anchor) = if before { (x - 9.0, "end") } else { (x + 9.0, "start") };
         text(out, x, y + 4.0, anchor, "name", &p.label);
-    }
-}
-
-/// Names beside the ends of their lines, pushed apart where they would cover each other.
-fn end_names(out: &mut String, frame: &Frame, panel: &XyPanel, names: &[String]) {
-    let end = |(i, s): (usize, &XySeries)| Some((frame.place((0.0, s.points.last()?.y)).1, i));
-    let ends: Vec<(f64, usize)> = panel.series.iter().enumerate().filter(|(_, s)| s.joined).filter_map(end).collect();
-    for (y, i) in spread(ends, 17.0, (TOP, BOTTOM)) {
-        name_beside(out, panel.series[i].slot, (frame.right, y), &names[i]);
     }
 }
 

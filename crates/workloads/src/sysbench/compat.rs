@@ -4,6 +4,7 @@ use perbuck_database::Dialect;
 
 use super::options::{Options, RandType};
 use super::script::Script;
+use crate::params::word_for;
 
 /// A version of sysbench whose defaults are taken, and whose draws where they follow a law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +20,7 @@ pub(super) const COMPATS: [(&str, Compat); 2] = [("sysbench-1.0", Compat::Sysben
 impl Compat {
     /// The name that options use: `sysbench-1.0` or `sysbench-1.1`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Sysbench10 => COMPATS[0].0,
-            Self::Sysbench11 => COMPATS[1].0,
-        }
+        word_for(&COMPATS, &self)
     }
 
     /// The version of that name.
@@ -107,44 +105,36 @@ pub fn compat_notes(options: &Options, dialect: &'static dyn Dialect) -> Vec<Str
 mod tests {
     use super::super::options::tests::options;
     use super::*;
-    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-
-    fn notes(script: &str, words: &[(&str, &str)]) -> String {
-        compat_notes(&options(script, &[], words), MYSQL).join("\n")
-    }
+    use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 
     #[test]
     fn notes_are_for_compatibility_alone_and_name_what_differs() {
-        assert_eq!(notes("oltp_read_write", &[("rand_type", "special")]), "");
-        let old = ("compat", "sysbench-1.0");
-        assert!(notes("oltp_read_write", &[old]).contains("hot band") && notes("oltp_read_write", &[old]).contains("ROLLBACK"));
-        assert!(!notes("oltp_read_write", &[old, ("skip_trx", "on")]).contains("ROLLBACK"));
-        assert_eq!(notes("oltp_point_select", &[old, ("rand_type", "gaussian")]), "");
-        let new = ("compat", "sysbench-1.1");
-        assert_eq!(notes("oltp_point_select", &[new]), "");
-        assert!(notes("oltp_point_select", &[new, ("rand_type", "gaussian")]).contains("lowest id"));
-        assert!(notes("select_random_points", &[new]).contains("slice"));
-        assert!(notes("oltp_insert", &[new, ("auto_inc", "off")]).contains("duplicate keys"));
-        for compat in [old, new] {
-            assert!(notes("bulk_insert", &[compat]).starts_with("ids go on"), "it draws nothing");
+        let (old, new) = (("compat", "sysbench-1.0"), ("compat", "sysbench-1.1"));
+        let numbered = ("auto_inc", "off");
+        for (dialect, script, words, said, unsaid) in [
+            (MYSQL, "oltp_read_write", &[("rand_type", "special")][..], &[][..], &[""][..]),
+            (MYSQL, "oltp_read_write", &[old], &["hot band", "ROLLBACK"], &[]),
+            (POSTGRES, "oltp_read_write", &[old], &["hot band"], &["ROLLBACK"]),
+            (SQLITE, "oltp_read_write", &[old], &["hot band"], &["ROLLBACK"]),
+            (MYSQL, "oltp_read_write", &[old, ("skip_trx", "on")], &["hot band"], &["ROLLBACK"]),
+            (MYSQL, "oltp_point_select", &[old, ("rand_type", "gaussian")], &[], &[""]),
+            (MYSQL, "oltp_point_select", &[new], &[], &[""]),
+            (MYSQL, "oltp_point_select", &[new, ("rand_type", "gaussian")], &["lowest id"], &[]),
+            (MYSQL, "select_random_points", &[new], &["slice"], &[]),
+            (MYSQL, "oltp_insert", &[new, numbered], &["duplicate keys"], &[]),
+            (MYSQL, "oltp_insert", &[old, numbered], &["duplicate keys"], &[]),
+            (YUGABYTE, "oltp_read_write", &[old], &["(ASC)"], &[]),
+            (COCKROACH, "oltp_read_write", &[old], &[], &["(ASC)"]),
+            (YUGABYTE, "bulk_insert", &[old], &["ids go on"], &["(ASC)"]),
+            // It draws nothing.
+            (MYSQL, "bulk_insert", &[old], &["ids go on"], &["drawn"]),
+            (MYSQL, "bulk_insert", &[new], &["ids go on"], &["drawn"]),
+        ] {
+            let notes = compat_notes(&options(script, words), dialect);
+            let holds = |words: &&str| notes.iter().any(|note| note.contains(*words));
+            assert!(said.iter().all(holds) && !unsaid.iter().any(holds), "{script} {words:?}: {notes:?}");
+            assert!(notes.iter().all(|note| !note.ends_with('.') && !note.contains("  ")), "{notes:?}");
         }
-        for text in [notes("oltp_insert", &[old, ("auto_inc", "off")]), notes("oltp_read_write", &[old])] {
-            assert!(text.lines().all(|l| !l.ends_with('.') && !l.contains("  ")), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_rollback_is_new_to_nobody_but_mysql() {
-        let of = |dialect| compat_notes(&options("oltp_read_write", &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
-        assert!(of(MYSQL).contains("ROLLBACK"));
-        assert!([POSTGRES, SQLITE].iter().all(|d| !of(*d).contains("ROLLBACK")));
-    }
-
-    #[test]
-    fn tables_of_another_order_are_named() {
-        let of = |script, dialect| compat_notes(&options(script, &[], &[("compat", "sysbench-1.0")]), dialect).join(" ");
-        assert!(of("oltp_read_write", YUGABYTE).contains("(ASC)"));
-        assert!(!of("bulk_insert", YUGABYTE).contains("(ASC)") && !of("oltp_read_write", COCKROACH).contains("(ASC)"));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub enum Script {
     RandomRanges,
 }
 
-/// All scripts by the names that users of sysbench know.
+/// All scripts in their order, by the names that users of sysbench know.
 pub const SCRIPTS: [(&str, Script); 11] = [
     ("oltp_point_select", Script::PointSelect),
     ("oltp_read_only", Script::ReadOnly),
@@ -45,19 +45,8 @@ pub const SCRIPTS: [(&str, Script); 11] = [
 impl Script {
     /// Its name, as the only kind of transaction.
     pub fn kinds(self) -> &'static [&'static str] {
-        match self {
-            Self::PointSelect => &["oltp_point_select"],
-            Self::ReadOnly => &["oltp_read_only"],
-            Self::ReadWrite => &["oltp_read_write"],
-            Self::WriteOnly => &["oltp_write_only"],
-            Self::UpdateIndex => &["oltp_update_index"],
-            Self::UpdateNonIndex => &["oltp_update_non_index"],
-            Self::Insert => &["oltp_insert"],
-            Self::Delete => &["oltp_delete"],
-            Self::BulkInsert => &["bulk_insert"],
-            Self::RandomPoints => &["select_random_points"],
-            Self::RandomRanges => &["select_random_ranges"],
-        }
+        const NAMED: &[(&str, Script)] = &SCRIPTS;
+        std::slice::from_ref(&NAMED[self as usize].0)
     }
 
     /// The name that users of sysbench know.

@@ -69,13 +69,8 @@ pub fn audit(transactions: &BTreeMap<String, TransactionRecord>, ran: Ran) -> Re
     let all: u64 = (0..KINDS.len()).map(|k| kind(k).completed()).sum();
     // 5.2.3: the rest may be new orders, so those have no minimum of their own.
     for (position, least) in [(1, 43.0), (2, 4.0), (3, 4.0), (4, 4.0)] {
-        figures.push(share(
-            "5.2.3",
-            format!("{} in the mix", KINDS[position]),
-            kind(position).completed(),
-            all,
-            (Some(least), None),
-        ));
+        let what = format!("{} in the mix", KINDS[position]);
+        figures.push(share("5.2.3", what, kind(position).completed(), all, (Some(least), None)));
     }
     for (position, most_s) in [(0, 5.0), (1, 5.0), (2, 5.0), (3, 5.0), (4, 20.0)] {
         figures.push(response(position, kind(position), most_s)?);
@@ -88,72 +83,53 @@ pub fn audit(transactions: &BTreeMap<String, TransactionRecord>, ran: Ran) -> Re
 /// The figures of 9.2.2.5, and of 2.7.4.2.
 fn inputs([new_order, payment, order_status, delivery]: [&TransactionRecord; 4], warehouses: u32) -> Vec<Figure> {
     let fact = |t: &TransactionRecord, name: &str| t.facts.get(name).copied().unwrap_or(0);
-    let range = |least, most| (Some(least), Some(most));
-    let (orders, lines) = (new_order.completed(), fact(new_order, "order_lines"));
-    let payments = payment.completed();
-    let mut figures = vec![share("9.2.2.5", "new orders rolled back".to_owned(), new_order.rolled_back, orders, range(0.9, 1.1))];
-    figures.push(line_count(lines, orders));
-    let remote_lines = fact(new_order, "remote_lines");
+    let inputs = |what: &str, part, of, least, most| share("9.2.2.5", what.to_owned(), part, of, (Some(least), Some(most)));
     // Where there is one warehouse only, nothing can be remote (2.4.1.5, 2.5.1.2).
     let elsewhere = |figure: Figure| match warehouses {
         0 | 1 => Figure { judgement: Judgement::NotApplicable, ..figure },
         _ => figure,
     };
-    figures.push(elsewhere(share("9.2.2.5", "remote order lines".to_owned(), remote_lines, lines, range(0.95, 1.05))));
-    let remote = fact(payment, "remote");
-    figures.push(elsewhere(share("9.2.2.5", "remote payments".to_owned(), remote, payments, range(14.0, 16.0))));
-    let named = "by last name";
-    let by_name = fact(payment, "by_last_name");
-    figures.push(share("9.2.2.5", format!("payments {named}"), by_name, payments, range(57.0, 63.0)));
-    let (asked, by_name) = (order_status.completed(), fact(order_status, "by_last_name"));
-    figures.push(share("9.2.2.5", format!("order-status {named}"), by_name, asked, range(57.0, 63.0)));
-    let (skipped, delivered) = (fact(delivery, "deliveries_with_skip"), delivery.completed());
+    let (orders, lines) = (new_order.completed(), fact(new_order, "order_lines"));
+    let (payments, asked, delivered) = (payment.completed(), order_status.completed(), delivery.completed());
+    let skipped = fact(delivery, "deliveries_with_skip");
     let skips = share("2.7.4.2", "deliveries that skipped a district".to_owned(), skipped, delivered, (None, Some(1.0)));
-    // "More than 1 %, or more than one, whichever is greater" has to be reported.
-    figures.push(if delivered > 0 && skipped <= 1 { Figure { judgement: Judgement::Holds, ..skips } } else { skips });
-    figures
+    vec![
+        inputs("new orders rolled back", new_order.rolled_back, orders, 0.9, 1.1),
+        line_count(lines, orders),
+        elsewhere(inputs("remote order lines", fact(new_order, "remote_lines"), lines, 0.95, 1.05)),
+        elsewhere(inputs("remote payments", fact(payment, "remote"), payments, 14.0, 16.0)),
+        inputs("payments by last name", fact(payment, "by_last_name"), payments, 57.0, 63.0),
+        inputs("order-status by last name", fact(order_status, "by_last_name"), asked, 57.0, 63.0),
+        // "More than 1 %, or more than one, whichever is greater" has to be reported.
+        if delivered > 0 && skipped <= 1 { Figure { judgement: Judgement::Holds, ..skips } } else { skips },
+    ]
 }
 
 /// A share in percent. Its width is that of a binomial share: of the value found, or of the middle of the range where
 /// nothing was found at all.
-fn share(clause: &'static str, what: String, part: u64, of: u64, (least, most): (Option<f64>, Option<f64>)) -> Figure {
+fn share(clause: &str, what: String, part: u64, of: u64, (least, most): (Option<f64>, Option<f64>)) -> Figure {
     let n = of.max(1) as f64;
-    let value = part as f64 / n * 100.0;
     let expected = (least.or(most).unwrap_or(0.0) + most.or(least).unwrap_or(0.0)) / 200.0;
     let width = Z * (expected * (1.0 - expected) / n).sqrt() * 100.0;
-    judged(Figure {
-        clause: clause.to_owned(),
-        what,
-        value,
-        unit: "%".to_owned(),
-        least,
-        most,
-        width,
-        of,
-        judgement: Judgement::NotApplicable,
-    })
+    judged(clause, what, (part as f64 / n * 100.0, "%"), (least, most), width, of)
 }
 
 /// Lines are uniform from 5 to 15 (2.4.1.3): their variance is 10.
 fn line_count(lines: u64, orders: u64) -> Figure {
     let n = orders.max(1) as f64;
     let (value, width) = (lines as f64 / n, Z * (10.0 / n).sqrt());
-    let (least, most, what) = (Some(9.5), Some(10.5), "lines of a new order".to_owned());
-    judged(Figure {
-        clause: "9.2.2.5".to_owned(),
-        what,
-        value,
-        unit: "lines".to_owned(),
-        least,
-        most,
-        width,
-        of: orders,
-        judgement: Judgement::NotApplicable,
-    })
+    judged("9.2.2.5", "lines of a new order".to_owned(), (value, "lines"), (Some(9.5), Some(10.5)), width, orders)
 }
 
-fn judged(figure: Figure) -> Figure {
-    let Figure { value, least, most, width, of, .. } = figure;
+/// A figure with its judgement: a value out of its range by less than `width` is not enough data.
+fn judged(
+    clause: &str,
+    what: String,
+    (value, unit): (f64, &str),
+    (least, most): (Option<f64>, Option<f64>),
+    width: f64,
+    of: u64,
+) -> Figure {
     let below = least.map_or(0.0, |least| least - value);
     let beyond = below.max(most.map_or(0.0, |most| value - most));
     let judgement = match () {
@@ -162,7 +138,8 @@ fn judged(figure: Figure) -> Figure {
         () if beyond <= width => Judgement::TooFewToTell,
         () => Judgement::Broken,
     };
-    Figure { judgement, ..figure }
+    let (clause, unit) = (clause.to_owned(), unit.to_owned());
+    Figure { clause, what, value, unit, least, most, width, of, judgement }
 }
 
 /// The 90th percentile of what the user waits for: in open loop from the time when it was due.
@@ -171,8 +148,7 @@ fn response(position: usize, record: &TransactionRecord, most_s: f64) -> Result<
     let times = stored.to_histogram().map_err(|e| format!("{}: {e}", KINDS[position]))?;
     let value = times.percentile_ns(90.0).unwrap_or(0) as f64 / 1e9;
     let what = format!("90th percentile of {}", KINDS[position]);
-    let (clause, unit, least, most, of) = ("5.2.5".to_owned(), "s".to_owned(), None, Some(most_s), times.count());
-    Ok(judged(Figure { clause, what, value, unit, least, most, width: 0.0, of, judgement: Judgement::NotApplicable }))
+    Ok(judged("5.2.5", what, (value, "s"), (None, Some(most_s)), 0.0, times.count()))
 }
 
 fn efficiency(new_orders: u64, ran: Ran) -> Efficiency {

@@ -27,7 +27,6 @@ pub(super) fn hints(options: &Options, dialect: &dyn Dialect) -> bool {
     options.compat == Some(Compat::GoTpc) && dialect.family() == "mysql"
 }
 
-/// Whether go-tpc has a driver for the database.
 pub(super) fn drives(dialect: &dyn Dialect) -> bool {
     matches!(dialect.family(), "mysql" | "postgres")
 }

@@ -8,8 +8,8 @@ use perbuck_load::statement::StatementId;
 
 use super::names::write_last_name;
 use super::nurand::{Constants, last_name};
+use crate::Result;
 
-/// How the customer is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Selector {
     /// By C_ID.
@@ -19,7 +19,6 @@ pub(super) enum Selector {
 }
 
 impl Selector {
-    /// Whether it is the last name.
     pub(super) fn is_name(self) -> bool {
         matches!(self, Self::LastName(_))
     }
@@ -32,15 +31,13 @@ impl Selector {
 
 /// C_ID of the customer of that last name at position n/2, rounded up, in the order of C_FIRST (2.5.2.2). `by_name`
 /// takes C_W_ID, C_D_ID and C_LAST and returns C_ID first.
-///
-/// # Errors
-/// Those of the statement, and a fatal one where nobody has the name: 4.3.3.1 gives every name a bearer.
+/// It is a fatal error if no customer has the name: 4.3.3.1 gives every name a bearer.
 pub(super) async fn find_by_name<S: Session>(
     connection: &mut Connection<S>,
     by_name: StatementId,
     (warehouse, district): (i64, i64),
     name: i64,
-) -> Result<i64, DriverError> {
+) -> Result<i64> {
     connection.bind().int(warehouse).int(district).text_with(|t| write_last_name(t, name));
     connection.execute(by_name).await?;
     let rows = connection.rows();

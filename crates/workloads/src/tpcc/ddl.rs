@@ -1,10 +1,10 @@
 //! The statements that make the tables, per dialect and by the options: keys, partitions, indexes, references.
 
-use perbuck_database::dialect::{Dialect, Partitions};
+use perbuck_database::dialect::{Dialect, Partitions, Type};
 use perbuck_load::driver::BulkTable;
 use perbuck_load::workload::TableSpec;
 
-use super::schema::{TABLES, Table};
+use super::schema::{NULLABLE, TABLES, Table};
 use super::{Options, PartitionType};
 
 /// All tables; `rows[i]` is the number of rows of table `i`.
@@ -38,7 +38,9 @@ fn after_load(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<St
 }
 
 fn create(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<String> {
-    let mut parts: Vec<String> = table.columns.iter().map(|(name, kind)| format!("{name} {}", kind.words(dialect))).collect();
+    let null = |name: &str| if NULLABLE.contains(&name) { "" } else { " NOT NULL" };
+    let column = |(name, kind): &(&str, Type)| format!("{name} {}{}", dialect.type_words(*kind), null(name));
+    let mut parts: Vec<String> = table.columns.iter().map(column).collect();
     let by = table.warehouse.filter(|_| options.partitions > 1);
     let history_key = table.key.is_empty() && options.history_key;
     let mut key = table.key.join(", ");
@@ -76,7 +78,7 @@ fn short_rows(table: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
+    use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
     use crate::tpcc::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE};
 
     /// The statements that make a table and end its load.
@@ -88,30 +90,47 @@ mod tests {
     #[test]
     fn positions_name_their_tables() {
         let all = tables(MYSQL, &Options::default(), [1; 9]);
-        for (position, name) in [
-            (WAREHOUSE, "warehouse"),
-            (DISTRICT, "district"),
-            (CUSTOMER, "customer"),
-            (HISTORY, "history"),
-            (NEW_ORDER, "new_order"),
-            (ORDERS, "orders"),
-            (ORDER_LINE, "order_line"),
-            (STOCK, "stock"),
-            (ITEM, "item"),
-        ] {
-            assert_eq!(all[position].bulk.name, name);
-        }
+        let positions = [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, NEW_ORDER, ORDERS, ORDER_LINE, STOCK, ITEM];
+        let names = ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "stock", "item"];
+        assert_eq!(positions.map(|position| all[position].bulk.name.as_str()), names);
     }
 
     #[test]
-    fn money_is_decimal_on_mysql_and_unscaled_on_sqlite() {
-        let line = |dialect| made(dialect, &Options::default(), ORDER_LINE).0.remove(0);
-        assert!(line(MYSQL).contains("ol_amount DECIMAL(6, 2) NOT NULL, ol_dist_info CHAR(24) NOT NULL, PRIMARY KEY"));
-        assert!(line(MYSQL).contains("ol_delivery_d DATETIME,"));
-        assert!(line(SQLITE).contains("ol_amount INTEGER NOT NULL"));
-        assert!(line(SQLITE).ends_with("PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)) WITHOUT ROWID"));
-        let (create, after_load) = made(MYSQL, &Options::default(), HISTORY);
+    fn tables_are_made_by_the_options_in_the_words_of_each_database() {
+        let plain = Options::default();
+        let key = Options { history_key: true, ..Options::default() };
+        let split = Options { partitions: 2, warehouses: 2, ..key.clone() };
+        let [hash, range, list] = [PartitionType::Hash, PartitionType::Range, PartitionType::List]
+            .map(|partition_type| Options { warehouses: 5, partitions: 2, partition_type, ..Options::default() });
+        let amount = "ol_amount DECIMAL(6, 2) NOT NULL, ol_dist_info CHAR(24) NOT NULL, PRIMARY KEY";
+        let by_range = "PARTITION BY RANGE (s_w_id) (PARTITION p0 VALUES LESS THAN (3), PARTITION p1 VALUES LESS THAN MAXVALUE)$";
+        let by_list = "PARTITION BY LIST (s_w_id) (PARTITION p0 VALUES IN (1, 3, 5), PARTITION p1 VALUES IN (2, 4))$";
+        let first = "CREATE TABLE stock_p0 PARTITION OF stock FOR VALUES FROM (1) TO (3)$";
+        let second = "CREATE TABLE stock_p1 PARTITION OF stock FOR VALUES FROM (3) TO (MAXVALUE)$";
+        for (dialect, options, table, expected) in [
+            (MYSQL, &plain, ORDER_LINE, &[amount][..]),
+            (MYSQL, &plain, ORDER_LINE, &["ol_delivery_d DATETIME,"]),
+            (SQLITE, &plain, ORDER_LINE, &["ol_amount INTEGER NOT NULL"]),
+            (SQLITE, &plain, ORDER_LINE, &["PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)) WITHOUT ROWID$"]),
+            (MYSQL, &hash, STOCK, &[" PARTITION BY HASH (s_w_id) PARTITIONS 2$"]),
+            (MYSQL, &range, STOCK, &[by_range]),
+            (MYSQL, &list, STOCK, &[by_list]),
+            (POSTGRES, &range, STOCK, &["PARTITION BY RANGE (s_w_id)$", first, second]),
+            (POSTGRES, &hash, STOCK, &["$", "$", "WITH (MODULUS 2, REMAINDER 1)$"]),
+            (MYSQL, &key, HISTORY, &["AUTO_INCREMENT, PRIMARY KEY (h_id) /*T!"]),
+            (POSTGRES, &key, HISTORY, &["h_id BIGSERIAL NOT NULL, PRIMARY KEY (h_id)"]),
+            (SQLITE, &key, HISTORY, &["h_id INTEGER PRIMARY KEY)$"]),
+            (COCKROACH, &key, HISTORY, &["h_id INT8 DEFAULT unique_rowid() NOT NULL, PRIMARY KEY (h_id)"]),
+            (MYSQL, &split, HISTORY, &["PRIMARY KEY (h_id, h_w_id)"]),
+        ] {
+            let created = made(dialect, options, table).0;
+            // `$` is the end of the statement.
+            let holds = |(sql, words): (&String, &&str)| format!("{sql}$").contains(words);
+            assert!(created.len() == expected.len() && created.iter().zip(expected).all(holds), "{expected:?}: {created:?}");
+        }
+        let (create, after_load) = made(MYSQL, &plain, HISTORY);
         assert!(!create[0].contains("PRIMARY KEY") && after_load.is_empty());
+        assert_eq!(made(MYSQL, &hash, ITEM).0[0], made(MYSQL, &plain, ITEM).0[0]);
     }
 
     #[test]
@@ -130,25 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_hold_every_warehouse_once() {
-        let with = |partition_type| Options { warehouses: 5, partitions: 2, partition_type, ..Options::default() };
-        let mysql = |kind| made(MYSQL, &with(kind), STOCK).0.remove(0);
-        assert!(mysql(PartitionType::Hash).ends_with(" PARTITION BY HASH (s_w_id) PARTITIONS 2"));
-        let range = " PARTITION BY RANGE (s_w_id) (PARTITION p0 VALUES LESS THAN (3), PARTITION p1 VALUES LESS THAN MAXVALUE)";
-        assert!(mysql(PartitionType::Range).ends_with(range));
-        let list = " PARTITION BY LIST (s_w_id) (PARTITION p0 VALUES IN (1, 3, 5), PARTITION p1 VALUES IN (2, 4))";
-        assert!(mysql(PartitionType::List).ends_with(list));
-        let postgres = |kind| made(POSTGRES, &with(kind), STOCK).0;
-        let range = postgres(PartitionType::Range);
-        assert!(range[0].ends_with("PARTITION BY RANGE (s_w_id)") && range.len() == 3);
-        assert_eq!(range[1], "CREATE TABLE stock_p0 PARTITION OF stock FOR VALUES FROM (1) TO (3)");
-        assert_eq!(range[2], "CREATE TABLE stock_p1 PARTITION OF stock FOR VALUES FROM (3) TO (MAXVALUE)");
-        assert!(postgres(PartitionType::Hash)[2].ends_with("WITH (MODULUS 2, REMAINDER 1)"));
-        assert_eq!(made(MYSQL, &with(PartitionType::Hash), ITEM).0[0], made(MYSQL, &Options::default(), ITEM).0[0]);
-    }
-
-    #[test]
-    fn the_kin_of_postgres_have_its_tables_but_for_what_they_refuse() {
+    fn what_follows_postgres_has_its_tables_but_for_what_it_refuses() {
         let options = Options { warehouses: 2, partitions: 2, foreign_keys: true, history_key: true, ..Options::default() };
         for table in [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, NEW_ORDER, ORDERS, ORDER_LINE, STOCK, ITEM] {
             // The first column of a key is that of the warehouse, which every statement gives: dealt by its hash, as YugabyteDB
@@ -165,17 +166,5 @@ mod tests {
             assert_eq!(cockroach.0, [postgres.0[0].replace(" COLLATE \"C\"", "")]);
             assert_eq!(cockroach.1, postgres.1);
         }
-    }
-
-    #[test]
-    fn history_gets_a_key_where_the_server_wants_one() {
-        let key = Options { history_key: true, ..Options::default() };
-        let history = |dialect, options: &Options| made(dialect, options, HISTORY).0.remove(0);
-        assert!(history(MYSQL, &key).contains("AUTO_INCREMENT, PRIMARY KEY (h_id) /*T!"));
-        assert!(history(POSTGRES, &key).contains("h_id BIGSERIAL NOT NULL, PRIMARY KEY (h_id)"));
-        assert!(history(SQLITE, &key).ends_with("h_id INTEGER PRIMARY KEY)"));
-        assert!(history(COCKROACH, &key).contains("h_id INT8 DEFAULT unique_rowid() NOT NULL, PRIMARY KEY (h_id)"));
-        let split = Options { partitions: 2, warehouses: 2, ..key };
-        assert!(history(MYSQL, &split).contains("PRIMARY KEY (h_id, h_w_id)"));
     }
 }

@@ -9,13 +9,13 @@ use perbuck_core::rng::OpRng;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 mod batched;
 
 use super::DISTRICTS;
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
+use crate::Result;
 
 pub(super) use batched::Batch;
 
@@ -27,13 +27,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         Self { warehouse: scope.warehouse, carrier: rng.between(1, 10) }
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     oldest: StatementId,
@@ -46,7 +44,6 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let lock = dialect.row_lock();
         let order_key = "WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
@@ -70,11 +67,8 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns how many districts had nothing to deliver and were skipped (2.7.4.2).
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16, DriverError> {
+    /// Returns how many districts had nothing to deliver and were skipped (2.7.4.2).
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u16> {
         connection.begin(Access::Write).await?;
         let mut skipped = 0;
         for district in 1..=DISTRICTS {
@@ -86,31 +80,20 @@ impl Statements {
     }
 
     /// Delivers the oldest order of a district; false where there is none.
-    async fn deliver<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        district: i64,
-    ) -> Result<bool, DriverError> {
+    async fn deliver<S: Session>(&self, connection: &mut Connection<S>, input: &Input, district: i64) -> Result<bool> {
         let Input { warehouse, carrier } = *input;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.oldest).await?;
+        send(connection, self.oldest, [warehouse, district]).await?;
         if connection.rows().is_empty() {
             return Ok(false);
         }
         let order = connection.rows().int(0, 0)?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.remove).await?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.order).await?;
+        send(connection, self.remove, [warehouse, district, order]).await?;
+        send(connection, self.order, [warehouse, district, order]).await?;
         let customer = connection.rows().int(0, 0)?;
-        connection.bind().int(carrier).int(warehouse).int(district).int(order);
-        connection.execute(self.update_order).await?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.total).await?;
+        send(connection, self.update_order, [carrier, warehouse, district, order]).await?;
+        send(connection, self.total, [warehouse, district, order]).await?;
         let total = connection.rows().decimal(0, 0, 2)?;
-        connection.bind().int(warehouse).int(district).int(order);
-        connection.execute(self.update_lines).await?;
+        send(connection, self.update_lines, [warehouse, district, order]).await?;
         connection.bind().decimal(total, 2).int(warehouse).int(district).int(customer);
         connection.execute(self.update_customer).await?;
         Ok(true)

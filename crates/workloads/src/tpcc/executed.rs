@@ -1,22 +1,18 @@
 //! Tests that execute the profiles against SQLite, with two warehouses so that remote work exists.
 
-use crate::databases::SQLITE;
 use std::rc::Rc;
 use std::sync::{Mutex, OnceLock};
 
-use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_load::connection::Connection;
-use perbuck_load::driver::Session;
 use perbuck_load::error::ErrorClass;
-use perbuck_load::values::{Params, Rows};
-use perbuck_load::workload::{Check, Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Check, Dataset, Done, TerminalId};
 
-use super::sqlite_session::{Database, SqliteSession, block_on};
 use super::{Options, Tpcc, TpccData, TpccTerminal, deck};
+use crate::testing::{Client, Database, SQLITE, block_on};
 
 const DATA_SEED: Seed = Seed(42);
 const TRIAL_SEED: Seed = Seed(7);
+const ALL: [u8; 5] = [deck::NEW_ORDER, deck::PAYMENT, deck::ORDER_STATUS, deck::DELIVERY, deck::STOCK_LEVEL];
 
 fn options() -> Options {
     Options { warehouses: 2, ..Options::default() }
@@ -26,104 +22,45 @@ fn data() -> TpccData {
     TpccData::new(options(), SQLITE, DATA_SEED)
 }
 
-fn load(data: &TpccData) -> rusqlite::Connection {
-    let sqlite = rusqlite::Connection::open_in_memory().unwrap();
-    sqlite.execute_batch("BEGIN").unwrap();
-    let tables = data.tables();
-    for sql in tables.iter().flat_map(|t| &t.create) {
-        sqlite.execute_batch(sql).unwrap();
-    }
-    let database = Database::new(sqlite);
-    let mut session = SqliteSession::new(&database);
-    let mut cells = Params::default();
-    for index in 0..data.parts() {
-        let mut part = data.part(index);
-        while let Some(table) = part.next_batch(&mut cells) {
-            block_on(session.insert_rows(&tables[table].bulk, &cells)).unwrap();
-        }
-    }
-    drop(session);
-    let Ok(database) = Rc::try_unwrap(database) else { panic!("the session is gone") };
-    for sql in tables.iter().flat_map(|t| &t.after_load) {
-        database.sqlite.execute_batch(sql).unwrap();
-    }
-    database.sqlite.execute_batch("COMMIT").unwrap();
-    database.sqlite
-}
-
 /// A fresh database: the loaded one, copied page by page.
 fn fresh() -> Rc<Database> {
     static LOADED: OnceLock<Mutex<rusqlite::Connection>> = OnceLock::new();
-    let loaded = LOADED.get_or_init(|| Mutex::new(load(&data()))).lock().unwrap();
+    let load = || {
+        let database = Database::load(&data(), 0..data().parts());
+        Mutex::new(Rc::into_inner(database).unwrap().sqlite)
+    };
+    let loaded = LOADED.get_or_init(load).lock().unwrap();
     let mut copy = rusqlite::Connection::open_in_memory().unwrap();
     rusqlite::backup::Backup::new(&loaded, &mut copy).unwrap().step(-1).unwrap();
     Database::new(copy)
 }
 
-/// A terminal with its connection.
-struct Desk {
-    index: u32,
-    terminal: TpccTerminal,
-    connection: Connection<SqliteSession>,
-    next: u64,
+fn client(database: &Rc<Database>, index: u32, options: &Options) -> Client<TpccTerminal> {
+    let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
+    Client::new(database, &workload, TerminalId { index, of: 3, seed: TRIAL_SEED })
 }
 
-impl Desk {
-    fn new(database: &Rc<Database>, index: u32) -> Self {
-        Self::with(database, index, &options())
-    }
-
-    fn with(database: &Rc<Database>, index: u32, options: &Options) -> Self {
-        let workload = Tpcc::new(options.clone(), SQLITE, DATA_SEED);
-        let terminal = workload.terminal(TerminalId { index, of: 3, seed: TRIAL_SEED });
-        let connection = block_on(Connection::open(SqliteSession::new(database), workload.catalogue())).unwrap();
-        Self { index, terminal, connection, next: 0 }
-    }
-
-    fn operation(&self, sequence: u64) -> Operation {
-        Operation { sequence, rng: OpRng::at(TRIAL_SEED, u64::from(self.index), sequence) }
-    }
-
-    /// The next operation of that kind, and whether it rolled back.
-    fn run(&mut self, kind: u8) -> bool {
-        self.done(kind).rolled_back
-    }
-
+impl Client<TpccTerminal> {
     /// The next operation of that kind.
-    fn done(&mut self, kind: u8) -> Done {
-        loop {
-            let mut operation = self.operation(self.next);
+    fn run_kind(&mut self, kind: u8) -> Done {
+        while self.kind(self.next) != kind {
             self.next += 1;
-            if self.terminal.kind(&operation) == kind {
-                let done = block_on(self.terminal.transaction(&mut self.connection, &mut operation)).unwrap();
-                assert_eq!(done.kind, kind);
-                return done;
-            }
         }
+        self.run_next().unwrap()
+    }
+
+    fn rollback(&mut self) {
+        block_on(self.connection.rollback()).unwrap();
     }
 }
 
-/// The conditions that the database breaks, with the offending rows.
-fn violations(database: &Rc<Database>) -> Vec<(String, Vec<Vec<String>>)> {
-    let mut session = SqliteSession::new(database);
-    let mut rows = Rows::default();
-    let mut broken = Vec::new();
-    for check in data().checks().into_iter() {
-        if check.unless_used.as_ref().is_some_and(|used| database.number(used) > 0) {
-            continue;
-        }
-        assert!(database.number(&check.compared.to_string()) > 0, "{}", check.name);
-        block_on(check.violations.ask(&mut session, &mut rows)).unwrap();
-        if !rows.is_empty() {
-            assert!(rows.len() <= 5 && rows.width() == check.columns.len(), "{}", check.name);
-            let row = |r| (0..rows.width()).map(|c| rows.display(r, c).unwrap()).collect();
-            broken.push((check.name, (0..rows.len() as usize).map(row).collect()));
-        }
-    }
-    broken
+/// The conditions that the database breaks, each with the values of the first offending row.
+fn violations(database: &Rc<Database>) -> Vec<(String, Vec<String>)> {
+    let value = |cell: &str| cell.rsplit(' ').next().unwrap_or_default().to_owned();
+    let first = |rows: Vec<String>| rows[0].split(", ").map(value).collect();
+    database.broken(&data()).into_iter().map(|found| (found.name, first(found.violations))).collect()
 }
 
-/// Names of the conditions that the database breaks.
 fn broken(database: &Rc<Database>) -> Vec<String> {
     violations(database).into_iter().map(|(name, _)| name).collect()
 }
@@ -134,13 +71,13 @@ fn all_conditions_hold_after_the_load_and_after_five_hundred_of_each_kind() {
     assert_eq!(data().checks().len(), 12);
     let used = |c: Check| c.unless_used.map(|sql| database.number(&sql) > 0);
     let stated_for_fresh: Vec<bool> = data().checks().into_iter().filter_map(used).collect();
-    assert_eq!((violations(&database), stated_for_fresh), (Vec::new(), vec![false]));
-    let mut desks: Vec<Desk> = (0..3).map(|i| Desk::new(&database, i)).collect();
+    assert_eq!((broken(&database), stated_for_fresh), (Vec::new(), vec![false]));
+    let mut clients: Vec<Client<TpccTerminal>> = (0..3).map(|i| client(&database, i, &options())).collect();
     let orders = "SELECT SUM(d_next_o_id) FROM district";
     let (before, mut rolled_back) = (database.number(orders), 0);
     for n in 0..500 {
-        for kind in [deck::NEW_ORDER, deck::PAYMENT, deck::ORDER_STATUS, deck::DELIVERY, deck::STOCK_LEVEL] {
-            rolled_back += i64::from(desks[n % 3].run(kind));
+        for kind in ALL {
+            rolled_back += i64::from(clients[n % 3].run_kind(kind).rolled_back);
         }
     }
     assert_eq!(broken(&database), Vec::<String>::new());
@@ -163,9 +100,9 @@ fn all_conditions_hold_after_the_load_and_after_five_hundred_of_each_kind() {
 fn remote_lines_change_the_stock_of_the_other_warehouse() {
     let database = fresh();
     // Warehouse 1 alone orders, so whatever moved in warehouse 2 was remote.
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     for _ in 0..300 {
-        desk.run(deck::NEW_ORDER);
+        client.run_kind(deck::NEW_ORDER);
     }
     let remote = "FROM order_line WHERE ol_o_id > 3000 AND ol_supply_w_id = 2";
     let lines = database.number(&format!("SELECT COUNT(*) {remote}"));
@@ -191,7 +128,7 @@ fn remote_lines_change_the_stock_of_the_other_warehouse() {
 #[test]
 fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 1);
+    let mut client = client(&database, 1, &options());
     let state = || {
         let sums = ["d_next_o_id) FROM district", "s_ytd) FROM stock", "s_quantity) FROM stock", "o_id) FROM orders"];
         let counts = ["orders", "new_order", "order_line"];
@@ -204,17 +141,14 @@ fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
     database.fail_commit.set(true);
     let done = loop {
         database.log.borrow_mut().clear();
-        let mut operation = desk.operation(desk.next);
-        desk.next += 1;
-        match block_on(desk.terminal.transaction(&mut desk.connection, &mut operation)) {
+        match client.run_next() {
             Ok(done) => break done,
-            Err(_) => block_on(desk.connection.rollback()).unwrap(),
+            Err(_) => client.rollback(),
         }
     };
     assert!(done.rolled_back && done.kind == deck::NEW_ORDER);
     assert_eq!(state(), before);
-    let log = database.log.borrow();
-    let sent = |part: &str| log.iter().filter(|s| s.contains(part)).count();
+    let sent = |part: &str| database.sent(part);
     assert!(sent("INSERT INTO order_line") >= 4);
     assert_eq!(sent("FROM item"), sent("INSERT INTO order_line") + 1, "the unused item was looked for");
     assert_eq!(sent("UPDATE stock"), sent("INSERT INTO order_line"));
@@ -224,21 +158,18 @@ fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
 #[test]
 fn an_operation_that_is_tried_again_sends_the_same() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 2);
+    let mut client = client(&database, 2, &options());
     for sequence in 0..46 {
         database.log.borrow_mut().clear();
         database.fail_commit.set(true);
-        let mut operation = desk.operation(sequence);
-        let first = block_on(desk.terminal.transaction(&mut desk.connection, &mut operation));
-        if let Err(error) = first {
+        if let Err(error) = client.run(sequence) {
             assert_eq!(error.class, ErrorClass::Retry);
-            block_on(desk.connection.rollback()).unwrap();
+            client.rollback();
         }
         let mut attempt = database.log.take();
         attempt.retain(|s| !s.starts_with("ROLLBACK"));
         database.fail_commit.set(false);
-        let mut operation = desk.operation(sequence);
-        block_on(desk.terminal.transaction(&mut desk.connection, &mut operation)).unwrap();
+        client.run(sequence).unwrap();
         let mut again = database.log.take();
         again.retain(|s| !s.starts_with("COMMIT") && !s.starts_with("ROLLBACK"));
         assert!(attempt.len() > 2);
@@ -250,13 +181,13 @@ fn an_operation_that_is_tried_again_sends_the_same() {
 #[test]
 fn payments_charge_the_middle_customer_of_a_name() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     for _ in 0..200 {
         database.log.borrow_mut().clear();
-        desk.run(deck::PAYMENT);
+        client.run_kind(deck::PAYMENT);
         let log = database.log.borrow();
         let Some(by_name) = log.iter().find(|s| s.contains("ORDER BY c_first")) else { continue };
-        assert!(by_name.contains("Text("));
+        assert!(by_name.contains("c_last = '"), "{by_name}");
         let middle = "SELECT COUNT(*) FROM history JOIN customer c \
              ON c.c_w_id = h_c_w_id AND c.c_d_id = h_c_d_id AND c.c_id = h_c_id, \
              (SELECT COUNT(*) AS n, SUM(o.c_first <= c2.c_first) AS place FROM history \
@@ -276,7 +207,7 @@ fn payments_charge_the_middle_customer_of_a_name() {
 #[test]
 fn deliveries_skip_empty_districts_and_the_conditions_still_hold() {
     let database = fresh();
-    let mut desk = Desk::new(&database, 0);
+    let mut client = client(&database, 0, &options());
     // Warehouse 1 keeps one undelivered order in district 4 and none elsewhere; the dropped orders are delivered ones.
     database.change("UPDATE orders SET o_carrier_id = 1 WHERE o_w_id = 1 AND NOT (o_d_id = 4 AND o_id = 3000)");
     database.change("DELETE FROM new_order WHERE no_w_id = 1 AND NOT (no_d_id = 4 AND no_o_id = 3000)");
@@ -286,11 +217,11 @@ fn deliveries_skip_empty_districts_and_the_conditions_still_hold() {
          WHERE ol_w_id = 1 AND ol_o_id > 2100 AND NOT (ol_d_id = 4 AND ol_o_id = 3000)",
     );
     assert_eq!(broken(&database), Vec::<String>::new());
-    assert_eq!(desk.done(deck::DELIVERY).facts, [9, 1, 0, 0]);
-    assert_eq!(desk.done(deck::DELIVERY).facts, [10, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [9, 1, 0, 0]);
+    assert_eq!(client.run_kind(deck::DELIVERY).facts, [10, 1, 0, 0]);
     assert_eq!(broken(&database), Vec::<String>::new());
     for _ in 0..40 {
-        desk.run(deck::NEW_ORDER);
+        client.run_kind(deck::NEW_ORDER);
     }
     assert_eq!(broken(&database), Vec::<String>::new());
 }

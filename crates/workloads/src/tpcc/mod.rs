@@ -35,8 +35,6 @@ mod text;
 #[cfg(test)]
 mod executed;
 #[cfg(test)]
-pub(crate) mod sqlite_session;
-#[cfg(test)]
 mod tests;
 
 pub use compat::compat_notes;

@@ -16,15 +16,15 @@ use perbuck_load::workload::Facts;
 mod batched;
 
 use super::ITEMS;
-use super::terminal::{Scope, Scratch};
+use super::terminal::{Scope, Scratch, send};
 use super::text::is_original;
+use crate::Result;
 
 pub(super) use batched::Batch;
 
 /// Most lines that an order has (2.4.1.3).
 const MAX_LINES: usize = 15;
 
-/// One line of an order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Line {
     /// OL_NUMBER.
@@ -48,7 +48,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let district = Scope::any_district(rng);
         let customer = scope.constants.customer(rng);
@@ -123,7 +122,6 @@ impl Head {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     district: StatementId,
@@ -149,7 +147,6 @@ fn select_stock(dialect: &'static dyn Dialect) -> String {
 }
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let lock = dialect.row_lock();
         Self {
@@ -181,15 +178,12 @@ impl Statements {
     }
 
     /// Runs it; `None` where the unused item made it roll back, with the work for all other lines done (2.4.2.3).
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(
         &self,
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<Option<Receipt>, DriverError> {
+    ) -> Result<Option<Receipt>> {
         connection.begin(Access::Write).await?;
         let head = self.open(connection, input).await?;
         let (mut amounts, mut branded) = (0, 0);
@@ -205,37 +199,24 @@ impl Statements {
         Ok(Some(Receipt { order: head.order, total: head.total(amounts), branded }))
     }
 
-    /// Everything before the lines.
-    async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head, DriverError> {
+    async fn open<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<Head> {
         let Input { warehouse, district, customer, .. } = *input;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.district).await?;
+        send(connection, self.district, [warehouse, district]).await?;
         let (order, district_tax) = (connection.rows().int(0, 0)?, connection.rows().decimal(0, 1, 4)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
-        connection.bind().int(warehouse);
-        connection.execute(self.warehouse).await?;
+        send(connection, self.next_order, [warehouse, district]).await?;
+        send(connection, self.warehouse, [warehouse]).await?;
         let warehouse_tax = connection.rows().decimal(0, 0, 4)?;
-        connection.bind().int(warehouse).int(district).int(customer);
-        connection.execute(self.customer).await?;
+        send(connection, self.customer, [warehouse, district, customer]).await?;
         let discount = connection.rows().decimal(0, 0, 4)?;
         self.insert_heads(connection, input, order).await?;
         Ok(Head { order, district_tax, warehouse_tax, discount })
     }
 
-    /// The rows of ORDERS and NEW_ORDER.
-    async fn insert_heads<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        order: i64,
-    ) -> Result<(), DriverError> {
+    async fn insert_heads<S: Session>(&self, connection: &mut Connection<S>, input: &Input, order: i64) -> Result<()> {
         let Input { warehouse, district, customer, .. } = *input;
         let count = input.count as i64;
-        connection.bind().int(order).int(district).int(warehouse).int(customer).int(count).int(input.all_local().into());
-        connection.execute(self.insert_order).await?;
-        connection.bind().int(order).int(district).int(warehouse);
-        connection.execute(self.insert_new_order).await.map(drop)
+        send(connection, self.insert_order, [order, district, warehouse, customer, count, input.all_local().into()]).await?;
+        send(connection, self.insert_new_order, [order, district, warehouse]).await.map(drop)
     }
 
     /// One line: its amount in cents and whether it is of a brand; `None` for the unused item.
@@ -246,10 +227,9 @@ impl Statements {
         order: i64,
         line: &Line,
         dist_info: &mut Vec<u8>,
-    ) -> Result<Option<(i64, bool)>, DriverError> {
+    ) -> Result<Option<(i64, bool)>> {
         let Line { number, item, supply, quantity } = *line;
-        connection.bind().int(item);
-        connection.execute(self.item).await?;
+        send(connection, self.item, [item]).await?;
         let rows = connection.rows();
         if item > ITEMS && rows.is_empty() {
             return Ok(None);
@@ -260,16 +240,14 @@ impl Statements {
         }
         let amount = quantity * rows.decimal(0, 0, 2)?;
         let item_original = is_original(rows.text(0, 2)?);
-        connection.bind().int(input.district).int(supply).int(item);
-        connection.execute(self.stock).await?;
+        send(connection, self.stock, [input.district, supply, item]).await?;
         let rows = connection.rows();
         let left = quantity_after(rows.int(0, 0)?, quantity);
         let brand = item_original && is_original(rows.text(0, 1)?);
         dist_info.clear();
         dist_info.extend_from_slice(rows.text(0, 2)?);
         let remote = i64::from(supply != input.warehouse);
-        connection.bind().int(left).int(quantity).int(remote).int(supply).int(item);
-        connection.execute(self.update_stock).await?;
+        send(connection, self.update_stock, [left, quantity, remote, supply, item]).await?;
         let cells = connection.bind().int(order).int(input.district).int(input.warehouse).int(number).int(item);
         cells.int(supply).int(quantity).decimal(amount, 2).text(dist_info);
         connection.execute(self.insert_line).await?;

@@ -164,7 +164,6 @@ pub(super) mod tests {
         fits("OL_I_ID", &items, &exact(A_ITEM, 1, ITEMS, constants.item));
     }
 
-    /// NURand of the load, for the tests of the data.
     pub(in crate::tpcc) fn exact_load_names(c: i64) -> Vec<f64> {
         exact(A_LAST, 0, 999, c)
     }

@@ -2,10 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
 use super::compat::drives;
-use crate::params::Reader;
+use super::registration::{KIND, PARAMETERS};
+use super::{Tpcc, TpccData};
+use crate::benchmark::{Benchmark, speaks_sql};
+use crate::params::{Reader, put, word_for};
 
 /// The isolation level of the sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +26,8 @@ pub enum Isolation {
 }
 
 impl Isolation {
-    /// Its name in SQL.
-    pub(super) fn sql(self) -> &'static str {
-        match self {
-            Self::ReadUncommitted => "READ UNCOMMITTED",
-            Self::ReadCommitted => "READ COMMITTED",
-            Self::RepeatableRead => "REPEATABLE READ",
-            Self::Serializable => "SERIALIZABLE",
-        }
+    pub(super) fn sql(self) -> String {
+        word_for(&ISOLATIONS, &Some(self)).replace('-', " ").to_uppercase()
     }
 }
 
@@ -80,19 +79,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            warehouses: 1,
-            wait: false,
-            batch: false,
-            isolation: None,
-            foreign_keys: false,
-            partitions: 1,
-            partition_type: PartitionType::Hash,
-            history_key: false,
-            compat: None,
-            weights: None,
-            session: Vec::new(),
-        }
+        Self::read(&mut Reader::new(&BTreeMap::new(), &PARAMETERS))
     }
 }
 
@@ -156,16 +143,42 @@ fn is_value(text: &str) -> bool {
     }
 }
 
-/// The word for a value.
-fn word<T: PartialEq>(words: &[(&'static str, T)], value: &T) -> Option<&'static str> {
-    words.iter().find(|(_, v)| v == value).map(|(word, _)| *word)
+impl Options {
+    /// The parameters that decide the data. Those at their defaults are left out, so that data which were loaded before
+    /// there was such a parameter are still known.
+    pub fn data_parameters(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("warehouses", &self.warehouses);
+        if self.foreign_keys {
+            put("foreign_keys", &true);
+        }
+        if self.partitions > 1 {
+            put("partitions", &self.partitions);
+            put("partition_type", &word_for(&PARTITION_TYPES, &self.partition_type));
+        }
+        if self.history_key {
+            put("history_key", &true);
+        }
+        all
+    }
+
+    pub(super) fn session_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
+        let set = self.session.iter().map(|(name, value)| dialect.set_variable(name, value));
+        set.chain(self.isolation.and_then(|level| dialect.set_isolation(&level.sql()))).collect()
+    }
 }
 
-impl Options {
-    /// Reads the parameters. Problems stay in the reader.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let mut int = |key| u32::try_from(reader.int(key)).unwrap_or(1);
-        let (warehouses, partitions) = (int("warehouses"), int("partitions"));
+impl Benchmark for Options {
+    type Dataset = TpccData;
+    type Workload = Tpcc;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let (warehouses, partitions) = (reader.int("warehouses") as u32, reader.int("partitions") as u32);
         let options = Self {
             warehouses,
             partitions,
@@ -194,50 +207,39 @@ impl Options {
         options
     }
 
-    /// Every parameter with its effective value.
-    pub fn parameters(&self) -> BTreeMap<String, String> {
-        let none = || "none".to_owned();
-        let word_or = |word: Option<&str>, other: &str| word.unwrap_or(other).to_owned();
-        let mut all = BTreeMap::from([
-            ("wait".to_owned(), self.wait.to_string()),
-            ("batch".to_owned(), (self.batch || self.compat.is_some()).to_string()),
-            ("isolation".to_owned(), word_or(word(&ISOLATIONS, &self.isolation), "the server's")),
-            ("compat".to_owned(), word(&COMPATS, &self.compat).map_or_else(none, str::to_owned)),
-            ("foreign_keys".to_owned(), self.foreign_keys.to_string()),
-            ("partitions".to_owned(), self.partitions.to_string()),
-            ("history_key".to_owned(), self.history_key.to_string()),
-        ]);
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> TpccData {
+        TpccData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Tpcc {
+        Tpcc::new(self.clone(), dialect, seed)
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut all = self.data_parameters();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("wait", &self.wait);
+        put("batch", &(self.batch || self.compat.is_some()));
+        put("isolation", &self.isolation.map_or("the server's", |_| word_for(&ISOLATIONS, &self.isolation)));
+        put("compat", &self.compat.map_or("none", |_| word_for(&COMPATS, &self.compat)));
+        put("foreign_keys", &self.foreign_keys);
+        put("partitions", &self.partitions);
+        put("history_key", &self.history_key);
         if let Some(weights) = self.weights {
-            all.insert("weights".to_owned(), weights.map(|w| w.to_string()).join(","));
+            put("weights", &weights.map(|w| w.to_string()).join(","));
         }
         if !self.session.is_empty() {
             let set: Vec<String> = self.session.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            all.insert("session".to_owned(), set.join("&"));
+            put("session", &set.join("&"));
         }
-        all.extend(self.data_parameters());
         all
     }
 
-    /// The parameters that decide the data. Those at their defaults are left out, so that data which were loaded before
-    /// there was such a parameter are still known.
-    pub fn data_parameters(&self) -> BTreeMap<String, String> {
-        let mut data = BTreeMap::from([("warehouses".to_owned(), self.warehouses.to_string())]);
-        if self.foreign_keys {
-            data.insert("foreign_keys".to_owned(), "true".to_owned());
-        }
-        if self.partitions > 1 {
-            data.insert("partitions".to_owned(), self.partitions.to_string());
-            let dealt = word(&PARTITION_TYPES, &self.partition_type).unwrap_or_default();
-            data.insert("partition_type".to_owned(), dealt.to_owned());
-        }
-        if self.history_key {
-            data.insert("history_key".to_owned(), "true".to_owned());
-        }
-        data
+    fn conflict(&self, _other: &dyn Benchmark) -> Option<String> {
+        None
     }
 
-    /// What that kind of database does not have: what is wrong, and the way out.
-    pub fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
         let (split, refers) = (self.partitions > 1, self.foreign_keys);
         let dirty = self.isolation == Some(Isolation::ReadUncommitted);
         let wanted = [
@@ -261,7 +263,7 @@ impl Options {
         let lack = |(_, feature, said, help): (bool, Feature, &str, &str)| {
             dialect.lacks(feature).map(|lack| (format!("{said} {}", lack.why), help.to_owned()))
         };
-        missing.find_map(lack).or_else(|| {
+        speaks_sql(dialect).or_else(|| missing.find_map(lack)).or_else(|| {
             (self.compat == Some(Compat::GoTpc) && !drives(dialect)).then(|| {
                 let message = format!("`compat` is \"go-tpc\", which does not know {}", dialect.name());
                 (message, "leave `compat` out, or use another target".to_owned())
@@ -269,68 +271,50 @@ impl Options {
         })
     }
 
-    /// What a session is told when it opens.
-    pub(super) fn session_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
-        let set = self.session.iter().map(|(name, value)| dialect.set_variable(name, value));
-        set.chain(self.isolation.and_then(|level| dialect.set_isolation(level.sql()))).collect()
+    fn paced_by(&self) -> Option<&'static str> {
+        self.wait.then_some("wait")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-    use perbuck_core::study::{Located, Scalar};
-
     use super::*;
-    use crate::tpcc::registration::PARAMETERS;
+    use crate::testing::{self, COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
 
-    fn read(given: &[(&str, Scalar)]) -> Result<Options, Vec<String>> {
-        let located = |(key, value): &(&str, Scalar)| ((*key).to_owned(), Located { value: value.clone(), line: 1 });
-        let given = given.iter().map(located).collect();
-        let mut reader = Reader::new(&given, &PARAMETERS);
-        let options = Options::read(&mut reader);
-        reader.finish().map(|()| options).map_err(|found| found.into_iter().map(|p| p.message).collect())
-    }
-
-    fn text(word: &str) -> Scalar {
-        Scalar::Text(word.to_owned())
+    fn read(words: &[(&str, &str)]) -> Result<Options, Vec<String>> {
+        testing::read(words).map_err(|found| found.into_iter().map(|p| p.message).collect())
     }
 
     #[test]
     fn warehouses_have_a_default_and_limits() {
         let of = |warehouses| Options { warehouses, ..Options::default() };
         assert_eq!(read(&[]), Ok(of(1)));
-        assert_eq!(read(&[("warehouses", Scalar::Int(100_000))]), Ok(of(100_000)));
-        assert!(read(&[("warehouses", Scalar::Int(0))]).is_err());
-        assert!(read(&[("warehouses", Scalar::Int(100_001))]).is_err());
+        assert_eq!(read(&[("warehouses", "100000")]), Ok(of(100_000)));
+        assert!(read(&[("warehouses", "0")]).is_err());
+        assert!(read(&[("warehouses", "100001")]).is_err());
         assert_eq!(of(7).parameters()["warehouses"], "7");
         assert_eq!(of(7).data_parameters(), BTreeMap::from([("warehouses".to_owned(), "7".to_owned())]));
     }
 
     #[test]
     fn what_decides_the_data_is_told_from_what_decides_the_run() {
-        let run = read(&[("wait", Scalar::Bool(true)), ("isolation", text("serializable")), ("batch", Scalar::Bool(true))]);
+        let run = read(&[("wait", "true"), ("isolation", "serializable"), ("batch", "true")]);
         let run = run.unwrap();
         assert_eq!(run.data_parameters(), Options::default().data_parameters());
         assert_eq!((run.parameters()["isolation"].as_str(), run.parameters()["wait"].as_str()), ("serializable", "true"));
-        let data = read(&[
-            ("warehouses", Scalar::Int(8)),
-            ("partitions", Scalar::Int(4)),
-            ("partition_type", text("range")),
-            ("history_key", Scalar::Bool(true)),
-        ]);
+        let data = read(&[("warehouses", "8"), ("partitions", "4"), ("partition_type", "range"), ("history_key", "true")]);
         let keys: Vec<String> = data.unwrap().data_parameters().into_keys().collect();
         assert_eq!(keys, ["history_key", "partition_type", "partitions", "warehouses"]);
     }
 
     #[test]
     fn what_makes_no_sense_together_is_refused() {
-        let range = [("warehouses", Scalar::Int(2)), ("partitions", Scalar::Int(3)), ("partition_type", text("list"))];
+        let range = [("warehouses", "2"), ("partitions", "3"), ("partition_type", "list")];
         assert_eq!(read(&range).unwrap_err(), ["`partitions` is 3, and there are 2 warehouses to deal to them"]);
-        assert!(read(&[("partition_type", text("hash"))]).unwrap_err()[0].contains("one only"));
-        let both = read(&[("compat", text("go-tpc")), ("batch", Scalar::Bool(true))]);
+        assert!(read(&[("partition_type", "hash")]).unwrap_err()[0].contains("one only"));
+        let both = read(&[("compat", "go-tpc"), ("batch", "true")]);
         assert!(both.unwrap_err()[0].contains("beside `compat`"));
-        assert!(read(&[("isolation", text("snapshot"))]).unwrap_err()[0].contains("\"snapshot\""));
+        assert!(read(&[("isolation", "snapshot")]).unwrap_err()[0].contains("\"snapshot\""));
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
         assert!(split.refusal(MYSQL).is_some() && split.refusal(POSTGRES).is_none());
         assert!(split.refusal(SQLITE).is_some());
@@ -345,7 +329,7 @@ mod tests {
 
     #[test]
     fn shares_add_up_and_variables_have_values() {
-        let of = |key, value: &str| read(&[(key, text(value))]);
+        let of = |key, value: &str| read(&[(key, value)]);
         assert_eq!(of("weights", "45, 43,4,4,4").unwrap().weights, Some([45, 43, 4, 4, 4]));
         assert_eq!(of("weights", "100,0,0,0,0").unwrap().parameters()["weights"], "100,0,0,0,0");
         for wrong in ["45,43,4,4", "45,43,4,4,5", "45,43,4,4,4,0", "a,b,c,d,e", "256,0,0,0,0", "-1,101,0,0,0"] {

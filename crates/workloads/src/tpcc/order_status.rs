@@ -3,13 +3,13 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::customer::{Selector, find_by_name};
 use super::names::write_last_name;
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
+use crate::Result;
 
 /// What the user of the terminal enters (2.6.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,6 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let district = Scope::any_district(rng);
         Self { warehouse: scope.warehouse, district, customer: Selector::draw(rng, &scope.constants) }
@@ -32,7 +31,6 @@ impl Input {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     by_id: StatementId,
@@ -44,7 +42,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
+    /// They are the same in every dialect: nothing is locked.
     pub(super) fn new(catalogue: &mut Catalogue, counts_names: bool) -> Self {
         let count = "SELECT COUNT(c_id) FROM customer WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
         Self {
@@ -69,17 +67,12 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns how many lines the customer's last order has.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<u64, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let (w, d) = (input.warehouse, input.district);
         connection.begin(Access::Read).await?;
         let customer = match input.customer {
             Selector::Id(id) => {
-                connection.bind().int(w).int(d).int(id);
-                connection.execute(self.by_id).await?;
+                send(connection, self.by_id, [w, d, id]).await?;
                 id
             }
             Selector::LastName(name) => {
@@ -90,14 +83,10 @@ impl Statements {
                 find_by_name(connection, self.by_name, (w, d), name).await?
             }
         };
-        connection.bind().int(w).int(d).int(customer);
-        connection.execute(self.last_order).await?;
+        send(connection, self.last_order, [w, d, customer]).await?;
         let order = connection.rows().int(0, 0)?;
-        connection.bind().int(w).int(d).int(order);
-        connection.execute(self.lines).await?;
-        let lines = connection.rows().len();
-        connection.commit().await?;
-        Ok(lines)
+        send(connection, self.lines, [w, d, order]).await?;
+        connection.commit().await
     }
 }
 

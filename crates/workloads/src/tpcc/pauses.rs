@@ -22,7 +22,6 @@ pub(super) struct Clockwork {
 }
 
 impl Clockwork {
-    /// The pauses of a terminal of a trial.
     pub(super) fn new(trial_seed: Seed, terminal: u32) -> Self {
         Self { seed: trial_seed.derive("tpcc.pauses"), terminal: u64::from(terminal) }
     }

@@ -9,15 +9,14 @@ use perbuck_core::rng::OpRng;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 use super::DOLLAR;
 use super::customer::{Selector, find_by_name};
-use super::terminal::{Scope, Scratch};
+use super::terminal::{Scope, Scratch, send};
+use crate::Result;
 
-/// Characters that C_DATA holds.
 const C_DATA: usize = 500;
 
 /// What the user of the terminal enters (2.5.1).
@@ -35,7 +34,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it: 85 % of the customers belong to the district where they pay.
+    /// 85 % of the customers belong to the district where they pay.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         let warehouse = scope.warehouse;
         let district = Scope::any_district(rng);
@@ -55,7 +54,6 @@ impl Input {
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     update_warehouse: StatementId,
@@ -77,7 +75,6 @@ const PAY: &str = "UPDATE customer SET c_balance = c_balance - ?, c_ytd_payment 
                    c_payment_cnt = c_payment_cnt + 1";
 
 impl Statements {
-    /// Adds them to the catalogue.
     pub(super) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, district_first: bool) -> Self {
         let lock = dialect.row_lock();
         Self {
@@ -107,16 +104,12 @@ impl Statements {
         }
     }
 
-    /// Runs it.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
     pub(super) async fn run<S: Session>(
         &self,
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let Input { warehouse, district, amount, .. } = *input;
         connection.begin(Access::Write).await?;
         if self.district_first {
@@ -129,12 +122,10 @@ impl Statements {
             connection.bind().decimal(amount, 2).int(warehouse).int(district);
             connection.execute(self.update_district).await?;
         }
-        connection.bind().int(warehouse);
-        connection.execute(self.warehouse).await?;
+        send(connection, self.warehouse, [warehouse]).await?;
         scratch.h_data.clear();
         scratch.h_data.extend_from_slice(connection.rows().text(0, 0)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.district).await?;
+        send(connection, self.district, [warehouse, district]).await?;
         // 2.5.2.2: W_NAME and D_NAME with four spaces between them.
         scratch.h_data.extend_from_slice(b"    ");
         scratch.h_data.extend_from_slice(connection.rows().text(0, 0)?);
@@ -146,22 +137,15 @@ impl Statements {
     }
 
     /// Changes the customer's row and returns C_ID.
-    async fn charge<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        input: &Input,
-        c_data: &mut Vec<u8>,
-    ) -> Result<i64, DriverError> {
+    async fn charge<S: Session>(&self, connection: &mut Connection<S>, input: &Input, c_data: &mut Vec<u8>) -> Result<i64> {
         let (w, d, amount) = (input.customer_warehouse, input.customer_district, input.amount);
         let id = match input.customer {
             Selector::Id(id) => id,
             Selector::LastName(name) => find_by_name(connection, self.by_name, (w, d), name).await?,
         };
-        connection.bind().int(w).int(d).int(id);
-        connection.execute(self.customer).await?;
+        send(connection, self.customer, [w, d, id]).await?;
         if connection.rows().text(0, 0)? == b"BC" {
-            connection.bind().int(w).int(d).int(id);
-            connection.execute(self.customer_data).await?;
+            send(connection, self.customer_data, [w, d, id]).await?;
             prepend(c_data, id, input, connection.rows().text(0, 0)?);
             connection.bind().decimal(amount, 2).decimal(amount, 2).text(c_data).int(w).int(d).int(id);
             connection.execute(self.update_customer_data).await?;

@@ -1,21 +1,14 @@
 //! What TPC-C declares: its metric, and what must be said wherever its results stand.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use perbuck_core::metric::{Counted, Metric, Period};
-use perbuck_core::units::{Seed, thousands};
+use perbuck_core::units::thousands;
 use perbuck_core::workload_kind::Decides::{Data, Run};
 use perbuck_core::workload_kind::ParameterKind::{Switch, Text, Whole};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, Parameter, WorkloadKind};
-use perbuck_database::Dialect;
 
-use super::{Options, Tpcc, TpccData};
-use crate::benchmark::{Benchmark, speaks_sql};
-use crate::params::Reader;
-
-/// New orders a minute that one warehouse can give under the think times of the standard.
-const CEILING_PER_WAREHOUSE: f64 = 12.86;
+use super::audit::TPMC_MAX_PER_WAREHOUSE;
 
 /// New-order transactions per minute, those rolled back by design included (5.4.2).
 pub static TPMC: Metric = Metric::rate(
@@ -26,7 +19,6 @@ pub static TPMC: Metric = Metric::rate(
     Period::Minute,
 );
 
-/// Every parameter.
 pub(super) static PARAMETERS: [Parameter; 11] = [
     Parameter::new("warehouses", Whole(1, 100_000), "1", Data, "how many warehouses the database has"),
     Parameter::new("partitions", Whole(1, 1_024), "1", Data, "partitions of every table but ITEM"),
@@ -50,43 +42,6 @@ pub static KIND: WorkloadKind = WorkloadKind {
     ..WorkloadKind::plain("tpcc", "TPC-C: orders, payments and deliveries of a wholesaler")
 };
 
-impl Benchmark for Options {
-    type Dataset = TpccData;
-    type Workload = Tpcc;
-
-    fn kind() -> &'static WorkloadKind {
-        &KIND
-    }
-
-    fn read(reader: &mut Reader<'_>) -> Self {
-        Self::read(reader)
-    }
-
-    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> TpccData {
-        TpccData::new(self.clone(), dialect, seed)
-    }
-
-    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Tpcc {
-        Tpcc::new(self.clone(), dialect, seed)
-    }
-
-    fn parameters(&self) -> BTreeMap<String, String> {
-        self.parameters()
-    }
-
-    fn conflict(&self, _other: &dyn Benchmark) -> Option<String> {
-        None
-    }
-
-    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
-        speaks_sql(dialect).or_else(|| self.refusal(dialect))
-    }
-
-    fn paced_by(&self) -> Option<&'static str> {
-        self.wait.then_some("wait")
-    }
-}
-
 fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
     let waited = shown.parameters.get("wait").is_some_and(|v| v == "true");
     let without = if waited { "its audit" } else { "its keying and think times, its audit" };
@@ -99,14 +54,14 @@ fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
         return Some(Disclosure { text, ceiling: None });
     }
     text += &format!(
-        " With think times a warehouse gives at most {CEILING_PER_WAREHOUSE} tpmC; efficiency is tpmC / ({CEILING_PER_WAREHOUSE} × \
+        " With think times a warehouse gives at most {TPMC_MAX_PER_WAREHOUSE} tpmC; efficiency is tpmC / ({TPMC_MAX_PER_WAREHOUSE} × \
          warehouses){}",
         if waited { "." } else { ", and a value above 100 % shows that think times were left out." }
     );
     let declared = shown.parameters.get("warehouses").and_then(|v| v.parse::<f64>().ok());
     let ceiling = declared.filter(|n| (1.0..1e9).contains(n)).map(|n| {
         let at = format!("{} warehouse{}", thousands(n as u64), if n as u64 == 1 { "" } else { "s" });
-        (CEILING_PER_WAREHOUSE * n, at)
+        (TPMC_MAX_PER_WAREHOUSE * n, at)
     });
     Some(Disclosure { text, ceiling })
 }

@@ -13,7 +13,6 @@ use super::{CUSTOMERS, DOLLAR, FIRST_UNDELIVERED, ITEMS, ORDERS};
 /// Every date of the initial population. 4.3.3.1 takes the clock's; a fixed instant keeps data a function of the seed.
 const LOAD_DATE: &[u8] = b"2010-02-01 00:00:00";
 
-/// The random streams of the tables.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Source {
     warehouse: Seed,
@@ -35,7 +34,6 @@ fn lane(warehouse: i64, district: i64) -> u64 {
 }
 
 impl Source {
-    /// The streams of a data set.
     pub(super) fn new(seed: Seed) -> Self {
         Self {
             warehouse: seed.derive("tpcc.warehouse"),
@@ -52,14 +50,12 @@ impl Source {
         }
     }
 
-    /// One row of ITEM.
     pub(super) fn item(&self, cells: &mut Params, id: i64) {
         let rng = &mut OpRng::at(self.item, 0, id as u64);
         cells.int(id).int(rng.between(1, 10_000)).text_with(|t| a_string(t, rng, 14, 24));
         cells.decimal(rng.between(DOLLAR, 100 * DOLLAR), 2).text_with(|t| item_data(t, rng));
     }
 
-    /// One row of WAREHOUSE.
     pub(super) fn warehouse(&self, cells: &mut Params, id: i64) {
         let rng = &mut OpRng::at(self.warehouse, 0, id as u64);
         cells.int(id).text_with(|t| a_string(t, rng, 6, 10));
@@ -67,7 +63,6 @@ impl Source {
         cells.decimal(rng.between(0, 2_000), 4).decimal(300_000 * DOLLAR, 2);
     }
 
-    /// One row of DISTRICT.
     pub(super) fn district(&self, cells: &mut Params, warehouse: i64, id: i64) {
         let rng = &mut OpRng::at(self.district, lane(warehouse, id), 0);
         cells.int(id).int(warehouse).text_with(|t| a_string(t, rng, 6, 10));
@@ -75,7 +70,6 @@ impl Source {
         cells.decimal(rng.between(0, 2_000), 4).decimal(30_000 * DOLLAR, 2).int(ORDERS + 1);
     }
 
-    /// One row of STOCK.
     pub(super) fn stock(&self, cells: &mut Params, warehouse: i64, item: i64) {
         let rng = &mut OpRng::at(self.stock, warehouse as u64, item as u64);
         cells.int(item).int(warehouse).int(rng.between(10, 100));
@@ -85,7 +79,6 @@ impl Source {
         cells.int(0).int(0).int(0).text_with(|t| item_data(t, rng));
     }
 
-    /// One row of CUSTOMER.
     pub(super) fn customer(&self, cells: &mut Params, warehouse: i64, district: i64, id: i64) {
         let rng = &mut OpRng::at(self.customer, lane(warehouse, district), id as u64);
         // 4.3.3.1: the first thousand take the names in order, so that every name has a bearer.
@@ -119,7 +112,6 @@ impl Source {
         5 + ((u128::from(bits) * 11) >> 64) as i64
     }
 
-    /// One row of ORDERS.
     pub(super) fn order(&self, cells: &mut Params, warehouse: i64, district: i64, id: i64, customer: i64) {
         let rng = &mut OpRng::at(self.order, lane(warehouse, district), id as u64);
         cells.int(id).int(district).int(warehouse).int(customer).text(LOAD_DATE);
@@ -131,7 +123,6 @@ impl Source {
         cells.int(self.line_count(warehouse, district, id)).int(1);
     }
 
-    /// All rows of ORDER_LINE of one order.
     pub(super) fn order_lines(&self, cells: &mut Params, warehouse: i64, district: i64, order: i64) {
         let rng = &mut OpRng::at(self.lines, lane(warehouse, district), order as u64);
         for number in 1..=self.line_count(warehouse, district, order) {
@@ -146,12 +137,10 @@ impl Source {
     }
 }
 
-/// The row of NEW_ORDER of an order that was not delivered.
 pub(super) fn new_order(cells: &mut Params, warehouse: i64, district: i64, order: i64) {
     cells.int(order).int(district).int(warehouse);
 }
 
-/// Two streets, city, state and ZIP code.
 fn address(cells: &mut Params, rng: &mut OpRng) {
     for _ in 0..3 {
         cells.text_with(|t| a_string(t, rng, 10, 20));

@@ -2,7 +2,9 @@
 //!
 //! Column types follow 1.3.1; counters that it gives four digits are integers, which hold more.
 
-use perbuck_database::dialect::{self, Dialect};
+use perbuck_database::dialect::Type::{self, DateTime as Date, Int};
+// "Ordered by C_FIRST" (2.5.2.2) must choose the same customer on every server.
+use perbuck_database::dialect::Type::{BytewiseChar as Char, BytewiseVarchar as Varchar};
 
 /// Positions of the tables in [`TABLES`].
 pub(super) const WAREHOUSE: usize = 0;
@@ -15,42 +17,14 @@ pub(super) const ITEM: usize = 6;
 pub(super) const STOCK: usize = 7;
 pub(super) const ORDER_LINE: usize = 8;
 
-/// The type of a column.
-#[derive(Clone, Copy)]
-pub(super) enum Type {
-    Int,
-    IntOrNull,
-    /// Cents with this many digits in all.
-    Money(u8),
-    /// Taxes and discounts: four decimals.
-    Rate,
-    Char(u32),
-    Varchar(u32),
-    Date,
-    DateOrNull,
+/// Taxes and discounts: four decimals.
+const RATE: Type = Type::Decimal(4, 4);
+
+/// Cents with this many digits in all.
+const fn money(digits: u8) -> Type {
+    Type::Decimal(digits, 2)
 }
 
-use Type::{Char, Date, DateOrNull, Int, IntOrNull, Money, Rate, Varchar};
-
-impl Type {
-    /// The words for it.
-    pub(super) fn words(self, dialect: &dyn Dialect) -> String {
-        let (kind, null) = match self {
-            Int => (dialect::Type::Int, false),
-            IntOrNull => (dialect::Type::Int, true),
-            Money(digits) => (dialect::Type::Decimal(digits, 2), false),
-            Rate => (dialect::Type::Decimal(4, 4), false),
-            // "Ordered by C_FIRST" (2.5.2.2) must choose the same customer on every server.
-            Char(length) => (dialect::Type::BytewiseChar(length), false),
-            Varchar(length) => (dialect::Type::BytewiseVarchar(length), false),
-            Date => (dialect::Type::DateTime, false),
-            DateOrNull => (dialect::Type::DateTime, true),
-        };
-        dialect.type_words(kind) + if null { "" } else { " NOT NULL" }
-    }
-}
-
-/// One table.
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) columns: &'static [(&'static str, Type)],
@@ -60,14 +34,16 @@ pub(super) struct Table {
     pub(super) index: Option<(&'static str, &'static str)>,
     /// The column by which it can be partitioned: that of the warehouse. ITEM has none.
     pub(super) warehouse: Option<&'static str>,
-    /// Columns, and the table and its columns that they refer to.
     pub(super) references: &'static [Reference],
 }
+
+/// The columns that may be NULL.
+pub(super) const NULLABLE: [&str; 2] = ["o_carrier_id", "ol_delivery_d"];
 
 /// Columns, the table that they refer to, and its columns.
 pub(super) type Reference = (&'static str, &'static str, &'static str);
 
-/// A table stands behind those that it refers to, so that in reverse order each can be dropped.
+/// A table comes after those that it refers to, so that in reverse order each can be dropped.
 pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "warehouse",
@@ -79,8 +55,8 @@ pub(super) const TABLES: [Table; 9] = [
             ("w_city", Varchar(20)),
             ("w_state", Char(2)),
             ("w_zip", Char(9)),
-            ("w_tax", Rate),
-            ("w_ytd", Money(12)),
+            ("w_tax", RATE),
+            ("w_ytd", money(12)),
         ],
         key: &["w_id"],
         index: None,
@@ -98,8 +74,8 @@ pub(super) const TABLES: [Table; 9] = [
             ("d_city", Varchar(20)),
             ("d_state", Char(2)),
             ("d_zip", Char(9)),
-            ("d_tax", Rate),
-            ("d_ytd", Money(12)),
+            ("d_tax", RATE),
+            ("d_ytd", money(12)),
             ("d_next_o_id", Int),
         ],
         key: &["d_w_id", "d_id"],
@@ -124,10 +100,10 @@ pub(super) const TABLES: [Table; 9] = [
             ("c_phone", Char(16)),
             ("c_since", Date),
             ("c_credit", Char(2)),
-            ("c_credit_lim", Money(12)),
-            ("c_discount", Rate),
-            ("c_balance", Money(12)),
-            ("c_ytd_payment", Money(12)),
+            ("c_credit_lim", money(12)),
+            ("c_discount", RATE),
+            ("c_balance", money(12)),
+            ("c_ytd_payment", money(12)),
             ("c_payment_cnt", Int),
             ("c_delivery_cnt", Int),
             ("c_data", Varchar(500)),
@@ -146,7 +122,7 @@ pub(super) const TABLES: [Table; 9] = [
             ("h_d_id", Int),
             ("h_w_id", Int),
             ("h_date", Date),
-            ("h_amount", Money(6)),
+            ("h_amount", money(6)),
             ("h_data", Varchar(24)),
         ],
         key: &[],
@@ -165,7 +141,7 @@ pub(super) const TABLES: [Table; 9] = [
             ("o_w_id", Int),
             ("o_c_id", Int),
             ("o_entry_d", Date),
-            ("o_carrier_id", IntOrNull),
+            ("o_carrier_id", Int),
             ("o_ol_cnt", Int),
             ("o_all_local", Int),
         ],
@@ -184,7 +160,7 @@ pub(super) const TABLES: [Table; 9] = [
     },
     Table {
         name: "item",
-        columns: &[("i_id", Int), ("i_im_id", Int), ("i_name", Varchar(24)), ("i_price", Money(5)), ("i_data", Varchar(50))],
+        columns: &[("i_id", Int), ("i_im_id", Int), ("i_name", Varchar(24)), ("i_price", money(5)), ("i_data", Varchar(50))],
         key: &["i_id"],
         index: None,
         warehouse: None,
@@ -225,9 +201,9 @@ pub(super) const TABLES: [Table; 9] = [
             ("ol_number", Int),
             ("ol_i_id", Int),
             ("ol_supply_w_id", Int),
-            ("ol_delivery_d", DateOrNull),
+            ("ol_delivery_d", Date),
             ("ol_quantity", Int),
-            ("ol_amount", Money(6)),
+            ("ol_amount", money(6)),
             ("ol_dist_info", Char(24)),
         ],
         key: &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],

@@ -3,10 +3,10 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId};
 
-use super::terminal::Scope;
+use super::terminal::{Scope, send};
+use crate::Result;
 
 /// How many of the district's last orders are looked at (2.8.2.2).
 const LAST_ORDERS: i64 = 20;
@@ -20,13 +20,11 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Draws it.
     pub(super) fn draw(rng: &mut OpRng, scope: &Scope) -> Self {
         Self { warehouse: scope.warehouse, district: scope.district, threshold: rng.between(10, 20) }
     }
 }
 
-/// The statements of the profile.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {
     next_order: StatementId,
@@ -34,7 +32,7 @@ pub(super) struct Statements {
 }
 
 impl Statements {
-    /// Adds them to the catalogue. They are the same in every dialect: nothing is locked.
+    /// They are the same in every dialect: nothing is locked.
     pub(super) fn new(catalogue: &mut Catalogue, hinted: bool) -> Self {
         // go-tpc's hint, for the servers whose driver it drives; see [`super::compat::hints`].
         let hint = if hinted { "/*+ TIDB_INLJ(order_line, stock) */ " } else { "" };
@@ -47,20 +45,14 @@ impl Statements {
         }
     }
 
-    /// Runs it and returns the number of items below the threshold.
-    ///
-    /// # Errors
-    /// Those of the statements, and a fatal one where the data lack a row that the specification puts there.
-    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<i64, DriverError> {
+    pub(super) async fn run<S: Session>(&self, connection: &mut Connection<S>, input: &Input) -> Result<()> {
         let Input { warehouse, district, threshold } = *input;
         connection.begin(Access::Read).await?;
-        connection.bind().int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
+        send(connection, self.next_order, [warehouse, district]).await?;
         let next = connection.rows().int(0, 0)?;
-        connection.bind().int(warehouse).int(district).int(next - LAST_ORDERS).int(next).int(threshold);
-        connection.execute(self.low_stock).await?;
-        let low = connection.rows().int(0, 0)?;
-        connection.commit().await?;
-        Ok(low)
+        send(connection, self.low_stock, [warehouse, district, next - LAST_ORDERS, next, threshold]).await?;
+        // The number of items below the threshold.
+        connection.rows().int(0, 0)?;
+        connection.commit().await
     }
 }

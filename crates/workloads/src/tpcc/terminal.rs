@@ -8,9 +8,8 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
-use perbuck_load::statement::Catalogue;
+use perbuck_load::driver::{Effect, Session};
+use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 use super::compat::hints;
@@ -18,6 +17,7 @@ use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
 use super::{Compat, DISTRICTS, Isolation, Options, audit, delivery, new_order, order_status, payment, stock_level};
+use crate::Result;
 
 /// The five transactions for a number of warehouses, in one dialect.
 #[derive(Debug)]
@@ -29,7 +29,6 @@ pub struct Tpcc {
     c_load: i64,
 }
 
-/// The statements of all profiles.
 #[derive(Debug, Clone, Copy)]
 struct Statements {
     new_order: new_order::Statements,
@@ -110,7 +109,7 @@ impl Workload for Tpcc {
     }
 }
 
-/// What a terminal draws its inputs from: the scale, its own place and the constants of the run.
+/// What a terminal draws its inputs from: the scale, its own district and the constants of the run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope {
     warehouses: i64,
@@ -119,7 +118,6 @@ pub(super) struct Scope {
     /// D_ID of the terminal, which Stock-Level alone uses (2.8.1.1).
     pub(super) district: i64,
     pub(super) constants: Constants,
-    /// Whose traffic is reproduced.
     pub(super) compat: Option<Compat>,
 }
 
@@ -136,7 +134,7 @@ impl Scope {
         }
     }
 
-    /// The place of the next transaction: the terminal's own, but go-tpc draws one each time.
+    /// Where the next transaction happens: in the terminal's own district, but go-tpc draws one each time.
     fn for_transaction(&self, rng: &mut OpRng) -> Self {
         match self.compat {
             None => *self,
@@ -162,6 +160,20 @@ impl Scope {
     }
 }
 
+/// Executes a statement whose parameters are all whole numbers.
+#[inline]
+pub(super) fn send<'c, S: Session, const N: usize>(
+    connection: &'c mut Connection<S>,
+    statement: StatementId,
+    values: [i64; N],
+) -> impl Future<Output = Result<Effect>> + use<'c, S, N> {
+    let cells = connection.bind();
+    for value in values {
+        cells.int(value);
+    }
+    connection.execute(statement)
+}
+
 /// Text that must outlive the result it came in; kept so that its memory is used again.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -183,10 +195,10 @@ pub struct TpccTerminal {
 }
 
 impl Terminal for TpccTerminal {
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let Some((dialect, level)) = self.told else { return Ok(()) };
         match dialect.isolation_in_effect() {
-            Some(question) => same_isolation(dialect, question, level.sql(), connection.ask(question.ask).await?),
+            Some(question) => same_isolation(dialect, question, &level.sql(), connection.ask(question.ask).await?),
             None => Ok(()),
         }
     }
@@ -200,17 +212,13 @@ impl Terminal for TpccTerminal {
         self.clockwork.pauses(operation.sequence, kind)
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
         let kind = self.deck.card(operation.sequence);
         let (rng, statements) = (&mut operation.rng, &self.statements);
         let scope = &self.scope.for_transaction(rng);
         let mut done = Done::committed(kind);
         // Every input is drawn before the first statement: what is sent never depends on what others committed, and
-        // an operation that is tried again sends the same.
+        // an operation that is tried again sends the same. Data that lack a row of the specification are a fatal error.
         match kind {
             deck::NEW_ORDER => {
                 let input = new_order::Input::draw(rng, scope);

@@ -4,18 +4,19 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::Result;
 use perbuck_load::error::{DriverError, ErrorClass};
 
 /// Numbers that may be given out beyond the first that is not acknowledged, as in YCSB.
 const WINDOW: u64 = 1 << 20;
 
 /// Numbers of new records, shared by all terminals. Only an INSERT writes to it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Counter {
     next: AtomicU64,
     /// Every number below is acknowledged.
     end: AtomicU64,
-    /// Acknowledged numbers from `end` on, each at its place modulo the window; empty where nobody inserts.
+    /// Acknowledged numbers from `end` on, each at its position modulo the window; empty if no operation inserts.
     acknowledged: Box<[AtomicBool]>,
     moving: AtomicBool,
     /// Numbers whose INSERT failed, for whoever inserts next, and how many they are.
@@ -27,26 +28,19 @@ impl Counter {
     /// Begins at `start`; `inserts` says whether any number will be taken.
     pub(super) fn new(start: u64, inserts: bool) -> Self {
         let acknowledged = (0..if inserts { WINDOW } else { 0 }).map(|_| AtomicBool::new(false)).collect();
-        Self {
-            next: AtomicU64::new(start),
-            end: AtomicU64::new(start),
-            acknowledged,
-            moving: AtomicBool::new(false),
-            returned: Mutex::default(),
-            waiting: AtomicUsize::new(0),
-        }
+        Self { next: AtomicU64::new(start), end: AtomicU64::new(start), acknowledged, ..Self::default() }
     }
 
-    /// Begins anew at `start`: before any terminal of a trial takes a number.
+    /// Starts again at `start`: before any terminal of a trial takes a number.
     pub(super) fn restart(&self, start: u64) {
-        self.acknowledged.iter().for_each(|place| place.store(false, Ordering::Relaxed));
+        self.acknowledged.iter().for_each(|flag| flag.store(false, Ordering::Relaxed));
         self.next.store(start, Ordering::SeqCst);
         self.end.store(start, Ordering::SeqCst);
         self.returned().clear();
         self.waiting.store(0, Ordering::SeqCst);
     }
 
-    /// The number of the next record to insert, and whether somebody tried before in vain.
+    /// The number of the next record to insert, and whether its INSERT failed before.
     #[inline]
     pub(super) fn take(&self) -> (u64, bool) {
         if self.waiting.load(Ordering::Relaxed) > 0
@@ -76,25 +70,22 @@ impl Counter {
         self.end.load(Ordering::Acquire)
     }
 
-    /// The record is there.
-    ///
-    /// # Errors
-    /// Fatal where a record that was begun 2²⁰ records earlier is still not there.
-    pub(super) fn acknowledge(&self, number: u64) -> Result<(), DriverError> {
-        let Some(place) = self.place(number) else { return Ok(()) };
+    /// The record is there. It is a fatal error if a record that was started 2²⁰ records earlier is still not there.
+    pub(super) fn acknowledge(&self, number: u64) -> Result<()> {
+        let Some(flag) = self.flag(number) else { return Ok(()) };
         if number.saturating_sub(self.end()) >= WINDOW {
             let message =
                 format!("record {number} was inserted while one that was begun {WINDOW} records earlier is still not there");
             return Err(DriverError::client(ErrorClass::Fatal, "unacknowledged", message));
         }
-        place.store(true, Ordering::SeqCst);
-        // Who finds another one moving the end leaves it to that one, which looks again after it has let go.
-        while self.place(self.end()).is_some_and(|p| p.load(Ordering::SeqCst)) {
+        flag.store(true, Ordering::SeqCst);
+        // A thread that finds another one moving the end leaves it to that one, which looks again when it is done.
+        while self.flag(self.end()).is_some_and(|flag| flag.load(Ordering::SeqCst)) {
             if self.moving.swap(true, Ordering::SeqCst) {
                 break;
             }
             let mut end = self.end.load(Ordering::SeqCst);
-            while self.place(end).is_some_and(|p| p.swap(false, Ordering::SeqCst)) {
+            while self.flag(end).is_some_and(|flag| flag.swap(false, Ordering::SeqCst)) {
                 end += 1;
             }
             self.end.store(end, Ordering::SeqCst);
@@ -103,7 +94,7 @@ impl Counter {
         Ok(())
     }
 
-    fn place(&self, number: u64) -> Option<&AtomicBool> {
+    fn flag(&self, number: u64) -> Option<&AtomicBool> {
         self.acknowledged.get((number % WINDOW) as usize)
     }
 }

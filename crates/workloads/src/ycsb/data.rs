@@ -6,7 +6,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::BulkTable;
 use perbuck_load::query::Query;
-use perbuck_load::records::{self, Action};
+use perbuck_load::records::Action;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -40,95 +40,79 @@ impl YcsbData {
         if self.options.dotransactions { self.options.insertcount } else { 0 }
     }
 
-    /// Records spread evenly over those of the load, the first and the last among them.
-    fn sample(&self) -> Vec<u64> {
+    /// The keys of records spread evenly over those of the load, the first and the last among them, and in data-integrity
+    /// mode their values.
+    fn sample(&self) -> Vec<(String, Vec<String>)> {
         let count = self.loaded();
         let some = SAMPLE.min(count);
-        (0..some).map(|i| self.options.insertstart + if some > 1 { i * (count - 1) / (some - 1) } else { 0 }).collect()
+        let fields = if self.options.dataintegrity { self.records.width() } else { 0 };
+        let mut expected = Vec::new();
+        let record = |i| {
+            let key = self.records.keys.text(self.options.insertstart + if some > 1 { i * (count - 1) / (some - 1) } else { 0 });
+            let values = (0..fields).map(|field| {
+                self.records.expected(&mut expected, key.as_bytes(), field);
+                String::from_utf8_lossy(&expected).into_owned()
+            });
+            let values = values.collect();
+            (key, values)
+        };
+        (0..some).map(record).collect()
     }
 
-    fn check(
-        &self,
-        name: &str,
-        what: String,
-        compared: impl Into<Query>,
-        violations: impl Into<Query>,
-        column: &'static str,
-    ) -> Check {
-        let (name, compared, violations) = (format!("{} {name}", self.options.table), compared.into(), violations.into());
+    fn speaks_sql(&self) -> bool {
+        self.dialect.lacks(Feature::Sql).is_none()
+    }
+
+    /// A check of `compared` things, in SQL or by operations on records.
+    fn check(&self, name: &str, what: String, compared: usize, violations: Query, column: &'static str) -> Check {
+        let compared = if self.speaks_sql() { format!("SELECT {compared}").into() } else { Query::Known(compared as u64) };
+        let name = format!("{} {name}", self.options.table);
         Check { name, what, compared, violations, columns: vec![column], unless_used: None }
     }
 
     fn rows_check(&self) -> Check {
         let (table, loaded) = (&self.options.table, self.loaded());
-        let (wrong, least) = if self.options.grows() { ("<", "at least ") } else { ("<>", "") };
+        let (wrong, most, least) = if self.options.grows() { ("<", u64::MAX, "at least ") } else { ("<>", loaded, "") };
         let what = format!("{table} has {least}{loaded} rows");
+        if !self.speaks_sql() {
+            // What is compared is the one number of rows.
+            let violations = Query::records::<&str>(table, Action::CountUnless(loaded..=most), []);
+            return self.check("rows", what, 1, violations, "rows");
+        }
         let violations = format!("SELECT n FROM (SELECT COUNT(*) AS n FROM {table}) AS counted WHERE n {wrong} {loaded}");
         // An empty table is no failure where nothing is loaded: the table itself is what is compared then.
-        self.check("rows", what, format!("SELECT COUNT(*) + {} FROM {table}", u8::from(loaded == 0)), violations, "rows")
+        let compared = format!("SELECT COUNT(*) + {} FROM {table}", u8::from(loaded == 0)).into();
+        Check { compared, ..self.check("rows", what, 0, violations.into(), "rows") }
     }
 
-    fn keys_check(&self, sample: &[u64]) -> Check {
+    fn keys_check(&self, sample: &[(String, Vec<String>)]) -> Check {
         let table = &self.options.table;
-        let some: Vec<String> = sample.iter().map(|r| format!("SELECT '{}' AS k", self.records.keys.text(*r))).collect();
+        let violations = if self.speaks_sql() {
+            let some: Vec<String> = sample.iter().map(|(key, _)| format!("SELECT '{key}' AS k")).collect();
+            let missing = format!("NOT EXISTS (SELECT 1 FROM {table} WHERE {KEY} = sample.k)");
+            format!("SELECT k FROM ({}) AS sample WHERE {missing}", some.join(" UNION ALL ")).into()
+        } else {
+            Query::records(table, Action::Absent, sample.iter().map(|(key, _)| key))
+        };
         let what = format!("{} records from the first to the last have their keys", sample.len());
-        let missing = format!("NOT EXISTS (SELECT 1 FROM {table} WHERE {KEY} = sample.k)");
-        let violations = format!("SELECT k FROM ({}) AS sample WHERE {missing}", some.join(" UNION ALL "));
-        self.check("keys", what, format!("SELECT {}", sample.len()), violations, "key")
+        self.check("keys", what, sample.len(), violations, "key")
     }
 
-    fn values_check(&self, sample: &[u64]) -> Check {
+    fn values_check(&self, sample: &[(String, Vec<String>)]) -> Check {
         let (table, fields) = (&self.options.table, &schema::columns(&self.options)[1..]);
-        let mut expected = Vec::new();
-        let mut wrong = Vec::new();
-        for record in sample {
-            let key = self.records.keys.text(*record);
-            let mut differs = Vec::new();
-            for (i, field) in fields.iter().enumerate() {
-                self.records.expected(&mut expected, key.as_bytes(), i);
-                let value = String::from_utf8_lossy(&expected).into_owned();
-                differs.push(format!("{field} IS NULL OR {field} <> '{value}'"));
-            }
-            wrong.push(format!("({KEY} = '{key}' AND ({}))", differs.join(" OR ")));
-        }
+        let violations = if self.speaks_sql() {
+            let differs = |(field, value): (&&str, &String)| format!("{field} IS NULL OR {field} <> '{value}'");
+            let wrong = sample.iter().map(|(key, values)| {
+                let differs: Vec<String> = fields.iter().zip(values).map(differs).collect();
+                format!("({KEY} = '{key}' AND ({}))", differs.join(" OR "))
+            });
+            format!("SELECT {KEY} FROM {table} WHERE {}", wrong.collect::<Vec<_>>().join(" OR ")).into()
+        } else {
+            let cells = sample.iter().flat_map(|(key, values)| std::iter::once(key).chain(values));
+            Query::records(table, Action::Different(fields.len() as u64), cells)
+        };
         let what = format!("{} records from the first to the last have the values of data-integrity mode", sample.len());
-        let violations = format!("SELECT {KEY} FROM {table} WHERE {}", wrong.join(" OR "));
-        self.check("values", what, format!("SELECT {}", sample.len()), violations, "key")
-    }
-}
-
-impl YcsbData {
-    /// The same conditions as operations on records.
-    fn checks_without_sql(&self) -> Vec<Check> {
-        let (table, loaded, sample) = (&self.options.table, self.loaded(), self.sample());
-        let (most, words) = if self.options.grows() { (u64::MAX, "at least ") } else { (loaded, "") };
-        let of = |action| records::Records::new(table, action);
-        let what = format!("{table} has {words}{loaded} rows");
-        // What is compared is the one number of rows.
-        let rows = Query::Records(of(Action::CountUnless(loaded..=most)), Params::default());
-        let mut all = vec![self.check("rows", what, Query::Known(1), rows, "rows")];
-        if sample.is_empty() {
-            return all;
-        }
-        let (mut keys, mut rows, mut expected) = (Params::default(), Params::default(), Vec::new());
-        for record in &sample {
-            let key = self.records.keys.text(*record);
-            keys.text(key.as_bytes());
-            rows.text(key.as_bytes());
-            for field in 0..self.records.width() {
-                self.records.expected(&mut expected, key.as_bytes(), field);
-                rows.text(&expected);
-            }
-        }
-        let count = sample.len() as u64;
-        let what = format!("{count} records from the first to the last have their keys");
-        all.push(self.check("keys", what, Query::Known(count), Query::Records(of(Action::Absent), keys), "key"));
-        if self.options.dataintegrity {
-            let what = format!("{count} records from the first to the last have the values of data-integrity mode");
-            let different = of(Action::Different(self.records.width() as u64));
-            all.push(self.check("values", what, Query::Known(count), Query::Records(different, rows), "key"));
-        }
-        all
+        self.check("values", what, sample.len(), violations, "key")
     }
 }
 
@@ -159,9 +143,6 @@ impl Dataset for YcsbData {
     }
 
     fn checks(&self) -> Vec<Check> {
-        if self.dialect.lacks(Feature::Sql).is_some() {
-            return self.checks_without_sql();
-        }
         let mut all = vec![self.rows_check()];
         let sample = self.sample();
         if !sample.is_empty() {

@@ -3,7 +3,7 @@
 use super::options::Compat;
 
 /// Offset basis and prime of the 64-bit FNV hash (Fowler, Noll and Vo; draft-eastlake-fnv).
-const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+pub(super) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 1_099_511_628_211;
 
 /// FNV-1a over some bytes, going on from `hash`.
@@ -12,19 +12,13 @@ pub(super) fn fnv(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME))
 }
 
-/// FNV-1a over some bytes.
-#[inline]
-pub(super) fn fnv_of(bytes: &[u8]) -> u64 {
-    fnv(FNV_OFFSET, bytes)
-}
-
 /// The hash of a record number: the absolute value of FNV-1a over its eight bytes, which YCSB takes from the lowest on and
 /// go-ycsb from the highest. So the same record has another key in either, but for record 0.
 #[inline]
 pub(super) fn hash(compat: Compat, number: u64) -> u64 {
     let hash = match compat {
-        Compat::Ycsb => fnv_of(&number.to_le_bytes()),
-        Compat::GoYcsb => fnv_of(&number.to_be_bytes()),
+        Compat::Ycsb => fnv(FNV_OFFSET, &number.to_le_bytes()),
+        Compat::GoYcsb => fnv(FNV_OFFSET, &number.to_be_bytes()),
     };
     (hash as i64).unsigned_abs()
 }
@@ -41,7 +35,6 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Appends the key of a record.
     #[inline]
     pub(super) fn write(&self, out: &mut Vec<u8>, record: u64) {
         out.extend_from_slice(self.prefix.as_bytes());
@@ -52,14 +45,12 @@ impl Keys {
         out.extend_from_slice(digits);
     }
 
-    /// The key as text.
     pub(super) fn text(&self, record: u64) -> String {
         let mut out = Vec::new();
         self.write(&mut out, record);
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    /// The longest key, in bytes.
     pub(super) fn longest(&self) -> usize {
         self.prefix.len() + self.zero_padding.max(DIGITS)
     }
@@ -68,7 +59,6 @@ impl Keys {
 /// Digits of the largest number.
 pub(super) const DIGITS: usize = 20;
 
-/// The decimal digits of a number.
 #[inline]
 pub(super) fn decimal(buffer: &mut [u8; DIGITS], mut number: u64) -> &[u8] {
     let mut at = DIGITS;

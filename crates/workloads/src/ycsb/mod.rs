@@ -20,8 +20,7 @@ mod values;
 mod tests;
 
 pub use data::{YcsbData, YcsbPart};
-pub use draw::{Law, Lengths};
-pub use options::{Compat, Options, PROPERTIES, Request, WORKLOADS, preset, property_value};
+pub use options::{Compat, Options, PROPERTIES, WORKLOADS, preset, property_value};
 pub use registration::KIND;
 pub use terminal::{KINDS, Ycsb, YcsbTerminal};
 

@@ -12,7 +12,6 @@ use super::values::{deterministic, random};
 /// Sets the streams of records apart from those of terminals, which have small lane numbers.
 const RECORD_LANE: u64 = 0x7963_7362_0000_0000;
 
-/// Makes rows and fields.
 #[derive(Debug, Clone)]
 pub(super) struct Records {
     pub(super) keys: Keys,
@@ -37,7 +36,6 @@ impl Records {
         }
     }
 
-    /// How many fields a record has.
     #[inline]
     pub(super) fn width(&self) -> usize {
         self.fields.len()

@@ -10,7 +10,6 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::options::{Compat, Options};
 
-/// The name of the key column.
 pub(super) const KEY: &str = "YCSB_KEY";
 
 /// The key column and those of the fields. Bulk loads want names that live as long as the program; each is kept once.

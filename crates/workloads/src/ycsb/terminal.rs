@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::{Cause, DriverError, ErrorClass};
+use perbuck_load::error::{Cause, ErrorClass};
 use perbuck_load::query::Query;
 use perbuck_load::records::Action;
 use perbuck_load::statement::{Catalogue, StatementId};
@@ -20,6 +20,7 @@ use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::Options;
 use super::row::Records;
 use super::schema::{KEY, Statements};
+use crate::Result;
 
 /// The kinds of operation, in go-ycsb's words.
 pub const KINDS: [&str; 5] = ["READ", "UPDATE", "INSERT", "SCAN", "READ_MODIFY_WRITE"];
@@ -38,7 +39,6 @@ const DUPLICATE: usize = 0;
 pub struct Ycsb {
     catalogue: Arc<Catalogue>,
     shared: Arc<Shared>,
-    options: Options,
 }
 
 /// What all terminals use. Nothing of it changes but the counter, and that only by inserts.
@@ -49,44 +49,32 @@ struct Shared {
     mix: Mix,
     scans: ScanLengths,
     counter: Counter,
-    table: String,
     dialect: &'static dyn Dialect,
     /// The first record that a run inserts.
     first_new: u64,
     /// Whether the operations are the inserts of a load.
     loads: bool,
-    /// Whether any operation inserts.
-    inserts: bool,
-    read_all: bool,
-    write_all: bool,
-    retries: u32,
-    retry_interval_s: u32,
+    options: Options,
 }
 
 impl Ycsb {
     /// The workload for `options`; `data_seed` is the seed that the data are loaded with.
     pub fn new(options: Options, dialect: &'static dyn Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
-        let statements = Statements::new(&options, dialect, &mut catalogue);
         let loads = !options.dotransactions;
         let first_new = if loads { options.insertstart } else { options.recordcount };
         let shared = Shared {
-            statements,
+            statements: Statements::new(&options, dialect, &mut catalogue),
             records: Records::new(&options, data_seed),
             mix: Mix::new(if loads { [0.0, 0.0, 1.0, 0.0, 0.0] } else { options.proportions }),
             scans: ScanLengths::new(&options),
             counter: Counter::new(first_new, options.grows()),
-            table: options.table.clone(),
             dialect,
             first_new,
             loads,
-            inserts: options.grows(),
-            read_all: options.readallfields,
-            write_all: options.writeallfields,
-            retries: options.insertion_retries,
-            retry_interval_s: options.insertion_retry_interval_s,
+            options,
         };
-        Self { catalogue: Arc::new(catalogue), shared: Arc::new(shared), options }
+        Self { catalogue: Arc::new(catalogue), shared: Arc::new(shared) }
     }
 }
 
@@ -98,7 +86,7 @@ impl Shared {
         if all { (0, width) } else { (rng.below(width as u64) as usize, 1) }
     }
 
-    /// Whether some fields of a row, the first of which stands at `(row, column)`, have the values that they must have;
+    /// Whether some fields of a row, the first of which is at `(row, column)`, have the values that they must have;
     /// `expected` is room for one.
     fn verify(
         &self,
@@ -132,7 +120,7 @@ impl Workload for Ycsb {
     }
 
     fn terminal(&self, id: TerminalId) -> YcsbTerminal {
-        let records = draw::Records::new(&self.options);
+        let records = draw::Records::new(&self.shared.options);
         YcsbTerminal { shared: Arc::clone(&self.shared), id, records, key: Vec::new(), expected: Vec::new() }
     }
 }
@@ -149,9 +137,9 @@ pub struct YcsbTerminal {
 }
 
 impl Terminal for YcsbTerminal {
-    /// The first terminal finds where the records end that earlier runs inserted; none begins before it has.
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
-        if self.id.index == 0 && self.shared.inserts {
+    /// The first terminal finds where the records end that earlier runs inserted; none starts before it has.
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+        if self.id.index == 0 && self.shared.options.grows() {
             let first = self.shared.first_new;
             let start = if self.shared.loads { first } else { self.end_of_records(connection, first).await? };
             self.shared.counter.restart(start);
@@ -164,12 +152,8 @@ impl Terminal for YcsbTerminal {
         self.shared.mix.draw(&mut operation.rng.clone())
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
-        // Drawn before by `kind`; the stream goes on behind it.
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
+        // Drawn before by `kind`; the stream goes on after it.
         let kind = self.shared.mix.draw(&mut operation.rng);
         let rng = &mut operation.rng;
         let mut facts = Facts::default();
@@ -196,21 +180,17 @@ impl YcsbTerminal {
     /// Puts the key of the operation's record into its room.
     #[inline]
     fn draw_key(&mut self, rng: &mut OpRng, sequence: u64) {
-        let turn = sequence * u64::from(self.id.of) + u64::from(self.id.index);
-        let record = self.records.draw(rng, self.shared.counter.end(), turn);
+        let number = sequence * u64::from(self.id.of) + u64::from(self.id.index);
+        let record = self.records.draw(rng, self.shared.counter.end(), number);
         self.key.clear();
         self.shared.records.keys.write(&mut self.key, record);
     }
 
-    async fn read<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-        facts: &mut Facts,
-    ) -> Result<(), DriverError> {
+    async fn read<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
-        let (first, count) = shared.fields(rng, shared.read_all);
-        let statement = if shared.read_all { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.readallfields);
+        let statement =
+            if shared.options.readallfields { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
         connection.bind().text(key);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -221,16 +201,12 @@ impl YcsbTerminal {
         Ok(())
     }
 
-    async fn scan<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-        facts: &mut Facts,
-    ) -> Result<(), DriverError> {
+    async fn scan<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
         let length = shared.scans.draw(rng);
-        let (first, count) = shared.fields(rng, shared.read_all);
-        let statement = if shared.read_all { shared.statements.scan_all } else { nth(shared.statements.scan_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.readallfields);
+        let statement =
+            if shared.options.readallfields { shared.statements.scan_all } else { nth(shared.statements.scan_one, first) };
         connection.bind().text(key).int(length as i64);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -257,10 +233,11 @@ impl YcsbTerminal {
     }
 
     /// Whether there was a row to update.
-    async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool, DriverError> {
+    async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
-        let (first, count) = shared.fields(rng, shared.write_all);
-        let statement = if shared.write_all { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
+        let (first, count) = shared.fields(rng, shared.options.writeallfields);
+        let statement =
+            if shared.options.writeallfields { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
         let cells = connection.bind();
         for field in first..first + count {
             shared.records.field(cells, rng, key, field);
@@ -270,7 +247,7 @@ impl YcsbTerminal {
     }
 
     /// Inserts the next record; whether its key was there already, which only a load takes for an answer.
-    async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool, DriverError> {
+    async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
         let (record, again) = shared.counter.take();
         let mut retries = 0;
@@ -292,19 +269,19 @@ impl YcsbTerminal {
                 };
             }
             let passes = matches!(error.class, ErrorClass::Retry | ErrorClass::Failed);
-            if !shared.loads || !passes || retries == shared.retries {
+            if !shared.loads || !passes || retries == shared.options.insertion_retries {
                 shared.counter.give_back(record);
                 return Err(error);
             }
             retries += 1;
             // 0.8 to 1.2 times the interval, as in YCSB.
-            let milliseconds = f64::from(shared.retry_interval_s) * 1000.0 * (0.8 + 0.4 * rng.unit_f64());
+            let milliseconds = f64::from(shared.options.insertion_retry_interval_s) * 1000.0 * (0.8 + 0.4 * rng.unit_f64());
             connection.pause_ms(milliseconds as u64).await;
         }
     }
 
     /// The number of the first record from `first` on that is not there, if those that are lie without a gap.
-    async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64, DriverError> {
+    async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64> {
         let mut step = 1;
         // Below `low` all are there; `high` is not.
         let (mut low, mut high) = (first, first);
@@ -319,9 +296,9 @@ impl YcsbTerminal {
         Ok(low)
     }
 
-    async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool, DriverError> {
+    async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool> {
         let key = self.shared.records.keys.text(record);
-        let table = &self.shared.table;
+        let table = &self.shared.options.table;
         let query = match self.shared.dialect.lacks(Feature::Sql) {
             Some(_) => Query::records(table, Action::Count, [key]),
             None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'").into(),

@@ -1,72 +1,49 @@
 //! The workload on a real SQLite, and its statements in every dialect.
 
-use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_load::connection::Connection;
-use perbuck_load::driver::Session;
-use perbuck_load::loader::run_check;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
-use perbuck_load::workload::{Dataset, Done, Operation, Part, Terminal, TerminalId, Workload};
+use perbuck_load::workload::{Dataset, Part, TerminalId};
 
 use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
 use super::options::tests::options;
 use super::schema::{self, Statements};
 use super::*;
-use crate::tpcc::sqlite_session::{Database, SqliteSession, block_on};
+use crate::testing::{COCKROACH, Client, Database, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
 
 const SEED: Seed = Seed(42);
 
-/// A loaded table, the workload on it, and one connection.
-struct Place {
-    database: Rc<Database>,
+/// A loaded table and a terminal on it.
+struct Loaded {
     data: YcsbData,
-    terminal: YcsbTerminal,
-    connection: Connection<SqliteSession>,
-    sequence: u64,
+    client: Client<YcsbTerminal>,
 }
 
-fn place(properties: &[(&str, &str)]) -> Place {
+fn loaded(properties: &[(&str, &str)]) -> Loaded {
     let options = options(properties);
-    let database = Database::new(rusqlite::Connection::open_in_memory().unwrap());
     let data = YcsbData::new(options.clone(), SQLITE, SEED);
-    let mut session = SqliteSession::new(&database);
-    let table = data.tables().remove(0);
-    let mut cells = Params::default();
-    for sql in &table.create {
-        block_on(session.query(sql, &mut perbuck_load::values::Rows::default())).unwrap();
-    }
-    for part in (0..data.parts()).rev() {
-        let mut part = data.part(part);
-        while part.next_batch(&mut cells).is_some() {
-            block_on(session.insert_rows(&table.bulk, &cells)).unwrap();
-        }
-    }
-    let workload = Ycsb::new(options, SQLITE, SEED);
-    let mut connection = block_on(Connection::open(session, workload.catalogue())).unwrap();
-    let mut terminal = workload.terminal(TerminalId { index: 0, of: 1, seed: SEED });
-    block_on(terminal.start(&mut connection)).unwrap();
-    Place { database, data, terminal, connection, sequence: 0 }
+    let database = Database::load(&data, (0..data.parts()).rev());
+    let mut client = Client::new(&database, &Ycsb::new(options, SQLITE, SEED), TerminalId { index: 0, of: 1, seed: SEED });
+    client.start().unwrap();
+    Loaded { data, client }
 }
 
-impl Place {
-    fn next(&mut self) -> Result<Done, perbuck_load::error::DriverError> {
-        let mut operation = Operation { sequence: self.sequence, rng: OpRng::at(SEED, 0, self.sequence) };
-        let kind = self.terminal.kind(&operation);
-        let done = block_on(self.terminal.transaction(&mut self.connection, &mut operation));
-        self.sequence += 1;
-        done.inspect(|done| assert_eq!(done.kind, kind))
+impl Loaded {
+    fn number(&self, sql: &str) -> i64 {
+        self.client.database.number(sql)
+    }
+
+    fn change(&self, sql: &str) {
+        self.client.database.change(sql);
     }
 
     /// Sums of the facts of some operations, by kind.
     fn run(&mut self, operations: u64) -> BTreeMap<u8, (u64, [u64; 4])> {
         let mut sums: BTreeMap<u8, (u64, [u64; 4])> = BTreeMap::new();
         for _ in 0..operations {
-            let done = self.next().unwrap();
+            let done = self.client.run_next().unwrap();
             let sum = sums.entry(done.kind).or_default();
             sum.0 += 1;
             sum.1.iter_mut().zip(done.facts).for_each(|(all, one)| *all += u64::from(one));
@@ -75,14 +52,12 @@ impl Place {
     }
 
     fn text(&self, sql: &str) -> String {
-        self.database.sqlite.query_row(sql, [], |row| row.get(0)).unwrap()
+        self.client.database.sqlite.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// Names of the checks that fail.
     fn broken(&self) -> Vec<String> {
-        let mut session = SqliteSession::new(&self.database);
-        let results = self.data.checks().into_iter().map(|check| block_on(run_check(&mut session, &check)).unwrap());
-        results.filter(|r| !r.holds()).map(|r| r.name).collect()
+        self.client.database.broken(&self.data).into_iter().map(|check| check.name).collect()
     }
 }
 
@@ -90,10 +65,9 @@ const INTEGRITY: (&str, &str) = ("dataintegrity", "true");
 
 #[test]
 fn rows_are_those_of_the_seed_whoever_makes_them() {
-    let loaded = place(&[("recordcount", "25000"), ("fieldcount", "2"), ("fieldlength", "20")]);
-    let mut inserted =
-        place(&[("recordcount", "25000"), ("fieldcount", "2"), ("fieldlength", "20"), ("dotransactions", "false")]);
-    assert_eq!(inserted.database.number("SELECT COUNT(*) FROM usertable"), 0);
+    let sizes = [("recordcount", "25000"), ("fieldcount", "2"), ("fieldlength", "20")];
+    let (loaded, mut inserted) = (loaded(&sizes), loaded(&[&sizes[..], &[("dotransactions", "false")]].concat()));
+    assert_eq!(inserted.number("SELECT COUNT(*) FROM usertable"), 0);
     assert_eq!(inserted.run(25_000), BTreeMap::from([(INSERT, (25_000, [0; 4]))]));
     let sum = "SELECT group_concat(YCSB_KEY || FIELD0 || FIELD1) FROM (SELECT * FROM usertable ORDER BY YCSB_KEY)";
     assert_eq!(loaded.text(sum), inserted.text(sum));
@@ -108,8 +82,8 @@ fn every_workload_finds_every_row_and_every_field_right() {
             for one in ["true", "false"] {
                 let fields = [("readallfields", one), ("writeallfields", one)];
                 let all = [("workload", name), INTEGRITY, ("compat", compat), ("recordcount", "200"), fields[0], fields[1]];
-                let mut place = place(&all);
-                for (kind, (count, facts)) in place.run(500) {
+                let mut table = loaded(&all);
+                for (kind, (count, facts)) in table.run(500) {
                     assert!(
                         count > 0 && facts[0] == 0 && facts[1] == 0,
                         "{name} {compat} {}: {facts:?}",
@@ -117,14 +91,14 @@ fn every_workload_finds_every_row_and_every_field_right() {
                     );
                     assert!(kind != SCAN || facts[2] > count, "scans return rows");
                 }
-                assert_eq!(place.broken(), Vec::<String>::new(), "{name} {compat}");
+                assert_eq!(table.broken(), Vec::<String>::new(), "{name} {compat}");
             }
         }
     }
 }
 
 #[test]
-fn what_was_changed_behind_our_back_is_found() {
+fn what_others_changed_is_found() {
     for kind in [READ, SCAN, READ_MODIFY_WRITE] {
         let proportion = ["readproportion", "", "", "scanproportion", "readmodifywriteproportion"][usize::from(kind)];
         let mix = [("readproportion", "0"), ("updateproportion", "0"), (proportion, "1")];
@@ -132,63 +106,63 @@ fn what_was_changed_behind_our_back_is_found() {
         // Where the mix is of reads alone, the later value counts.
         let all: Vec<(&str, &str)> =
             mix.into_iter().filter(|m| kind != READ || m.1 != "0" || m.0 != proportion).chain(sequential).collect();
-        let mut place = place(&all);
-        assert_eq!(place.run(100)[&kind], (100, if kind == SCAN { [0, 0, 100, 0] } else { [0; 4] }));
-        place.database.change("UPDATE usertable SET FIELD7 = 'x' || FIELD7 WHERE YCSB_KEY = 'user6284781860667377211'");
-        place.database.change("UPDATE usertable SET FIELD9 = NULL WHERE YCSB_KEY = 'user8517097267634966620'");
-        place.database.change("DELETE FROM usertable WHERE YCSB_KEY = 'user1820151046732198393'");
-        let (count, facts) = place.run(100)[&kind];
+        let mut table = loaded(&all);
+        assert_eq!(table.run(100)[&kind], (100, if kind == SCAN { [0, 0, 100, 0] } else { [0; 4] }));
+        table.change("UPDATE usertable SET FIELD7 = 'x' || FIELD7 WHERE YCSB_KEY = 'user6284781860667377211'");
+        table.change("UPDATE usertable SET FIELD9 = NULL WHERE YCSB_KEY = 'user8517097267634966620'");
+        table.change("DELETE FROM usertable WHERE YCSB_KEY = 'user1820151046732198393'");
+        let (count, facts) = table.run(100)[&kind];
         assert_eq!(count, 100);
         // A scan that starts at the lost row goes on with the next one, which may be one of the wrong ones.
         assert_eq!(facts[0], 1, "one row is missing");
         assert!(facts[1] == 2 || kind == SCAN && facts[1] == 3, "two rows are wrong: {facts:?}");
-        assert_eq!(place.broken(), ["usertable rows", "usertable values"]);
-        place.database.change("DELETE FROM usertable WHERE YCSB_KEY = 'user6284781860667377211'");
-        assert_eq!(place.broken(), ["usertable rows", "usertable keys"]);
+        assert_eq!(table.broken(), ["usertable rows", "usertable values"]);
+        table.change("DELETE FROM usertable WHERE YCSB_KEY = 'user6284781860667377211'");
+        assert_eq!(table.broken(), ["usertable rows", "usertable keys"]);
     }
 }
 
 #[test]
 fn missing_rows_are_seen_without_data_integrity_too() {
-    let mut place = place(&[("recordcount", "100"), ("readproportion", "0.5"), ("updateproportion", "0.5")]);
-    assert_eq!(place.run(200).values().map(|(_, f)| f[0]).sum::<u64>(), 0);
-    place.database.change("DELETE FROM usertable");
-    for (kind, (count, facts)) in place.run(200) {
+    let mut table = loaded(&[("recordcount", "100"), ("readproportion", "0.5"), ("updateproportion", "0.5")]);
+    assert_eq!(table.run(200).values().map(|(_, f)| f[0]).sum::<u64>(), 0);
+    table.change("DELETE FROM usertable");
+    for (kind, (count, facts)) in table.run(200) {
         assert_eq!((count, facts[1]), (facts[0], 0), "{}", KINDS[usize::from(kind)]);
     }
 }
 
 #[test]
 fn inserts_begin_where_the_records_end_and_tell_of_keys_that_are_there() {
-    let mut place = place(&[("workload", "d"), ("recordcount", "100"), ("insertproportion", "1"), ("readproportion", "0")]);
-    assert_eq!(place.run(37), BTreeMap::from([(INSERT, (37, [0; 4]))]));
-    block_on(place.terminal.start(&mut place.connection)).unwrap();
-    assert_eq!(place.run(5)[&INSERT], (5, [0; 4]));
-    assert_eq!(place.database.number("SELECT COUNT(*) FROM usertable"), 142);
-    // Somebody else has inserted the record after next.
+    let mut table = loaded(&[("workload", "d"), ("recordcount", "100"), ("insertproportion", "1"), ("readproportion", "0")]);
+    assert_eq!(table.run(37), BTreeMap::from([(INSERT, (37, [0; 4]))]));
+    table.client.start().unwrap();
+    assert_eq!(table.run(5)[&INSERT], (5, [0; 4]));
+    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 142);
+    // Another program has inserted the record after next.
     let key = options(&[("recordcount", "1")]).keys().text(143);
-    place.database.change(&format!("INSERT INTO usertable (YCSB_KEY) VALUES ('{key}')"));
-    let results: Vec<bool> = (0..3).map(|_| place.next().is_ok()).collect();
+    table.change(&format!("INSERT INTO usertable (YCSB_KEY) VALUES ('{key}')"));
+    let results: Vec<bool> = (0..3).map(|_| table.client.run_next().is_ok()).collect();
     assert_eq!(results, [true, false, true], "a duplicate is an error of the run");
-    assert_eq!(place.database.number("SELECT COUNT(*) FROM usertable"), 145);
+    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 145);
 }
 
 #[test]
 fn a_load_over_a_load_counts_what_was_there() {
-    let mut place = place(&[("recordcount", "10"), ("dotransactions", "false")]);
-    assert_eq!(place.run(10)[&INSERT], (10, [0; 4]));
-    block_on(place.terminal.start(&mut place.connection)).unwrap();
-    assert_eq!(place.run(10)[&INSERT], (10, [10, 0, 0, 0]));
-    assert_eq!(place.database.number("SELECT COUNT(*) FROM usertable"), 10);
+    let mut table = loaded(&[("recordcount", "10"), ("dotransactions", "false")]);
+    assert_eq!(table.run(10)[&INSERT], (10, [0; 4]));
+    table.client.start().unwrap();
+    assert_eq!(table.run(10)[&INSERT], (10, [10, 0, 0, 0]));
+    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 10);
 }
 
 #[test]
 fn the_same_seed_sends_the_same_statements() {
     let sent = || {
-        let mut place = place(&[("workload", "f"), ("recordcount", "50")]);
-        place.database.log.borrow_mut().clear();
-        place.run(100);
-        place.database.log.borrow().clone()
+        let mut table = loaded(&[("workload", "f"), ("recordcount", "50")]);
+        table.client.database.log.take();
+        table.run(100);
+        table.client.database.log.take()
     };
     let (one, two) = (sent(), sent());
     assert!(one == two && one.len() > 100);
@@ -224,12 +198,12 @@ fn statements_are_in_the_words_of_either_program() {
     let go = statements(&[("compat", "go-ycsb")], MYSQL);
     let create = "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY /*T![clustered_index] CLUSTERED */, \
                   FIELD0 VARCHAR(100), FIELD1 VARCHAR(100))";
-    assert_eq!(go[0], create);
-    assert_eq!(go[1], "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY = ?");
+    let read = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY = ?";
     let scan = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?";
-    assert_eq!(go[2], scan);
-    assert!(go.contains(&"UPDATE usertable SET FIELD1 = ? WHERE YCSB_KEY = ?".to_owned()), "{go:?}");
-    assert!(go.contains(&"UPDATE usertable SET FIELD0 = ?, FIELD1 = ? WHERE YCSB_KEY = ?".to_owned()), "{go:?}");
+    assert_eq!(go[..3], [create, read, scan]);
+    for set in ["FIELD1 = ?", "FIELD0 = ?, FIELD1 = ?"] {
+        assert!(go.contains(&format!("UPDATE usertable SET {set} WHERE YCSB_KEY = ?")), "{go:?}");
+    }
     assert_eq!(go.last().unwrap(), "INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES (?, ?, ?)");
     let java = statements(&[], POSTGRES);
     assert_eq!(java[0], "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)");

@@ -1,31 +1,19 @@
-//! What stands in a field: random characters, or in data-integrity mode a function of key and field.
+//! The value of a field: random characters, or in data-integrity mode a function of key and field.
 
 use perbuck_core::rng::OpRng;
 
-use super::keys::{DIGITS, decimal, fnv};
+use super::keys::{DIGITS, FNV_OFFSET, decimal, fnv};
 use super::options::Compat;
+use crate::characters::{Pairs, pairs, write_chars};
 
 /// 64 characters, so that six bits of a draw give one. YCSB takes 64 of the printable ones, go-ycsb the 52 letters; what the
 /// bytes are has no effect but on compression, and these need no escaping in any protocol.
 const CHARACTERS: [u8; 64] = *b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Characters of one draw of 64 bits.
-const PER_DRAW: usize = 10;
+static PAIRS: Pairs = pairs(&CHARACTERS);
 
-/// Appends `length` random characters.
 #[inline]
 pub(super) fn random(out: &mut Vec<u8>, rng: &mut OpRng, length: usize) {
-    let mut left = length;
-    while left > 0 {
-        let mut bits = rng.next_u64();
-        let mut some = [0; PER_DRAW];
-        for place in &mut some {
-            *place = CHARACTERS[(bits & 63) as usize];
-            bits >>= 6;
-        }
-        let taken = left.min(PER_DRAW);
-        out.extend_from_slice(&some[..taken]);
-        left -= taken;
-    }
+    write_chars(out, rng, &PAIRS, length);
 }
 
 /// Appends the one value that a field of a record has in data-integrity mode: `key:field`, then `:` and a hash of all before
@@ -41,12 +29,12 @@ pub(super) fn deterministic(out: &mut Vec<u8>, compat: Compat, key: &[u8], field
         // It writes the field in lower case, whatever the column is called.
         Compat::GoYcsb => out.extend(field.iter().map(u8::to_ascii_lowercase)),
     }
-    let (mut hash, mut hashed) = (super::keys::fnv_of(&[]), start);
+    let (mut hash, mut hashed) = (FNV_OFFSET, start);
     let mut java = 0i32;
     while out.len() - start < length {
         out.push(b':');
         let mut digits = [0; DIGITS];
-        // YCSB and go-ycsb alike hash behind the colon.
+        // YCSB and go-ycsb both hash after the colon.
         match compat {
             Compat::Ycsb => {
                 java = out[hashed..].iter().fold(java, |h, c| h.wrapping_mul(31).wrapping_add(i32::from(*c)));

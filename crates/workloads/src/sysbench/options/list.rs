@@ -2,17 +2,18 @@
 
 use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::Decides::{Choice, Data, Run};
-use perbuck_core::workload_kind::Parameter;
+use perbuck_core::workload_kind::Parameter as P;
 use perbuck_core::workload_kind::ParameterKind::{Number, Switch, Text, Whole};
 
 use super::{Compat, MAX_REPEATS, MAX_TABLE_SIZE, MAX_TABLES, MAX_THREADS, MAX_VALUES};
+use crate::params::value_of;
 use crate::sysbench::script::Script;
 
 /// The options of a script in the order of their names, with the defaults of `compat`; of all scripts for `None`.
-pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Parameter> {
+pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<P> {
     let shown = OPTIONS.iter().filter(|o| script.is_none_or(|s| belongs_to(o.name, s)));
-    let default = |o: &Parameter| if o.name == "rand_type" { Compat::rand_type_default(compat) } else { o.default };
-    let mut help: Vec<Parameter> = shown.map(|o| Parameter { default: default(o), ..*o }).collect();
+    let default = |o: &P| if o.name == "rand_type" { Compat::rand_type(compat).name() } else { o.default };
+    let mut help: Vec<P> = shown.map(|o| P { default: default(o), ..*o }).collect();
     help.sort_by_key(|o| o.name);
     help
 }
@@ -21,17 +22,10 @@ pub fn option_help(script: Option<Script>, compat: Option<Compat>) -> Vec<Parame
 /// `1e6` is a whole number, `on`, `true`, `1` and no text at all switch on. Text that is none of this stays text, so that
 /// reading the options can quote it. `None` where there is no such option.
 pub fn option_value(name: &str, text: &str) -> Option<Scalar> {
-    let kind = OPTIONS.iter().find(|o| o.name == name)?.kind;
-    let as_text = || Scalar::Text(text.to_owned());
-    Some(match kind {
-        Whole(..) => whole(text).map_or_else(as_text, Scalar::Int),
-        Number(..) => text.parse().ok().filter(|v: &f64| v.is_finite()).map_or_else(as_text, Scalar::Float),
-        Switch => match text {
-            "" | "on" | "true" | "1" => Scalar::Bool(true),
-            "off" | "false" | "0" => Scalar::Bool(false),
-            _ => as_text(),
-        },
-        Text => as_text(),
+    value_of(&OPTIONS, (name, text), whole, |text| match text {
+        "" | "on" | "true" | "1" => Some(true),
+        "off" | "false" | "0" => Some(false),
+        _ => None,
     })
 }
 
@@ -54,65 +48,47 @@ pub(super) fn belongs_to(option: &str, script: Script) -> bool {
 }
 
 /// All of them.
-pub static OPTIONS: [Parameter; 34] = [
-    Parameter::new("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
-    Parameter::new("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
-    Parameter::new("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
-    Parameter::new("point_selects", Whole(0, MAX_REPEATS), "10", Run, "SELECTs by key in a transaction"),
-    Parameter::new("simple_ranges", Whole(0, MAX_REPEATS), "1", Run, "plain range SELECTs in a transaction"),
-    Parameter::new("sum_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with SUM(k) in a transaction"),
-    Parameter::new("order_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with ORDER BY in a transaction"),
-    Parameter::new("distinct_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with DISTINCT in a transaction"),
-    Parameter::new("index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of the indexed column in a transaction"),
-    Parameter::new("non_index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of a column without index in a transaction"),
-    Parameter::new("delete_inserts", Whole(0, MAX_REPEATS), "1", Run, "pairs of DELETE and INSERT of one id in a transaction"),
-    Parameter::new("range_selects", Switch, "on", Run, "whether the four range SELECTs are done at all"),
-    Parameter::new("skip_trx", Switch, "off", Run, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
-    Parameter::new("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
-    Parameter::new("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
-    Parameter::new("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
-    Parameter::new(
-        "reconnect",
-        Whole(0, u32::MAX as i64),
-        "0",
-        Run,
-        "opens each connection anew after so many events; 0 is never",
-    ),
-    Parameter::new("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
-    Parameter::new("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
-    Parameter::new("mysql_table_options", Text, "", Data, "the older name of create_table_options"),
-    Parameter::new(
-        "pgsql_variant",
-        Text,
-        "",
-        Data,
-        "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL",
-    ),
-    Parameter::new("random_points", Whole(1, MAX_VALUES), "10", Run, "values of k that a SELECT asks for"),
-    Parameter::new("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
-    Parameter::new("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
-    Parameter::new("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
-    Parameter::new("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
-    Parameter::new(
+pub static OPTIONS: [P; 34] = [
+    P::new("tables", Whole(1, MAX_TABLES), "1", Data, "how many tables: sbtest1, sbtest2 …"),
+    P::new("table_size", Whole(1, MAX_TABLE_SIZE), "10000", Data, "rows of each table"),
+    P::new("range_size", Whole(1, MAX_TABLE_SIZE), "100", Run, "ids that a range SELECT covers"),
+    P::new("point_selects", Whole(0, MAX_REPEATS), "10", Run, "SELECTs by key in a transaction"),
+    P::new("simple_ranges", Whole(0, MAX_REPEATS), "1", Run, "plain range SELECTs in a transaction"),
+    P::new("sum_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with SUM(k) in a transaction"),
+    P::new("order_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with ORDER BY in a transaction"),
+    P::new("distinct_ranges", Whole(0, MAX_REPEATS), "1", Run, "range SELECTs with DISTINCT in a transaction"),
+    P::new("index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of the indexed column in a transaction"),
+    P::new("non_index_updates", Whole(0, MAX_REPEATS), "1", Run, "UPDATEs of a column without index in a transaction"),
+    P::new("delete_inserts", Whole(0, MAX_REPEATS), "1", Run, "pairs of DELETE and INSERT of one id in a transaction"),
+    P::new("range_selects", Switch, "on", Run, "whether the four range SELECTs are done at all"),
+    P::new("skip_trx", Switch, "off", Run, "leaves out BEGIN and COMMIT, so that every statement commits for itself"),
+    P::new("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
+    P::new("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
+    P::new("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
+    P::new("reconnect", Whole(0, u32::MAX as i64), "0", Run, "opens each connection anew after so many events; 0 is never"),
+    P::new("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
+    P::new("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
+    P::new("mysql_table_options", Text, "", Data, "the older name of create_table_options"),
+    P::new("pgsql_variant", Text, "", Data, "\"redshift\" leaves out the index on k, pairs of DELETE and INSERT, and SERIAL"),
+    P::new("random_points", Whole(1, MAX_VALUES), "10", Run, "values of k that a SELECT asks for"),
+    P::new("number_of_ranges", Whole(1, MAX_VALUES / 2), "10", Run, "ranges of k that a SELECT counts"),
+    P::new("delta", Whole(0, MAX_TABLE_SIZE), "5", Run, "distance between the ends of such a range"),
+    P::new("threads", Whole(1, MAX_THREADS), "1", Data, "how many tables there are: one for each connection"),
+    P::new("rand_type", Text, "uniform", Data, "how ids are drawn: uniform, gaussian, special, pareto or zipfian"),
+    P::new(
         "rand_spec_iter",
         Whole(1, 1_000),
         "12",
         Data,
         "uniform numbers averaged for a draw of gaussian, and of special outside its band",
     ),
-    Parameter::new("rand_spec_pct", Whole(0, 100), "1", Data, "percent of the ids that are the hot band of special"),
-    Parameter::new("rand_spec_res", Whole(0, 100), "75", Data, "percent of the draws that fall into that band"),
-    Parameter::new(
-        "rand_pareto_h",
-        Number(0.001, 0.999),
-        "0.2",
-        Data,
-        "h of pareto: the first h of the ids get 1 - h of the draws",
-    ),
-    Parameter::new("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
-    Parameter::new("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
-    Parameter::new("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
-    Parameter::new("script", Text, "oltp_read_write", Choice, "which script is run"),
+    P::new("rand_spec_pct", Whole(0, 100), "1", Data, "percent of the ids that are the hot band of special"),
+    P::new("rand_spec_res", Whole(0, 100), "75", Data, "percent of the draws that fall into that band"),
+    P::new("rand_pareto_h", Number(0.001, 0.999), "0.2", Data, "h of pareto: the first h of the ids get 1 - h of the draws"),
+    P::new("rand_zipfian_exp", Number(0.0, 100.0), "0.8", Data, "the exponent of zipfian"),
+    P::new("rand_scramble", Switch, "off", Data, "spreads hot ids over the whole table (not in sysbench)"),
+    P::new("compat", Text, "", Data, "takes the defaults and the draws of \"sysbench-1.0\" or \"sysbench-1.1\""),
+    P::new("script", Text, "oltp_read_write", Choice, "which script is run"),
 ];
 
 #[cfg(test)]

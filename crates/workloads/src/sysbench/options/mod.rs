@@ -1,17 +1,24 @@
 //! The options of sysbench's scripts, under their own names.
 
 mod list;
-mod parameters;
 
 #[cfg(test)]
 #[path = "tests.rs"]
 pub(super) mod tests;
 
-use crate::params::Reader;
+use std::collections::BTreeMap;
+
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::WorkloadKind;
+use perbuck_database::Dialect;
+
+use crate::benchmark::{Benchmark, speaks_sql};
+use crate::params::{Reader, put, word_for};
 
 use super::compat::{COMPATS, Compat};
 use super::random::{Distribution, Ids};
 use super::script::{SCRIPTS, Script};
+use super::{KIND, Sysbench, SysbenchData};
 
 pub use list::{OPTIONS, option_help, option_value};
 
@@ -52,146 +59,108 @@ const RAND_TYPES: [(&str, RandType); 5] = [
 impl RandType {
     /// The word that options use.
     pub fn name(self) -> &'static str {
-        RAND_TYPES.iter().find(|(_, t)| *t == self).map_or("", |(word, _)| word)
-    }
-}
-
-impl Compat {
-    fn rand_type_default(compat: Option<Self>) -> &'static str {
-        Self::rand_type(compat).name()
+        word_for(&RAND_TYPES, &self)
     }
 }
 
 /// Options of a script with their effective values. Names and defaults are those of sysbench, whose versions 1.0.20 and
-/// 1.1 differ in the default of `rand_type` alone: ours is `uniform`, as in 1.1.
+/// 1.1 differ in the default of `rand_type` alone: ours is `uniform`, as in 1.1. [`OPTIONS`] says what each option does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Which script.
     pub script: Script,
     /// Whose defaults and draws are taken.
-    pub compat: Option<Compat>,
+    pub(crate) compat: Option<Compat>,
     /// How many tables, `sbtest1` to `sbtestN`.
     pub tables: u32,
     /// Rows per table; ids are 1 to this.
     pub table_size: u32,
-    /// Ids per range SELECT.
-    pub range_size: u32,
+    pub(crate) range_size: u32,
     /// SELECTs by key per transaction; `oltp_point_select` does one, whatever is given.
-    pub point_selects: u32,
-    /// `SELECT c … BETWEEN` per transaction.
-    pub simple_ranges: u32,
-    /// `SELECT SUM(k) … BETWEEN` per transaction.
-    pub sum_ranges: u32,
-    /// `SELECT c … BETWEEN … ORDER BY c` per transaction.
-    pub order_ranges: u32,
-    /// `SELECT DISTINCT c … BETWEEN … ORDER BY c` per transaction.
-    pub distinct_ranges: u32,
+    pub(crate) point_selects: u32,
+    pub(crate) simple_ranges: u32,
+    pub(crate) sum_ranges: u32,
+    pub(crate) order_ranges: u32,
+    pub(crate) distinct_ranges: u32,
     /// `UPDATE … SET k=k+1` per transaction, or per event of `oltp_update_index`.
-    pub index_updates: u32,
+    pub(crate) index_updates: u32,
     /// `UPDATE … SET c=?` per transaction, or per event of `oltp_update_non_index`.
-    pub non_index_updates: u32,
-    /// DELETE and INSERT of the same id, pairs per transaction.
-    pub delete_inserts: u32,
-    /// Whether the four range SELECTs are done at all.
-    pub range_selects: bool,
+    pub(crate) non_index_updates: u32,
+    pub(crate) delete_inserts: u32,
+    pub(crate) range_selects: bool,
     /// Whether BEGIN and COMMIT are left out, so that every statement commits for itself.
     pub skip_trx: bool,
     /// Whether the database numbers new rows. Loading names every id all the same.
-    pub auto_inc: bool,
-    /// Whether `id` has a plain index in place of the primary key.
-    pub secondary: bool,
-    /// Whether `k` has an index, made after the load.
-    pub create_secondary: bool,
-    /// Events after which a connection is opened anew; 0 is never.
-    pub reconnect: u32,
-    /// The ENGINE clause of MySQL.
-    pub mysql_storage_engine: String,
-    /// Text behind CREATE TABLE.
-    pub create_table_options: String,
+    pub(crate) auto_inc: bool,
+    pub(crate) secondary: bool,
+    pub(crate) create_secondary: bool,
+    /// Events after which a connection is opened again; 0 is never.
+    pub(crate) reconnect: u32,
+    pub(crate) mysql_storage_engine: String,
+    pub(crate) create_table_options: String,
     /// Whether tables are made for Redshift: no index on `k`, no DELETE and INSERT, no SERIAL.
-    pub redshift: bool,
-    /// Values per SELECT of `select_random_points`.
-    pub random_points: u32,
-    /// Ranges per SELECT of `select_random_ranges`.
-    pub number_of_ranges: u32,
+    pub(crate) redshift: bool,
+    pub(crate) random_points: u32,
+    pub(crate) number_of_ranges: u32,
     /// Distance between the ends of such a range, both of which belong to it.
-    pub delta: u32,
-    /// Tables of `bulk_insert`, one for each connection.
-    pub threads: u32,
+    pub(crate) delta: u32,
+    pub(crate) threads: u32,
     /// How ids and `k` are drawn.
     pub rand_type: RandType,
     /// Uniform numbers averaged for a draw of `gaussian`, and of `special` outside its band.
-    pub rand_spec_iter: u32,
-    /// Percent of the ids that are the middle band of `special`.
-    pub rand_spec_pct: u32,
-    /// Percent of the draws that fall into that band.
-    pub rand_spec_res: u32,
-    /// `h` of `pareto`.
-    pub rand_pareto_h: f64,
-    /// The exponent of `zipfian`.
-    pub rand_zipfian_exp: f64,
-    /// Whether hot ids are spread over the whole table.
-    pub rand_scramble: bool,
+    pub(crate) rand_spec_iter: u32,
+    pub(crate) rand_spec_pct: u32,
+    pub(crate) rand_spec_res: u32,
+    pub(crate) rand_pareto_h: f64,
+    pub(crate) rand_zipfian_exp: f64,
+    pub(crate) rand_scramble: bool,
 }
 
 impl Options {
-    /// Reads the options; every problem goes to the reader.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
-        let compats: Vec<(&str, Option<Compat>)> = COMPATS.iter().map(|(name, compat)| (*name, Some(*compat))).collect();
-        let compat = reader.word("compat", &compats, None);
-        let mut int = |key| reader.int(key) as u32;
-        let tables = int("tables");
-        let table_size = int("table_size");
-        let range_size = int("range_size");
-        let point_selects = int("point_selects");
-        let simple_ranges = int("simple_ranges");
-        let sum_ranges = int("sum_ranges");
-        let order_ranges = int("order_ranges");
-        let distinct_ranges = int("distinct_ranges");
-        let index_updates = int("index_updates");
-        let non_index_updates = int("non_index_updates");
-        let delete_inserts = int("delete_inserts");
-        let mut options = Self {
-            script,
-            compat,
-            tables,
-            table_size,
-            range_size,
-            point_selects,
-            simple_ranges,
-            sum_ranges,
-            order_ranges,
-            distinct_ranges,
-            index_updates,
-            non_index_updates,
-            delete_inserts,
-            range_selects: reader.switch("range_selects"),
-            skip_trx: reader.switch("skip_trx"),
-            auto_inc: reader.switch("auto_inc"),
-            secondary: reader.switch("secondary"),
-            create_secondary: reader.switch("create_secondary"),
-            reconnect: reader.int("reconnect") as u32,
-            mysql_storage_engine: reader.identifier("mysql_storage_engine"),
-            create_table_options: table_options(reader),
-            redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
-            random_points: reader.int("random_points") as u32,
-            number_of_ranges: reader.int("number_of_ranges") as u32,
-            delta: reader.int("delta") as u32,
-            threads: reader.int("threads") as u32,
-            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
-            rand_spec_iter: reader.int("rand_spec_iter") as u32,
-            rand_spec_pct: reader.int("rand_spec_pct") as u32,
-            rand_spec_res: reader.int("rand_spec_res") as u32,
-            rand_pareto_h: reader.number("rand_pareto_h"),
-            rand_zipfian_exp: reader.number("rand_zipfian_exp"),
-            rand_scramble: reader.switch("rand_scramble"),
-        };
-        if options.redshift {
-            (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
+    /// The options that decide the data, so that all scripts can run on the same tables.
+    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        if self.script == Script::BulkInsert {
+            put("columns", &"id, k");
+            put("threads", &self.threads);
+            return all;
         }
-        options.check(reader);
-        options
+        put("tables", &self.tables);
+        put("table_size", &self.table_size);
+        if self.rows_per_table() == 0 {
+            put("rows", &"0");
+        }
+        put("auto_inc", &on_off(self.auto_inc));
+        put("secondary", &on_off(self.secondary));
+        put("create_secondary", &on_off(self.create_secondary));
+        put("mysql_storage_engine", &self.mysql_storage_engine);
+        if !self.create_table_options.is_empty() {
+            put("create_table_options", &self.create_table_options);
+        }
+        if self.redshift {
+            put("pgsql_variant", &"redshift");
+        }
+        put("rand_type", &self.rand_type.name());
+        if matches!(self.rand_type, RandType::Special | RandType::Gaussian) {
+            put("rand_spec_iter", &self.rand_spec_iter);
+        }
+        match self.rand_type {
+            RandType::Uniform | RandType::Gaussian => {}
+            RandType::Special => {
+                put("rand_spec_pct", &self.rand_spec_pct);
+                put("rand_spec_res", &self.rand_spec_res);
+                if self.compat == Some(Compat::Sysbench10) {
+                    put("compat", &Compat::Sysbench10.name());
+                }
+            }
+            RandType::Pareto => put("rand_pareto_h", &self.rand_pareto_h),
+            RandType::Zipfian => put("rand_zipfian_exp", &self.rand_zipfian_exp),
+        }
+        if self.rand_scramble && self.rand_type != RandType::Uniform {
+            put("rand_scramble", &on_off(true));
+        }
+        all
     }
 
     /// What the values do not allow together.
@@ -202,8 +171,8 @@ impl Options {
             }
             let (name, script) = (option.name, self.script.name());
             let help = match (self.script, name) {
-                (Script::BulkInsert, "tables") => "it fills one table for each connection; `threads` says how many".to_owned(),
-                _ => "leave it out".to_owned(),
+                (Script::BulkInsert, "tables") => "it fills one table for each connection; `threads` says how many",
+                _ => "leave it out",
             };
             reader.problem(name, format!("`{name}` is no option of {script}"), help);
         }
@@ -217,13 +186,11 @@ impl Options {
         }
     }
 
-    /// SELECTs by key per transaction.
     pub(super) fn point_selects(&self) -> u32 {
         if self.script == Script::PointSelect { 1 } else { self.point_selects }
     }
 
-    /// How ids and `k` are drawn.
-    pub fn distribution(&self) -> Distribution {
+    pub(super) fn distribution(&self) -> Distribution {
         let (band_percent, share_percent, averaged) = (self.rand_spec_pct, self.rand_spec_res, self.rand_spec_iter);
         match self.rand_type {
             RandType::Uniform => Distribution::Uniform,
@@ -256,21 +223,158 @@ impl Options {
         if self.script == Script::BulkInsert { self.threads } else { self.tables }
     }
 
-    /// Statements of one event, BEGIN and COMMIT aside.
-    fn statements_per_event(&self) -> u64 {
+    /// How often an event does each of its statements by id: points, four ranges, updates of `k` and of `c`, DELETEs, INSERTs.
+    pub(super) fn repeats(&self) -> [u32; 9] {
         let script = self.script;
-        let when = |done: bool, counts: &[u32]| if done { counts.iter().map(|c| u64::from(*c)).sum() } else { 0u64 };
-        let ranges = [self.simple_ranges, self.sum_ranges, self.order_ranges, self.distinct_ranges];
-        when(script.selects_points(), &[self.point_selects()])
-            + when(script.selects_ranges() && self.range_selects, &ranges)
-            + when(script.updates_index(), &[self.index_updates])
-            + when(script.updates_non_index(), &[self.non_index_updates])
-            + when(script.deletes_and_inserts(), &[self.delete_inserts])
-            + when(matches!(script, Script::Insert | Script::Delete | Script::RandomPoints | Script::RandomRanges), &[1])
+        let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
+        let ranged = script.selects_ranges() && self.range_selects;
+        let pairs = when(script.deletes_and_inserts(), self.delete_inserts);
+        [
+            when(script.selects_points(), self.point_selects()),
+            when(ranged, self.simple_ranges),
+            when(ranged, self.sum_ranges),
+            when(ranged, self.order_ranges),
+            when(ranged, self.distinct_ranges),
+            when(script.updates_index(), self.index_updates),
+            when(script.updates_non_index(), self.non_index_updates),
+            if script == Script::Delete { 1 } else { pairs },
+            pairs,
+        ]
+    }
+
+    /// Statements of one event, BEGIN and COMMIT aside.
+    pub(super) fn statements_per_event(&self) -> u64 {
+        match self.script {
+            Script::Insert | Script::RandomPoints | Script::RandomRanges => 1,
+            _ => self.repeats().map(u64::from).iter().sum(),
+        }
     }
 }
 
-/// The text behind CREATE TABLE, under its name of 1.1 or the older one.
+impl Benchmark for Options {
+    type Dataset = SysbenchData;
+    type Workload = Sysbench;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let script = reader.word("script", &SCRIPTS, Script::ReadWrite);
+        let compat = reader.word("compat", &COMPATS.map(|(name, compat)| (name, Some(compat))), None);
+        let mut options = Self {
+            script,
+            compat,
+            tables: reader.int("tables") as u32,
+            table_size: reader.int("table_size") as u32,
+            range_size: reader.int("range_size") as u32,
+            point_selects: reader.int("point_selects") as u32,
+            simple_ranges: reader.int("simple_ranges") as u32,
+            sum_ranges: reader.int("sum_ranges") as u32,
+            order_ranges: reader.int("order_ranges") as u32,
+            distinct_ranges: reader.int("distinct_ranges") as u32,
+            index_updates: reader.int("index_updates") as u32,
+            non_index_updates: reader.int("non_index_updates") as u32,
+            delete_inserts: reader.int("delete_inserts") as u32,
+            range_selects: reader.switch("range_selects"),
+            skip_trx: reader.switch("skip_trx"),
+            auto_inc: reader.switch("auto_inc"),
+            secondary: reader.switch("secondary"),
+            create_secondary: reader.switch("create_secondary"),
+            reconnect: reader.int("reconnect") as u32,
+            mysql_storage_engine: reader.identifier("mysql_storage_engine"),
+            create_table_options: table_options(reader),
+            redshift: reader.word("pgsql_variant", &[("", false), ("redshift", true)], false),
+            random_points: reader.int("random_points") as u32,
+            number_of_ranges: reader.int("number_of_ranges") as u32,
+            delta: reader.int("delta") as u32,
+            threads: reader.int("threads") as u32,
+            rand_type: reader.word("rand_type", &RAND_TYPES, Compat::rand_type(compat)),
+            rand_spec_iter: reader.int("rand_spec_iter") as u32,
+            rand_spec_pct: reader.int("rand_spec_pct") as u32,
+            rand_spec_res: reader.int("rand_spec_res") as u32,
+            rand_pareto_h: reader.number("rand_pareto_h"),
+            rand_zipfian_exp: reader.number("rand_zipfian_exp"),
+            rand_scramble: reader.switch("rand_scramble"),
+        };
+        if options.redshift {
+            (options.auto_inc, options.create_secondary, options.delete_inserts) = (false, false, 0);
+        }
+        options.check(reader);
+        options
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> SysbenchData {
+        SysbenchData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, _seed: Seed) -> Sysbench {
+        Sysbench::new(self, dialect)
+    }
+
+    /// Those that bear on the script, in sysbench's notation.
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut all = self.data_parameters();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("script", &self.script.name());
+        if let Some(compat) = self.compat {
+            put("compat", &compat.name());
+        }
+        if self.reconnect > 0 {
+            put("reconnect", &self.reconnect);
+        }
+        match self.script {
+            Script::PointSelect | Script::ReadOnly | Script::ReadWrite | Script::WriteOnly => {
+                put("range_size", &self.range_size);
+                put("point_selects", &self.point_selects());
+                put("simple_ranges", &self.simple_ranges);
+                put("sum_ranges", &self.sum_ranges);
+                put("order_ranges", &self.order_ranges);
+                put("distinct_ranges", &self.distinct_ranges);
+                put("index_updates", &self.index_updates);
+                put("non_index_updates", &self.non_index_updates);
+                put("delete_inserts", &self.delete_inserts);
+                put("range_selects", &on_off(self.range_selects));
+                put("skip_trx", &on_off(self.skip_trx));
+                put("rand_spec_pct", &self.rand_spec_pct);
+                put("rand_spec_res", &self.rand_spec_res);
+                put("rand_spec_iter", &self.rand_spec_iter);
+            }
+            Script::UpdateIndex => put("index_updates", &self.index_updates),
+            Script::UpdateNonIndex => put("non_index_updates", &self.non_index_updates),
+            Script::RandomPoints => put("random_points", &self.random_points),
+            Script::RandomRanges => {
+                put("number_of_ranges", &self.number_of_ranges);
+                put("delta", &self.delta);
+            }
+            Script::Insert | Script::Delete | Script::BulkInsert => {}
+        }
+        all
+    }
+
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other: &Self = other.options()?;
+        if self.data_parameters() != other.data_parameters() {
+            return Some(format!("{} and {} do not begin with the same tables", self.script.name(), other.script.name()));
+        }
+        let changing = [self, other].into_iter().find(|o| o.script.changes_row_counts() && self.script != other.script)?;
+        Some(format!("{} changes how many rows they have", changing.script.name()))
+    }
+
+    fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
+        speaks_sql(dialect)
+    }
+
+    fn connections_max(&self) -> Option<(u32, &'static str)> {
+        (self.script == Script::BulkInsert).then_some((self.threads, "threads"))
+    }
+
+    fn needs_values(&self) -> bool {
+        false
+    }
+}
+
+/// The text after CREATE TABLE, under its name of 1.1 or the older one.
 fn table_options(reader: &mut Reader<'_>) -> String {
     let (text, older) = (reader.text("create_table_options"), reader.text("mysql_table_options"));
     if !text.is_empty() && !older.is_empty() {
@@ -278,4 +382,8 @@ fn table_options(reader: &mut Reader<'_>) -> String {
         reader.problem("mysql_table_options", message, "give one of them");
     }
     if text.is_empty() { older } else { text }
+}
+
+fn on_off(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
 }

@@ -16,46 +16,25 @@ pub(crate) use zipfian::Zipfian;
 
 pub(super) use text::{C_GROUPS, PAD_GROUPS, write_groups};
 
-/// A law by which ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Distribution {
+pub(super) enum Distribution {
     /// Every id alike.
     Uniform,
-    /// The mean of some uniform draws over the whole range: nearly Gaussian, hottest in the middle.
-    Gaussian {
-        /// How many uniform draws are averaged, at least 1 (`rand_spec_iter`).
-        averaged: u32,
-    },
-    /// A share of the draws falls evenly into a band in the middle of the range; each of the others is drawn as in
-    /// [`Self::Gaussian`]. This is what the documentation of sysbench 1.0 promises.
-    Special {
-        /// Width of the band in percent of the range (`rand_spec_pct`); at least one id.
-        band_percent: u32,
-        /// Percent of the draws that fall into it (`rand_spec_res`).
-        share_percent: u32,
-        /// How many uniform draws are averaged for the others (`rand_spec_iter`).
-        averaged: u32,
-    },
+    /// The mean of so many uniform draws over the whole range (`rand_spec_iter`, at least 1): nearly Gaussian, hottest in the
+    /// middle.
+    Gaussian { averaged: u32 },
+    /// A share of the draws (`rand_spec_res`, in percent) falls evenly into a band in the middle of the range. Its width is
+    /// `rand_spec_pct` percent of the range, at least one id. The other draws are as in [`Self::Gaussian`]. This is what
+    /// the documentation of sysbench 1.0 promises.
+    Special { band_percent: u32, share_percent: u32, averaged: u32 },
     /// `special` as the code of sysbench 1.0 draws it: the number that chose the band, which is at least `1 − share`,
-    /// also gives the place within the band, so that the first part of the band is never picked.
-    SpecialOfSysbench10 {
-        /// As in [`Self::Special`].
-        band_percent: u32,
-        /// As in [`Self::Special`].
-        share_percent: u32,
-        /// As in [`Self::Special`].
-        averaged: u32,
-    },
-    /// The share of the draws that fall among the first `x` of `n` ids is `(x / n)^(ln(1 − h) / ln h)`.
-    Pareto {
-        /// Between 0 and 1 (`rand_pareto_h`): the first `h · n` ids get the share `1 − h` of the draws.
-        h: f64,
-    },
-    /// The id of rank `r` is drawn in proportion to `r^−exponent`.
-    Zipfian {
-        /// At least 0 (`rand_zipfian_exp`).
-        exponent: f64,
-    },
+    /// also gives the position within the band, so that the first part of the band is never picked.
+    SpecialOfSysbench10 { band_percent: u32, share_percent: u32, averaged: u32 },
+    /// The share of the draws that fall among the first `x` of `n` ids is `(x / n)^(ln(1 − h) / ln h)`: the first `h · n` ids
+    /// get the share `1 − h` (`rand_pareto_h`, between 0 and 1).
+    Pareto { h: f64 },
+    /// The id of rank `r` is drawn in proportion to `r^−exponent` (`rand_zipfian_exp`, at least 0).
+    Zipfian { exponent: f64 },
 }
 
 /// Draws ids of one range by one law; everything that the law needs is worked out before.
@@ -82,7 +61,7 @@ impl Ids {
     /// Ids of `first..=last`, with at least one and at most 2³² of them. The hot ids of `pareto` and `zipfian` are the
     /// lowest, those of `gaussian` and `special` the middle ones; `scrambled` spreads them evenly over the whole range, by a
     /// bijection that depends on the number of ids alone.
-    pub fn new(law: Distribution, first: i64, last: i64, scrambled: bool) -> Self {
+    pub(super) fn new(law: Distribution, first: i64, last: i64, scrambled: bool) -> Self {
         debug_assert!(first <= last && last - first <= i64::from(u32::MAX));
         let n = (last - first + 1).max(1) as u64;
         let shape = match law {
@@ -114,13 +93,13 @@ impl Ids {
     #[inline]
     pub fn draw(&self, rng: &mut OpRng) -> i64 {
         // In line for the law that needs no more than a multiplication, a call for all others.
-        let place = if matches!(self.shape, Shape::Uniform) { rng.below(self.n) } else { self.uneven(rng) };
-        self.first + place as i64
+        let rank = if matches!(self.shape, Shape::Uniform) { rng.below(self.n) } else { self.uneven(rng) };
+        self.first + rank as i64
     }
 
     #[inline(never)]
     fn uneven(&self, rng: &mut OpRng) -> u64 {
-        let place = match self.shape {
+        let rank = match self.shape {
             Shape::Uniform => rng.below(self.n),
             Shape::Gaussian { averaged } => self.gaussian(rng, averaged),
             Shape::Special { share_percent, band_start, band_width, averaged } => {
@@ -132,13 +111,13 @@ impl Ids {
             }
             Shape::SpecialOfSysbench10 { averaged, spread, gaussian_below, band_start, band_width } => {
                 let number = rng.unit_f64();
-                let place = if number < gaussian_below { mean(rng, averaged) * spread } else { number * band_width + band_start };
-                (place as u64).min(self.n - 1)
+                let rank = if number < gaussian_below { mean(rng, averaged) * spread } else { number * band_width + band_start };
+                (rank as u64).min(self.n - 1)
             }
             Shape::Pareto { power } => ((rng.unit_f64().powf(power) * self.n as f64) as u64).min(self.n - 1),
             Shape::Zipfian(ref zipfian) => zipfian.draw(rng) - 1,
         };
-        self.scramble.map_or(place, |s| s.of(place))
+        self.scramble.map_or(rank, |s| s.of(rank))
     }
 
     #[inline]

@@ -20,13 +20,13 @@ impl Scramble {
         Self { n: n.max(1), mask: (1 << bits) - 1, shift: (bits / 2).max(1) }
     }
 
-    /// Where `place` goes. Adding, multiplying by an odd number and folding the upper half of the bits onto the lower are
+    /// Where `rank` goes. Adding, multiplying by an odd number and folding the upper half of the bits onto the lower are
     /// bijections of the power of two that covers `n`; what falls outside goes round again until it is inside, less than
     /// once on average, and a bijection of the larger set stays one of the smaller.
     #[inline]
-    pub(crate) fn of(self, place: u64) -> u64 {
-        debug_assert!(place < self.n);
-        let mut x = place;
+    pub(crate) fn of(self, rank: u64) -> u64 {
+        debug_assert!(rank < self.n);
+        let mut x = rank;
         loop {
             x = x.wrapping_add(START) & self.mask;
             for factor in FACTORS {
@@ -50,14 +50,14 @@ mod tests {
     fn is_bijection(n: u64) -> bool {
         let scramble = Scramble::new(n);
         let mut hit = vec![false; n as usize];
-        (0..n).all(|place| {
-            let to = scramble.of(place) as usize;
+        (0..n).all(|rank| {
+            let to = scramble.of(rank) as usize;
             to < hit.len() && !std::mem::replace(&mut hit[to], true)
         })
     }
 
     #[test]
-    fn every_place_is_hit_once() {
+    fn every_rank_is_hit_once() {
         assert!((1..=300).all(is_bijection));
         for n in [1_023, 1_024, 1_025, 65_536, 65_537, 100_003] {
             assert!(is_bijection(n), "{n}");
@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_two_places_of_any_table_meet(n in 2..=1u64 << 32, a in any::<u64>(), b in any::<u64>()) {
+        fn no_two_ranks_of_any_table_meet(n in 2..=1u64 << 32, a in any::<u64>(), b in any::<u64>()) {
             let (scramble, a, b) = (Scramble::new(n), a % n, b % n);
             prop_assert!(scramble.of(a) < n);
             prop_assert_eq!(scramble.of(a) == scramble.of(b), a == b);
@@ -77,7 +77,7 @@ mod tests {
     fn the_largest_tables_stay_within_their_bounds() {
         for n in [i32::MAX as u64, (1 << 30) + 1, 1 << 31] {
             let scramble = Scramble::new(n);
-            assert!((0..10_000).chain(n - 10_000..n).all(|place| scramble.of(place) < n));
+            assert!((0..10_000).chain(n - 10_000..n).all(|rank| scramble.of(rank) < n));
         }
     }
 
@@ -86,8 +86,8 @@ mod tests {
         for n in [10_000u64, 1_000_000, i32::MAX as u64] {
             let scramble = Scramble::new(n);
             let mut bins = [0u32; 20];
-            for place in 0..2_000 {
-                bins[(scramble.of(place) * 20 / n) as usize] += 1;
+            for rank in 0..2_000 {
+                bins[(scramble.of(rank) * 20 / n) as usize] += 1;
             }
             // 100 each if they fell at random, with a standard deviation of 9.7.
             assert!(bins.iter().all(|b| b.abs_diff(100) < 50), "{n}: {bins:?}");

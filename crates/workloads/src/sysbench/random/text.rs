@@ -29,25 +29,25 @@ const PAIRS: [[u8; 2]; 100] = {
 #[inline]
 pub(crate) fn write_groups(out: &mut Vec<u8>, rng: &mut OpRng, groups: usize) {
     let mut text = [b'-'; LONGEST];
-    for place in text.as_chunks_mut::<{ GROUP_DIGITS + 1 }>().0.iter_mut().take(groups) {
-        put_digits(place, rng.below(GROUP_VALUES));
+    for group in text.as_chunks_mut::<{ GROUP_DIGITS + 1 }>().0.iter_mut().take(groups) {
+        put_digits(group, rng.below(GROUP_VALUES));
     }
     let length = (groups * (GROUP_DIGITS + 1)).saturating_sub(1);
     out.extend_from_slice(text.get(..length).unwrap_or_default());
 }
 
-/// Puts eleven digits in front of what joins them. The divisions do not wait for each other, as those by ten would.
+/// Puts eleven digits before what joins them. The divisions do not wait for each other, as those by ten would.
 #[inline]
-fn put_digits(place: &mut [u8; GROUP_DIGITS + 1], value: u64) {
+fn put_digits(group: &mut [u8; GROUP_DIGITS + 1], value: u64) {
     let (high, low) = ((value / 100_000_000) as u32, (value % 100_000_000) as u32);
-    let (front, back) = (low / 10_000, low % 10_000);
-    place[0] = b'0' + (high / 100) as u8;
-    let mut pair = |at: usize, value: u32| place[at..at + 2].copy_from_slice(&PAIRS[value as usize % 100]);
+    let (middle, last) = (low / 10_000, low % 10_000);
+    group[0] = b'0' + (high / 100) as u8;
+    let mut pair = |at: usize, value: u32| group[at..at + 2].copy_from_slice(&PAIRS[value as usize % 100]);
     pair(1, high % 100);
-    pair(3, front / 100);
-    pair(5, front % 100);
-    pair(7, back / 100);
-    pair(9, back % 100);
+    pair(3, middle / 100);
+    pair(5, middle % 100);
+    pair(7, last / 100);
+    pair(9, last % 100);
 }
 
 #[cfg(test)]
@@ -71,9 +71,9 @@ mod tests {
     proptest! {
         #[test]
         fn every_value_is_written_in_eleven_digits(value in 0..GROUP_VALUES) {
-            let mut place = [b'-'; GROUP_DIGITS + 1];
-            put_digits(&mut place, value);
-            prop_assert_eq!(std::str::from_utf8(&place).unwrap(), format!("{value:011}-"));
+            let mut group = [b'-'; GROUP_DIGITS + 1];
+            put_digits(&mut group, value);
+            prop_assert_eq!(std::str::from_utf8(&group).unwrap(), format!("{value:011}-"));
         }
     }
 }

@@ -7,6 +7,7 @@ use perbuck_load::values::Params;
 use perbuck_load::workload::TerminalId;
 
 use super::insert::{largest_id, no_more_ids};
+use crate::Result;
 use crate::sysbench::data::bulk_table;
 use crate::sysbench::options::Options;
 
@@ -16,7 +17,6 @@ const STATEMENT_BYTES: usize = 512 * 1024;
 /// A table, and the rows for it that have not been sent.
 #[derive(Debug, Clone)]
 pub(super) struct Bulk {
-    /// How many tables there are.
     tables: u32,
     /// From 1.
     number: u32,
@@ -34,13 +34,12 @@ impl Bulk {
         Self { tables: options.threads, number, table, cells: Params::default(), text_bytes: 0, last_id: 0 }
     }
 
-    pub(super) fn sit_at(&mut self, id: TerminalId) {
+    pub(super) fn assign(&mut self, id: TerminalId) {
         self.number = id.index + 1;
         self.table = bulk_table(self.number);
     }
 
-    /// Goes on where the table ends.
-    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.number > self.tables {
             let message = format!(
                 "bulk_insert fills one table for each connection; there are {} tables, and this is connection {}: set `threads` \
@@ -54,12 +53,12 @@ impl Bulk {
     }
 
     /// Appends a row; sends those before it where it would not fit.
-    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let id = self.last_id + 1;
         if id > i64::from(i32::MAX) {
             return Err(no_more_ids(self.last_id));
         }
-        // Both columns are the id, between brackets, behind a comma.
+        // Both columns are the id, between brackets, after a comma.
         let row_bytes = 2 * (id.ilog10() as usize + 1) + "(,)".len() + usize::from(!self.cells.is_empty());
         let head_bytes = "INSERT INTO  VALUES".len() + self.table.name.len();
         if head_bytes + self.text_bytes + row_bytes + 1 > STATEMENT_BYTES {
@@ -77,7 +76,7 @@ impl Bulk {
 
     /// Sends what is there. On an error the rows stay, to be sent again; but where the database refuses them they would be
     /// refused for ever, so that ends the run.
-    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.cells.is_empty() {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Operation, TerminalId};
 
 use super::for_each_table;
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::{C_GROUPS, Ids, PAD_GROUPS, Scramble, write_groups};
 
@@ -35,14 +36,14 @@ impl Insert {
         Self { first, tables: options.tables, ks: options.ids(), numbers: numbered.then(Numbers::default) }
     }
 
-    pub(super) fn sit_at(&mut self, id: TerminalId) {
+    pub(super) fn assign(&mut self, id: TerminalId) {
         if let Some(numbers) = &mut self.numbers {
             (numbers.index, numbers.of) = (u64::from(id.index), u64::from(id.of));
         }
     }
 
     /// Finds the largest id of all tables. All terminals find the same, because none begins before all have looked.
-    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    pub(super) async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         let Some(numbers) = &mut self.numbers else { return Ok(()) };
         for table in 1..=self.tables {
             numbers.taken = numbers.taken.max(largest_id(connection, table).await?);
@@ -50,11 +51,7 @@ impl Insert {
         Ok(())
     }
 
-    pub(super) async fn transaction<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<()> {
         let rng = &mut operation.rng;
         let table = rng.below(u64::from(self.tables)) as u16;
         let mut row = connection.bind();
@@ -69,12 +66,11 @@ impl Insert {
 }
 
 /// The largest id of `sbtestN`; 0 where it has no row, or none above 0.
-pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table: u32) -> Result<i64, DriverError> {
+pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table: u32) -> Result<i64> {
     let rows = connection.ask(format!("SELECT COALESCE(MAX(id), 0) FROM sbtest{table}")).await?;
     Ok(rows.int(0, 0)?.max(0))
 }
 
-/// That a table has no more ids.
 pub(super) fn no_more_ids(taken: i64) -> DriverError {
     let message =
         format!("the ids of the tables have come to {taken}, and an INTEGER ends at {}: load the tables anew", i32::MAX);
@@ -92,10 +88,10 @@ struct Numbers {
 
 impl Numbers {
     #[inline]
-    fn id(&self, sequence: u64) -> Result<i64, DriverError> {
+    fn id(&self, sequence: u64) -> Result<i64> {
         let number = sequence * self.of + self.index;
-        let (window, place) = (number / SCATTERED, number % SCATTERED);
-        let id = self.taken + 1 + (window * SCATTERED + Scramble::new(SCATTERED).of(place)) as i64;
+        let (window, rank) = (number / SCATTERED, number % SCATTERED);
+        let id = self.taken + 1 + (window * SCATTERED + Scramble::new(SCATTERED).of(rank)) as i64;
         if id > i64::from(i32::MAX) { Err(no_more_ids(self.taken)) } else { Ok(id) }
     }
 }
@@ -110,8 +106,8 @@ mod tests {
         for index in 0..4 {
             let numbers = Numbers { taken: 1_000, index, of: 4 };
             for sequence in 0..SCATTERED / 4 {
-                let place = (numbers.id(sequence).unwrap() - 1_001) as usize;
-                assert!(!std::mem::replace(&mut given[place], true));
+                let offset = (numbers.id(sequence).unwrap() - 1_001) as usize;
+                assert!(!std::mem::replace(&mut given[offset], true));
             }
             // And on into the next window.
             assert!(numbers.id(SCATTERED / 4).unwrap() > 1_000 + SCATTERED as i64);

@@ -6,8 +6,6 @@ mod oltp;
 mod random;
 
 #[cfg(test)]
-mod recording;
-#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
@@ -15,12 +13,12 @@ use std::sync::Arc;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::{Done, Operation, Terminal, TerminalId, Workload};
 
 use super::options::Options;
 use super::script::Script;
+use crate::Result;
 use bulk::Bulk;
 use insert::Insert;
 use oltp::Oltp;
@@ -38,7 +36,12 @@ impl Sysbench {
     /// The script of `options`.
     pub fn new(options: &Options, dialect: &'static dyn Dialect) -> Self {
         let mut catalogue = Catalogue::default();
-        let events = Events::new(options, dialect, &mut catalogue);
+        let events = match options.script {
+            Script::Insert => Events::Insert(Box::new(Insert::new(options, dialect, &mut catalogue))),
+            Script::RandomPoints | Script::RandomRanges => Events::Random(Box::new(Random::new(options, &mut catalogue))),
+            Script::BulkInsert => Events::Bulk(Box::new(Bulk::new(options))),
+            _ => Events::Oltp(Arc::new(Oltp::new(options, &mut catalogue))),
+        };
         Self { catalogue: Arc::new(catalogue), options: options.clone(), events }
     }
 }
@@ -58,9 +61,9 @@ impl Workload for Sysbench {
         let mut events = self.events.clone();
         match &mut events {
             Events::Oltp(_) => {}
-            Events::Insert(insert) => insert.sit_at(id),
-            Events::Random(random) => random.sit_at(id, &self.options),
-            Events::Bulk(bulk) => bulk.sit_at(id),
+            Events::Insert(insert) => insert.assign(id),
+            Events::Random(random) => random.assign(id, &self.options),
+            Events::Bulk(bulk) => bulk.assign(id),
         }
         SysbenchTerminal { reconnect: u64::from(self.options.reconnect), events }
     }
@@ -69,22 +72,11 @@ impl Workload for Sysbench {
 /// The statements of a script, and where a terminal is among its rows: elsewhere, so that a terminal is no larger than it must be.
 #[derive(Debug, Clone)]
 enum Events {
-    /// The same for all terminals, so that a thousand of them look at one place in memory.
+    /// The same for all terminals, so that a thousand of them read one address in memory.
     Oltp(Arc<Oltp>),
     Insert(Box<Insert>),
     Random(Box<Random>),
     Bulk(Box<Bulk>),
-}
-
-impl Events {
-    fn new(options: &Options, dialect: &'static dyn Dialect, catalogue: &mut Catalogue) -> Self {
-        match options.script {
-            Script::Insert => Self::Insert(Box::new(Insert::new(options, dialect, catalogue))),
-            Script::RandomPoints | Script::RandomRanges => Self::Random(Box::new(Random::new(options, catalogue))),
-            Script::BulkInsert => Self::Bulk(Box::new(Bulk::new(options))),
-            _ => Self::Oltp(Arc::new(Oltp::new(options, catalogue))),
-        }
-    }
 }
 
 /// One connection of a script.
@@ -96,7 +88,7 @@ pub struct SysbenchTerminal {
 }
 
 impl Terminal for SysbenchTerminal {
-    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn start<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         match &mut self.events {
             Events::Oltp(_) | Events::Random(_) => Ok(()),
             Events::Insert(insert) => insert.start(connection).await,
@@ -104,7 +96,7 @@ impl Terminal for SysbenchTerminal {
         }
     }
 
-    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<(), DriverError> {
+    async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if let Events::Bulk(bulk) = &mut self.events { bulk.send(connection).await } else { Ok(()) }
     }
 
@@ -112,11 +104,7 @@ impl Terminal for SysbenchTerminal {
         0
     }
 
-    async fn transaction<S: Session>(
-        &mut self,
-        connection: &mut Connection<S>,
-        operation: &mut Operation,
-    ) -> Result<Done, DriverError> {
+    async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
         match &mut self.events {
             Events::Oltp(oltp) => oltp.transaction(connection, &mut operation.rng).await?,
             Events::Insert(insert) => insert.transaction(connection, operation).await?,

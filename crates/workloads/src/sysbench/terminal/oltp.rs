@@ -3,11 +3,11 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::values::Params;
 
 use super::for_each_table;
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::{C_GROUPS, Ids, PAD_GROUPS, write_groups};
 use crate::sysbench::script::Script;
@@ -26,13 +26,9 @@ pub(super) struct Group {
 pub(super) enum Kind {
     /// An id: points and updates of the index.
     Id,
-    /// The first and the last id of a range.
     Range,
-    /// A text and an id.
     TextAndId,
-    /// An id that is deleted.
     Delete,
-    /// An id that is deleted and inserted again.
     Replace,
 }
 
@@ -53,7 +49,7 @@ pub(super) struct Oltp {
     ids: Ids,
     /// Those that the script uses, in the order of an event.
     pub(super) groups: Vec<Group>,
-    /// The inserts behind deletes.
+    /// The inserts after deletes.
     pub(super) inserts: Group,
 }
 
@@ -70,16 +66,8 @@ impl Oltp {
             let first = for_each_table(catalogue, tables, label, verb, |table| format!("{head} sbtest{table} {tail}"));
             Group { kind, first, repeats }
         };
-        let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
-        let points = when(script.selects_points(), options.point_selects());
-        let ranged = script.selects_ranges() && options.range_selects;
-        let pairs = when(script.deletes_and_inserts(), options.delete_inserts);
-        let deletes = if script == Script::Delete { 1 } else { pairs };
-        let index_updates = when(script.updates_index(), options.index_updates);
-        let non_index_updates = when(script.updates_non_index(), options.non_index_updates);
+        let [points, simple, sum, order, distinct, index_updates, non_index_updates, deletes, pairs] = options.repeats();
         let access = if script == Script::ReadOnly { Access::Read } else { Access::Write };
-        let (simple, sum) = (when(ranged, options.simple_ranges), when(ranged, options.sum_ranges));
-        let (order, distinct) = (when(ranged, options.order_ranges), when(ranged, options.distinct_ranges));
         let replaces = if pairs > 0 { Kind::Replace } else { Kind::Delete };
         let groups = [
             add(Kind::Id, "point_select", Verb::Select, points, "SELECT c FROM", "WHERE id=?"),
@@ -109,12 +97,12 @@ impl Oltp {
         &self,
         connection: &mut Connection<S>,
         rng: &mut OpRng,
-    ) -> impl Future<Output = Result<(), DriverError>> {
+    ) -> impl Future<Output = Result<()>> {
         async move {
             if let Some(access) = self.transaction {
                 connection.begin(access).await?;
             }
-            let mut at = Place::default();
+            let mut at = Position::default();
             while let Some(statement) = self.next(&mut at, rng, connection.bind()) {
                 connection.execute(statement).await?;
             }
@@ -128,7 +116,7 @@ impl Oltp {
     /// Binds the next statement of the transaction; `None` after the last one. Statements come in the order of
     /// sysbench's scripts; the table is drawn once per group.
     #[inline]
-    fn next(&self, at: &mut Place, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
+    fn next(&self, at: &mut Position, rng: &mut OpRng, params: &mut Params) -> Option<StatementId> {
         loop {
             let group = self.groups.get(at.group)?;
             if at.repeat == group.repeats {
@@ -144,7 +132,7 @@ impl Oltp {
                 }
                 Kind::Range => {
                     let start = self.ids.draw(rng);
-                    // The end may lie behind the last row, as in sysbench: fewer rows come then.
+                    // The end may be after the last row, as in sysbench: fewer rows come then.
                     params.int(start).int(start + i64::from(self.range_size) - 1);
                 }
                 Kind::TextAndId => {
@@ -171,7 +159,7 @@ impl Oltp {
 
 /// Where in its transaction a terminal is.
 #[derive(Debug, Default)]
-struct Place {
+struct Position {
     /// Among the groups that are used.
     group: usize,
     repeat: u32,

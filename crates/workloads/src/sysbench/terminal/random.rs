@@ -3,15 +3,14 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::TerminalId;
 
+use crate::Result;
 use crate::sysbench::options::Options;
 use crate::sysbench::random::Ids;
 use crate::sysbench::script::Script;
 
-/// The statement and how its values are drawn.
 #[derive(Debug, Clone)]
 pub(super) struct Random {
     statement: StatementId,
@@ -38,7 +37,7 @@ impl Random {
 
     /// In sysbench each thread draws from a slice of its own, both ends of which the neighbours share, and the first of
     /// which begins with 0. The cost of an event depends on the number of threads then, so ours do it for comparison only.
-    pub(super) fn sit_at(&mut self, id: TerminalId, options: &Options) {
+    pub(super) fn assign(&mut self, id: TerminalId, options: &Options) {
         if options.compat.is_some() {
             let length = f64::from(options.table_size) / f64::from(id.of.max(1));
             let start = length * f64::from(id.index);
@@ -47,11 +46,7 @@ impl Random {
         }
     }
 
-    pub(super) async fn transaction<S: Session>(
-        &self,
-        connection: &mut Connection<S>,
-        rng: &mut OpRng,
-    ) -> Result<(), DriverError> {
+    pub(super) async fn transaction<S: Session>(&self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<()> {
         let params = connection.bind();
         for _ in 0..self.values {
             let value = self.ids.draw(rng);

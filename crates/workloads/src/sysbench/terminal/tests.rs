@@ -1,75 +1,64 @@
-//! The events of every script, as a session that answers everything records them.
+//! The events of every script, on tables of SQLite whatever the dialect: all have the same statements.
 
-use crate::databases::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use perbuck_core::rng::OpRng;
 use perbuck_core::units::Seed;
-use perbuck_load::error::ErrorClass;
+use perbuck_load::error::{DriverError, ErrorClass};
 
 use super::oltp::Kind;
-use super::recording::{Log, Recording, now};
 use super::*;
+use crate::Result;
 use crate::sysbench::options::tests::options;
+use crate::testing::{Client, DIALECTS, Database, MYSQL, SQLITE, block_on};
 
-/// A terminal at its connection.
-struct Seat {
-    connection: Connection<Recording>,
-    terminal: SysbenchTerminal,
-    log: Log,
-    refusal: Rc<RefCell<Option<DriverError>>>,
-    id: TerminalId,
+/// Terminal `index` of `of`, on tables of twenty rows, up to that id.
+fn client(
+    options: &Options,
+    dialect: &'static dyn Dialect,
+    (index, of): (u32, u32),
+    last_id: i64,
+) -> Result<Client<SysbenchTerminal>> {
+    let workload = Sysbench::new(options, dialect);
+    assert_eq!(workload.kinds(), [options.script.name()]);
+    let database = Database::empty();
+    for n in 1..=options.table_count() {
+        let ids = format!("WITH RECURSIVE ids(id) AS (SELECT {last_id} UNION ALL SELECT id - 1 FROM ids LIMIT 20)");
+        let create = format!("CREATE TABLE sbtest{n} (id INTEGER PRIMARY KEY, k, c, pad)");
+        database.sqlite.execute_batch(&format!("{create}; {ids} INSERT INTO sbtest{n} (id) SELECT id FROM ids")).unwrap();
+    }
+    let mut client = Client::new(&database, &workload, TerminalId { index, of, seed: Seed(1) });
+    client.start()?;
+    assert_eq!(sent(&mut client).1, [0; 3], "a start is no statement of the trial");
+    Ok(client)
 }
 
-impl Seat {
-    /// Terminal `index` of `of`; what it asks the database before it starts is answered by `answer`.
-    fn new(options: &Options, dialect: &'static dyn Dialect, (index, of): (u32, u32), answer: i64) -> Result<Self, DriverError> {
-        let workload = Sysbench::new(options, dialect);
-        assert_eq!(workload.kinds(), [options.script.name()]);
-        let (log, refusal) = (Log::default(), Rc::default());
-        let session = Recording { catalogue: Arc::default(), log: Rc::clone(&log), answer, refusal: Rc::clone(&refusal) };
-        let mut connection = now(Connection::open(session, workload.catalogue())).unwrap();
-        let id = TerminalId { index, of, seed: Seed(1) };
-        let mut terminal = workload.terminal(id);
-        now(terminal.start(&mut connection))?;
-        Ok(Self { connection, terminal, log, refusal, id })
-    }
+fn try_event(client: &mut Client<SysbenchTerminal>, sequence: u64) -> Result<()> {
+    client.run(sequence).map(|done| assert_eq!(done, Done::committed(0)))
+}
 
-    fn try_event(&mut self, sequence: u64) -> Result<(), DriverError> {
-        let mut operation = Operation { sequence, rng: OpRng::at(self.id.seed, self.id.index.into(), sequence) };
-        assert_eq!(self.terminal.kind(&operation), 0);
-        let done = now(self.terminal.transaction(&mut self.connection, &mut operation))?;
-        assert_eq!(done, Done::committed(0));
-        Ok(())
-    }
+fn finish(client: &mut Client<SysbenchTerminal>) -> Result<()> {
+    block_on(client.terminal.finish(&mut client.connection))
+}
 
-    /// The statements since the last call, and their (read, write, other) counts.
-    fn sent(&mut self) -> (Vec<String>, [u64; 3]) {
-        let counts = self.connection.take_counts();
-        (self.log.take(), [counts.read, counts.write, counts.other].map(u64::from))
-    }
+/// The statements since the last call, and their (read, write, other) counts.
+fn sent(client: &mut Client<SysbenchTerminal>) -> (Vec<String>, [u64; 3]) {
+    let counts = client.connection.take_counts();
+    (client.database.log.take(), [counts.read, counts.write, counts.other].map(u64::from))
 }
 
 /// The statements of event `sequence` of one terminal of eight, and its (read, write, other) counts.
 fn event(options: &Options, sequence: u64) -> (Vec<String>, [u64; 3]) {
-    event_in(options, MYSQL, sequence)
+    let mut client = client(options, MYSQL, (3, 8), 20).unwrap();
+    try_event(&mut client, sequence).unwrap();
+    sent(&mut client)
 }
 
-fn event_in(options: &Options, dialect: &'static dyn Dialect, sequence: u64) -> (Vec<String>, [u64; 3]) {
-    let mut seat = Seat::new(options, dialect, (3, 8), 0).unwrap();
-    assert_eq!(seat.sent(), (Vec::new(), [0; 3]), "a start is no statement of the trial");
-    seat.try_event(sequence).unwrap();
-    seat.sent()
-}
-
-/// The number behind `sbtest` in a statement.
+/// The number after `sbtest` in a statement.
 fn table_of(statement: &str) -> u32 {
     let rest = statement.split("sbtest").nth(1).unwrap();
     rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
 }
 
-/// All numbers of a statement's condition.
 fn numbers(statement: &str) -> Vec<i64> {
     let condition = statement.split("id").nth(1).unwrap();
     condition.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
@@ -77,6 +66,7 @@ fn numbers(statement: &str) -> Vec<i64> {
 
 #[test]
 fn an_event_has_as_many_statements_as_in_sysbench() {
+    let counts = |script: &str, words: &[(&str, &str)]| event(&options(script, &[&[("table_size", "20")], words].concat()), 0).1;
     for (script, expected) in [
         ("oltp_read_write", [14, 4, 2]),
         ("oltp_read_only", [14, 0, 2]),
@@ -89,20 +79,19 @@ fn an_event_has_as_many_statements_as_in_sysbench() {
         ("select_random_points", [1, 0, 0]),
         ("select_random_ranges", [1, 0, 0]),
     ] {
-        assert_eq!(event(&options(script, &[], &[]), 0).1, expected, "{script}");
-        let [read, write, other] = event(&options(script, &[], &[("skip_trx", "on")]), 0).1;
-        assert_eq!([read, write, other], [expected[0], expected[1], 0], "{script} without transactions");
+        assert_eq!(counts(script, &[]), expected, "{script}");
+        assert_eq!(counts(script, &[("skip_trx", "on")]), [expected[0], expected[1], 0], "{script} without transactions");
     }
-    assert_eq!(event(&options("oltp_update_index", &[("index_updates", 3)], &[]), 0).1, [0, 3, 0]);
-    assert_eq!(event(&options("oltp_update_non_index", &[("non_index_updates", 2)], &[]), 0).1, [0, 2, 0]);
-    assert_eq!(event(&options("oltp_read_only", &[], &[("range_selects", "off")]), 0).1, [10, 0, 2]);
-    let numbers = [("simple_ranges", 3), ("delete_inserts", 2), ("index_updates", 0), ("sum_ranges", 0)];
-    assert_eq!(event(&options("oltp_read_write", &numbers, &[]), 0).1, [15, 5, 2]);
+    assert_eq!(counts("oltp_update_index", &[("index_updates", "3")]), [0, 3, 0]);
+    assert_eq!(counts("oltp_update_non_index", &[("non_index_updates", "2")]), [0, 2, 0]);
+    assert_eq!(counts("oltp_read_only", &[("range_selects", "off")]), [10, 0, 2]);
+    let numbers = [("simple_ranges", "3"), ("delete_inserts", "2"), ("index_updates", "0"), ("sum_ranges", "0")];
+    assert_eq!(counts("oltp_read_write", &numbers), [15, 5, 2]);
 }
 
 #[test]
 fn statements_come_in_sysbenchs_order_and_words() {
-    let (sent, _) = event(&options("oltp_read_write", &[("point_selects", 1)], &[]), 5);
+    let (sent, _) = event(&options("oltp_read_write", &[("point_selects", "1")]), 5);
     let shape = |s: &String| -> String {
         let quoted = s.split('\'').enumerate().map(|(i, piece)| if i % 2 == 1 { "?" } else { piece });
         let words: String = quoted.collect();
@@ -118,7 +107,7 @@ fn statements_come_in_sysbenchs_order_and_words() {
         out.replace("k+one", "k+1")
     };
     let expected = [
-        "BEGIN write",
+        "BEGIN IMMEDIATE",
         "SELECT c FROM sbtestN WHERE id=?",
         "SELECT c FROM sbtestN WHERE id BETWEEN ? AND ?",
         "SELECT SUM(k) FROM sbtestN WHERE id BETWEEN ? AND ?",
@@ -131,12 +120,12 @@ fn statements_come_in_sysbenchs_order_and_words() {
         "COMMIT",
     ];
     assert_eq!(sent.iter().map(shape).collect::<Vec<_>>(), expected);
-    assert_eq!(event(&options("oltp_read_only", &[], &[]), 0).0[0], "BEGIN read");
+    assert_eq!(event(&options("oltp_read_only", &[]), 0).0[0], "BEGIN");
 }
 
 #[test]
 fn a_table_is_drawn_for_each_group() {
-    let options = options("oltp_read_write", &[("tables", 50), ("delete_inserts", 2)], &[]);
+    let options = options("oltp_read_write", &[("tables", "50"), ("delete_inserts", "2")]);
     let mut different = 0;
     for sequence in 0..20 {
         let (sent, _) = event(&options, sequence);
@@ -152,7 +141,7 @@ fn a_table_is_drawn_for_each_group() {
 
 #[test]
 fn every_table_of_a_group_has_its_statement() {
-    let options = options("oltp_read_write", &[("tables", 3)], &[]);
+    let options = options("oltp_read_write", &[("tables", "3")]);
     let workload = Sysbench::new(&options, SQLITE);
     assert_eq!(workload.catalogue().statements().len(), 9 * 3);
     let Events::Oltp(oltp) = &workload.events else { panic!("{:?}", workload.events) };
@@ -161,7 +150,7 @@ fn every_table_of_a_group_has_its_statement() {
         let sql = &workload.catalogue().get(group.on(table)).sql.clone();
         assert_eq!(sql, &format!("UPDATE sbtest{} SET c=? WHERE id=?", table + 1));
     }
-    let full = self::options("oltp_read_write", &[("tables", 7_000)], &[]);
+    let full = self::options("oltp_read_write", &[("tables", "7000")]);
     let workload = Sysbench::new(&full, SQLITE);
     let Events::Oltp(oltp) = &workload.events else { panic!("{:?}", workload.events) };
     assert_eq!(table_of(&workload.catalogue().get(oltp.inserts.on(6_999)).sql), 7_000);
@@ -169,7 +158,7 @@ fn every_table_of_a_group_has_its_statement() {
 
 #[test]
 fn ranges_and_pairs_keep_their_ids() {
-    let options = options("oltp_read_write", &[("range_size", 30), ("table_size", 100)], &[]);
+    let options = options("oltp_read_write", &[("range_size", "30"), ("table_size", "100")]);
     for sequence in 0..50 {
         let (sent, _) = event(&options, sequence);
         for range in sent.iter().filter(|s| s.contains("BETWEEN")) {
@@ -187,14 +176,14 @@ fn ranges_and_pairs_keep_their_ids() {
 
 #[test]
 fn an_event_is_a_function_of_its_operation() {
-    let options = options("oltp_read_write", &[("tables", 4)], &[("rand_type", "special")]);
+    let options = options("oltp_read_write", &[("tables", "4"), ("rand_type", "special")]);
     assert_eq!(event(&options, 9), event(&options, 9));
     assert_ne!(event(&options, 9).0, event(&options, 10).0);
 }
 
 #[test]
 fn kinds_of_statements_have_names() {
-    let workload = Sysbench::new(&options("oltp_read_write", &[("tables", 3)], &[]), MYSQL);
+    let workload = Sysbench::new(&options("oltp_read_write", &[("tables", "3")]), MYSQL);
     let expected = [
         "point_select",
         "simple_range",
@@ -212,12 +201,12 @@ fn kinds_of_statements_have_names() {
 #[test]
 fn new_rows_are_numbered_by_the_database_or_above_what_it_has() {
     let insert = |dialect, words: &[(&str, &str)]| {
-        let options = options("oltp_insert", &[("tables", 4)], words);
-        let mut seat = Seat::new(&options, dialect, (1, 2), 500).unwrap();
-        seat.try_event(0).unwrap();
-        seat.sent().0.remove(0)
+        let options = options("oltp_insert", &[&[("tables", "4")], words].concat());
+        let mut client = client(&options, dialect, (1, 2), 500).unwrap();
+        try_event(&mut client, 0).unwrap();
+        sent(&mut client).0.remove(0)
     };
-    for dialect in [MYSQL, POSTGRES, SQLITE, COCKROACH, YUGABYTE] {
+    for dialect in DIALECTS {
         let text = insert(dialect, &[]);
         assert!(text.contains(" (k, c, pad) VALUES ("), "{text}");
         let text = insert(dialect, &[("auto_inc", "off")]);
@@ -230,23 +219,23 @@ fn new_rows_are_numbered_by_the_database_or_above_what_it_has() {
 
 #[test]
 fn inserted_tables_are_drawn_evenly() {
-    let options = options("oltp_insert", &[("tables", 4)], &[]);
-    let mut seat = Seat::new(&options, MYSQL, (0, 1), 0).unwrap();
-    (0..400).for_each(|sequence| seat.try_event(sequence).unwrap());
+    let options = options("oltp_insert", &[("tables", "4")]);
+    let mut client = client(&options, MYSQL, (0, 1), 0).unwrap();
+    (0..400).for_each(|sequence| try_event(&mut client, sequence).unwrap());
     let mut counts = [0; 4];
-    seat.sent().0.iter().for_each(|sql| counts[table_of(sql) as usize - 1] += 1);
+    sent(&mut client).0.iter().for_each(|sql| counts[table_of(sql) as usize - 1] += 1);
     assert!(counts.iter().all(|c| (60..140).contains(c)), "{counts:?}");
 }
 
 #[test]
 fn values_of_k_are_asked_for_together() {
-    let points = options("select_random_points", &[("random_points", 3), ("table_size", 50)], &[]);
+    let points = options("select_random_points", &[("random_points", "3"), ("table_size", "50")]);
     let (sent, _) = event(&points, 1);
     let (head, list) = sent[0].split_once(" IN (").unwrap();
     assert_eq!(head, "SELECT id, k, c, pad FROM sbtest1 WHERE k");
     let values: Vec<i64> = list.trim_end_matches(')').split(", ").map(|v| v.parse().unwrap()).collect();
     assert!(values.len() == 3 && values.iter().all(|v| (1..=50).contains(v)), "{values:?}");
-    let ranges = options("select_random_ranges", &[("number_of_ranges", 2), ("delta", 7)], &[]);
+    let ranges = options("select_random_ranges", &[("number_of_ranges", "2"), ("delta", "7")]);
     let (sent, _) = event(&ranges, 1);
     let (head, tail) = sent[0].split_once(" WHERE ").unwrap();
     assert_eq!(head, "SELECT COUNT(k) FROM sbtest1");
@@ -260,10 +249,11 @@ fn values_of_k_are_asked_for_together() {
 #[test]
 fn slices_are_for_comparison_alone() {
     let asked = |words: &[(&str, &str)], index| -> (i64, i64) {
-        let options = options("select_random_points", &[("random_points", 2_000), ("table_size", 100)], words);
-        let mut seat = Seat::new(&options, MYSQL, (index, 3), 0).unwrap();
-        seat.try_event(0).unwrap();
-        let list = seat.sent().0.remove(0);
+        let sizes = [("random_points", "2000"), ("table_size", "100")];
+        let options = options("select_random_points", &[&sizes, words].concat());
+        let mut client = client(&options, MYSQL, (index, 3), 0).unwrap();
+        try_event(&mut client, 0).unwrap();
+        let list = sent(&mut client).0.remove(0);
         let list = list.split_once(" IN (").unwrap().1.trim_end_matches(')').to_owned();
         let values: Vec<i64> = list.split(", ").map(|v| v.parse().unwrap()).collect();
         (*values.iter().min().unwrap(), *values.iter().max().unwrap())
@@ -277,55 +267,54 @@ fn slices_are_for_comparison_alone() {
 #[test]
 fn connections_are_renewed_after_so_many_events() {
     let renewed = |events| {
-        let seat = Seat::new(&options("oltp_point_select", &[("reconnect", events)], &[]), MYSQL, (0, 1), 0).unwrap();
-        (0..7).filter(|sequence| seat.terminal.reconnects_after(*sequence)).collect::<Vec<u64>>()
+        let client = client(&options("oltp_point_select", &[("reconnect", events)]), MYSQL, (0, 1), 0).unwrap();
+        (0..7).filter(|sequence| client.terminal.reconnects_after(*sequence)).collect::<Vec<u64>>()
     };
-    assert_eq!([renewed(0), renewed(1), renewed(3)], [vec![], (0..7).collect(), vec![2, 5]]);
+    assert_eq!([renewed("0"), renewed("1"), renewed("3")], [vec![], (0..7).collect(), vec![2, 5]]);
 }
 
 #[test]
-fn bulk_rows_go_on_behind_the_last_one_and_are_sent_together() {
-    let options = options("bulk_insert", &[("threads", 2)], &[]);
-    let mut seat = Seat::new(&options, MYSQL, (1, 2), 700).unwrap();
+fn bulk_rows_go_on_after_the_last_one_and_are_sent_together() {
+    let options = options("bulk_insert", &[("threads", "2")]);
+    let mut client = client(&options, MYSQL, (1, 2), 700).unwrap();
     // 26 bytes of INSERT; 300 rows with ids of three digits and a comma take ten each (the first nine), 9 000 of four
     // twelve, 90 000 of five fourteen, up to 524 288 bytes less the closing zero.
     let first = 299 + 9_000 + (524_287 - 26 - (299 * 10 - 1) - 9_000 * 12) / 14;
     for sequence in 0..first {
-        seat.try_event(sequence).unwrap();
+        try_event(&mut client, sequence).unwrap();
     }
-    assert_eq!(seat.sent(), (Vec::new(), [0, 0, 0]));
-    seat.try_event(first).unwrap();
-    let batch = format!("{first} rows into sbtest2, Int(701) to Int({})", 700 + first);
-    assert_eq!(seat.sent(), (vec![batch], [0, 1, 0]));
-    now(seat.terminal.finish(&mut seat.connection)).unwrap();
+    assert_eq!(sent(&mut client), (Vec::new(), [0, 0, 0]));
+    try_event(&mut client, first).unwrap();
+    let batch = format!("{first} rows into sbtest2, 701 to {}", 700 + first);
+    assert_eq!(sent(&mut client), (vec![batch], [0, 1, 0]));
+    finish(&mut client).unwrap();
     let last = 701 + first;
-    assert_eq!(seat.sent(), (vec![format!("1 rows into sbtest2, Int({last}) to Int({last})")], [0, 1, 0]));
-    now(seat.terminal.finish(&mut seat.connection)).unwrap();
-    assert_eq!(seat.sent(), (Vec::new(), [0; 3]), "nothing is sent twice");
+    assert_eq!(sent(&mut client), (vec![format!("1 rows into sbtest2, {last} to {last}")], [0, 1, 0]));
+    finish(&mut client).unwrap();
+    assert_eq!(sent(&mut client), (Vec::new(), [0; 3]), "nothing is sent twice");
 }
 
 #[test]
 fn bulk_rows_are_kept_for_another_try_and_never_dropped_in_silence() {
-    let options = options("bulk_insert", &[], &[]);
-    let mut seat = Seat::new(&options, MYSQL, (0, 1), 0).unwrap();
-    seat.try_event(0).unwrap();
-    let refuse = |seat: &Seat, class| {
-        *seat.refusal.borrow_mut() = Some(DriverError::client(class, "test", "no"));
-    };
-    refuse(&seat, ErrorClass::Lost);
-    assert_eq!(now(seat.terminal.finish(&mut seat.connection)).unwrap_err().class, ErrorClass::Lost);
-    now(seat.terminal.finish(&mut seat.connection)).unwrap();
-    assert_eq!(seat.sent().0, ["1 rows into sbtest1, Int(1) to Int(1)"]);
-    seat.try_event(1).unwrap();
-    refuse(&seat, ErrorClass::Failed);
-    assert_eq!(now(seat.terminal.finish(&mut seat.connection)).unwrap_err().class, ErrorClass::Fatal);
+    let options = options("bulk_insert", &[]);
+    let mut client = client(&options, MYSQL, (0, 1), 0).unwrap();
+    try_event(&mut client, 0).unwrap();
+    let database = Rc::clone(&client.database);
+    let refuse = |class| database.refusal.replace(Some(DriverError::client(class, "test", "no")));
+    refuse(ErrorClass::Lost);
+    assert_eq!(finish(&mut client).unwrap_err().class, ErrorClass::Lost);
+    finish(&mut client).unwrap();
+    assert_eq!(sent(&mut client).0, ["1 rows into sbtest1, 1 to 1"]);
+    try_event(&mut client, 1).unwrap();
+    refuse(ErrorClass::Failed);
+    assert_eq!(finish(&mut client).unwrap_err().class, ErrorClass::Fatal);
 }
 
 #[test]
 fn a_terminal_without_a_table_or_without_ids_says_so() {
-    let bulk = options("bulk_insert", &[("threads", 2)], &[]);
-    let Err(error) = Seat::new(&bulk, MYSQL, (2, 4), 0) else { panic!("there is no third table") };
+    let bulk = options("bulk_insert", &[("threads", "2")]);
+    let Err(error) = client(&bulk, MYSQL, (2, 4), 0) else { panic!("there is no third table") };
     assert!(error.class == ErrorClass::Fatal && error.message.contains("`threads`"), "{error}");
-    let mut seat = Seat::new(&bulk, MYSQL, (0, 2), i64::from(i32::MAX)).unwrap();
-    assert!(seat.try_event(0).unwrap_err().message.contains("2147483647"));
+    let mut client = client(&bulk, MYSQL, (0, 2), i64::from(i32::MAX)).unwrap();
+    assert!(try_event(&mut client, 0).unwrap_err().message.contains("2147483647"));
 }

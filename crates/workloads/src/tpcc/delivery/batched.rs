@@ -3,17 +3,17 @@
 
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
-use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::DriverError;
+use perbuck_load::driver::{Access, Effect, Session};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Input, Statements};
+use crate::Result;
 use crate::tpcc::DISTRICTS;
+use crate::tpcc::terminal::send;
 
-/// Districts of a warehouse, as a length.
 const TEN: usize = DISTRICTS as usize;
 
-/// The statements for ten orders. Where districts are skipped there are fewer; the last one then stands in their places,
+/// The statements for ten orders. If districts are skipped there are fewer; the last order then fills their positions,
 /// which changes nothing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tpcc) struct Batch {
@@ -25,7 +25,6 @@ pub(in crate::tpcc) struct Batch {
 }
 
 impl Batch {
-    /// Adds them to the catalogue.
     pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect) -> Self {
         let values = dialect.row_list();
         let ten = format!("IN ({values}{})", ["(?, ?, ?)"; TEN].join(", "));
@@ -42,22 +41,17 @@ impl Batch {
         }
     }
 
-    /// Runs it; as [`Statements::run`].
-    ///
-    /// # Errors
-    /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,
         common: &Statements,
         connection: &mut Connection<S>,
         input: &Input,
-    ) -> Result<u16, DriverError> {
+    ) -> Result<u16> {
         let Input { warehouse, carrier } = *input;
         connection.begin(Access::Write).await?;
         let (mut orders, mut count) = ([(0, 0); TEN], 0);
         for district in 1..=DISTRICTS {
-            connection.bind().int(warehouse).int(district);
-            connection.execute(common.oldest).await?;
+            send(connection, common.oldest, [warehouse, district]).await?;
             if !connection.rows().is_empty() {
                 orders[count] = (district, connection.rows().int(0, 0)?);
                 count += 1;
@@ -79,23 +73,18 @@ impl Batch {
         warehouse: i64,
         carrier: i64,
         orders: &[(i64, i64); TEN],
-    ) -> Result<(), DriverError> {
-        keys(connection, None, warehouse, orders);
-        connection.execute(self.remove).await?;
-        keys(connection, Some(carrier), warehouse, orders);
-        connection.execute(self.update_orders).await?;
-        keys(connection, None, warehouse, orders);
-        connection.execute(self.customers).await?;
+    ) -> Result<()> {
+        send_keys(connection, self.remove, None, warehouse, orders).await?;
+        send_keys(connection, self.update_orders, Some(carrier), warehouse, orders).await?;
+        send_keys(connection, self.customers, None, warehouse, orders).await?;
         // By district: its customer and the sum of its lines.
         let mut due = [(0, 0); TEN + 1];
         let rows = connection.rows();
         for row in 0..rows.len() as usize {
             due[rows.int(row, 0)?.clamp(0, DISTRICTS) as usize].0 = rows.int(row, 1)?;
         }
-        keys(connection, None, warehouse, orders);
-        connection.execute(self.update_lines).await?;
-        keys(connection, None, warehouse, orders);
-        connection.execute(self.totals).await?;
+        send_keys(connection, self.update_lines, None, warehouse, orders).await?;
+        send_keys(connection, self.totals, None, warehouse, orders).await?;
         let rows = connection.rows();
         for row in 0..rows.len() as usize {
             due[rows.int(row, 0)?.clamp(0, DISTRICTS) as usize].1 = rows.decimal(row, 1, 2)?;
@@ -108,8 +97,14 @@ impl Batch {
     }
 }
 
-/// Binds the keys of ten orders behind what comes first.
-fn keys<S: Session>(connection: &mut Connection<S>, first: Option<i64>, warehouse: i64, orders: &[(i64, i64); TEN]) {
+/// Executes a statement with the keys of ten orders after what comes first.
+fn send_keys<'c, S: Session>(
+    connection: &'c mut Connection<S>,
+    statement: StatementId,
+    first: Option<i64>,
+    warehouse: i64,
+    orders: &[(i64, i64); TEN],
+) -> impl Future<Output = Result<Effect>> + use<'c, S> {
     let cells = connection.bind();
     if let Some(value) = first {
         cells.int(value);
@@ -117,4 +112,5 @@ fn keys<S: Session>(connection: &mut Connection<S>, first: Option<i64>, warehous
     for (district, order) in orders {
         cells.int(warehouse).int(*district).int(*order);
     }
+    connection.execute(statement)
 }

@@ -13,8 +13,9 @@ use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Head, Input, Line, MAX_LINES, Receipt, Statements, quantity_after};
+use crate::Result;
 use crate::tpcc::ITEMS;
-use crate::tpcc::terminal::Scratch;
+use crate::tpcc::terminal::{Scratch, send};
 use crate::tpcc::text::is_original;
 
 /// Fewest rows in one statement: the five lines of the smallest order less the unused item.
@@ -23,7 +24,6 @@ const LEAST: usize = 4;
 /// A statement for each number of rows from [`LEAST`] to [`MAX_LINES`].
 type Sized = [StatementId; MAX_LINES - LEAST + 1];
 
-/// The statements of many rows.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::tpcc) struct Batch {
     items: Sized,
@@ -61,7 +61,6 @@ fn marks(one: &str, count: usize) -> String {
 }
 
 impl Batch {
-    /// Adds them to the catalogue.
     pub(in crate::tpcc) fn new(catalogue: &mut Catalogue, dialect: &'static dyn Dialect, go_tpc: bool) -> Self {
         let lock = dialect.row_lock();
         let dists: String = (1..=10).map(|d| format!(", s_dist_{d:02}")).collect();
@@ -96,17 +95,13 @@ impl Batch {
         Self { items, stocks, insert_lines, go_tpc }
     }
 
-    /// Runs it; as [`Statements::run`].
-    ///
-    /// # Errors
-    /// As [`Statements::run`].
     pub(in crate::tpcc) async fn run<S: Session>(
         &self,
         common: &Statements,
         connection: &mut Connection<S>,
         input: &Input,
         scratch: &mut Scratch,
-    ) -> Result<Option<Receipt>, DriverError> {
+    ) -> Result<Option<Receipt>> {
         connection.begin(Access::Write).await?;
         let head = match &self.go_tpc {
             Some(other) => other.open(common, connection, input).await?,
@@ -136,7 +131,7 @@ impl Batch {
         connection: &mut Connection<S>,
         input: &Input,
         found: &mut [Found; MAX_LINES],
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let lines = input.lines();
         let cells = connection.bind();
         for line in lines {
@@ -168,7 +163,7 @@ impl Batch {
         lines: &[Line],
         found: &mut [Found; MAX_LINES],
         dist_info: &mut Vec<u8>,
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let cells = connection.bind();
         for line in lines {
             cells.int(self.supply(input, line)).int(line.item);
@@ -204,16 +199,15 @@ impl Batch {
         lines: &[Line],
         found: &mut [Found; MAX_LINES],
         dist_info: &[u8],
-    ) -> Result<(), DriverError> {
+    ) -> Result<()> {
         let mut before: Option<(i64, i64, i64)> = None;
         for (line, f) in lines.iter().zip(found.iter()) {
             let supply = self.supply(input, line);
-            // The same item twice in an order: its lines stand together, and the second goes on from where the first left it.
+            // The same item twice in an order: its lines are neighbours, and the second starts where the first ended.
             let stock = before.filter(|(w, i, _)| (*w, *i) == (supply, line.item)).map_or(f.quantity, |(.., left)| left);
             let left = quantity_after(stock, line.quantity);
             let remote = i64::from(line.supply != input.warehouse);
-            connection.bind().int(left).int(line.quantity).int(remote).int(supply).int(line.item);
-            connection.execute(common.update_stock).await?;
+            send(connection, common.update_stock, [left, line.quantity, remote, supply, line.item]).await?;
             before = Some((supply, line.item, left));
         }
         let cells = connection.bind();
@@ -233,21 +227,13 @@ impl Batch {
 
 impl GoTpc {
     /// Everything before the lines, in go-tpc's order.
-    async fn open<S: Session>(
-        &self,
-        common: &Statements,
-        connection: &mut Connection<S>,
-        input: &Input,
-    ) -> Result<Head, DriverError> {
+    async fn open<S: Session>(&self, common: &Statements, connection: &mut Connection<S>, input: &Input) -> Result<Head> {
         let Input { warehouse, district, customer, .. } = *input;
-        connection.bind().int(warehouse).int(district).int(customer);
-        connection.execute(self.customer_and_warehouse).await?;
+        send(connection, self.customer_and_warehouse, [warehouse, district, customer]).await?;
         let (discount, warehouse_tax) = (connection.rows().decimal(0, 0, 4)?, connection.rows().decimal(0, 3, 4)?);
-        connection.bind().int(warehouse).int(district);
-        connection.execute(common.district).await?;
+        send(connection, common.district, [warehouse, district]).await?;
         let (order, district_tax) = (connection.rows().int(0, 0)?, connection.rows().decimal(0, 1, 4)?);
-        connection.bind().int(order).int(warehouse).int(district);
-        connection.execute(self.next_order).await?;
+        send(connection, self.next_order, [order, warehouse, district]).await?;
         common.insert_heads(connection, input, order).await?;
         Ok(Head { order, district_tax, warehouse_tax, discount })
     }

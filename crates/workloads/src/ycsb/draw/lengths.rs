@@ -1,38 +1,75 @@
 //! How long a field is.
 
+use std::collections::BTreeMap;
+
 use perbuck_core::rng::OpRng;
 
 use super::zipfian::Gray;
+use crate::params::{Reader, put};
 
 /// A distribution of lengths in bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Lengths {
+pub(crate) enum Lengths {
     /// Always the same.
     Constant(u32),
     /// Every length of a range alike.
     Uniform(u32, u32),
     /// Zipfian on a range: short fields are frequent.
     Zipfian(u32, u32),
-    /// Weights of lengths: `weights[i]` is that of `(i + 1) * block` bytes.
-    Histogram {
-        /// Bytes of a step.
-        block: u32,
-        /// Weights, of which one at least is above 0.
-        weights: Vec<u64>,
-    },
+    /// `weights[i]` is that of `(i + 1) * block` bytes; one at least is above 0.
+    Histogram { block: u32, weights: Vec<u64> },
 }
 
 impl Lengths {
-    /// The longest possible.
-    pub(in crate::ycsb) fn longest(&self) -> u32 {
+    pub(crate) fn longest(&self) -> u32 {
         match self {
             Self::Constant(length) | Self::Uniform(_, length) | Self::Zipfian(_, length) => *length,
             Self::Histogram { block, weights } => block * weights.iter().rposition(|w| *w > 0).map_or(0, |i| i as u32 + 1),
         }
     }
 
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Self {
+        let high = reader.int("fieldlength") as u32;
+        let low = reader.int("minfieldlength") as u32;
+        let text = reader.text("fieldlengthhistogram");
+        let laws = ["constant", "uniform", "zipfian", "histogram"].map(|law| (law, law));
+        match reader.word("fieldlengthdistribution", &laws, "constant") {
+            "uniform" | "zipfian" if low > high => {
+                let message = format!("`minfieldlength` {low} is above `fieldlength` {high}");
+                reader.problem("minfieldlength", message, "raise `fieldlength`");
+                Self::Constant(high)
+            }
+            "uniform" => Self::Uniform(low, high),
+            "zipfian" => Self::Zipfian(low, high),
+            "histogram" => Self::parse_histogram(&text).unwrap_or_else(|| {
+                let help = "write the bytes of a step and the weights of one, two, three … of them, such as \"10: 1 0 5\"";
+                reader.problem("fieldlengthhistogram", format!("`fieldlengthhistogram` is \"{text}\""), help);
+                Self::Constant(high)
+            }),
+            _ => Self::Constant(high),
+        }
+    }
+
+    pub(crate) fn put(&self, all: &mut BTreeMap<String, String>) {
+        put(all, "fieldlength", &self.longest());
+        let (law, low) = match self {
+            Self::Constant(_) => ("constant", None),
+            Self::Uniform(low, _) => ("uniform", Some(low)),
+            Self::Zipfian(low, _) => ("zipfian", Some(low)),
+            Self::Histogram { .. } => ("histogram", None),
+        };
+        put(all, "fieldlengthdistribution", &law);
+        if let Some(low) = low {
+            put(all, "minfieldlength", low);
+        }
+        if let Self::Histogram { block, weights } = self {
+            let weights: Vec<String> = weights.iter().map(u64::to_string).collect();
+            put(all, "fieldlengthhistogram", &format!("{block}: {}", weights.join(" ")));
+        }
+    }
+
     /// Reads `BLOCK: WEIGHT WEIGHT …`.
-    pub(in crate::ycsb) fn parse_histogram(text: &str) -> Option<Self> {
+    pub(crate) fn parse_histogram(text: &str) -> Option<Self> {
         let (block, weights) = text.split_once(':')?;
         let block = block.trim().parse().ok().filter(|b| (1..=1 << 20).contains(b))?;
         let weights: Vec<u64> = weights.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
@@ -42,24 +79,22 @@ impl Lengths {
     }
 }
 
-/// Draws lengths.
 #[derive(Debug, Clone)]
-pub(in crate::ycsb) struct Drawn {
+pub(crate) struct Drawn {
     lengths: Lengths,
     zipfian: Gray,
     total: u64,
 }
 
 impl Drawn {
-    pub(in crate::ycsb) fn new(lengths: &Lengths) -> Self {
+    pub(crate) fn new(lengths: &Lengths) -> Self {
         let ranks = if let Lengths::Zipfian(low, high) = lengths { u64::from(high - low) + 1 } else { 1 };
         let total = if let Lengths::Histogram { weights, .. } = lengths { weights.iter().sum() } else { 0 };
         Self { lengths: lengths.clone(), zipfian: Gray::new(ranks), total }
     }
 
-    /// The next length.
     #[inline]
-    pub(in crate::ycsb) fn draw(&self, rng: &mut OpRng) -> usize {
+    pub(crate) fn draw(&self, rng: &mut OpRng) -> usize {
         match &self.lengths {
             Lengths::Constant(length) => *length as usize,
             Lengths::Uniform(low, high) => rng.between(i64::from(*low), i64::from(*high)) as usize,

@@ -9,7 +9,7 @@ mod tests;
 use perbuck_core::rng::OpRng;
 
 pub(super) use lengths::Drawn;
-pub use lengths::Lengths;
+pub(crate) use lengths::Lengths;
 pub(super) use zipfian::{Gray, THETA};
 
 use super::keys::hash;
@@ -23,7 +23,7 @@ const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 
 /// Which law "zipfian" and "latest" follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub(crate) enum Law {
     /// As YCSB draws.
     Ycsb,
     /// Zipf's law itself, by rejection-inversion.
@@ -63,7 +63,7 @@ impl Ranks {
     }
 }
 
-/// Draws the record of an operation. Only records that are known to be there are drawn: one behind the last acknowledged
+/// Draws the record of an operation. Only records that are known to be there are drawn: one after the last acknowledged
 /// is drawn again, as in YCSB.
 #[derive(Debug, Clone)]
 pub(super) struct Records {
@@ -107,12 +107,12 @@ impl Records {
         Self { way, compat: options.compat }
     }
 
-    /// The record of an operation; `end` is the number behind the last record that is there, `turn` the place of the operation
+    /// The record of an operation; `end` is the number after the last record that is there, `number` that of the operation
     /// among those of all terminals.
     #[inline]
-    pub(super) fn draw(&mut self, rng: &mut OpRng, end: u64, turn: u64) -> u64 {
+    pub(super) fn draw(&mut self, rng: &mut OpRng, end: u64, number: u64) -> u64 {
         loop {
-            let record = self.attempt(rng, end, turn);
+            let record = self.attempt(rng, end, number);
             // Of no record nothing can be drawn; the operation then finds nothing.
             if record < end || end == 0 {
                 return record;
@@ -121,10 +121,10 @@ impl Records {
     }
 
     #[inline]
-    fn attempt(&mut self, rng: &mut OpRng, end: u64, turn: u64) -> u64 {
+    fn attempt(&mut self, rng: &mut OpRng, end: u64, number: u64) -> u64 {
         match &mut self.way {
             Way::Uniform { first, count } => *first + rng.below(*count),
-            Way::Sequential { first, count } => *first + turn % *count,
+            Way::Sequential { first, count } => *first + number % *count,
             Way::Scrambled { first, count, ranks } => *first + hash(self.compat, ranks.draw(rng)) % *count,
             Way::Latest { ranks, of } => {
                 // The number of ranks is that of the last record, as in YCSB: record 0 is never drawn.
@@ -142,7 +142,7 @@ impl Records {
                 let last = end.saturating_sub(1);
                 // 1 − U, because U may be 0 and its logarithm is not.
                 let back = -(1.0 - rng.unit_f64()).ln() / *gamma;
-                // Behind the first record is drawn again, as in YCSB.
+                // A record before the first one is drawn again, as in YCSB.
                 if back < last as f64 + 1.0 { last - (back as u64).min(last) } else { u64::MAX }
             }
         }
@@ -186,9 +186,9 @@ impl Mix {
         let all: f64 = weights.iter().sum();
         let mut up_to = [0.0; 5];
         let mut sum = 0.0;
-        for (place, weight) in up_to.iter_mut().zip(weights) {
+        for (edge, weight) in up_to.iter_mut().zip(weights) {
             sum += weight;
-            *place = sum / all;
+            *edge = sum / all;
         }
         // Rounding must not leave a draw to a kind that has no weight.
         if let Some(last) = weights.iter().rposition(|w| *w > 0.0) {

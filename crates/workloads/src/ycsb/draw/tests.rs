@@ -47,6 +47,17 @@ fn agrees(found: f64, theory: f64) {
     assert!((found / theory - 1.0).abs() < 0.02, "{found} where theory says {theory}");
 }
 
+/// The shares of ten ranks are within 2 % of what theory says.
+#[track_caller]
+fn all_agree(shares: [f64; 10], theory: impl Fn(u64) -> f64) {
+    shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, theory(rank)));
+}
+
+/// What Zipf's law gives a rank, but for the sum of all.
+fn zipf(rank: u64) -> f64 {
+    ((rank + 1) as f64).powf(-THETA)
+}
+
 /// Draws from a million records that are all there.
 fn million(properties: &[(&str, &str)]) -> impl FnMut(&mut OpRng) -> u64 {
     let all: Vec<(&str, &str)> = properties.iter().copied().chain([("recordcount", "1000000")]).collect();
@@ -83,19 +94,17 @@ fn a_law_that_grew_is_that_of_its_size() {
 fn the_exact_law_is_that_of_zipf() {
     let law = Ranks::new(Law::Exact, MILLION);
     let shares = top(ten(|rank| rank), |rng| law.draw(rng));
-    for (rank, share) in shares.into_iter().enumerate() {
-        agrees(share, ((rank + 1) as f64).powf(-THETA) / zeta(MILLION));
-    }
+    all_agree(shares, |rank| zipf(rank) / zeta(MILLION));
 }
 
 #[test]
 fn the_law_of_ycsb_is_that_of_its_formula_and_exact_for_two_ranks() {
     let gray = Gray::new(MILLION);
     let shares = top(ten(|rank| rank), |rng| gray.draw(rng));
-    shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, gray.share(rank)));
-    let zipf = |rank: u64| ((rank + 1) as f64).powf(-THETA) / zeta(MILLION);
+    all_agree(shares, |rank| gray.share(rank));
     for (rank, off) in [(0, 0.0), (1, 0.0), (2, 0.194), (9, 0.036), (99, -0.0115)] {
-        assert!((gray.share(rank) / zipf(rank) - 1.0 - off).abs() < 0.001, "rank {rank}: {}", gray.share(rank) / zipf(rank));
+        let times = gray.share(rank) / (zipf(rank) / zeta(MILLION));
+        assert!((times - 1.0 - off).abs() < 0.001, "rank {rank}: {times}");
     }
     let sum: f64 = (0..1000).map(|rank| Gray::new(1000).share(rank)).sum();
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
@@ -115,20 +124,18 @@ fn few_ranks_are_drawn_without_a_gap() {
 fn zipfian_requests_are_frequent_where_the_hash_puts_their_rank() {
     let theory = Gray::with_zeta(SCRAMBLED_RANKS, SCRAMBLED_ZETA);
     for compat in [Compat::Ycsb, Compat::GoYcsb] {
-        let places = ten(|rank| hash(compat, rank) % (MILLION + 1));
-        let shares = top(places, million(&[("requestdistribution", "zipfian"), ("compat", compat.name())]));
-        shares.into_iter().zip(0..).for_each(|(share, rank)| agrees(share, theory.share(rank)));
+        let hot = ten(|rank| hash(compat, rank) % (MILLION + 1));
+        let shares = top(hot, million(&[("requestdistribution", "zipfian"), ("compat", compat.name())]));
+        all_agree(shares, |rank| theory.share(rank));
         agrees(shares[0], 0.037_78);
     }
 }
 
 #[test]
 fn exact_zipfian_requests_follow_zipf_over_as_many_ranks() {
-    let places = ten(|rank| hash(Compat::Ycsb, rank) % (MILLION + 1));
-    let shares = top(places, million(&[("requestdistribution", "zipfian"), ("zipfian.law", "exact")]));
-    for (rank, share) in shares.into_iter().enumerate() {
-        agrees(share, ((rank + 1) as f64).powf(-THETA) / SCRAMBLED_ZETA);
-    }
+    let hot = ten(|rank| hash(Compat::Ycsb, rank) % (MILLION + 1));
+    let shares = top(hot, million(&[("requestdistribution", "zipfian"), ("zipfian.law", "exact")]));
+    all_agree(shares, |rank| zipf(rank) / SCRAMBLED_ZETA);
 }
 
 #[test]
@@ -137,10 +144,7 @@ fn latest_requests_count_from_the_newest_record() {
         let newest = ten(|rank| MILLION - 1 - rank);
         let shares = top(newest, million(&[("requestdistribution", "latest"), ("zipfian.law", law)]));
         let gray = Gray::new(MILLION - 1);
-        for (rank, share) in (0..).zip(shares) {
-            let theory = of.map_or_else(|| gray.share(rank), |zeta| ((rank + 1) as f64).powf(-THETA) / zeta);
-            agrees(share, theory);
-        }
+        all_agree(shares, |rank| of.map_or_else(|| gray.share(rank), |zeta| zipf(rank) / zeta));
     }
 }
 
@@ -166,10 +170,10 @@ fn hotspot_requests_fall_evenly_into_both_sets() {
         agrees(within(100_000 + tenth * 90_000, 100_000 + (tenth + 1) * 90_000), 0.03);
     }
     assert!(counts.keys().all(|r| *r < MILLION));
-    let all_hot = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", "1")]);
-    assert!(all_hot.keys().all(|r| *r < MILLION));
-    let none_hot = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", "0")]);
-    assert!(none_hot.keys().all(|r| *r < MILLION));
+    for hot in ["0", "1"] {
+        let counts = records(&[("requestdistribution", "hotspot"), ("hotspotdatafraction", hot)]);
+        assert!(counts.keys().all(|r| *r < MILLION), "{hot}");
+    }
 }
 
 #[test]
@@ -194,7 +198,7 @@ fn uniform_and_sequential_requests_cover_the_records() {
     let mut sequential =
         Records::new(&options(&[("recordcount", "5"), ("requestdistribution", "sequential"), ("insertstart", "2")]));
     let mut rng = OpRng::new(Seed(1));
-    let drawn: Vec<u64> = (0..7).map(|turn| sequential.draw(&mut rng, 5, turn)).collect();
+    let drawn: Vec<u64> = (0..7).map(|number| sequential.draw(&mut rng, 5, number)).collect();
     assert_eq!(drawn, [2, 3, 4, 2, 3, 4, 2]);
 }
 
@@ -206,8 +210,8 @@ fn no_law_draws_a_record_that_is_not_there() {
         let mut records = Records::new(&options(&properties));
         let mut rng = OpRng::new(Seed(2));
         for end in 100..400 {
-            for turn in 0..50 {
-                let record = records.draw(&mut rng, end, turn);
+            for number in 0..50 {
+                let record = records.draw(&mut rng, end, number);
                 assert!(record < end, "{law} drew {record} of {end}");
             }
         }

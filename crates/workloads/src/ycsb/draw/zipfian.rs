@@ -38,7 +38,6 @@ pub(in crate::ycsb) fn zeta(n: u64) -> f64 {
     *BEGINNING + integral + edges + slopes
 }
 
-/// The terms from one to another, added up.
 fn terms(first: u64, last: u64) -> f64 {
     (first..=last).map(|i| (i as f64).powf(-THETA)).sum()
 }

@@ -1,16 +1,22 @@
 //! The properties of YCSB's core workload, under their own names.
 
 mod list;
-mod parameters;
 mod presets;
 
 #[cfg(test)]
 pub(super) mod tests;
 
-use crate::params::Reader;
+use std::collections::BTreeMap;
+
+use perbuck_core::units::Seed;
+use perbuck_core::workload_kind::WorkloadKind;
+use perbuck_database::Dialect;
 
 use super::draw::{Law, Lengths};
 use super::keys::Keys;
+use super::{KIND, Ycsb, YcsbData};
+use crate::benchmark::Benchmark;
+use crate::params::{Reader, put, word_for};
 
 pub use list::{PROPERTIES, property_value};
 pub use presets::{WORKLOADS, preset};
@@ -23,6 +29,10 @@ const MAX_FIELDS: i64 = 1_000;
 const MAX_FIELD_LENGTH: i64 = 16 * 1024 * 1024;
 /// Rows of a scan, which are counted in 16 bits.
 const MAX_SCAN: i64 = u16::MAX as i64;
+
+/// The properties with the weights of the kinds of operation, in the order of [`super::KINDS`].
+const PROPORTIONS: [&str; 5] =
+    ["readproportion", "updateproportion", "insertproportion", "scanproportion", "readmodifywriteproportion"];
 
 /// Whose keys, tables and integrity values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +48,13 @@ const COMPATS: [(&str, Compat); 2] = [("ycsb", Compat::Ycsb), ("go-ycsb", Compat
 impl Compat {
     /// The word of the property.
     pub fn name(self) -> &'static str {
-        COMPATS.iter().find(|(_, c)| *c == self).map_or("", |(name, _)| name)
+        word_for(&COMPATS, &self)
     }
 }
 
 /// By which law records are chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Request {
+pub(crate) enum Request {
     /// Every record alike.
     Uniform,
     /// One after the other, again from the first at the end.
@@ -54,23 +64,12 @@ pub enum Request {
     /// The newest records are frequent.
     Latest,
     /// A share of the operations goes to the first records.
-    Hotspot {
-        /// Which share of the records those are.
-        data: f64,
-        /// Which share of the operations.
-        share: f64,
-    },
-    /// The newest are frequent, by an exponential law.
-    Exponential {
-        /// So many percent of the operations …
-        percentile: f64,
-        /// … go to this share of the records.
-        fraction: f64,
-    },
+    Hotspot { data: f64, share: f64 },
+    /// The newest are frequent, by an exponential law: so many percent of the operations go to this share of the records.
+    Exponential { percentile: f64, fraction: f64 },
 }
 
 impl Request {
-    /// The word of the property.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -83,7 +82,8 @@ impl Request {
     }
 }
 
-/// Properties with their effective values. Names and defaults are those of YCSB and go-ycsb.
+/// Properties with their effective values. Names and defaults are those of YCSB and go-ycsb; [`PROPERTIES`] says what each
+/// does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Whose keys, tables and integrity values.
@@ -94,108 +94,57 @@ pub struct Options {
     pub recordcount: u64,
     /// How many operations are expected, which gives the zipfian law room for new records.
     pub operationcount: Option<u64>,
-    /// The first record of the load.
-    pub insertstart: u64,
+    pub(crate) insertstart: u64,
     /// How many records the load inserts.
     pub insertcount: u64,
     /// The table.
     pub table: String,
-    /// What keys begin with.
-    pub keyprefix: String,
-    /// What the names of fields begin with.
-    pub fieldnameprefix: String,
-    /// Fields of a record.
-    pub fieldcount: u32,
-    /// How long they are.
-    pub lengths: Lengths,
-    /// Whether a read reads all fields, or one.
-    pub readallfields: bool,
-    /// Whether it names them all, where YCSB would write `*`.
-    pub readallfieldsbyname: bool,
-    /// Whether an update writes all fields, or one.
-    pub writeallfields: bool,
+    pub(crate) keyprefix: String,
+    pub(crate) fieldnameprefix: String,
+    pub(crate) fieldcount: u32,
+    pub(crate) lengths: Lengths,
+    pub(crate) readallfields: bool,
+    pub(crate) readallfieldsbyname: bool,
+    pub(crate) writeallfields: bool,
     /// Whether fields are a function of their key and verified by every read.
     pub dataintegrity: bool,
     /// Weights of the kinds of operation, in the order of [`super::KINDS`].
     pub proportions: [f64; 5],
-    /// By which law records are chosen.
-    pub request: Request,
-    /// How "zipfian" and "latest" are drawn.
-    pub law: Law,
-    /// Rows of a scan, at least.
-    pub minscanlength: u32,
-    /// Rows of a scan, at most.
-    pub maxscanlength: u32,
+    pub(crate) request: Request,
+    pub(crate) law: Law,
+    pub(crate) minscanlength: u32,
+    pub(crate) maxscanlength: u32,
     /// Whether short scans are frequent; otherwise all lengths are.
-    pub zipfian_scans: bool,
+    pub(crate) zipfian_scans: bool,
     /// Whether keys are record numbers, and not their hashes.
-    pub ordered: bool,
-    /// Digits of a key, at least.
-    pub zeropadding: u32,
-    /// How often an insert of the load phase is tried again after an error.
-    pub insertion_retries: u32,
+    pub(crate) ordered: bool,
+    pub(crate) zeropadding: u32,
+    pub(crate) insertion_retries: u32,
     /// Seconds between such tries, on average.
-    pub insertion_retry_interval_s: u32,
-    /// Whether SELECTs tell MySQL to use the primary key.
-    pub force_index: bool,
-    /// Whether TiDB is told to cluster the table by its key.
-    pub cluster_index: bool,
+    pub(crate) insertion_retry_interval_s: u32,
+    pub(crate) force_index: bool,
+    pub(crate) cluster_index: bool,
 }
 
 impl Options {
-    /// Reads the properties; every problem goes to the reader.
-    pub fn read(reader: &mut Reader<'_>) -> Self {
-        let preset = reader.word("workload", &presets::WORDS, None);
-        let of = |name: &str| preset.and_then(|p| presets::value(p, name));
-        let proportion = |reader: &mut Reader<'_>, key, default: f64| {
-            // Where a workload is named, what it leaves out is 0.
-            let default = preset.map_or(default, |p| presets::proportion(p, key));
-            reader.number_or(key, default)
-        };
-        let proportions = [
-            proportion(reader, "readproportion", 0.95),
-            proportion(reader, "updateproportion", 0.05),
-            proportion(reader, "insertproportion", 0.0),
-            proportion(reader, "scanproportion", 0.0),
-            proportion(reader, "readmodifywriteproportion", 0.0),
-        ];
-        let recordcount = records(reader, preset.is_some());
-        let insertstart = reader.int("insertstart") as u64;
-        let insertcount = reader.int_or("insertcount", recordcount.saturating_sub(insertstart) as i64) as u64;
-        let operationcount = reader.int("operationcount") as u64;
-        let minscanlength = reader.int("minscanlength") as u32;
-        let maxscanlength = reader.int_or("maxscanlength", of("maxscanlength").map_or(1000, |_| 100)) as u32;
-        let options = Self {
-            compat: reader.word("compat", &COMPATS, Compat::Ycsb),
-            dotransactions: reader.switch("dotransactions"),
-            recordcount,
-            operationcount: Some(operationcount).filter(|n| *n > 0),
-            insertstart,
-            insertcount,
-            table: reader.identifier("table"),
-            keyprefix: key_prefix(reader),
-            fieldnameprefix: reader.identifier("fieldnameprefix"),
-            fieldcount: reader.int("fieldcount") as u32,
-            lengths: lengths(reader),
-            readallfields: reader.switch("readallfields"),
-            readallfieldsbyname: reader.switch("readallfieldsbyname"),
-            writeallfields: reader.switch("writeallfields"),
-            dataintegrity: reader.switch("dataintegrity"),
-            proportions,
-            request: request(reader, of("requestdistribution")),
-            law: reader.word("zipfian.law", &[("ycsb", Law::Ycsb), ("exact", Law::Exact)], Law::Ycsb),
-            minscanlength,
-            maxscanlength,
-            zipfian_scans: reader.word("scanlengthdistribution", &[("uniform", false), ("zipfian", true)], false),
-            ordered: reader.word("insertorder", &[("hashed", false), ("ordered", true)], false),
-            zeropadding: reader.int("zeropadding") as u32,
-            insertion_retries: reader.int("core_workload_insertion_retry_limit") as u32,
-            insertion_retry_interval_s: reader.int("core_workload_insertion_retry_interval") as u32,
-            force_index: reader.switch("mysql.force_index"),
-            cluster_index: reader.switch("tidb.cluster_index"),
-        };
-        options.check(reader);
-        options
+    /// The properties that decide the data, so that all mixes can run on the same table.
+    pub(super) fn data_parameters(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("compat", &self.compat.name());
+        put("table", &self.table);
+        put("dotransactions", &self.dotransactions);
+        put("insertstart", &self.insertstart);
+        put("insertcount", &self.insertcount);
+        put("insertorder", &if self.ordered { "ordered" } else { "hashed" });
+        put("zeropadding", &self.zeropadding);
+        put("keyprefix", &self.keyprefix);
+        put("fieldnameprefix", &self.fieldnameprefix);
+        put("fieldcount", &self.fieldcount);
+        put("dataintegrity", &self.dataintegrity);
+        put("tidb.cluster_index", &self.cluster_index);
+        self.lengths.put(&mut all);
+        all
     }
 
     /// What the values do not allow together.
@@ -236,7 +185,6 @@ impl Options {
         }
     }
 
-    /// How record numbers become keys.
     pub(super) fn keys(&self) -> Keys {
         let zero_padding = self.zeropadding as usize;
         Keys { compat: self.compat, ordered: self.ordered, prefix: self.keyprefix.clone(), zero_padding }
@@ -248,12 +196,136 @@ impl Options {
     }
 
     /// Whether records are added.
-    pub fn grows(&self) -> bool {
+    pub(super) fn grows(&self) -> bool {
         !self.dotransactions || self.proportions[2] > 0.0
     }
 }
 
-/// How many records there are. YCSB takes 2³¹ − 1 where nobody says; nobody means that.
+impl Benchmark for Options {
+    type Dataset = YcsbData;
+    type Workload = Ycsb;
+
+    fn kind() -> &'static WorkloadKind {
+        &KIND
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Self {
+        let preset = reader.word("workload", &presets::words(), None);
+        let of = |name: &str| preset.and_then(|p| presets::value(p, name));
+        let proportions = PROPORTIONS.map(|key| match preset {
+            // What a named workload leaves out is 0.
+            Some(preset) => reader.number_or(key, presets::proportion(preset, key)),
+            None => reader.number(key),
+        });
+        let recordcount = records(reader, preset.is_some());
+        let insertstart = reader.int("insertstart") as u64;
+        let insertcount = reader.int_or("insertcount", recordcount.saturating_sub(insertstart) as i64) as u64;
+        let operationcount = reader.int("operationcount") as u64;
+        let minscanlength = reader.int("minscanlength") as u32;
+        let maxscanlength = reader.int_or("maxscanlength", of("maxscanlength").map_or(1000, |_| 100)) as u32;
+        let options = Self {
+            compat: reader.word("compat", &COMPATS, Compat::Ycsb),
+            dotransactions: reader.switch("dotransactions"),
+            recordcount,
+            operationcount: Some(operationcount).filter(|n| *n > 0),
+            insertstart,
+            insertcount,
+            table: reader.identifier("table"),
+            keyprefix: key_prefix(reader),
+            fieldnameprefix: reader.identifier("fieldnameprefix"),
+            fieldcount: reader.int("fieldcount") as u32,
+            lengths: Lengths::read(reader),
+            readallfields: reader.switch("readallfields"),
+            readallfieldsbyname: reader.switch("readallfieldsbyname"),
+            writeallfields: reader.switch("writeallfields"),
+            dataintegrity: reader.switch("dataintegrity"),
+            proportions,
+            request: request(reader, of("requestdistribution")),
+            law: reader.word("zipfian.law", &[("ycsb", Law::Ycsb), ("exact", Law::Exact)], Law::Ycsb),
+            minscanlength,
+            maxscanlength,
+            zipfian_scans: reader.word("scanlengthdistribution", &[("uniform", false), ("zipfian", true)], false),
+            ordered: reader.word("insertorder", &[("hashed", false), ("ordered", true)], false),
+            zeropadding: reader.int("zeropadding") as u32,
+            insertion_retries: reader.int("core_workload_insertion_retry_limit") as u32,
+            insertion_retry_interval_s: reader.int("core_workload_insertion_retry_interval") as u32,
+            force_index: reader.switch("mysql.force_index"),
+            cluster_index: reader.switch("tidb.cluster_index"),
+        };
+        options.check(reader);
+        options
+    }
+
+    fn dataset(&self, dialect: &'static dyn Dialect, seed: Seed) -> YcsbData {
+        YcsbData::new(self.clone(), dialect, seed)
+    }
+
+    fn workload(&self, dialect: &'static dyn Dialect, seed: Seed) -> Ycsb {
+        Ycsb::new(self.clone(), dialect, seed)
+    }
+
+    /// Those that bear on the run.
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let mut all = self.data_parameters();
+        let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
+        put("recordcount", &self.recordcount);
+        if !self.dotransactions {
+            put("core_workload_insertion_retry_limit", &self.insertion_retries);
+            return all;
+        }
+        if let Some(count) = self.operationcount {
+            put("operationcount", &count);
+        }
+        for (name, weight) in PROPORTIONS.iter().zip(self.proportions).filter(|(_, weight)| *weight > 0.0) {
+            put(name, &weight);
+        }
+        put("requestdistribution", &self.request.name());
+        match self.request {
+            Request::Hotspot { data, share } => {
+                put("hotspotdatafraction", &data);
+                put("hotspotopnfraction", &share);
+            }
+            Request::Exponential { percentile, fraction } => {
+                put("exponential.percentile", &percentile);
+                put("exponential.frac", &fraction);
+            }
+            Request::Zipfian | Request::Latest if self.law == Law::Exact => put("zipfian.law", &"exact"),
+            _ => {}
+        }
+        if self.proportions[3] > 0.0 {
+            put("minscanlength", &self.minscanlength);
+            put("maxscanlength", &self.maxscanlength);
+            put("scanlengthdistribution", &if self.zipfian_scans { "zipfian" } else { "uniform" });
+        }
+        put("readallfields", &self.readallfields);
+        put("readallfieldsbyname", &self.readallfieldsbyname);
+        put("writeallfields", &self.writeallfields);
+        put("mysql.force_index", &self.force_index);
+        all
+    }
+
+    fn conflict(&self, other: &dyn Benchmark) -> Option<String> {
+        let other: &Self = other.options()?;
+        if self.data_parameters() != other.data_parameters() {
+            return Some("they do not begin with the same records".to_owned());
+        }
+        (self != other && (self.grows() || other.grows())).then(|| "inserts change how many records there are".to_owned())
+    }
+
+    fn refusal(&self, _dialect: &dyn Dialect) -> Option<(String, String)> {
+        None
+    }
+
+    fn counts_found_rows(&self) -> bool {
+        true
+    }
+
+    fn needs_values(&self) -> bool {
+        self.dataintegrity || self.grows()
+    }
+}
+
+/// How many records there are. YCSB takes 2³¹ − 1 by default, which no user means.
 fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
     if !reader.has("recordcount") && !named {
         reader.problem(
@@ -266,41 +338,17 @@ fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
 }
 
 fn key_prefix(reader: &mut Reader<'_>) -> String {
-    if !reader.has("keyprefix") {
-        // Asked for, so that it counts as known.
-        reader.text("keyprefix");
+    let given = reader.has("keyprefix");
+    let prefix = reader.text("keyprefix");
+    if !given {
         return "user".to_owned();
     }
-    let prefix = reader.text("keyprefix");
     let good = |c: char| c.is_ascii_alphanumeric() || "_-.:".contains(c);
     if !prefix.chars().all(good) {
         let message = format!("`keyprefix` is \"{prefix}\"");
         reader.problem("keyprefix", message, "use letters, digits, `_`, `-`, `.` and `:`");
     }
     prefix
-}
-
-fn lengths(reader: &mut Reader<'_>) -> Lengths {
-    let high = reader.int("fieldlength") as u32;
-    let low = reader.int("minfieldlength") as u32;
-    let text = reader.text("fieldlengthhistogram");
-    let kinds = [("constant", 0), ("uniform", 1), ("zipfian", 2), ("histogram", 3)];
-    let kind = reader.word("fieldlengthdistribution", &kinds, 0);
-    if (kind == 1 || kind == 2) && low > high {
-        let message = format!("`minfieldlength` {low} is above `fieldlength` {high}");
-        reader.problem("minfieldlength", message, "raise `fieldlength`");
-        return Lengths::Constant(high);
-    }
-    match kind {
-        1 => Lengths::Uniform(low, high),
-        2 => Lengths::Zipfian(low, high),
-        3 => Lengths::parse_histogram(&text).unwrap_or_else(|| {
-            let help = "write the bytes of a step and the weights of one, two, three … of them, such as \"10: 1 0 5\"";
-            reader.problem("fieldlengthhistogram", format!("`fieldlengthhistogram` is \"{text}\""), help);
-            Lengths::Constant(high)
-        }),
-        _ => Lengths::Constant(high),
-    }
 }
 
 fn request(reader: &mut Reader<'_>, preset: Option<&str>) -> Request {

@@ -33,25 +33,14 @@ const SET: [&[(&str, &str)]; 6] = [
     ],
 ];
 
-/// The words of the property `workload`; the plain one, and the class names that YCSB's own files give, leave everything to the
-/// other properties.
-pub(super) const WORDS: [(&str, Option<usize>); 15] = [
-    ("core", None),
-    ("site.ycsb.workloads.CoreWorkload", None),
-    ("com.yahoo.ycsb.workloads.CoreWorkload", None),
-    ("a", Some(0)),
-    ("b", Some(1)),
-    ("c", Some(2)),
-    ("d", Some(3)),
-    ("e", Some(4)),
-    ("f", Some(5)),
-    ("workloada", Some(0)),
-    ("workloadb", Some(1)),
-    ("workloadc", Some(2)),
-    ("workloadd", Some(3)),
-    ("workloade", Some(4)),
-    ("workloadf", Some(5)),
-];
+/// The words of the property `workload`. The plain one, and the class names that YCSB's own files give, leave everything to
+/// the other properties.
+pub(super) fn words() -> Vec<(&'static str, Option<usize>)> {
+    let plain = ["core", "site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"].map(|word| (word, None));
+    let named = || WORKLOADS.iter().enumerate().map(|(i, (name, _))| (*name, Some(i)));
+    let letters = named().map(|(name, i)| (name.trim_start_matches("workload"), i));
+    plain.into_iter().chain(letters).chain(named()).collect()
+}
 
 /// What the file of that name holds, record and operation count included: both are 1000.
 pub fn preset(name: &str) -> Option<Vec<(&'static str, &'static str)>> {
