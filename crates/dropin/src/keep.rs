@@ -56,9 +56,6 @@ fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 }
 
 /// Finds out before a run whether its record can be kept under the name that was asked for, which `member` has.
-///
-/// # Errors
-/// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
 pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<(), LabError> {
     let (members, _) = known(&results.join(&series.name))?;
     let member = named(&members, Some(&member.name), &member.name, &member.address)?;
@@ -75,9 +72,6 @@ pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<
 }
 
 /// Writes the record; returns its path.
-///
-/// # Errors
-/// When the folder or a file in it cannot be written.
 pub(crate) fn keep(
     results: &Path,
     series: &Series,
@@ -115,7 +109,6 @@ fn runs_of(store: &Store, key: &TrialKey, contender: &str) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

@@ -25,9 +25,6 @@ impl Streams for Standard {
 }
 
 /// Whether anybody reads on: a load that runs for nobody only keeps the database busy.
-///
-/// # Errors
-/// Standard output was closed by its reader.
 pub(crate) fn heard() -> Result<(), LabError> {
     if reader_gone() {
         let message = "standard output was closed by its reader, so the run was stopped and thrown away";

@@ -72,23 +72,14 @@ pub(crate) trait Printer {
     }
 
     /// Connections are open, and load is sent.
-    ///
-    /// # Errors
-    /// When standard output cannot be written, as for all that is printed.
     fn starts(&mut self, _out: &mut dyn Streams) -> Result<(), LabError> {
         Ok(())
     }
 
     /// A second is over, of the measured window or before it.
-    ///
-    /// # Errors
-    /// As [`Self::starts`].
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError>;
 
     /// The run is over; `record` is the path of what was kept of it.
-    ///
-    /// # Errors
-    /// As [`Self::starts`], or a histogram that cannot be read.
     fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError>;
 }
 
@@ -112,9 +103,6 @@ impl Run<'_> {
     }
 
     /// Finds out whether a record could be kept under the name that was asked for; one made of an address never collides.
-    ///
-    /// # Errors
-    /// It could not.
     pub(crate) fn check_name(&self) -> Result<(), LabError> {
         match (&self.records.folder, &self.records.contender) {
             (Some(folder), Some(_)) => keep::check(folder, self.series, &self.member()),
@@ -123,17 +111,11 @@ impl Run<'_> {
     }
 
     /// The database joined with the workload; an answer may take so many seconds, `None` is the longest possible.
-    ///
-    /// # Errors
-    /// An unreadable certificate, or a workload that the database cannot have.
     pub(crate) fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
         self.stage_on(&with_timeout(self.target, timeout_s))
     }
 
     /// The same on another target.
-    ///
-    /// # Errors
-    /// As [`Self::stage`].
     pub(crate) fn stage_on(&self, target: &AnyTarget) -> Result<Stage, LabError> {
         let study = self.series.study(&[self.member()], 1);
         Registry::default().stage(
@@ -147,25 +129,16 @@ impl Run<'_> {
     }
 
     /// Finds out whether the server lets us in.
-    ///
-    /// # Errors
-    /// It does not.
     pub(crate) fn reach(&self, stage: &Stage) -> Result<(), LabError> {
         stage.server.reach().map_err(|answer| self.unreachable(&answer))
     }
 
     /// Notes that the data are no longer as `perbuck run` loaded them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(crate) fn note_use(&self, stage: &Stage) -> Result<(), LabError> {
         notes::used(stage, self.command.word, &format!("perbuck {}", self.command.word))
     }
 
     /// Runs the load.
-    ///
-    /// # Errors
-    /// What ended the run without a result.
     pub(crate) fn drive(
         &self,
         stage: &Stage,
@@ -221,10 +194,8 @@ impl Run<'_> {
         Ok(Ended { record, details, took, early })
     }
 
-    /// Keeps the record where `keeps` says so, and prints the figures.
-    ///
-    /// # Errors
-    /// As [`Printer::end`], and a record that cannot be kept although somebody named its folder.
+    /// Keeps the record where `keeps` says so, and prints the figures. A record that cannot be kept is an error where the user
+    /// named its folder.
     pub(crate) fn finish(
         &self,
         ended: &Ended,

@@ -60,9 +60,6 @@ impl DropIn {
 
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable
     /// of the database's own client; `None` where there is none.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub(crate) fn password(&self, sources: &PasswordSources<'_>) -> Result<Option<Secret>, Refused> {
         let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
         if let Some(typed) = sources.typed {

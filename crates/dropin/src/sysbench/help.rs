@@ -2,8 +2,9 @@
 
 use perbuck_workloads::sysbench::{Compat, SCRIPTS, Script};
 
-use super::options::{GROUPS, OptionSpec, Use};
+use super::options::{GROUPS, Kind, OLDER};
 use super::script::options;
+use crate::option::OptionSpec;
 
 /// Lines of the form and what it does, in two columns as sysbench prints them.
 fn columns(rows: &[(String, String)]) -> String {
@@ -11,15 +12,13 @@ fn columns(rows: &[(String, String)]) -> String {
     rows.iter().map(|(form, what)| format!("  {form:<widest$} {what}\n")).collect()
 }
 
-fn row(option: &OptionSpec) -> Option<(String, String)> {
-    let (name, form) = (option.name, option.kind.form());
-    let what = match option.usage {
-        Use::Alias(_) => return None,
-        Use::Refused(_) => option.help.to_owned(),
-        Use::Done | Use::Ignored(_) if option.default.is_empty() => option.help.to_owned(),
-        Use::Done | Use::Ignored(_) => format!("{} [{}]", option.help, option.default),
-    };
-    Some((format!("--{name}{form}"), what))
+/// What an option does, and its default if it has one.
+fn described(help: &str, default: &str) -> String {
+    if default.is_empty() { help.to_owned() } else { format!("{help} [{default}]") }
+}
+
+fn row(option: &OptionSpec<Kind>) -> (String, String) {
+    (format!("--{}{}", option.name, option.kind.form()), described(option.help, option.default))
 }
 
 /// `perbuck sysbench --help`.
@@ -34,25 +33,18 @@ Commands: prepare run cleanup help, and prewarm, which reads the tables into mem
 "
     .to_owned();
     for group in &GROUPS {
-        let rows: Vec<(String, String)> = group.options.iter().filter_map(row).collect();
+        let rows: Vec<(String, String)> = group.options.iter().map(row).collect();
         out += &format!("{}\n{}\n", group.title, columns(&rows));
     }
-    let older = GROUPS.iter().flat_map(|g| g.options).filter_map(|o| match o.usage {
-        Use::Alias(of) => Some((format!("--{}", o.name), format!("--{of}"))),
-        _ => None,
-    });
-    out += &format!("Older names:\n{}\nScripts:\n", columns(&older.collect::<Vec<_>>()));
+    let older = OLDER.map(|(old, new)| (format!("--{old}"), format!("--{new}")));
+    out += &format!("Older names:\n{}\nScripts:\n", columns(&older));
     SCRIPTS.iter().for_each(|(name, _)| out += &format!("  {name}\n"));
     out + "\nSee 'perbuck sysbench <script> help' for a list of options for each script.\n\n"
 }
 
 /// `perbuck sysbench SCRIPT help`.
 pub(super) fn of_script(script: Script, compat: Option<Compat>) -> String {
-    let shown = |text: &str| if text.is_empty() { String::new() } else { format!(" [{text}]") };
-    let row = |o: super::parse::ScriptOption| {
-        let what = format!("{}{}", o.help, shown(&o.default));
-        (format!("--{}{}", o.name, o.kind.form()), what)
-    };
+    let row = |o: super::parse::ScriptOption| (format!("--{}{}", o.name, o.kind.form()), described(&o.help, &o.default));
     let rows: Vec<(String, String)> = options(Some(script), compat).into_iter().map(row).collect();
     format!("{} options:\n{}\n", script.name(), columns(&rows))
 }
@@ -64,8 +56,8 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_script() {
         let text = general();
-        for option in super::super::options::all() {
-            assert!(text.contains(&format!("  --{}", option.name)), "{}", option.name);
+        for name in super::super::options::all().map(|o| o.name).chain(OLDER.map(|o| o.0)) {
+            assert!(text.contains(&format!("  --{name}")), "{name}");
         }
         assert!(SCRIPTS.iter().all(|(name, _)| text.contains(name)));
         assert!(text.contains("--threads=N") && text.contains("[1]\n"), "{text}");

@@ -32,25 +32,16 @@ impl Log {
     }
 
     /// Lines of a report, with their ends.
-    ///
-    /// # Errors
-    /// When standard output cannot be written.
     pub(super) fn notice(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(NOTICE, text, out)
     }
 
     /// A remark on the way.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
     pub(super) fn info(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(INFO, text, out)
     }
 
     /// Something that the reader of the figures should know.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
     pub(super) fn warning(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         if self.on_stdout {
             return self.line(WARNING, &format!("WARNING: {text}\n"), out);
@@ -62,9 +53,6 @@ impl Log {
     }
 
     /// A line that nobody can turn off.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
     pub(super) fn fatal(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(0, &format!("FATAL: {text}\n"), out)
     }

@@ -189,17 +189,13 @@ pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
+    use super::super::golden;
     use super::*;
 
     #[test]
     fn a_line_has_a_value_for_every_name() {
-        let words = ["--percentile=50,99.9", "--rate=10", "--threads=4"].map(OsString::from);
-        let settings = Settings::read(&parse(&words, &[]).unwrap()).unwrap();
+        let settings = golden::settings(&["--percentile=50,99.9", "--rate=10", "--threads=4"]).unwrap();
         let mut tally = Tally { transactions: 20, read: 280, write: 80, other: 40, ..Tally::default() };
         tally.latency.record(5_000_000);
         let line = csv_line(&interval(2, &settings, 2.0, &tally, Some((7, 3))), &settings);

@@ -5,7 +5,6 @@
 //! mean), then [`tables`] or the runner with [`printer`], [`tally`], [`text`] and [`machine`].
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod help;
 mod log;
@@ -201,14 +200,12 @@ fn unreachable(target: &AnyTarget, answer: &DriverError) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::study::hold_against_its_text;
 
     fn of(words: &[&str]) -> Series {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = parse::parse(&words, &script::options(None, None)).unwrap();
+        let given = golden::read(words).unwrap();
         let (settings, script) = (Settings::read(&given).unwrap(), script::script(&given).unwrap().0);
         let (workload, _) = script::workload(&given, script, &settings, &mut Vec::new()).unwrap();
         series(workload, &settings)

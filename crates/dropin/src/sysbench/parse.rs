@@ -7,7 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use super::options::{CONFIG_FILE, Kind, PASSWORDS, Use, canonical, find, meant};
+use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, canonical, find, meant};
+use crate::option::{Use, chosen};
 use crate::refused::{Refused, Typed};
 use perbuck_lab::inputs::read_text;
 
@@ -47,10 +48,8 @@ pub(super) struct Given {
     bare_password: bool,
 }
 
-/// Reads the words behind `perbuck sysbench`; `script` are the options of all scripts.
-///
-/// # Errors
-/// The first word that is wrong. No message quotes a value that may be a password.
+/// Reads the words after `perbuck sysbench`; `script` are the options of all scripts. No message quotes a value that may be a
+/// password.
 pub(super) fn parse(words: &[OsString], script: &[ScriptOption]) -> Result<Given, Refused> {
     let mut given = Given::default();
     for word in words {
@@ -138,15 +137,14 @@ impl Given {
 
     /// Sets an option, if there is one of that name.
     fn set(&mut self, name: &str, value: Option<&str>, script: &[ScriptOption]) -> Result<bool, Refused> {
+        let older = canonical(name);
+        if let Some(newer) = chosen(&older, &OLDER) {
+            self.warnings.push(format!("--{older} is deprecated, use --{newer} instead"));
+            return self.set(newer, value, script);
+        }
         if let Some(spec) = find(name) {
             match spec.usage {
-                Use::Alias(of) => {
-                    self.warnings.push(format!("--{} is deprecated, use --{of} instead", spec.name));
-                    return self.set(of, value, script);
-                }
-                Use::Refused(why) if checked(spec.name, spec.kind, value)? != "off" => {
-                    return Err(Refused::usage(format!("--{}: {}", spec.name, head(why)), tail(why)));
-                }
+                Use::Refused(why) if checked(spec.name, spec.kind, value)? != "off" => return Err(spec.refusal(why)),
                 Use::Ignored(why) => self.remarks.push(format!("--{}: {why}", spec.name)),
                 Use::Done | Use::Refused(_) => {}
             }
@@ -193,14 +191,6 @@ impl Given {
         }
         Ok(())
     }
-}
-
-fn head(why: &str) -> &str {
-    why.split_once(": ").map_or(why, |(head, _)| head)
-}
-
-fn tail(why: &str) -> &str {
-    why.split_once(": ").map_or("", |(_, tail)| tail)
 }
 
 /// The values of a line of an option file, joined by commas: words, in quotes or not, up to a comment.

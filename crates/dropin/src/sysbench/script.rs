@@ -43,9 +43,6 @@ const ORDERS: [(&str, Order); 6] = [
 const BUILT_IN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
 /// The command that a command line names.
-///
-/// # Errors
-/// None, or one that is none.
 pub(super) fn order(given: &Given) -> Result<Order, Refused> {
     let words = ORDERS.map(|(word, _)| word);
     let Some(typed) = &given.command else {
@@ -60,9 +57,6 @@ pub(super) fn order(given: &Given) -> Result<Order, Refused> {
 }
 
 /// The script that a command line names, and a remark where its file is not read.
-///
-/// # Errors
-/// None, or one that perbuck does not have.
 pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused> {
     let names = || SCRIPTS.map(|(name, _)| name);
     let all = || format!("perbuck runs these scripts, which it has built in: {}", names().join(", "));
@@ -110,9 +104,6 @@ const SHARED: [&str; 6] = ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand
 
 /// What the script does, checked, with the parameters that say so in a study. What a script without options of its own does
 /// not know is left out with a remark, as sysbench leaves it out.
-///
-/// # Errors
-/// The first problem of an option.
 pub(super) fn workload(
     given: &Given,
     script: Script,
@@ -165,16 +156,13 @@ fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn given(words: &[&str]) -> Given {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        parse(&words, &options(None, None)).unwrap()
+        golden::read(words).unwrap()
     }
 
     fn read(words: &[&str]) -> Result<(Workload, sysbench::Options), Refused> {
@@ -221,15 +209,13 @@ mod tests {
 
     #[test]
     fn what_a_script_cannot_do_is_refused() {
-        for (words, said) in [
-            (&["oltp_read_only", "--rand-type=zipf"][..], "Invalid random numbers distribution: zipf."),
+        let cases: &[(&[&str], &str)] = &[
+            (&["oltp_read_only", "--rand-type=zipf"], "Invalid random numbers distribution: zipf."),
             (&["oltp_read_only", "--rand-type=zipfian"], "Invalid random numbers distribution: zipfian."),
             (&["oltp_read_only", "--tables=0"], "Invalid value for the 'tables' option: `tables` is 0"),
             (&["oltp_read_only", "--random-points=3"], "invalid option: --random_points=3"),
             (&["oltp_read_only", "--table-size=3000000000"], "Invalid value for the 'table_size' option"),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

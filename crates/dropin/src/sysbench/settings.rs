@@ -11,6 +11,7 @@ use super::options::find;
 use super::parse::Given;
 use super::target::scheme;
 use crate::load::{Load, MOST_WORKERS, SECOND_NS};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
 
@@ -106,9 +107,6 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Checks the values of a command line.
-    ///
-    /// # Errors
-    /// The first that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let compat = compat(given)?;
         let time_s = count(given, "time")?;
@@ -225,8 +223,7 @@ fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
 
 /// One of a closed set of words.
 fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> Result<T, Refused> {
-    let found = words.iter().find(|(word, _)| *word == text(given, name)).map(|(_, value)| *value);
-    found.ok_or_else(|| invalid(given, name, help))
+    chosen(text(given, name), words).ok_or_else(|| invalid(given, name, help))
 }
 
 fn compat(given: &Given) -> Result<Compat, Refused> {
@@ -335,17 +332,9 @@ fn results(given: &Given) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
+    use super::super::golden::settings as read;
     use super::*;
-
-    fn read(words: &[&str]) -> Result<Settings, Refused> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        Settings::read(&parse(&words, &[])?)
-    }
 
     #[test]
     fn defaults_are_those_of_sysbench() {

@@ -42,10 +42,7 @@ impl Tables<'_> {
         if settings.load.connections > 1 { self.log.notice("Initializing worker threads...\n\n", &mut Standard) } else { Ok(()) }
     }
 
-    /// Makes and fills the tables.
-    ///
-    /// # Errors
-    /// A table that is there already: it may hold somebody's data, and nothing is touched. The server's answer.
+    /// Makes and fills the tables. A table that is there already may hold data of the user: then nothing is touched.
     pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
         for name in self.names() {
             if self.stage.server.has_table(&name)? {
@@ -80,9 +77,6 @@ impl Tables<'_> {
     }
 
     /// Reads the tables into the server's memory.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn prewarm(&self, settings: &Settings) -> Result<(), LabError> {
         self.threads(settings)?;
         let mut last = String::new();
@@ -98,9 +92,6 @@ impl Tables<'_> {
     }
 
     /// Drops the tables, whoever made them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         for (name, sql) in self.names().zip(sysbench::cleanup(self.options, self.dialect)) {
             print(&format!("Dropping table '{name}'...\n"))?;

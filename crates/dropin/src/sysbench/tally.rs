@@ -52,9 +52,6 @@ impl Tally {
 
     /// The whole measured window of a record, in which connections were lost so often. The record has them of the whole run
     /// only, warm-up and last transactions included.
-    ///
-    /// # Errors
-    /// Says which histogram cannot be decoded.
     pub(super) fn of(record: &RunRecord, trouble: Trouble) -> Result<Self, String> {
         let measured = &record.measured;
         // Errors are kept by second and, over the whole run, by code: those of the warm-up are not of the window. Lost
@@ -253,12 +250,7 @@ pub(super) struct Extras {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
-        let mut h = Histogram::new();
-        values.into_iter().for_each(|ns| h.record(ns));
-        h
-    }
+    use crate::cases::histogram;
 
     #[test]
     #[expect(clippy::float_cmp, reason = "nothing is computed of nothing")]

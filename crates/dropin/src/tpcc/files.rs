@@ -18,9 +18,6 @@ use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
 /// Whether files are asked for.
-///
-/// # Errors
-/// Another type than csv, or an option that belongs to files where none are asked for.
 pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
     match given.text("output-type") {
         "" => match ["output-dir", "tables"].into_iter().find(|name| given.has(name)) {

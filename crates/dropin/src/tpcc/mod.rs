@@ -6,7 +6,6 @@
 
 mod files;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod lines;
 mod machine;
@@ -211,7 +210,6 @@ impl Work<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::study::hold_against_its_text;
@@ -225,7 +223,7 @@ mod tests {
             &["run", "--wait", "--weight=45,43,4,4,4", "--conn-params=a='x'&b=1", "--time=1h"],
             &["prepare", "--parts=4", "--partition-type=2", "--use-fk"],
         ] {
-            let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
+            let given = golden::read(words).unwrap();
             let (order, settings) = (Order::of(&given).unwrap(), Settings::read(&given).unwrap());
             let session = Connection::of(&given).unwrap().session;
             hold_against_its_text(&series(plan::workload(&given, order, &settings, &session).unwrap().0, &settings));

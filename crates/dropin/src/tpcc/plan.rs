@@ -22,9 +22,6 @@ const PARAMETERS: [(&str, &str); 6] = [
 ];
 
 /// The workload of a command line; `session` are the variables of every session of a run.
-///
-/// # Errors
-/// The first option that is wrong, by its name.
 pub(super) fn workload(
     given: &Given,
     order: Order,
@@ -113,17 +110,15 @@ fn refused(problems: &[ParamProblem]) -> Refused {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
     use perbuck_workloads::tpcc::{Compat, Isolation, PartitionType};
 
-    use super::super::options::TABLE;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<tpcc::Options, Refused> {
-        let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?;
+        let given = golden::read(words)?;
         let order = Order::of(&given)?;
         workload(&given, order, &Settings::read(&given)?, "").map(|(_, options)| options)
     }
@@ -143,8 +138,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_its_option() {
-        for (words, said) in [
-            (&["run", "--warehouses=0"][..], "invalid argument \"0\" for \"--warehouses\" flag"),
+        let cases: &[(&[&str], &str)] = &[
+            (&["run", "--warehouses=0"], "invalid argument \"0\" for \"--warehouses\" flag"),
             (&["prepare", "--parts=11", "--partition-type=2"], "--parts: --parts is 11, and there are 10 warehouses"),
             (&["prepare", "--partition-type=4"], "invalid argument \"4\" for \"--partition-type\" flag"),
             (&["prepare", "--partition-type=x"], "invalid argument \"x\""),
@@ -153,9 +148,7 @@ mod tests {
             (&["run", "--weight=50,50"], "--weight: --weight is \"50,50\", not five shares"),
             (&["run", "--compat=go-tpc", "--batch"], "--batch: --batch is given beside `compat`"),
             (&["prepare", "--use-clustered-index=false"], "--use-clustered-index=false: "),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

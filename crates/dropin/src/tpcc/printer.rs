@@ -13,10 +13,11 @@ use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 use super::lines::{self, Row, Span, Wait};
 use super::machine::{self, CurrentJson, RunJson};
 use super::report::{self, Extras};
-use super::settings::{Output, Settings};
+use super::settings::Settings;
 use crate::load::SECOND_NS;
 use crate::output::Streams;
 use crate::run::{Ended, Printer, defect};
+use crate::style::Style;
 
 /// The printer of a run.
 pub(super) struct Lines<'a> {
@@ -115,7 +116,7 @@ impl Printer for Lines<'_> {
             failed.reset();
         });
         let output = self.settings.output;
-        if output == Output::Json {
+        if output == Style::Json {
             self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
             return Ok(());
         }
@@ -128,7 +129,7 @@ impl Printer for Lines<'_> {
         let rows = rows(run, &ended.details).map_err(defect)?;
         let waits = lines::waits(ended.details.pauses.iter().map(|(name, pauses)| (name.as_str(), *pauses)));
         let extras = self.extras(run).map_err(defect)?;
-        if output == Output::Json {
+        if output == Style::Json {
             return out.print(&self.json(ended, &rows, &waits, extras, record)?);
         }
         let (tpmc, tpm_total) = (run.metric(&TPMC), run.metric(&TPS) * 60.0);

@@ -70,18 +70,15 @@ fn line(figure: &AuditFigure) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use perbuck_core::histogram::Histogram;
     use perbuck_core::run_record::{HistogramRecord, TransactionRecord};
     use perbuck_workloads::tpcc::audit::{Ran, audit};
 
     use super::*;
+    use crate::cases::histogram;
 
     fn extras(orders: u64, rolled_back: u64) -> Extras {
-        let mut times = Histogram::new();
-        (0..orders).for_each(|_| times.record(6_000_000_000));
-        let service = HistogramRecord::from_histogram(&times);
+        let service = HistogramRecord::from_histogram(&histogram((0..orders).map(|_| 6_000_000_000)));
         let facts = BTreeMap::from([("order_lines".to_owned(), orders * 10), ("remote_lines".to_owned(), orders / 10)]);
         let record = TransactionRecord { committed: orders - rolled_back, rolled_back, service, facts, ..Default::default() };
         let transactions = BTreeMap::from([("new_order".to_owned(), record)]);

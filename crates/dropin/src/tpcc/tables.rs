@@ -51,11 +51,8 @@ impl Tables<'_> {
         specs.into_iter().map(|table| table.bulk.name).collect()
     }
 
-    /// Makes and fills the tables, or goes on where the same command was cut off, and checks them.
-    ///
-    /// # Errors
-    /// A table that is there already, unless `--dropdata` is given: it may hold somebody's data, and nothing is touched. The
-    /// server's answer. A condition that does not hold.
+    /// Makes and fills the tables, or goes on where the same command was cut off, and checks them. A table that is there
+    /// already may hold data of the user: without `--dropdata` nothing is touched.
     pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
         if settings.drop_data {
             self.drop_all()?;
@@ -98,9 +95,6 @@ impl Tables<'_> {
     }
 
     /// Checks the data.
-    ///
-    /// # Errors
-    /// A condition that does not hold, or the server's answer.
     pub(super) fn check(&self, all: bool) -> Result<(), LabError> {
         self.has_warehouses()?;
         self.conditions(all)?;
@@ -126,9 +120,6 @@ impl Tables<'_> {
     }
 
     /// Drops the tables, whoever made them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         self.drop_all()?;
         print("Finished\n")
@@ -146,9 +137,6 @@ impl Tables<'_> {
     }
 
     /// Finds out whether the database has the warehouses that the command line names.
-    ///
-    /// # Errors
-    /// It has fewer, or no such table.
     pub(super) fn has_warehouses(&self) -> Result<(), LabError> {
         let found = self.stage.server.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
         let asked = i64::from(self.options.warehouses);

@@ -80,9 +80,6 @@ impl Client {
 
 impl Connection {
     /// The one that the command line names.
-    ///
-    /// # Errors
-    /// What no target can be.
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
         let address = given.text("target");
         if !address.is_empty() {
@@ -197,15 +194,13 @@ fn hosts(given: &Given, scheme: &str) -> Result<Vec<(String, u16)>, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::options::TABLE;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<Connection, Refused> {
-        Connection::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
+        Connection::of(&golden::read(words)?)
     }
 
     fn address(words: &[&str]) -> String {
@@ -245,8 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for (words, said) in [
-            (&["-d", "oracle"][..], "invalid argument \"oracle\" for \"-d, --driver\" flag"),
+        let cases: &[(&[&str], &str)] = &[
+            (&["-d", "oracle"], "invalid argument \"oracle\" for \"-d, --driver\" flag"),
             (&["-P", "0"], "invalid argument for \"-P, --port\" flag"),
             (&["-P", "hunter2"], "invalid argument for \"-P, --port\" flag: not a port"),
             (&["-H", ","], "invalid argument \"\" for \"-H, --host\" flag"),
@@ -257,9 +252,7 @@ mod tests {
             (&["-d", "postgres", "--conn-params", "sslmode=x"], "invalid argument \"sslmode=x\""),
             (&["--target", "sqlite:x", "-H", "h"], "--host is given beside --target"),
             (&["--target", "x"], "the target has no scheme"),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

@@ -4,7 +4,6 @@
 //! they mean), then the runner with [`printer`] and [`report`].
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod help;
 mod printer;

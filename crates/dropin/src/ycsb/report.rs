@@ -7,7 +7,8 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{HistogramRecord, RunRecord, TransactionRecord};
 use perbuck_workloads::ycsb::{KINDS, kind};
 
-use super::settings::{Settings, Style};
+use super::settings::Settings;
+use crate::style::{self, Style};
 
 /// Titles of go-ycsb's columns behind the first.
 const TITLES: [&str; 12] = [
@@ -94,9 +95,6 @@ impl Operation {
 }
 
 /// The operations of a record, in the order of their kinds; `parts` are the times of statements by label, where they were taken.
-///
-/// # Errors
-/// Says which histogram cannot be read.
 pub(super) fn operations(record: &RunRecord, parts: &BTreeMap<String, HistogramRecord>) -> Result<Vec<Operation>, String> {
     let mut all = Vec::new();
     for name in KINDS {
@@ -165,17 +163,7 @@ fn table(lines: &[Line], seconds: f64) -> String {
         row.resize(TITLES.len() + 1, String::new());
         rows.push(row);
     }
-    let widths: Vec<usize> = (0..=TITLES.len()).map(|i| rows.iter().map(|r| r[i].len()).max().unwrap_or(0)).collect();
-    let rule = format!("+{}+\n", widths.iter().map(|w| "-".repeat(w + 2)).collect::<Vec<_>>().join("+"));
-    let mut out = rule.clone();
-    for (i, row) in rows.iter().enumerate() {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, w)| format!(" {cell:>w$} ")).collect();
-        let _ = writeln!(out, "|{}|", cells.join("|"));
-        if i == 0 {
-            out += &rule;
-        }
-    }
-    out + &rule
+    style::table(&rows, |_, cell, width| format!("{cell:>width$}"))
 }
 
 fn json(lines: &[Line], seconds: f64) -> String {
@@ -264,18 +252,13 @@ pub(super) fn status(seconds: u32, completed: u64, since: u64, over_s: u32, line
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::properties::Properties;
-    use super::super::words;
+    use super::super::golden;
     use super::*;
+    use crate::cases;
 
     fn histogram(us: &[u64]) -> Histogram {
-        let mut all = Histogram::new();
-        us.iter().for_each(|us| all.record(us * 1000));
-        all
+        cases::histogram(us.iter().map(|us| us * 1000))
     }
 
     fn operations() -> Vec<Operation> {
@@ -289,12 +272,6 @@ mod tests {
         let insert = Operation { name: "INSERT", completed: 1, failed: 3, service: histogram(&[50]), ..Operation::default() };
         let both = Operation { name: "READ_MODIFY_WRITE", completed: 1, service: histogram(&[500]), ..Operation::default() };
         vec![read, insert, both]
-    }
-
-    fn settings(words: &[&str]) -> Settings {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = words::read(&words).unwrap();
-        Settings::read(&given, &Properties::read(&given).unwrap(), given.order().unwrap().0).unwrap()
     }
 
     #[test]
@@ -315,7 +292,8 @@ mod tests {
 
     #[test]
     fn ycsb_lines_have_its_names_and_returns() {
-        let settings = settings(&["run", "mysql", "-P", "workloada", "-p", "dataintegrity=true", "--shape=ycsb"]);
+        let line = ["run", "mysql", "-P", "workloada", "-p", "dataintegrity=true", "--shape=ycsb"];
+        let settings = golden::settings(&line).unwrap();
         let text = ycsb(&operations(), 2.0, &settings);
         for line in [
             "[OVERALL], RunTime(ms), 2000",

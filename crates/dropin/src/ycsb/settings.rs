@@ -14,9 +14,11 @@ use perbuck_workloads::{Benchmark, Plan};
 use super::properties::Properties;
 use super::words::{Given, Order};
 use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
 use crate::study::{Series, Workload};
+use crate::style::{STYLES, Style};
 use perbuck_lab::inputs::read_text;
 
 /// The most connections that one client can well have.
@@ -29,17 +31,6 @@ pub(super) enum Shape {
     GoYcsb,
     /// `[READ], Operations, …`.
     Ycsb,
-}
-
-/// How go-ycsb's figures are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
-    /// A line for each operation.
-    Plain,
-    /// A table.
-    Table,
-    /// A JSON array.
-    Json,
 }
 
 /// A command line with everything about it checked, but for the database.
@@ -77,9 +68,6 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Checks the values of a command line.
-    ///
-    /// # Errors
-    /// The first that is wrong.
     pub(super) fn read(given: &Given, properties: &Properties, order: Order) -> Result<Self, Refused> {
         let loads = order == Order::Load;
         let batch = count(properties, "batch.size", 1, 1_000_000)?;
@@ -233,8 +221,7 @@ pub(super) fn switch(properties: &Properties, name: &str) -> Result<bool, Refuse
 }
 
 fn word<T: Copy>(typed: &str, name: &str, words: &[(&str, T)]) -> Result<T, Refused> {
-    let found = words.iter().find(|(w, _)| *w == typed).map(|(_, value)| *value);
-    found.ok_or_else(|| {
+    chosen(typed, words).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
         Refused::usage(format!("{name} is \"{typed}\""), format!("use one of {}", all.join(", ")))
     })
@@ -246,8 +233,7 @@ fn style(properties: &Properties) -> Result<Style, Refused> {
         let help = "leave it out; the record of the run holds the whole histograms of every operation";
         Refused { help: help.to_owned(), ..refused }
     })?;
-    let styles = [("plain", Style::Plain), ("table", Style::Table), ("json", Style::Json)];
-    word(properties.text("outputstyle"), "outputstyle", &styles)
+    word(properties.text("outputstyle"), "outputstyle", &STYLES)
 }
 
 fn percentiles(properties: &Properties) -> Result<Vec<(String, f64)>, Refused> {
@@ -269,22 +255,12 @@ fn seed(given: &Given, properties: &Properties) -> Result<u64, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
     use perbuck_workloads::ycsb::Compat;
 
-    use super::super::words;
+    use super::super::golden::settings;
     use super::*;
-
-    fn settings(words: &[&str]) -> Result<Settings, Refused> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = words::read(&words)?;
-        let properties = Properties::read(&given)?;
-        let (order, _) = given.order()?;
-        Settings::read(&given, &properties, order)
-    }
+    use crate::cases::hold_refused;
 
     #[test]
     fn a_plain_command_line_has_the_defaults_of_go_ycsb() {
@@ -307,25 +283,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_the_way_out() {
-        for (words, said) in [
-            (&["run", "mysql"][..], "`recordcount` is missing"),
-            (&["run", "mysql", "-p", "recordcount=5"], "neither operationcount nor maxexecutiontime"),
-            (&["run", "mysql", "-P", "workloada", "-p", "batch.size=5"], "not supported in a run"),
-            (&["run", "mysql", "-P", "workloada", "--threads", "0"], "threadcount is \"0\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "measurementtype=raw"], "measurementtype is \"raw\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "requestdistribution=zipf"], "`requestdistribution` is \"zipf\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "fieldlengthdistribution=histogram"], "hist.txt"),
-            (&["run", "mysql", "-P", "workloada", "-p", "noequals"], "bad property"),
-            (&["run", "mysql", "-P", "workloada", "--shape=csv"], "--shape is \"csv\""),
-            (&["run", "mysql", "-P"], "flag needs an argument: -P"),
-            (&["run", "mysql", "--thread", "4"], "unknown flag: --thread"),
-            (&["run"], "no database is given"),
-            (&["runn", "mysql"], "unknown command \"runn\""),
-            (&["run", "mysql", "extra", "-P", "workloada"], "unknown word \"extra\""),
-        ] {
-            let refused = settings(words).unwrap_err();
-            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        let cases: &[(&[&str], &str)] = &[
+            (&["run", "mysql"], "…`recordcount` is missing"),
+            (&["run", "mysql", "-p", "recordcount=5"], "…neither operationcount nor maxexecutiontime"),
+            (&["run", "mysql", "-P", "workloada", "-p", "batch.size=5"], "…not supported in a run"),
+            (&["run", "mysql", "-P", "workloada", "--threads", "0"], "…threadcount is \"0\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "measurementtype=raw"], "…measurementtype is \"raw\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "requestdistribution=zipf"], "…`requestdistribution` is \"zipf\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "fieldlengthdistribution=histogram"], "…hist.txt"),
+            (&["run", "mysql", "-P", "workloada", "-p", "noequals"], "…bad property"),
+            (&["run", "mysql", "-P", "workloada", "--shape=csv"], "…--shape is \"csv\""),
+            (&["run", "mysql", "-P"], "…flag needs an argument: -P"),
+            (&["run", "mysql", "--thread", "4"], "…unknown flag: --thread"),
+            (&["run"], "…no database is given"),
+            (&["runn", "mysql"], "…unknown command \"runn\""),
+            (&["run", "mysql", "extra", "-P", "workloada"], "…unknown word \"extra\""),
+        ];
+        hold_refused(settings, cases);
     }
 
     #[test]

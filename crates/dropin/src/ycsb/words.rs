@@ -66,10 +66,7 @@ pub(super) const FLAGS: [Flag; 16] = [
     flag(&["-db"], "CLASS", "", "YCSB's name for the database, which is the second word here"),
 ];
 
-/// Reads the words behind `perbuck ycsb`.
-///
-/// # Errors
-/// The first word that is wrong. No message quotes a value that may be a password.
+/// Reads the words after `perbuck ycsb`. No message quotes a value that may be a password.
 pub(super) fn read(words: &[OsString]) -> Result<Given, Refused> {
     let mut given = Given::default();
     let mut rest = words.iter();
@@ -156,9 +153,6 @@ impl Given {
     }
 
     /// What is done, and the name of the database.
-    ///
-    /// # Errors
-    /// Another word, or too few or too many.
     pub(super) fn order(&self) -> Result<(Order, &str), Refused> {
         let usage = "write perbuck ycsb load or perbuck ycsb run, and the database behind it: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
         let order = match self.words.first().map(String::as_str) {

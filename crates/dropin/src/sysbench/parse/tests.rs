@@ -1,4 +1,5 @@
 use super::*;
+use crate::cases::words;
 
 fn script() -> Vec<ScriptOption> {
     let option = |name: &str, kind| ScriptOption { name: name.into(), kind, default: String::new(), help: String::new() };
@@ -8,10 +9,6 @@ fn script() -> Vec<ScriptOption> {
         option("skip_trx", Kind::Switch),
         option("create_table_options", Kind::Text),
     ]
-}
-
-fn words(list: &[&str]) -> Vec<OsString> {
-    list.iter().map(OsString::from).collect()
 }
 
 fn read(list: &[&str]) -> Result<Given, Refused> {

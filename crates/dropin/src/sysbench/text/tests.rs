@@ -1,27 +1,18 @@
-use std::ffi::OsString;
-
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
 
-use super::super::machine;
-use super::super::parse::parse;
 use super::super::tally::{Distribution, Tally};
+use super::super::{golden, machine};
 use super::*;
+use crate::cases::histogram as latency;
 
 fn settings(words: &[&str]) -> Settings {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    Settings::read(&parse(&words, &[]).unwrap()).unwrap()
-}
-
-fn latency(values: &[u64]) -> Histogram {
-    let mut h = Histogram::new();
-    values.iter().for_each(|ns| h.record(*ns));
-    h
+    golden::settings(words).unwrap()
 }
 
 /// The counters of a run of real sysbench, as its report had them.
 fn example() -> Summary {
-    let times = latency(&[1_720_000, 6_160_000, 83_270_000]);
+    let times = latency([1_720_000, 6_160_000, 83_270_000]);
     let tally = Tally { transactions: 650, read: 9142, write: 2605, other: 1303, errors: 3, ..Tally::default() };
     let fairness = Some(Fairness { events: (325.0, 33.0), busy_s: (2.0036, 0.0) });
     let latency = Distribution::since(&times, &Histogram::new());
@@ -93,7 +84,7 @@ fn interval_lines_are_those_of_sysbench() {
         write: 1226,
         other: 615,
         errors: 2,
-        latency: latency(&[11_650_000]),
+        latency: latency([11_650_000]),
         ..Tally::default()
     };
     let settings = settings(&["--threads=2"]);
@@ -137,7 +128,7 @@ Initializing worker threads...
 #[test]
 fn the_histogram_has_sysbenchs_buckets() {
     let mut summary = example();
-    summary.latency = Distribution::since(&latency(&[2_106_000, 2_223_000, 2_662_000, 2_662_000]), &Histogram::new());
+    summary.latency = Distribution::since(&latency([2_106_000, 2_223_000, 2_662_000, 2_662_000]), &Histogram::new());
     let expected = "\
 Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
@@ -152,7 +143,7 @@ Latency histogram (values are in milliseconds)
 #[test]
 fn what_sysbench_does_not_say_comes_below() {
     let errors = ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() };
-    let statements = HistogramRecord::from_histogram(&latency(&[1_000_000, 3_000_000]));
+    let statements = HistogramRecord::from_histogram(&latency([1_000_000, 3_000_000]));
     let all = Extras {
         errors: [("mysql 1213".to_owned(), errors)].into(),
         statements: [("point_select".to_owned(), statements)].into(),
