@@ -66,11 +66,9 @@ pub(crate) struct Given {
     /// What is no option.
     pub(crate) words: Vec<String>,
     values: BTreeMap<&'static str, Vec<String>>,
-    /// The password of the command line.
     pub(crate) typed: Option<Typed>,
     /// The command line without what holds a password, or names another one.
     pub(crate) kept: Vec<OsString>,
-    /// Remarks for standard error.
     pub(crate) remarks: Vec<String>,
 }
 

@@ -19,7 +19,6 @@ pub(crate) const MOST_WORKERS: u32 = 4096;
 /// One load: a point of a sweep, with what a study does not say of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
-    /// Connections.
     pub(crate) connections: u32,
     /// Transactions per second offered; `None` is closed loop.
     pub(crate) rate: Option<u32>,
@@ -39,7 +38,6 @@ pub(crate) struct Load {
     pub(crate) time_statements: bool,
     /// After which errors the run goes on.
     pub(crate) tolerance: Tolerance,
-    /// The seed of the operations.
     pub(crate) seed: Seed,
 }
 

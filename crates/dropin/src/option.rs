@@ -24,7 +24,6 @@ pub(crate) struct OptionSpec<K> {
     pub(crate) kind: K,
     /// Its value where none is given; empty is none.
     pub(crate) default: &'static str,
-    /// What perbuck does with it.
     pub(crate) usage: Use,
     /// The orders that know it; all where it is empty.
     pub(crate) of: &'static [&'static str],
@@ -35,9 +34,7 @@ pub(crate) struct OptionSpec<K> {
 /// Options that belong together, as the help shows them.
 #[derive(Debug)]
 pub(crate) struct Group<K: 'static> {
-    /// Its heading.
     pub(crate) title: &'static str,
-    /// The options.
     pub(crate) options: &'static [OptionSpec<K>],
 }
 
@@ -77,6 +74,11 @@ pub(crate) const fn refused<K: Copy>(name: &'static str, kind: K, why: &'static 
 /// The value of a word out of a closed set.
 pub(crate) fn chosen<T: Copy>(typed: &str, words: &[(&str, T)]) -> Option<T> {
     words.iter().find(|(word, _)| *word == typed).map(|(_, value)| *value)
+}
+
+/// Whether a word is one of a text of words.
+pub(crate) fn is_in(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|one| one == word)
 }
 
 /// Holds that every name and letter is there once, and that every refusal names a way out.

@@ -52,15 +52,11 @@ pub(crate) struct Records {
 
 /// A command line, checked: what is run, how, and against what.
 pub(crate) struct Run<'a> {
-    /// The command.
     pub(crate) command: &'static DropIn,
     /// The workload and its load.
     pub(crate) series: &'a Series,
-    /// The database.
     pub(crate) target: &'a AnyTarget,
-    /// Its password.
     pub(crate) password: &'a Secret,
-    /// Where the record goes.
     pub(crate) records: &'a Records,
 }
 

@@ -1,7 +1,6 @@
 //! Where the password comes from, and how one on the command line is taken off it.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,34 +27,27 @@ pub(crate) struct PasswordSources<'a> {
 }
 
 impl DropIn {
-    /// Takes a password off the command line, which every user of the machine can read: starts the same program anew with
+    /// Takes a password off the command line, which every user of the machine can read: starts the same program again with
     /// the password in its environment, which only the same user can read. `words` are those behind the command, without
     /// any password. Returns where that fails.
     pub(crate) fn hide(&self, words: &[OsString], password: Option<&Typed>) {
-        let error = self.start_anew(words, password);
-        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
-    }
-
-    fn start_anew(&self, words: &[OsString], password: Option<&Typed>) -> io::Error {
-        // Said before, since the program that is started anew does not know of it.
+        // Said before, since the program that is started again does not know of it.
         say(&format!(
             "perbuck: the password stood on the command line, where every user of this machine can read it;\n    \
              put it into {}, MYSQL_PWD or PGPASSWORD, or name a file with --password-file",
             self.variable
         ));
-        let program = match std::env::current_exe() {
-            Ok(program) => program,
-            Err(error) => return error,
-        };
-        let mut anew = Command::new(program);
-        if let Some(name) = std::env::args_os().next() {
-            anew.arg0(name);
-        }
-        anew.arg(self.word).args(words);
-        if let Some(password) = password {
-            anew.env(self.variable, &password.0);
-        }
-        anew.exec()
+        let error = std::env::current_exe().map_or_else(
+            |error| error,
+            |program| {
+                let name = std::env::args_os().next().unwrap_or_else(|| program.clone().into());
+                let mut again = Command::new(program);
+                again.arg0(name);
+                again.arg(self.word).args(words).envs(password.map(|password| (self.variable, &password.0)));
+                again.exec()
+            },
+        );
+        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
     }
 
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable

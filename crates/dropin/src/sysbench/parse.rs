@@ -30,7 +30,6 @@ pub(super) struct ScriptOption {
 pub(super) struct Given {
     /// The script, as typed.
     pub(super) script: Option<String>,
-    /// The command.
     pub(super) command: Option<String>,
     /// Values of the general options by name (with dashes), checked for their type.
     pub(super) general: BTreeMap<&'static str, String>,

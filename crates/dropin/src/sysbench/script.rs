@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perbuck_core::problem::nearest;
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::ParameterKind;
 use perbuck_workloads::sysbench::{self, Compat, SCRIPTS, Script};
-use perbuck_workloads::{Benchmark, Plan};
 
 use super::options::{Kind, find};
 use super::parse::{Given, ScriptOption};
@@ -18,15 +17,11 @@ use crate::study::Workload;
 /// What a script is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Makes and fills its tables.
     Prepare,
-    /// Reads them into the server's memory.
+    /// Reads the tables into the server's memory.
     Prewarm,
-    /// Drives load.
     Run,
-    /// Drops them.
     Cleanup,
-    /// Prints its options.
     Help,
 }
 
@@ -111,7 +106,8 @@ pub(super) fn workload(
     remarks: &mut Vec<String>,
 ) -> Result<(Workload, sysbench::Options), Refused> {
     let mut parameters = BTreeMap::new();
-    let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), Located { value, line: 0 });
+    let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), value);
+    let value = |name: &str, text: &String| sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone()));
     put("script", Scalar::Text(script.name().to_owned()));
     if settings.compat != SettingsCompat::Own {
         put("compat", Scalar::Text(settings.compat.word().to_owned()));
@@ -119,7 +115,7 @@ pub(super) fn workload(
     let of_script: Vec<&str> = sysbench::option_help(Some(script), None).iter().map(|o| o.name).collect();
     for (name, text) in &given.own {
         if of_script.contains(&name.as_str()) {
-            put(name, sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+            put(name, value(name, text));
         } else if script == Script::BulkInsert {
             remarks.push(format!("--{name}: {} has no such option, so it is ignored", script.name()));
         } else {
@@ -130,16 +126,13 @@ pub(super) fn workload(
     for shared in SHARED {
         if let Some(text) = given.general.get(shared) {
             let name = shared.replace('-', "_");
-            put(&name, sysbench::option_value(&name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+            put(&name, value(&name, text));
         }
     }
     if script == Script::BulkInsert {
         put("threads", Scalar::Int(i64::from(settings.load.connections)));
     }
-    let options = sysbench::Options::checked(&parameters).map_err(|problems| refused(&problems, given))?;
-    let plan = Plan::of(options.clone());
-    let parameters = parameters.into_iter().map(|(name, located)| (name, located.value)).collect();
-    Ok((Workload { name: script.name().to_owned(), parameters, plan }, options))
+    Workload::of(script.name(), parameters).map_err(|problems| refused(&problems, given))
 }
 
 fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {

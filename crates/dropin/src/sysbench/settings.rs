@@ -1,7 +1,5 @@
 //! The values of a command line with their types and limits.
 
-use std::path::PathBuf;
-
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
@@ -67,9 +65,7 @@ pub(super) enum Ignored {
 /// A command line with everything about it checked, but for the database and the script.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Whose defaults and summary.
     pub(super) compat: Compat,
-    /// The load of a run.
     pub(super) load: Load,
     /// Seconds of the measured window; `None` is no limit.
     pub(super) time_s: Option<u32>,
@@ -83,7 +79,6 @@ pub(super) struct Settings {
     pub(super) forced_shutdown_s: Option<u32>,
     /// Percentiles of the latency to show, as typed and as number; empty shows none.
     pub(super) percentiles: Vec<(String, f64)>,
-    /// Whether the distribution is printed.
     pub(super) histogram: bool,
     /// 0 to 5.
     pub(super) verbosity: u8,
@@ -95,20 +90,17 @@ pub(super) struct Settings {
     pub(super) debug: bool,
     /// Whether `--validate` is given, which the banner says.
     pub(super) validate: bool,
-    /// What standard output holds.
     pub(super) output: Output,
-    /// After which errors the run goes on.
     pub(super) ignored: Ignored,
-    /// Whether statements are sent as text.
     pub(super) as_text: bool,
-    /// Where the record goes.
     pub(super) records: Records,
 }
 
 impl Settings {
     /// Checks the values of a command line.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
-        let compat = compat(given)?;
+        let compats = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
+        let compat = word(given, "compat", &compats, "use sysbench-1.0, sysbench-1.1 or perbuck")?;
         let time_s = count(given, "time")?;
         let events = count(given, "events")?;
         let percentiles = percentiles(given)?;
@@ -156,7 +148,7 @@ impl Settings {
             ignored,
             as_text: ps_mode(given)?,
             records: Records {
-                folder: results(given),
+                folder: (switch(given, "record") && !switch(given, "no-record")).then(|| text(given, "results").into()),
                 asked: given.has("results"),
                 contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
             },
@@ -226,11 +218,6 @@ fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> 
     chosen(text(given, name), words).ok_or_else(|| invalid(given, name, help))
 }
 
-fn compat(given: &Given) -> Result<Compat, Refused> {
-    let words = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
-    word(given, "compat", &words, "use sysbench-1.0, sysbench-1.1 or perbuck")
-}
-
 /// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
 fn drawn_seed() -> i32 {
     ((crate::load::drawn_seed() & 0x7fff_ffff) as i32).max(1)
@@ -264,14 +251,11 @@ fn percentiles(given: &Given) -> Result<Vec<(String, f64)>, Refused> {
 
 /// The seconds of `--report-checkpoints` that come before the end: at the end itself stands the report of the end.
 fn checkpoints(given: &Given, time_s: Option<u32>) -> Result<Vec<u32>, Refused> {
-    let mut all: Vec<u32> = Vec::new();
-    for part in list(given, "report-checkpoints") {
-        let second = part.parse().map_err(|_| {
-            let message = format!("Invalid value for --report-checkpoints: '{part}'");
-            Refused::fatal(message, "give whole seconds, several with commas between them, such as 60,120")
-        })?;
-        all.push(second);
-    }
+    let second = |part: &str| {
+        let message = format!("Invalid value for --report-checkpoints: '{part}'");
+        part.parse().map_err(|_| Refused::fatal(message, "give whole seconds, several with commas between them, such as 60,120"))
+    };
+    let mut all = list(given, "report-checkpoints").into_iter().map(second).collect::<Result<Vec<u32>, _>>()?;
     all.sort_unstable();
     all.dedup();
     all.retain(|second| *second > 0 && time_s.is_none_or(|time_s| *second < time_s));
@@ -319,20 +303,15 @@ fn ignored(given: &Given) -> Result<Ignored, Refused> {
 }
 
 fn ps_mode(given: &Given) -> Result<bool, Refused> {
-    match text(given, "db-ps-mode") {
-        "auto" => Ok(false),
-        "disable" => Ok(true),
-        other => Err(Refused::fatal(format!("Invalid value for db-ps-mode: {other}"), "use auto or disable")),
-    }
-}
-
-fn results(given: &Given) -> Option<PathBuf> {
-    let wanted = switch(given, "record") && !switch(given, "no-record");
-    wanted.then(|| PathBuf::from(text(given, "results")))
+    let typed = text(given, "db-ps-mode");
+    let refused = || Refused::fatal(format!("Invalid value for db-ps-mode: {typed}"), "use auto or disable");
+    chosen(typed, &[("auto", false), ("disable", true)]).ok_or_else(refused)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::super::golden::settings as read;
     use super::*;
 

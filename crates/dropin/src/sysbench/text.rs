@@ -2,7 +2,8 @@
 
 use super::machine::IntervalJson;
 use super::settings::{Compat, Settings};
-use super::tally::{Extras, Fairness, Summary};
+use super::tally::{Extras, Summary};
+use crate::output::errors_by_code;
 
 /// What stands above everything.
 pub(super) fn header(compat: Compat) -> String {
@@ -121,9 +122,10 @@ fn latency(summary: &Summary, settings: &Settings) -> String {
 
 fn fairness(summary: &Summary) -> String {
     let (events, busy) = match summary.fairness {
-        Some(Fairness { events, busy_s }) => {
-            (format!("{:.4}/{:3.2}", events.0, events.1), format!("{:.4}/{:3.2}", busy_s.0, busy_s.1))
-        }
+        Some(f) => (
+            format!("{:.4}/{:3.2}", f.events_avg, f.events_stddev),
+            format!("{:.4}/{:3.2}", f.execution_time_avg_s, f.execution_time_stddev_s),
+        ),
         // Connections are told apart over the whole run only, so there is no spread to show.
         None => {
             let threads = f64::from(summary.threads.max(1));
@@ -167,12 +169,7 @@ pub(super) fn extras(extras: &Extras, settings: &Settings) -> String {
     }
     if !extras.errors.is_empty() {
         out += "Errors by code (of the whole run, with warm-up and last transactions):\n";
-        for (code, error) in &extras.errors {
-            let label = format!("{code} ({}):", error.class);
-            let example = error.example.lines().next().unwrap_or("");
-            out += &format!("    {label:<37}{:<6} {example}\n", error.count);
-        }
-        out += "\n";
+        out += &(errors_by_code(&extras.errors) + "\n");
     }
     if extras.unfinished > 0 {
         let text = "due and not ended at the end, in the latency by their age";

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_workloads::params::ParamProblem;
-use perbuck_workloads::{Benchmark, Plan, tpcc};
+use perbuck_workloads::tpcc;
 
 use super::settings::{Order, Settings};
 use crate::flags::Given;
@@ -46,9 +46,7 @@ pub(super) fn workload(
     if order == Order::Run {
         of_run(given, settings, session, &mut put)?;
     }
-    let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
-    let options = tpcc::Options::checked(&parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
-    Ok((Workload { name: "tpcc".to_owned(), parameters, plan: Plan::of(options.clone()) }, options))
+    Workload::of("tpcc", parameters).map_err(|problems| refused(&problems))
 }
 
 /// What decides a run and not the data.

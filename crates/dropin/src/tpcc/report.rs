@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use perbuck_core::run_record::{AuditFigure, ErrorRecord, Judgement};
 use perbuck_workloads::tpcc::audit::{Audit, TPMC_MAX_PER_WAREHOUSE};
 
+use crate::output::errors_by_code;
+
 /// All that is said of a run besides its figures.
 #[derive(Debug, Clone)]
 pub(super) struct Extras {
-    /// The audit.
     pub(super) audit: Audit,
-    /// Errors of the whole run by code.
     pub(super) errors: BTreeMap<String, ErrorRecord>,
     /// Attempts beyond the first, in the measured window.
     pub(super) retries: u64,
@@ -42,10 +42,7 @@ pub(super) fn text(extras: &Extras) -> String {
             "\nErrors by code (of the whole run, with warm-up and last transactions; {} attempts beyond the first in the measured time):\n",
             extras.retries
         );
-        for (code, error) in &extras.errors {
-            let label = format!("{code} ({}):", error.class);
-            out += &format!("    {label:<37}{:<6} {}\n", error.count, error.example.lines().next().unwrap_or(""));
-        }
+        out += &errors_by_code(&extras.errors);
     }
     if !extras.notes.is_empty() {
         out += "\nOther than the specification, as go-tpc does it:\n";

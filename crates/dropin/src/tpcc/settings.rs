@@ -17,13 +17,9 @@ use crate::style::{STYLES, Style};
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Makes, fills and checks the tables.
     Prepare,
-    /// Drives load.
     Run,
-    /// Checks the conditions.
     Check,
-    /// Drops the tables.
     Cleanup,
 }
 
@@ -51,7 +47,6 @@ impl Order {
         Ok(*order)
     }
 
-    /// Its word.
     pub(super) fn word(self) -> &'static str {
         ORDERS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| *word)
     }
@@ -62,11 +57,8 @@ impl Order {
 pub(super) struct Settings {
     /// Connections that load; `None` where nobody said how many.
     pub(super) sessions: Option<u32>,
-    /// The load of a run.
     pub(super) load: Load,
-    /// Seconds between lines.
     pub(super) interval_s: u32,
-    /// Whether the run goes on after an error.
     pub(super) ignore_error: bool,
     /// Whether the run does as go-tpc does.
     pub(super) go_tpc: bool,
@@ -74,7 +66,6 @@ pub(super) struct Settings {
     pub(super) output: Style,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,
-    /// Where the record goes.
     pub(super) records: Records,
     /// Whether tables that are there are dropped before a load.
     pub(super) drop_data: bool,

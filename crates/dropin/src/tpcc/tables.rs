@@ -35,11 +35,8 @@ pub(super) fn create_database(target: &AnyTarget) -> Option<(AnyTarget, String)>
 
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
-    /// The database with the workload.
     pub(super) stage: &'a Stage,
-    /// The options of the workload.
     pub(super) options: &'a Options,
-    /// Its SQL.
     pub(super) dialect: &'static dyn Dialect,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use perbuck_database::registry::AnyTarget;
 
 use crate::flags::Given;
+use crate::option::is_in;
 use crate::refused::Refused;
 use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
@@ -20,42 +21,15 @@ pub(super) struct Connection {
 }
 
 /// Names of go-sql-driver/mysql 1.9 that say how its client works and are no variable of a session.
-const MYSQL_CLIENT: [&str; 25] = [
-    "allowAllFiles",
-    "allowCleartextPasswords",
-    "allowFallbackToPlaintext",
-    "allowNativePasswords",
-    "allowOldPasswords",
-    "charset",
-    "checkConnLiveness",
-    "clientFoundRows",
-    "collation",
-    "columnsWithAlias",
-    "compress",
-    "connectionAttributes",
-    "interpolateParams",
-    "loc",
-    "maxAllowedPacket",
-    "multiStatements",
-    "parseTime",
-    "readTimeout",
-    "rejectReadOnly",
-    "serverPubKey",
-    "strict",
-    "timeTruncate",
-    "timeout",
-    "useCompression",
-    "writeTimeout",
-];
+const MYSQL_CLIENT: &str = "\
+    allowAllFiles allowCleartextPasswords allowFallbackToPlaintext allowNativePasswords allowOldPasswords charset \
+    checkConnLiveness clientFoundRows collation columnsWithAlias compress connectionAttributes interpolateParams loc \
+    maxAllowedPacket multiStatements parseTime readTimeout rejectReadOnly serverPubKey strict timeTruncate timeout \
+    useCompression writeTimeout";
 /// The same of lib/pq.
-const POSTGRES_CLIENT: [&str; 6] = [
-    "application_name",
-    "binary_parameters",
-    "client_encoding",
-    "disable_prepared_binary_result",
-    "fallback_application_name",
-    "sslinline",
-];
+const POSTGRES_CLIENT: &str = "\
+    application_name binary_parameters client_encoding disable_prepared_binary_result fallback_application_name \
+    sslinline";
 
 /// What `--conn-params` is to a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,8 +113,8 @@ impl Connection {
                 (Client::Postgres, "sslcert" | "sslkey") => {
                     return Err(given.invalid("conn-params", "client certificates are not supported: log in by password"));
                 }
-                (Client::Mysql, name) if MYSQL_CLIENT.contains(&name) => unused.push(name.to_owned()),
-                (Client::Postgres, name) if POSTGRES_CLIENT.contains(&name) => unused.push(name.to_owned()),
+                (Client::Mysql, name) if is_in(MYSQL_CLIENT, name) => unused.push(name.to_owned()),
+                (Client::Postgres, name) if is_in(POSTGRES_CLIENT, name) => unused.push(name.to_owned()),
                 (Client::Postgres, _) => variables.push(format!("{name}='{word}'")),
                 (Client::Mysql | Client::Own, _) => variables.push(part.to_owned()),
             }

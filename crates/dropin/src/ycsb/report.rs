@@ -10,22 +10,20 @@ use perbuck_workloads::ycsb::{KINDS, kind};
 use super::settings::Settings;
 use crate::style::{self, Style};
 
-/// Titles of go-ycsb's columns behind the first.
-const TITLES: [&str; 12] = [
-    "Takes(s)",
-    "Count",
-    "OPS",
-    "Avg(us)",
-    "Min(us)",
-    "Max(us)",
-    "50th(us)",
-    "90th(us)",
-    "95th(us)",
-    "99th(us)",
-    "99.9th(us)",
-    "99.99th(us)",
+/// Titles of go-ycsb's columns after the first: those of counts and of single times, then those of percentiles.
+const TITLES: [&str; 6] = ["Takes(s)", "Count", "OPS", "Avg(us)", "Min(us)", "Max(us)"];
+const PERCENTILES: [(&str, f64); 6] = [
+    ("50th(us)", 50.0),
+    ("90th(us)", 90.0),
+    ("95th(us)", 95.0),
+    ("99th(us)", 99.0),
+    ("99.9th(us)", 99.9),
+    ("99.99th(us)", 99.99),
 ];
-const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+fn titles() -> impl Iterator<Item = &'static str> {
+    TITLES.into_iter().chain(PERCENTILES.map(|(title, _)| title))
+}
 
 /// What was counted under one name.
 #[derive(Debug, Clone)]
@@ -52,7 +50,7 @@ impl Line {
         if let Some(times) = &self.times {
             let us = [mean_us(times), min_us(times), us(times.max_ns())];
             all.extend(us.iter().map(u64::to_string));
-            all.extend(PERCENTILES.iter().map(|p| us_at(times, *p).to_string()));
+            all.extend(PERCENTILES.iter().map(|(_, p)| us_at(times, *p).to_string()));
         }
         all
     }
@@ -150,17 +148,15 @@ pub(super) fn go_ycsb(lines: &[Line], seconds: f64, style: Style) -> String {
 }
 
 fn plain(line: &Line, seconds: f64) -> String {
-    let values: Vec<String> = TITLES.iter().zip(line.values(seconds)).map(|(title, value)| format!("{title}: {value}")).collect();
+    let values: Vec<String> = titles().zip(line.values(seconds)).map(|(title, value)| format!("{title}: {value}")).collect();
     format!("{:<6} - {}\n", line.name, values.join(", "))
 }
 
 fn table(lines: &[Line], seconds: f64) -> String {
-    let titles: Vec<String> = ["Operation"].iter().chain(&TITLES).map(|t| t.to_ascii_uppercase()).collect();
-    let mut rows = vec![titles];
+    let mut rows: Vec<Vec<String>> = vec![["Operation"].into_iter().chain(titles()).map(str::to_ascii_uppercase).collect()];
     for line in lines {
-        let mut row = vec![line.name.clone()];
-        row.extend(line.values(seconds));
-        row.resize(TITLES.len() + 1, String::new());
+        let mut row = [vec![line.name.clone()], line.values(seconds)].concat();
+        row.resize(rows[0].len(), String::new());
         rows.push(row);
     }
     style::table(&rows, |_, cell, width| format!("{cell:>width$}"))
@@ -169,7 +165,7 @@ fn table(lines: &[Line], seconds: f64) -> String {
 fn json(lines: &[Line], seconds: f64) -> String {
     let object = |line: &Line| {
         let mut all = BTreeMap::from([("Operation", line.name.clone())]);
-        all.extend(TITLES.into_iter().zip(line.values(seconds)));
+        all.extend(titles().zip(line.values(seconds)));
         all
     };
     let all: Vec<_> = lines.iter().map(object).collect();

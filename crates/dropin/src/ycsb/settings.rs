@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
+use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
-use perbuck_workloads::{Benchmark, Plan};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
@@ -36,13 +36,8 @@ pub(super) enum Shape {
 /// A command line with everything about it checked, but for the database.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// The name of the workload in its study.
-    pub(super) name: String,
-    /// The workload.
+    pub(super) workload: Workload,
     pub(super) options: Options,
-    /// Its properties as a study writes them.
-    pub(super) parameters: BTreeMap<String, Scalar>,
-    /// The load.
     pub(super) load: Load,
     /// Whether the load takes the fastest way, and measures no single INSERT.
     pub(super) bulk: bool,
@@ -50,9 +45,7 @@ pub(super) struct Settings {
     pub(super) drop_data: bool,
     /// Seconds between two reports.
     pub(super) interval_s: u32,
-    /// How figures are printed.
     pub(super) shape: Shape,
-    /// How go-ycsb's are laid out.
     pub(super) style: Style,
     /// Percentiles of YCSB's shape, as typed and as number.
     pub(super) percentiles: Vec<(String, f64)>,
@@ -60,9 +53,7 @@ pub(super) struct Settings {
     pub(super) status_s: Option<u32>,
     /// The file for the figures at the end.
     pub(super) output_file: Option<PathBuf>,
-    /// The seed of the operations.
     pub(super) seed: u64,
-    /// Where the record goes.
     pub(super) records: Records,
 }
 
@@ -76,16 +67,12 @@ impl Settings {
             return Err(Refused::usage(format!("batch.size {batch}: batches of operations are not supported in a run"), help));
         }
         let bulk = batch > 1;
-        let parameters = parameters(properties, loads && !bulk)?;
-        let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
-        let options = match Options::checked(&located) {
-            Ok(options) => options,
-            Err(problems) => {
-                let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
-                let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
-                return Err(Refused::usage(lines.join("\n"), help));
-            }
+        let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
+        let refused = |problems: Vec<ParamProblem>| {
+            let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
+            Refused::usage(lines.join("\n"), problems.first().map(|p| p.help.clone()).unwrap_or_default())
         };
+        let (workload, options) = Workload::of::<Options>(&name, parameters(properties, loads && !bulk)?).map_err(refused)?;
         let time_s = Some(count(properties, "maxexecutiontime", 0, u32::MAX)?).filter(|s| *s > 0);
         if !loads && options.operationcount.is_none() && time_s.is_none() {
             let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
@@ -93,11 +80,9 @@ impl Settings {
         }
         let seed = seed(given, properties)?;
         let load = load(given, properties, &options, (loads, time_s, seed))?;
-        let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
         Ok(Self {
-            name,
+            workload,
             options,
-            parameters,
             load,
             bulk,
             drop_data: switch(properties, "dropdata")?,
@@ -127,8 +112,7 @@ impl Settings {
 impl Settings {
     /// The command line as a study: everything that decides what is measured, but for the database and the seed.
     pub(super) fn series(&self) -> Series {
-        let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load.clone(), "")
+        Series::new(self.workload.clone(), self.load.clone(), "")
     }
 }
 
@@ -267,11 +251,11 @@ mod tests {
         let s = settings(&["run", "mysql", "-P", "workloads/workloada"]).unwrap();
         let l = &s.load;
         assert_eq!((l.connections, l.rate, l.window_ns, l.events, l.warmup_ns), (1, None, None, Some(1000), 0));
-        assert_eq!((s.shape, s.style, s.interval_s, s.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
+        assert_eq!((s.shape, s.style, s.interval_s, s.workload.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
         assert_eq!((s.options.compat, s.options.dotransactions, s.options.recordcount), (Compat::GoYcsb, true, 1000));
         let load = settings(&["load", "mysql", "-Pworkloadc", "--threads=4", "-precordcount=50", "-p", "compat=ycsb"]).unwrap();
         assert_eq!(
-            (load.load.connections, load.load.events, load.bulk, load.name.as_str()),
+            (load.load.connections, load.load.events, load.bulk, load.workload.name.as_str()),
             (4, Some(50), false, "workloadc-load")
         );
         assert_eq!((load.options.dotransactions, load.options.compat), (false, Compat::Ycsb));

@@ -7,29 +7,16 @@ use perbuck_database::secret::Secret;
 use super::COMMAND;
 use super::properties::Properties;
 use super::words::Given;
+use crate::option::is_in;
 use crate::refused::Refused;
 use crate::secret::PasswordSources;
 use crate::target::{default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
 const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
 /// Other databases of go-ycsb.
-const OTHERS: [&str; 15] = [
-    "aerospike",
-    "badger",
-    "foundationdb",
-    "rocksdb",
-    "spanner",
-    "pegasus",
-    "cassandra",
-    "scylla",
-    "mongodb",
-    "redis",
-    "boltdb",
-    "minio",
-    "elastic",
-    "etcd",
-    "dynamodb",
-];
+const OTHERS: &str = "\
+    aerospike badger foundationdb rocksdb spanner pegasus cassandra scylla mongodb redis boltdb minio elastic etcd \
+    dynamodb";
 
 /// The kind of database that the command line names, by its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +32,7 @@ impl Database {
             "sqlite" | "sqlite3" => Ok(Self("sqlite")),
             "tikv" => Ok(Self("tikv")),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
-            other if OTHERS.contains(&other) => Err(Refused::usage(
+            other if is_in(OTHERS, other) => Err(Refused::usage(
                 format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
                 SUPPORTED,
             )),

@@ -11,9 +11,7 @@ use crate::refused::{Refused, Typed};
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Insert the records.
     Load,
-    /// Do the operations of the mix.
     Run,
 }
 

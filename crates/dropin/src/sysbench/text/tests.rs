@@ -1,7 +1,6 @@
-use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
 
-use super::super::tally::{Distribution, Tally};
+use super::super::tally::{Distribution, Fairness, Tally};
 use super::super::{golden, machine};
 use super::*;
 use crate::cases::histogram as latency;
@@ -12,11 +11,11 @@ fn settings(words: &[&str]) -> Settings {
 
 /// The counters of a run of real sysbench, as its report had them.
 fn example() -> Summary {
-    let times = latency([1_720_000, 6_160_000, 83_270_000]);
     let tally = Tally { transactions: 650, read: 9142, write: 2605, other: 1303, errors: 3, ..Tally::default() };
-    let fairness = Some(Fairness { events: (325.0, 33.0), busy_s: (2.0036, 0.0) });
-    let latency = Distribution::since(&times, &Histogram::new());
-    Summary { threads: 2, elapsed_s: 2.00763, covers_s: 2.00763, tally, latency, fairness }
+    let (events_avg, events_stddev) = (325.0, 33.0);
+    let fairness = Fairness { events_avg, events_stddev, execution_time_avg_s: 2.0036, execution_time_stddev_s: 0.0 };
+    let latency = Distribution::of(&latency([1_720_000, 6_160_000, 83_270_000]));
+    Summary { threads: 2, elapsed_s: 2.00763, covers_s: 2.00763, tally, latency, fairness: Some(fairness) }
 }
 
 #[test]
@@ -128,7 +127,7 @@ Initializing worker threads...
 #[test]
 fn the_histogram_has_sysbenchs_buckets() {
     let mut summary = example();
-    summary.latency = Distribution::since(&latency([2_106_000, 2_223_000, 2_662_000, 2_662_000]), &Histogram::new());
+    summary.latency = Distribution::of(&latency([2_106_000, 2_223_000, 2_662_000, 2_662_000]));
     let expected = "\
 Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
