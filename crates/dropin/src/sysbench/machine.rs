@@ -165,24 +165,3 @@ pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
     values.extend([i.queue_length, i.concurrency].iter().flatten().map(u64::to_string));
     values.join(",") + "\n"
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::golden;
-    use super::*;
-
-    #[test]
-    fn a_line_has_a_value_for_every_name() {
-        let settings = golden::settings(&["--percentile=50,99.9", "--rate=10", "--threads=4"]).unwrap();
-        let mut tally = Tally { transactions: 20, read: 280, write: 80, other: 40, ..Tally::default() };
-        tally.latency.record(5_000_000);
-        let line = csv_line(&interval(2, &settings, 2.0, &tally, Some((7, 3))), &settings);
-        let header = csv_header(&settings);
-        assert_eq!(
-            header,
-            "time_s,threads,tps,qps,reads_per_s,writes_per_s,other_per_s,errors_per_s,reconnects_per_s,p50_ms,p99.9_ms,queue_length,concurrency\n"
-        );
-        assert_eq!(line, "2,4,10.00,200.00,140.00,40.00,20.00,0.00,0.00,5.000,5.000,7,3\n");
-        assert_eq!(header.split(',').count(), line.split(',').count());
-    }
-}

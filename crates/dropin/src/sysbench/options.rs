@@ -35,6 +35,9 @@ impl Kind {
     }
 }
 
+/// An option of sysbench, or of one of its scripts; names of the latter have underscores.
+pub(super) type Spec = OptionSpec<Kind>;
+
 /// Passwords: read once and never printed, logged or recorded.
 pub(super) const PASSWORDS: [&str; 2] = ["mysql-password", "pgsql-password"];
 /// The option that names a file of options.
@@ -46,7 +49,7 @@ pub(super) const OLDER: [(&str, &str); 4] =
 
 use Kind::{Int, List, Number, Size, Switch, Text};
 
-const GENERAL: &[OptionSpec<Kind>] = &[
+const GENERAL: &[Spec] = &[
     done("threads", Int, "1", "connections, each with one transaction in flight; thousands are fine"),
     done("events", Int, "0", "end after so many transactions; 0 is no limit"),
     done("time", Int, "10", "end after so many seconds; 0 is no limit"),
@@ -70,7 +73,7 @@ const GENERAL: &[OptionSpec<Kind>] = &[
     done(CONFIG_FILE, Text, "", "a file of lines NAME=VALUE"),
 ];
 
-const RANDOM: &[OptionSpec<Kind>] = &[
+const RANDOM: &[Spec] = &[
     done(
         "rand-type",
         Text,
@@ -85,7 +88,7 @@ const RANDOM: &[OptionSpec<Kind>] = &[
     done("rand-seed", Int, "0", "seed of all that is drawn; 0 draws one from the time and says which"),
 ];
 
-const LOG: &[OptionSpec<Kind>] = &[
+const LOG: &[Spec] = &[
     done("verbosity", Int, "3", "how much is printed {5 - everything, 0 - only what ends the run}"),
     done(
         "percentile",
@@ -96,13 +99,13 @@ const LOG: &[OptionSpec<Kind>] = &[
     done("histogram", Switch, "off", "print the distribution of the latency"),
 ];
 
-const DATABASE: &[OptionSpec<Kind>] = &[
+const DATABASE: &[Spec] = &[
     done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,cockroach,yugabyte,sqlite}"),
     done("db-ps-mode", Text, "auto", "statements prepared on the server, or sent as text {auto,disable}"),
     ignored("db-debug", Switch, "off", "nothing to do: --statement-latency prints the time of every kind of statement"),
 ];
 
-const MYSQL: &[OptionSpec<Kind>] = &[
+const MYSQL: &[Spec] = &[
     done("mysql-host", List, "localhost", "servers; connections take them in turn. localhost is reached by TCP, too"),
     done("mysql-port", List, "3306", "ports; every host is reached at every port. With --db-driver=tidb 4000 if not given"),
     refused(
@@ -125,7 +128,7 @@ const MYSQL: &[OptionSpec<Kind>] = &[
     refused("mysql-dry-run", Switch, "there is no dry run: `perbuck run STUDY --driver sim` measures the client alone"),
 ];
 
-const PGSQL: &[OptionSpec<Kind>] = &[
+const PGSQL: &[Spec] = &[
     done("pgsql-host", List, "localhost", "servers; connections take them in turn"),
     done("pgsql-port", List, "5432", "ports (cockroach: 26257, yugabyte: 5433); every host is reached at every port"),
     done("pgsql-user", Text, "sbtest", "user"),
@@ -135,14 +138,14 @@ const PGSQL: &[OptionSpec<Kind>] = &[
     done("pgsql-sslrootcert", Text, "", "PEM file of certificate authorities"),
 ];
 
-const SQLITE: &[OptionSpec<Kind>] = &[done(
+const SQLITE: &[Spec] = &[done(
     "sqlite-db",
     Text,
     "sbtest.db",
     "the database file, with settings behind a question mark as in docs/targets.md (sbtest.db?synchronous=OFF)",
 )];
 
-const OWN: &[OptionSpec<Kind>] = &[
+const OWN: &[Spec] = &[
     done(
         "compat",
         Text,
@@ -172,7 +175,7 @@ pub(super) const GROUPS: [Group<Kind>; 8] = [
 ];
 
 /// Every option.
-pub(super) fn all() -> impl Iterator<Item = &'static OptionSpec<Kind>> {
+pub(super) fn all() -> impl Iterator<Item = &'static Spec> {
     GROUPS.iter().flat_map(|g| g.options)
 }
 
@@ -182,17 +185,17 @@ pub(super) fn canonical(name: &str) -> String {
 }
 
 /// The option of that name; dashes and underscores are the same.
-pub(super) fn find(name: &str) -> Option<&'static OptionSpec<Kind>> {
+pub(super) fn find(name: &str) -> Option<&'static Spec> {
     let name = canonical(name);
     all().find(|o| o.name == name)
 }
 
-/// The known name that an unknown one was most likely meant to be; `script` are the names of the script's own.
-pub(super) fn meant(unknown: &str, script: &[String]) -> Option<String> {
+/// The known name that an unknown one was most likely meant to be; `script` are the options of scripts.
+pub(super) fn meant(unknown: &str, script: &[Spec]) -> Option<String> {
     let unknown = canonical(unknown);
     // Scripts of sysbench 0.4 and 0.5 say --oltp-table-size and the like.
     let plain = unknown.strip_prefix("oltp-").unwrap_or(&unknown);
-    let script: Vec<String> = script.iter().map(|n| canonical(n)).collect();
+    let script: Vec<String> = script.iter().map(|o| canonical(o.name)).collect();
     let older = OLDER.iter().map(|(old, _)| *old);
     let names = || all().map(|o| o.name).chain(older.clone()).chain(script.iter().map(String::as_str));
     let exact = names().find(|n| *n == plain).map(str::to_owned);
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn slips_are_recognised() {
-        let script = ["table_size".to_owned(), "tables".to_owned()];
+        let script = ["table_size", "tables"].map(|name| done(name, Number, "", ""));
         assert_eq!(meant("table-sise", &script).as_deref(), Some("table-size"));
         assert_eq!(meant("oltp_table_size", &script).as_deref(), Some("table-size"));
         assert_eq!(meant("user", &script).as_deref(), Some("mysql-user"));

@@ -7,23 +7,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, canonical, find, meant};
+use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, Spec, canonical, find, meant};
 use crate::option::{Use, chosen};
 use crate::refused::{Refused, Typed};
 use perbuck_lab::inputs::read_text;
-
-/// An option of a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ScriptOption {
-    /// Its name with underscores.
-    pub(super) name: String,
-    /// What it takes.
-    pub(super) kind: Kind,
-    /// Its value where none is given.
-    pub(super) default: String,
-    /// One line for the help.
-    pub(super) help: String,
-}
 
 /// A command line, read.
 #[derive(Debug, Default)]
@@ -49,7 +36,7 @@ pub(super) struct Given {
 
 /// Reads the words after `perbuck sysbench`; `script` are the options of all scripts. No message quotes a value that may be a
 /// password.
-pub(super) fn parse(words: &[OsString], script: &[ScriptOption]) -> Result<Given, Refused> {
+pub(super) fn parse(words: &[OsString], script: &[Spec]) -> Result<Given, Refused> {
     let mut given = Given::default();
     for word in words {
         match word.as_bytes().strip_prefix(b"--") {
@@ -101,7 +88,7 @@ impl Given {
         Ok(())
     }
 
-    fn option(&mut self, option: &[u8], script: &[ScriptOption]) -> Result<(), Refused> {
+    fn option(&mut self, option: &[u8], script: &[Spec]) -> Result<(), Refused> {
         self.bare_password = false;
         let (name, value) = split(option);
         if name == "test" {
@@ -125,8 +112,7 @@ impl Given {
         if self.set(&name, text.as_deref(), script)? {
             return Ok(());
         }
-        let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
-        let help = meant(&name, &names).map_or_else(
+        let help = meant(&name, script).map_or_else(
             || "perbuck sysbench --help lists the options, perbuck sysbench SCRIPT help those of a script".to_owned(),
             |near| format!("did you mean --{near}?"),
         );
@@ -135,7 +121,7 @@ impl Given {
     }
 
     /// Sets an option, if there is one of that name.
-    fn set(&mut self, name: &str, value: Option<&str>, script: &[ScriptOption]) -> Result<bool, Refused> {
+    fn set(&mut self, name: &str, value: Option<&str>, script: &[Spec]) -> Result<bool, Refused> {
         let older = canonical(name);
         if let Some(newer) = chosen(&older, &OLDER) {
             self.warnings.push(format!("--{older} is deprecated, use --{newer} instead"));
@@ -155,13 +141,13 @@ impl Given {
         }
         let underscored = name.replace('-', "_");
         let Some(own) = script.iter().find(|o| o.name == underscored) else { return Ok(false) };
-        let value = checked(&own.name, own.kind, value)?;
+        let value = checked(own.name, own.kind, value)?;
         self.own.insert(underscored, value);
         Ok(true)
     }
 
     /// Reads a file of options. Later words of the command line win over it, earlier ones do not, as in sysbench.
-    fn config_file(&mut self, path: &Path, script: &[ScriptOption]) -> Result<(), Refused> {
+    fn config_file(&mut self, path: &Path, script: &[Spec]) -> Result<(), Refused> {
         // sysbench goes on with its defaults where the file is missing, and measures something else.
         let text = read_text("the option file", path)
             .map_err(|e| Refused::usage(e.to_string(), "name a file that exists, or leave --config-file out"))?;
@@ -183,8 +169,7 @@ impl Given {
             }
             let set = self.set(name, Some(&values), script);
             if !set.map_err(|e| Refused { message: format!("{place}: {}", e.message), ..e })? {
-                let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
-                let near = meant(name, &names).map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let near = meant(name, script).map_or(String::new(), |near| format!("; did you mean {near}?"));
                 self.remarks.push(format!("{place}: no option is called {name}, so the line is ignored{near}"));
             }
         }

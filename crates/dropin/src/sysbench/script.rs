@@ -8,9 +8,10 @@ use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::ParameterKind;
 use perbuck_workloads::sysbench::{self, Compat, SCRIPTS, Script};
 
-use super::options::{Kind, find};
-use super::parse::{Given, ScriptOption};
+use super::options::{Kind, Spec, find};
+use super::parse::Given;
 use super::settings::{Compat as SettingsCompat, Settings};
+use crate::option::done;
 use crate::refused::Refused;
 use crate::study::Workload;
 
@@ -77,7 +78,7 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
 }
 
 /// The options of one script, or of all, that are not options of every script.
-pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<ScriptOption> {
+pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Spec> {
     let own = sysbench::option_help(script, compat).into_iter();
     let own = own.filter(|o| find(o.name).is_none() && o.name != "script");
     let kind = |kind| match kind {
@@ -85,13 +86,7 @@ pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Scr
         ParameterKind::Switch => Kind::Switch,
         ParameterKind::Text => Kind::Text,
     };
-    own.map(|o| ScriptOption {
-        name: o.name.to_owned(),
-        kind: kind(o.kind),
-        default: o.default.to_owned(),
-        help: o.help.to_owned(),
-    })
-    .collect()
+    own.map(|o| done(o.name, kind(o.kind), o.default, o.help)).collect()
 }
 
 /// Options of every script that are the workload's.

@@ -1,5 +1,3 @@
-use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
-
 use super::super::tally::{Distribution, Fairness, Tally};
 use super::super::{golden, machine};
 use super::*;
@@ -77,15 +75,8 @@ fn several_percentiles_stand_below_each_other_and_none_is_said() {
 
 #[test]
 fn interval_lines_are_those_of_sysbench() {
-    let tally = Tally {
-        transactions: 306,
-        read: 4318,
-        write: 1226,
-        other: 615,
-        errors: 2,
-        latency: latency([11_650_000]),
-        ..Tally::default()
-    };
+    let counted = Tally { transactions: 306, read: 4318, write: 1226, other: 615, errors: 2, ..Tally::default() };
+    let tally = Tally { latency: latency([11_650_000]), ..counted };
     let settings = settings(&["--threads=2"]);
     let expected = "[ 1s ] thds: 2 tps: 306.00 qps: 6159.00 (r/w/o: 4318.00/1226.00/615.00) lat (ms,95%): 11.65 err/s: 2.00 reconn/s: 0.00\n";
     assert_eq!(interval(&machine::interval(1, &settings, 1.0, &tally, None), &settings), expected);
@@ -137,27 +128,4 @@ Latency histogram (values are in milliseconds)
  
 ";
     assert_eq!(histogram(&summary), expected);
-}
-
-#[test]
-fn what_sysbench_does_not_say_comes_below() {
-    let errors = ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() };
-    let statements = HistogramRecord::from_histogram(&latency([1_000_000, 3_000_000]));
-    let all = Extras {
-        errors: [("mysql 1213".to_owned(), errors)].into(),
-        statements: [("point_select".to_owned(), statements)].into(),
-        unfinished: 4,
-        ..Extras::default()
-    };
-    let text = extras(&all, &settings(&["--percentile=50"]));
-    assert!(text.contains("Errors by code (of the whole run, with warm-up and last transactions):\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
-    assert!(text.contains("    point_select                  2      2.000      1.000      3.000\n"), "{text}");
-    assert!(text.contains("by their age: 4\n"), "{text}");
-    assert_eq!(extras(&Extras::default(), &settings(&[])), "");
-}
-
-#[test]
-fn a_checkpoint_has_no_spread_over_connections() {
-    let text = summary(&Summary { fairness: None, ..example() }, &settings(&[]));
-    assert!(text.contains("    events (avg/stddev):           325.0000/n/a\n"), "{text}");
 }
