@@ -156,19 +156,19 @@ impl Given {
                 let help = format!("{} --help lists the options", self.table.command);
                 return Err(Refused::usage(format!("unknown shorthand flag: '{letter}'"), help));
             };
-            let behind = &option[at + 1..];
-            if flag.kind == Kind::Switch && behind.first() != Some(&b'=') {
+            let after = &option[at + 1..];
+            if flag.kind == Kind::Switch && after.first() != Some(&b'=') {
                 self.take(flag, &format!("-{letter}"), OsStr::from_bytes(&[b'-', *byte]), None, rest)?;
                 continue;
             }
-            let value = behind.strip_prefix(b"=").unwrap_or(behind);
-            let value = (!behind.is_empty()).then(|| OsStr::from_bytes(value));
+            let value = after.strip_prefix(b"=").unwrap_or(after);
+            let value = (!after.is_empty()).then(|| OsStr::from_bytes(value));
             return self.take(flag, &format!("-{letter}"), word, value, rest);
         }
         Ok(())
     }
 
-    /// Takes an option with its value: behind `=` or its letter, or the next word.
+    /// Takes an option with its value: after `=` or its letter, or the next word.
     fn take(
         &mut self,
         flag: &'static Flag,

@@ -34,7 +34,7 @@ fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
 }
 
 /// The database among those known: under the name that was asked for, or under the one made of its address, with a
-/// number behind it where another address has that name.
+/// number after it where another address has that name.
 fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Result<Member, LabError> {
     let member = |name: String| Member { name, address: address.to_owned() };
     let taken = |name: &str| known.iter().find(|m| m.name == name).filter(|m| m.address != address);

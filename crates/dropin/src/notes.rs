@@ -1,5 +1,5 @@
 //! What perbuck noted of the data in a database that a drop-in command changes: those commands work without such notes, and
-//! must not leave wrong ones behind.
+//! must leave no wrong ones.
 
 use perbuck_lab::data;
 use perbuck_lab::error::{ErrorKind, LabError};

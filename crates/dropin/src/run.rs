@@ -25,7 +25,7 @@ use crate::{keep, notes};
 /// A drop-in command: what it calls itself and how it words errors.
 #[derive(Debug)]
 pub(crate) struct DropIn {
-    /// Its word behind `perbuck`, which is also the kind of workload.
+    /// Its word after `perbuck`, which is also the kind of workload.
     pub(crate) word: &'static str,
     /// The variable that holds its password.
     pub(crate) variable: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct DropIn {
 pub(crate) struct Records {
     /// Folder of all records; `None` keeps none.
     pub(crate) folder: Option<PathBuf>,
-    /// Whether somebody named it.
+    /// Whether the user named it.
     pub(crate) asked: bool,
     /// The name of the database in them.
     pub(crate) contender: Option<String>,
@@ -81,13 +81,13 @@ pub(crate) trait Printer {
 
 /// A run that has ended.
 pub(crate) struct Ended {
-    /// Its record, whose place in a study is yet to be found.
+    /// Its record, whose number in a study is not known yet.
     pub(crate) record: RunRecord,
     /// What the record does not hold.
     pub(crate) details: Details,
     /// How long it took, warm-up included.
     pub(crate) took: Duration,
-    /// Whether somebody ended it before its time.
+    /// Whether the user ended it before its time.
     pub(crate) early: bool,
 }
 
@@ -241,7 +241,7 @@ impl Run<'_> {
     }
 }
 
-/// A printer that looks on, and stops a run when nobody can read what it prints.
+/// A printer that looks on, and stops a run when the reader of what it prints is gone.
 pub(crate) struct Live<'a> {
     pub(crate) printer: &'a mut dyn Printer,
     pub(crate) out: &'a mut dyn Streams,

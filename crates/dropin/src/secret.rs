@@ -1,6 +1,6 @@
 //! Where the password comes from, and how one on the command line is taken off it.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) struct PasswordSources<'a> {
 
 impl DropIn {
     /// Takes a password off the command line, which every user of the machine can read: starts the same program again with
-    /// the password in its environment, which only the same user can read. `words` are those behind the command, without
+    /// the password in its environment, which only the same user can read. `words` are those after the command, without
     /// any password. Returns where that fails.
     pub(crate) fn hide(&self, words: &[OsString], password: Option<&Typed>) {
         // Said before, since the program that is started again does not know of it.
@@ -53,12 +53,10 @@ impl DropIn {
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable
     /// of the database's own client; `None` where there is none.
     pub(crate) fn password(&self, sources: &PasswordSources<'_>) -> Result<Option<Secret>, Refused> {
-        let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
-        if let Some(typed) = sources.typed {
-            return Ok(of(&typed.0));
-        }
-        if let Some(value) = std::env::var_os(self.variable) {
-            return Ok(of(&value));
+        let of = |text: OsString| Some(Secret::new(text.into_vec()));
+        let bytes = |typed: &Typed| typed.0.clone();
+        if let Some(value) = sources.typed.map(bytes).or_else(|| std::env::var_os(self.variable)) {
+            return Ok(of(value));
         }
         if !sources.file.is_empty() {
             let mut text = read_text("the password in", Path::new(sources.file)).map_err(|e| {
@@ -67,7 +65,6 @@ impl DropIn {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
             return Ok(Some(Secret::new(text)));
         }
-        let filed = sources.filed.map(|t| t.0.clone());
-        Ok(filed.or_else(|| std::env::var_os(sources.client)).and_then(|value| of(&value)))
+        Ok(sources.filed.map(bytes).or_else(|| std::env::var_os(sources.client)).and_then(of))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 const LARGEST: usize = 16 * 1024;
 
 /// How long a client may take for its request, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Request {
     pub(super) head_only: bool,
     /// The path, decoded.
     pub(super) path: String,
-    /// What stands behind the question mark: names and values, decoded.
+    /// What stands after the question mark: names and values, decoded.
     pub(super) query: Vec<(String, String)>,
 }
 
@@ -53,8 +53,8 @@ impl Answer {
 
 /// Reads a request, and answers what `answer` says to it or why it is none.
 pub(super) fn serve(stream: &mut TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     while !bytes.windows(4).any(|w| w == b"\r\n\r\n") && bytes.len() < LARGEST {

@@ -6,7 +6,7 @@ use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
 use serde::Serialize;
 
 use super::settings::Settings;
-use super::tally::{Distribution, Extras, Fairness, Summary, Tally};
+use super::tally::{Distribution, Fairness, Summary, Tally};
 
 /// A run as JSON. Times are seconds, latencies milliseconds, rates per second.
 #[derive(Debug, Serialize)]
@@ -120,10 +120,10 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
 }
 
 /// Latencies of statements as JSON.
-pub(super) fn statements(extras: &Extras, settings: &Settings) -> BTreeMap<String, LatencyJson> {
+pub(super) fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> BTreeMap<String, LatencyJson> {
     // A record that was made a moment ago can be read.
     let one = |times: &HistogramRecord| latency(&Distribution::of(&times.to_histogram().unwrap_or_default()), settings);
-    extras.statements.iter().map(|(label, times)| (label.clone(), one(times))).collect()
+    all.iter().map(|(label, times)| (label.clone(), one(times))).collect()
 }
 
 /// An interval as JSON; also the source of a line of values.

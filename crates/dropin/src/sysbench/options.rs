@@ -12,7 +12,7 @@ pub(super) enum Kind {
     Switch,
     /// A whole number of 32 bits.
     Int,
-    /// A whole number, with K, M, G or T behind it.
+    /// A whole number, with K, M, G or T after it.
     Size,
     /// A number.
     Number,

@@ -47,7 +47,7 @@ pub(super) fn parse(words: &[OsString], script: &[Spec]) -> Result<Given, Refuse
     Ok(given)
 }
 
-/// Name and value of a word behind its dashes.
+/// Name and value of a word after its dashes.
 fn split(option: &[u8]) -> (String, Option<&OsStr>) {
     let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
     let value = option.get(end + 1..).map(OsStr::from_bytes);
@@ -152,25 +152,25 @@ impl Given {
         let text = read_text("the option file", path)
             .map_err(|e| Refused::usage(e.to_string(), "name a file that exists, or leave --config-file out"))?;
         for (number, line) in text.lines().enumerate() {
-            let place = format!("{}:{}", path.display(), number + 1);
+            let at = format!("{}:{}", path.display(), number + 1);
             let line = line.trim();
             if line.is_empty() || line.starts_with(['#', ';', '[']) {
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
-                self.remarks.push(format!("{place}: no NAME=VALUE, so the line is ignored"));
+                self.remarks.push(format!("{at}: no NAME=VALUE, so the line is ignored"));
                 continue;
             };
             let name = name.trim().trim_start_matches("--");
-            let values = file_values(value).map_err(|e| Refused::usage(format!("{place}: {e}"), "close the quote"))?;
+            let values = file_values(value).map_err(|e| Refused::usage(format!("{at}: {e}"), "close the quote"))?;
             if let Some(password) = PASSWORDS.iter().find(|p| **p == canonical(name)) {
                 self.filed.insert(password, Typed(values.into()));
                 continue;
             }
             let set = self.set(name, Some(&values), script);
-            if !set.map_err(|e| Refused { message: format!("{place}: {}", e.message), ..e })? {
+            if !set.map_err(|e| Refused { message: format!("{at}: {}", e.message), ..e })? {
                 let near = meant(name, script).map_or(String::new(), |near| format!("; did you mean {near}?"));
-                self.remarks.push(format!("{place}: no option is called {name}, so the line is ignored{near}"));
+                self.remarks.push(format!("{at}: no option is called {name}, so the line is ignored{near}"));
             }
         }
         Ok(())

@@ -10,8 +10,8 @@ use perbuck_workloads::sysbench;
 
 use super::log::Log;
 use super::machine::{self, IntervalJson, RunJson, SummaryJson};
-use super::settings::{Output, Settings};
-use super::tally::{Checkpoint, Extras, Fairness, Summary, Tally, Trouble};
+use super::settings::{Output, Settings, compat_word};
+use super::tally::{Checkpoint, Fairness, Summary, Tally, Trouble, unfinished};
 use super::text;
 use crate::load::SECOND_NS;
 use crate::output::Streams;
@@ -116,21 +116,21 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn end_text(&self, summary: &Summary, extras: &Extras, notes: &[String], out: &mut dyn Streams) -> Result<(), LabError> {
-        let (s, log) = (self.settings, self.log);
+    fn end_text(&self, summary: &Summary, ended: &Ended, notes: &[String], out: &mut dyn Streams) -> Result<(), LabError> {
+        let (s, log, run) = (self.settings, self.log, &ended.record);
         if s.histogram {
             log.notice(&text::histogram(summary), out)?;
         }
-        if extras.aborted > 0 && s.forced_shutdown_s.is_some() {
+        if run.health.aborted > 0 && s.forced_shutdown_s.is_some() {
             let message = "the time limit and the one of --forced-shutdown have passed, so the last transactions are cut off";
             log.fatal(message, out)?;
-            let count = extras.aborted;
+            let count = run.health.aborted;
             log.notice(&format!("\nNumber of unfinished transactions on forced shutdown: {count}\n\n"), out)?;
         }
         log.notice(&text::summary(summary, s), out)?;
-        log.notice(&text::extras(extras, s), out)?;
+        log.notice(&text::extras(run, &ended.details, s), out)?;
         log.notice(&text::notes(notes, s.compat), out)?;
-        extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+        flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
     }
 }
 
@@ -176,10 +176,9 @@ impl Printer for Lines<'_> {
         log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"), out)?;
         let whole = Tally::of(run, self.trouble(run, early)).map_err(defect)?;
         let summary = self.summary(run, &ended.details, &whole)?;
-        let extras = extras(run, &ended.details, s);
         let notes = sysbench::compat_notes(self.options, self.dialect);
         match s.output {
-            Output::Text => self.end_text(&summary, &extras, &notes, out),
+            Output::Text => self.end_text(&summary, ended, &notes, out),
             Output::Csv => {
                 if self.seen.intervals.is_empty() {
                     // One line for the run is of all of it, checkpoints or not.
@@ -188,13 +187,13 @@ impl Printer for Lines<'_> {
                     let line = machine::interval(elapsed_s.round() as i64, s, elapsed_s, &all, queue_at_end(run));
                     out.print(&machine::csv_line(&line, s))?;
                 }
-                extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+                flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
             }
             Output::Json => {
                 let buckets = summary.latency.buckets.iter().map(|(ns, n)| (*ns as f64 / 1e6, *n)).collect();
                 let json = RunJson {
                     perbuck: env!("CARGO_PKG_VERSION"),
-                    compat: s.compat.word(),
+                    compat: compat_word(s.compat),
                     script: self.options.script.name(),
                     parameters: self.workload.plan.parameters(),
                     target: &run.target.address,
@@ -205,11 +204,11 @@ impl Printer for Lines<'_> {
                     checkpoints: &self.seen.checkpoints,
                     intervals: &self.seen.intervals,
                     errors_by_code: &run.errors,
-                    statement_latency_ms: machine::statements(&extras, s),
+                    statement_latency_ms: machine::statements(&ended.details.statement_latency, s),
                     histogram_ms: s.histogram.then_some(buckets),
-                    unfinished: extras.unfinished,
-                    aborted: extras.aborted,
-                    flags: extras.flags,
+                    unfinished: unfinished(run),
+                    aborted: run.health.aborted,
+                    flags: flags(run, s),
                     notes,
                     record,
                 };
@@ -224,19 +223,14 @@ fn queue_at_end(record: &RunRecord) -> Option<(u64, u64)> {
     Some((open.backlog_at_close, open.unfinished.count.saturating_sub(open.backlog_at_close)))
 }
 
-fn extras(record: &RunRecord, details: &Details, settings: &Settings) -> Extras {
+/// What a reader of the figures must know.
+fn flags(record: &RunRecord, settings: &Settings) -> Vec<String> {
     // A handful of transactions account for little of the time of their connections, and an event that only puts a row
     // into a buffer for less: both have nothing to do with what was not counted.
     let completed: u64 = record.measured.transactions.values().map(TransactionRecord::completed).sum();
     let brief = record.measured.window_ns < SECOND_NS || record.measured.statements.total() < completed;
     let matters = |flag: &&Flag| !(brief && matches!(flag, Flag::LittlesLaw { .. }));
-    Extras {
-        errors: record.errors.clone(),
-        statements: details.statement_latency.clone(),
-        flags: record.flags.iter().filter(matters).map(|flag| flag_text(flag, settings)).collect(),
-        aborted: record.health.aborted,
-        unfinished: record.measured.open_loop.as_ref().map_or(0, |o| o.unfinished.count),
-    }
+    record.flags.iter().filter(matters).map(|flag| flag_text(flag, settings)).collect()
 }
 
 /// A remark in the words of this command.

@@ -10,7 +10,7 @@ use perbuck_workloads::sysbench::{self, Compat, SCRIPTS, Script};
 
 use super::options::{Kind, Spec, find};
 use super::parse::Given;
-use super::settings::{Compat as SettingsCompat, Settings};
+use super::settings::Settings;
 use crate::option::done;
 use crate::refused::Refused;
 use crate::study::Workload;
@@ -104,8 +104,8 @@ pub(super) fn workload(
     let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), value);
     let value = |name: &str, text: &String| sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone()));
     put("script", Scalar::Text(script.name().to_owned()));
-    if settings.compat != SettingsCompat::Own {
-        put("compat", Scalar::Text(settings.compat.word().to_owned()));
+    if let Some(compat) = settings.compat {
+        put("compat", Scalar::Text(compat.name().to_owned()));
     }
     let of_script: Vec<&str> = sysbench::option_help(Some(script), None).iter().map(|o| o.name).collect();
     for (name, text) in &given.own {

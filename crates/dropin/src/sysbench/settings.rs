@@ -4,6 +4,7 @@ use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
+use perbuck_workloads::sysbench::Compat;
 
 use super::options::find;
 use super::parse::Given;
@@ -13,32 +14,10 @@ use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
 
-/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
+/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one starts.
 const ATTEMPTS: u32 = 1000;
 /// The most connections that a study can name.
 const MOST_THREADS: u32 = 1_000_000;
-
-/// Whose defaults and summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compat {
-    /// sysbench 1.0.20.
-    V10,
-    /// sysbench 1.1, the development version.
-    V11,
-    /// None: draws and defaults as in a study without `compat`.
-    Own,
-}
-
-impl Compat {
-    /// The word of `--compat`, and of the workload's parameter of that name.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::V10 => "sysbench-1.0",
-            Self::V11 => "sysbench-1.1",
-            Self::Own => "perbuck",
-        }
-    }
-}
 
 /// What standard output holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +33,7 @@ pub(super) enum Output {
 /// After which errors a run goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ignored {
-    /// Those after which a transaction can be tried again, as the driver knows them; nobody said anything else.
+    /// Those after which a transaction can be tried again, as the driver knows them; the command line lists none.
     Default,
     /// All of them.
     All,
@@ -65,7 +44,8 @@ pub(super) enum Ignored {
 /// A command line with everything about it checked, but for the database and the script.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    pub(super) compat: Compat,
+    /// Whose defaults, draws and summary; `None` draws as a study without `compat`.
+    pub(super) compat: Option<Compat>,
     pub(super) load: Load,
     /// Seconds of the measured window; `None` is no limit.
     pub(super) time_s: Option<u32>,
@@ -84,7 +64,7 @@ pub(super) struct Settings {
     pub(super) verbosity: u8,
     /// The seed of the operations; never 0.
     pub(super) seed: i32,
-    /// Whether it was drawn from the time, as nobody gave one.
+    /// Whether it was drawn from the time, as none was given.
     pub(super) seed_drawn: bool,
     /// Whether `--debug` is given, which the banner says.
     pub(super) debug: bool,
@@ -99,7 +79,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Checks the values of a command line.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
-        let compats = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
+        let compats = [Some(Compat::Sysbench10), Some(Compat::Sysbench11), None].map(|compat| (compat_word(compat), compat));
         let compat = word(given, "compat", &compats, "use sysbench-1.0, sysbench-1.1 or perbuck")?;
         let time_s = count(given, "time")?;
         let events = count(given, "events")?;
@@ -166,6 +146,11 @@ impl Settings {
         let usual = self.percentiles.iter().find(|(_, p)| *p == 95.0);
         usual.or_else(|| self.percentiles.first())
     }
+}
+
+/// The word of `--compat`.
+pub(super) fn compat_word(compat: Option<Compat>) -> &'static str {
+    compat.map_or("perbuck", Compat::name)
 }
 
 /// The value of an option, or its default.
@@ -322,7 +307,7 @@ mod tests {
         assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
-        assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
+        assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Some(Compat::Sysbench10), Ignored::Default, None));
         assert_eq!(s.records.folder, Some(PathBuf::from("results/sysbench")));
         assert_eq!(read(&["--no-record"]).unwrap().records.folder, None);
         assert_eq!(read(&["--record=off"]).unwrap().records.folder, None);

@@ -52,7 +52,7 @@ impl Tables<'_> {
         let (mut progress, began) = (Display::default(), Instant::now());
         let (mut inserting, mut indexing) = (self.inserting(), self.indexing());
         let mut shown = Ok(());
-        // One thread is what somebody gets who asked for none in particular.
+        // One thread is also the default of a command line that names none.
         let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::{ErrorRecord, HistogramRecord, RunRecord, TransactionRecord};
+use perbuck_core::run_record::{RunRecord, TransactionRecord};
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::totals::TerminalTotals;
 use serde::Serialize;
@@ -235,17 +235,9 @@ impl Summary {
     }
 }
 
-/// What only perbuck prints.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Extras {
-    pub(super) errors: BTreeMap<String, ErrorRecord>,
-    /// Latency by kind of statement, where it was asked for.
-    pub(super) statements: BTreeMap<String, HistogramRecord>,
-    pub(super) flags: Vec<String>,
-    /// Transactions that did not end within the limit for the last ones.
-    pub(super) aborted: u64,
-    /// Open loop: due and not ended when the window closed; their latency is counted by their age.
-    pub(super) unfinished: u64,
+/// Open loop: how many were due and had not ended when the window closed; their latency is counted by their age.
+pub(super) fn unfinished(record: &RunRecord) -> u64 {
+    record.measured.open_loop.as_ref().map_or(0, |open| open.unfinished.count)
 }
 
 #[cfg(test)]

@@ -71,14 +71,14 @@ fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>
     if hosts.is_empty() {
         return Err(none("host"));
     }
-    let mut ports = if given.has(&option) { Vec::new() } else { vec![default_port(scheme)] };
-    for typed in list(given, &option).into_iter().filter(|_| given.has(&option)) {
-        let bad = || {
+    let port = |typed: &str| {
+        target::port(typed).ok_or_else(|| {
             let message = format!("Invalid value for the '{driver}_port' option: '{typed}'");
             Refused::usage(message, "give a port from 1 to 65535, several with commas between them")
-        };
-        ports.push(target::port(typed).ok_or_else(bad)?);
-    }
+        })
+    };
+    let typed = list(given, &option).into_iter().map(port).collect::<Result<Vec<_>, _>>();
+    let ports = if given.has(&option) { typed? } else { vec![default_port(scheme)] };
     if ports.is_empty() {
         return Err(none("port"));
     }

@@ -7,7 +7,7 @@ pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
     TABLE.read(&words(line))
 }
 
-/// Prints a run of a command line, which somebody ended early where it begins with `early`.
+/// Prints a run of a command line, which the user ended early where it begins with `early`.
 fn printed(words: &[&str], out: &mut Kept) {
     let given = read(&words[1..]).unwrap();
     let settings = Settings::read(&given).unwrap();

@@ -31,7 +31,7 @@ impl Span {
 /// One kind of transaction in a time, or what failed of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// Its name in upper case; with `_ERR` behind it for what failed.
+    /// Its name in upper case; with `_ERR` after it for what failed.
     pub(super) operation: String,
     takes_s: f64,
     count: u64,

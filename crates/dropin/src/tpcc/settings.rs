@@ -55,7 +55,7 @@ impl Order {
 /// A command line with everything about it checked, but for the database and the workload.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Connections that load; `None` where nobody said how many.
+    /// Connections that load; `None` where the command line does not say how many.
     pub(super) sessions: Option<u32>,
     pub(super) load: Load,
     pub(super) interval_s: u32,

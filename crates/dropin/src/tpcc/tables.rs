@@ -152,7 +152,7 @@ impl Tables<'_> {
     }
 }
 
-/// A load that did not end, and how it goes on: with `--dropdata` the same command would begin anew.
+/// A load that did not end, and how it goes on: with `--dropdata` the same command would start again.
 fn way_on(error: LabError, drop_data: bool) -> LabError {
     let without = if drop_data { " without --dropdata" } else { "" };
     let again = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");

@@ -93,15 +93,15 @@ pub(super) fn read(words: &[OsString]) -> Result<Given, Refused> {
     Ok(given)
 }
 
-/// The option of a word, and the value that stands in the same word: behind `=`, or directly behind `-P` and `-p`.
+/// The option of a word, and the value that stands in the same word: after `=`, or directly after `-P` and `-p`.
 fn find(word: &OsStr) -> Result<(&'static Flag, Option<OsString>), Refused> {
     let bytes = word.as_bytes();
     let (name, value) = match bytes.iter().position(|b| *b == b'=') {
         Some(at) if bytes.starts_with(b"--") => (&bytes[..at], Some(&bytes[at + 1..])),
         // `-pNAME=VALUE` and `-p=NAME=VALUE`, as cobra takes them.
         _ if bytes.starts_with(b"-P") || bytes.starts_with(b"-p") => {
-            let behind = &bytes[2..];
-            (&bytes[..2], Some(behind.strip_prefix(b"=").unwrap_or(behind)))
+            let after = &bytes[2..];
+            (&bytes[..2], Some(after.strip_prefix(b"=").unwrap_or(after)))
         }
         _ => (bytes, None),
     };

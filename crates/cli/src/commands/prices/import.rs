@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
     };
     let mut list = BufReader::with_capacity(1 << 18, Hashed { inner: open(&arguments.file)?, hash: Sha256::new() });
     let imported = import(format, &mut list, &options).map_err(|e| failed(&file, e))?;
-    // Blanks behind the end of the list belong to its hash, too.
+    // Blanks after the end of the list belong to its hash, too.
     std::io::copy(&mut list, &mut std::io::sink()).map_err(|e| LabError::file("read the list", &arguments.file, &e))?;
     let hash: String = list.into_inner().hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     write(arguments, &file, imported, &hash)
