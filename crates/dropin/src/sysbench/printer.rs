@@ -83,7 +83,8 @@ impl<'a> Lines<'a> {
         let (s, at_s) = (self.settings, f64::from(self.seen.seconds));
         let summary = Summary::since(&self.seen.checkpoint, s.load.connections, at_s, &self.seen.all);
         if s.output == Output::Text {
-            self.log.notice(&(text::checkpoint(i64::from(self.seen.seconds)) + &text::summary(&summary, s)), out)?;
+            let report = text::summary(&summary, s);
+            self.log.notice(&format!("[ {}s ] Checkpoint report:\n{report}", self.seen.seconds), out)?;
         }
         self.seen.checkpoints.push(machine::summary(&summary, s));
         self.seen.checkpoint = Checkpoint { at_s, tally: self.seen.all.clone() };

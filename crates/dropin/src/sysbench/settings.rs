@@ -9,7 +9,7 @@ use perbuck_workloads::sysbench::Compat;
 use super::options::find;
 use super::parse::Given;
 use super::target::scheme;
-use crate::load::{Load, MOST_WORKERS, SECOND_NS};
+use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
 use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
@@ -93,8 +93,8 @@ impl Settings {
         let threads = at_most(given, "threads", MOST_THREADS)?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
         let (warmup_s, forced_shutdown_s) = (count(given, "warmup-time")?.unwrap_or(0), forced_shutdown(given, time_s)?);
         let (ignored, ns) = (ignored(given)?, |seconds: u32| u64::from(seconds) * SECOND_NS);
-        // One that was drawn from the time can be given again.
-        let seed = typed_seed.unwrap_or_else(drawn_seed);
+        // One that was drawn from the time can be given again: 31 bits, and not 0.
+        let seed = typed_seed.unwrap_or_else(|| ((drawn_seed() & 0x7fff_ffff) as i32).max(1));
         let load = Load {
             connections: threads,
             rate: at_most(given, "rate", HIGHEST_PER_S)?,
@@ -201,11 +201,6 @@ fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
 /// One of a closed set of words.
 fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> Result<T, Refused> {
     chosen(text(given, name), words).ok_or_else(|| invalid(given, name, help))
-}
-
-/// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
-fn drawn_seed() -> i32 {
-    ((crate::load::drawn_seed() & 0x7fff_ffff) as i32).max(1)
 }
 
 /// The same where a study can name no more.

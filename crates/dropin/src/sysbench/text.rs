@@ -74,11 +74,6 @@ pub(super) fn interval(i: &IntervalJson, settings: &Settings) -> String {
     line
 }
 
-/// What stands above the report of a checkpoint.
-pub(super) fn checkpoint(at_s: i64) -> String {
-    format!("[ {at_s}s ] Checkpoint report:\n")
-}
-
 /// A full report.
 pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
     let tally = &summary.tally;

@@ -91,6 +91,7 @@ impl Settings {
         if time_ns.is_some_and(|ns| ns < SECOND_NS) {
             return Err(given.invalid("time", "give a second at least, or leave --time out for a run until Ctrl-C"));
         }
+        let warmup_ns = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
         let typed_seed: i64 = given.text("seed").parse().unwrap_or(0);
         let seed = match u64::try_from(typed_seed) {
             // 53 bits, so that every reader of JSON reads the number that was drawn.
@@ -103,7 +104,7 @@ impl Settings {
             load: Load {
                 connections: threads,
                 rate: None,
-                warmup_ns: warmup_ns(given)?,
+                warmup_ns: warmup_ns.ok_or_else(|| given.invalid("warmup", "give less than a century"))?,
                 window_ns: time_ns,
                 events: some(given.count("count", 0, u32::MAX)?).map(u64::from),
                 workers: some(given.count("max-procs", 0, 1024)?),
@@ -111,7 +112,12 @@ impl Settings {
                 attempts: if go_tpc { 1 } else { ATTEMPTS },
                 drain_ns: DRAIN_NS,
                 time_statements: false,
-                tolerance: tolerance(ignore_error, go_tpc),
+                // By the specification a transaction that the server asks to send again is sent again.
+                tolerance: if ignore_error {
+                    Tolerance::Every
+                } else {
+                    Tolerance::Listed { codes: Vec::new(), retries: !go_tpc, losses: false }
+                },
                 seed: Seed(seed).derive("perbuck tpcc"),
             },
             interval_s: interval_s(given)?,
@@ -131,25 +137,11 @@ impl Settings {
     }
 }
 
-/// After which errors a run goes on. By the specification a transaction that the server asks to send again is sent again;
-/// go-tpc's worker ends by it, too.
-fn tolerance(ignore_error: bool, go_tpc: bool) -> Tolerance {
-    if ignore_error {
-        return Tolerance::Every;
-    }
-    Tolerance::Listed { codes: Vec::new(), retries: !go_tpc, losses: false }
-}
-
 /// Lines come when a second is over, so that they show whole seconds.
 fn interval_s(given: &Given) -> Result<u32, Refused> {
     let ns = given.duration_ns("interval").unwrap_or(0);
     let seconds = u32::try_from(ns / SECOND_NS).ok().filter(|s| *s > 0 && ns.is_multiple_of(SECOND_NS));
     seconds.ok_or_else(|| given.invalid("interval", "give whole seconds, such as 10s or 1m"))
-}
-
-fn warmup_ns(given: &Given) -> Result<u64, Refused> {
-    let within = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
-    within.ok_or_else(|| given.invalid("warmup", "give less than a century"))
 }
 
 #[cfg(test)]

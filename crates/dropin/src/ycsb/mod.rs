@@ -38,6 +38,7 @@ use crate::notes;
 use crate::output::{Standard, Streams};
 use crate::refused::End;
 use crate::run::{DropIn, Run};
+use crate::study::Series;
 
 /// The command.
 const COMMAND: DropIn = DropIn {
@@ -84,7 +85,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     let target = database.target(&properties)?;
     let password = database.password(given, &properties)?;
     properties.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
-    let series = settings.series();
+    let series = Series::new(settings.workload.clone(), settings.load.clone(), "");
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
     run.check_name()?;
     let stage = run.stage(series.load.longest_s())?;

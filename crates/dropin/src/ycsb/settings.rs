@@ -17,7 +17,7 @@ use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
 use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
-use crate::study::{Series, Workload};
+use crate::study::Workload;
 use crate::style::{STYLES, Style};
 use perbuck_lab::inputs::read_text;
 
@@ -106,13 +106,6 @@ impl Settings {
                 contender: given.option("--contender").map(str::to_owned),
             },
         })
-    }
-}
-
-impl Settings {
-    /// The command line as a study: everything that decides what is measured, but for the database and the seed.
-    pub(super) fn series(&self) -> Series {
-        Series::new(self.workload.clone(), self.load.clone(), "")
     }
 }
 

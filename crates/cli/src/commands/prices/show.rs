@@ -17,9 +17,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), LabError> {
     let (_, mut s) = snapshot(&arguments.snapshot)?;
     filter(&mut s, arguments)?;
     match arguments.format {
-        Output::Json => print_json(&Shown::of(&s, arguments.only)),
+        Output::Json => print_json(&Shown::of(&s)),
         Output::Csv => print(&csv(&s, arguments.only.unwrap_or(Kind::Machines))),
-        Output::Text => print(&text(&s, arguments.only)),
+        Output::Text => print(&text(&s)),
     }
 }
 
@@ -31,24 +31,26 @@ fn filter(s: &mut Snapshot, a: &ShowArguments) -> Result<(), LabError> {
     let machines = || s.regions.iter().flat_map(|r| &r.instances).map(|i| &i.machine);
     known("family", &a.family, machines().map(|m| m.family.as_str()))?;
     known("machine type", &a.types, machines().map(|m| m.name.as_str()))?;
+    let wants = |kind| a.only.is_none_or(|only| only == kind);
     for region in &mut s.regions {
         region.instances.retain(|i| {
-            let m = &i.machine;
-            passes(&a.family, &m.family) && passes(&a.types, &m.name) && a.arch.as_ref().is_none_or(|arch| *arch == m.arch)
+            let (m, arch) = (&i.machine, a.arch.as_deref());
+            let right = passes(&a.family, &m.family) && passes(&a.types, &m.name) && arch.is_none_or(|arch| arch == m.arch);
+            right && wants(Kind::Machines)
         });
+        if !wants(Kind::Volumes) {
+            region.volumes.clear();
+            region.volume_snapshot = None;
+        }
     }
+    s.listed.retain(|_| wants(Kind::Fees));
     Ok(())
 }
 
-/// Whether rows of a kind are shown where `only` one was asked for.
-fn wants(only: Option<Kind>, kind: Kind) -> bool {
-    only.is_none_or(|only| only == kind)
-}
-
-fn text(s: &Snapshot, only: Option<Kind>) -> String {
+fn text(s: &Snapshot) -> String {
     let mut out = format!("{}: list prices of {} as of {}, in USD\n", s.name, s.provider, s.as_of);
     for region in &s.regions {
-        if wants(only, Kind::Machines) && !region.instances.is_empty() {
+        if !region.instances.is_empty() {
             let rows: Vec<Vec<String>> = region.instances.iter().map(machine_cells).collect();
             let columns = "type,arch,>vCPU,>cores,>GiB,>hour,>vCPU-hour,>core-hour,>Mbit/s net,>volumes,date,mark";
             out += &format!(
@@ -58,16 +60,16 @@ fn text(s: &Snapshot, only: Option<Kind>) -> String {
             );
             out += &commitments(region);
         }
-        if wants(only, Kind::Volumes) && (!region.volumes.is_empty() || region.volume_snapshot.is_some()) {
+        if !region.volumes.is_empty() || region.volume_snapshot.is_some() {
             let rows = volume_rows(region, &s.capacity_unit, unit_price_text);
             out += &format!("\n{}, volumes\n{}", region.name, table::text("kind,unit,>price,date,mark", &rows));
         }
     }
-    if wants(only, Kind::Fees) && !s.listed.is_empty() {
+    if !s.listed.is_empty() {
         let rows: Vec<Vec<String>> = s.listed.iter().flat_map(|l| fee_rows(l, unit_price_text)).collect();
         out += &format!("\nfees\n{}", table::text("region,item,kind,unit,>price,date,note", &rows));
     }
-    out + &sources(s, only)
+    out + &sources(&Shown::of(s))
 }
 
 fn machine_cells(i: &Instance) -> Vec<String> {
@@ -142,20 +144,10 @@ fn fee_rows(l: &Listed, money: impl Fn(MicroUsd) -> String) -> Vec<Vec<String>> 
 }
 
 /// Where the prices shown are from.
-fn sources(s: &Snapshot, only: Option<Kind>) -> String {
-    let mut all = BTreeSet::new();
-    for region in &s.regions {
-        if wants(only, Kind::Machines) {
-            all.extend(region.instances.iter().map(|i| &i.origin.source));
-        }
-        if wants(only, Kind::Volumes) {
-            all.extend(region.volumes.iter().map(|v| &v.capacity.origin.source));
-            all.extend(region.volume_snapshot.iter().map(|s| &s.origin.source));
-        }
-    }
-    if wants(only, Kind::Fees) {
-        all.extend(s.listed.iter().map(|l| &l.origin.source));
-    }
+fn sources(shown: &Shown<'_>) -> String {
+    let machines = shown.machines.iter().map(|m| m.source);
+    let others = shown.volumes.iter().chain(&shown.fees).map(|p| p.source.as_str());
+    let all: BTreeSet<&str> = machines.chain(others).collect();
     let lines: String = all.into_iter().map(|source| format!("- {source}\n")).collect();
     if lines.is_empty() { "\nnothing to show\n".to_owned() } else { format!("\nsources\n{lines}") }
 }
@@ -252,12 +244,10 @@ struct ShownTier {
 }
 
 impl<'a> Shown<'a> {
-    fn of(s: &'a Snapshot, only: Option<Kind>) -> Self {
-        let machines =
-            s.regions.iter().filter(|_| wants(only, Kind::Machines)).flat_map(|r| r.instances.iter().map(move |i| machine(r, i)));
-        let volumes = s.regions.iter().filter(|_| wants(only, Kind::Volumes)).flat_map(|r| volumes(r, &s.capacity_unit));
-        let fees = s.listed.iter().filter(|_| wants(only, Kind::Fees));
-        let fees = fees.map(|l| priced(&l.region, &l.item, l.unit.clone(), l.usd, &l.tiers, &l.origin));
+    fn of(s: &'a Snapshot) -> Self {
+        let machines = s.regions.iter().flat_map(|r| r.instances.iter().map(move |i| machine(r, i)));
+        let volumes = s.regions.iter().flat_map(|r| volumes(r, &s.capacity_unit));
+        let fees = s.listed.iter().map(|l| priced(&l.region, &l.item, l.unit.clone(), l.usd, &l.tiers, &l.origin));
         let (machines, volumes, fees) = (machines.collect(), volumes.collect(), fees.collect());
         Self { name: &s.name, provider: &s.provider, as_of: &s.as_of, machines, volumes, fees }
     }

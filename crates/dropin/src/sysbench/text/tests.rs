@@ -1,5 +1,5 @@
+use super::super::golden;
 use super::super::tally::{Distribution, Fairness, Tally};
-use super::super::{golden, machine};
 use super::*;
 use crate::cases::histogram as latency;
 
@@ -71,18 +71,6 @@ fn several_percentiles_stand_below_each_other_and_none_is_said() {
     assert_eq!(lines, expected);
     let text = summary(&example(), &settings(&["--percentile=0"]));
     assert!(text.contains("\n         percentile stats:               disabled\n"), "{text}");
-}
-
-#[test]
-fn interval_lines_are_those_of_sysbench() {
-    let counted = Tally { transactions: 306, read: 4318, write: 1226, other: 615, errors: 2, ..Tally::default() };
-    let tally = Tally { latency: latency([11_650_000]), ..counted };
-    let settings = settings(&["--threads=2"]);
-    let expected = "[ 1s ] thds: 2 tps: 306.00 qps: 6159.00 (r/w/o: 4318.00/1226.00/615.00) lat (ms,95%): 11.65 err/s: 2.00 reconn/s: 0.00\n";
-    assert_eq!(interval(&machine::interval(1, &settings, 1.0, &tally, None), &settings), expected);
-    let open = interval(&machine::interval(12, &settings, 2.0, &tally, Some((7, 3))), &settings);
-    assert!(open.starts_with("[ 12s ] thds: 2 tps: 153.00 "), "{open}");
-    assert!(open.ends_with("\n[ 12s ] queue length: 7, concurrency: 3\n"), "{open}");
 }
 
 #[test]
