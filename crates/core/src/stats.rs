@@ -5,7 +5,8 @@
 //!
 //! - **Blocks.** Each block holds both contenders once, in random order. What a block does to both cancels out in the
 //!   difference of their relative deviations, and that difference is symmetric where both scatter alike, which is what
-//!   Student's interval needs to cover what it says from three blocks on. A bootstrap of so few does not (METHOD.md).
+//!   Student's interval needs to cover what it says from three blocks on. A bootstrap of so few does not
+//!   (docs/method/intervals.md).
 //! - **Independent.** Trials that were started one by one, or at another time: Welch's interval.
 //! - **Deployments.** With two or more, the means of the deployments take the place of the blocks, and the degrees of freedom
 //!   are theirs: trials on one machine tell nothing of the next one.

@@ -1,6 +1,6 @@
 //! What the intervals cover and the verdicts get wrong, on simulated studies whose truth is known. `--nocapture` prints the tables
-//! of METHOD.md.
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by it, and prints the tables of METHOD.md")]
+//! of docs/method/intervals.md.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by it, and prints the tables of docs/method")]
 
 use perbuck_core::compare::{Verdict, judge};
 use perbuck_core::rng::OpRng;
@@ -37,7 +37,7 @@ enum Noise {
     OneSided,
 }
 
-/// Those of which METHOD.md says that intervals cover 93 to 97 %.
+/// Those of which docs/method/intervals.md says that intervals cover 93 to 97 %.
 const SHAPES: [Noise; 8] = [
     Noise::Normal,
     Noise::Lognormal,
@@ -136,7 +136,7 @@ fn intervals_by_blocks_cover_93_to_97_percent_at_every_number_of_trials() {
     }
 }
 
-/// No interval of a few trials covers what it says whatever the noise is like; METHOD.md gives these figures as limits.
+/// No interval of a few trials covers what it says whatever the noise is like; docs/method/intervals.md gives these as limits.
 #[test]
 fn where_the_intervals_do_not_cover_93_to_97_percent() {
     let row = |noise: Noise| (format!("{noise:?}"), COUNTS.map(|n| coverage(noise, n, Design::Blocks)).to_vec());
@@ -328,7 +328,7 @@ fn intervals_of_the_scalability_law_cover_about_what_they_say() {
     assert!(shares.iter().all(|s| (0.92..=0.985).contains(s)), "{shares:?}");
 }
 
-/// A peak is the best of several noisy points. METHOD.md gives these figures.
+/// A peak is the best of several noisy points. docs/method/intervals.md gives these figures.
 #[test]
 fn intervals_of_peaks_do_not_cover_the_choice_of_the_point() {
     let share = |base: [f64; 3], other: [f64; 3], n: u32| {

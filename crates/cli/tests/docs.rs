@@ -1,0 +1,318 @@
+//! Docs cannot rot: every command in a `console` block of README and docs runs here, and its output has the shape that the page shows.
+//!
+//! Numbers, times and verdicts may differ, words may not. A line `…` stands for any lines. Where a page shows no output, only the exit status
+//! counts. A command outside such a block must be in [`NOT_RUN`], with the reason.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+
+use common::maria::Maria;
+use common::{Desk, SQLITE_STUDY, edited};
+
+/// Commands of pages that no test runs as they stand, and why: page, beginning of the command, reason.
+const NOT_RUN: &[(&str, &str, &str)] = &[
+    ("docs/commands/prepare.md", "perbuck prepare quick.toml", "a load that is cut off; tpcc_resume.rs does it"),
+    ("docs/commands/prepare.md", "perbuck prepare four.toml", "loads files by mariadb and psql; tpcc_csv.rs does it"),
+    ("docs/commands/prepare.md", "cd files", "belongs to the command before"),
+    ("docs/commands/prepare.md", "mariadb tpcc", "belongs to the command before"),
+    ("docs/commands/prepare.md", "psql tpcc", "belongs to the command before"),
+    ("docs/commands/prepare.md", "perbuck prepare larger.toml", "data of other parameters; wrong_inputs.rs does it"),
+    ("docs/commands/run.md", "perbuck run study.toml", "a run that is interrupted; resume.rs does it"),
+    ("docs/commands/serve.md", "perbuck serve", "runs until Ctrl-C; serve.rs does it"),
+    ("docs/commands/sysbench.md", "for n in 1 2 3", "two servers and a minute a run; sysbench_command_records.rs does it"),
+    (
+        "docs/commands/sysbench.md",
+        "perbuck compare results/sysbench",
+        "the name of the folder is a hash; sysbench_command_records.rs does it",
+    ),
+    ("docs/commands/sysbench.md", "perbuck report results/sysbench", "likewise"),
+    ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
+    (
+        "docs/exit-codes.md",
+        "perbuck run study.toml; echo $?",
+        "a disk that is full, and a server at a port that may be taken; wrong_inputs.rs and sqlite.rs do it",
+    ),
+];
+
+/// What a page shows is long or names servers of its own; this takes their place: page, shown, run. Every row must be needed.
+const IN_PLACE_OF: &[(&str, &str, &str)] = &[
+    ("docs/commands/sysbench.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
+    (
+        "docs/commands/sysbench.md",
+        "--mysql-host=db1 --mysql-user=me",
+        "--mysql-host=$HOST --mysql-port=$PORT --mysql-user=root --mysql-db=$DATABASE",
+    ),
+    ("docs/commands/sysbench.md", "--table-size=100000", "--table-size=100"),
+    ("docs/commands/sysbench.md", "--time=60 --report-interval=10", "--time=2 --report-interval=1"),
+    ("docs/commands/tpcc.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
+    ("docs/commands/tpcc.md", "-H db1 -P 4000 -U root -D tpcc", "-H $HOST -P $PORT -U root -D $DATABASE"),
+    ("docs/commands/tpcc.md", "--warehouses 100 -T 64 --time 10m", "--warehouses 1 -T 4 --time 1s"),
+    ("docs/commands/tpcc.md", "--warehouses 100", "--warehouses 1"),
+    ("docs/commands/ycsb.md", "PERBUCK_YCSB_PASSWORD=…", "PERBUCK_YCSB_PASSWORD=$PASSWORD"),
+    (
+        "docs/commands/ycsb.md",
+        "mysql.host=db1 -p mysql.user=me",
+        "mysql.host=$HOST -p mysql.port=$PORT -p mysql.user=root -p mysql.db=$DATABASE",
+    ),
+    ("docs/commands/ycsb.md", "recordcount=1000000", "recordcount=1000"),
+    ("docs/commands/ycsb.md", "operationcount=5000000", "operationcount=1000"),
+];
+
+/// Pages whose commands run here, by what they need.
+const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
+const PREPARATION: [&str; 3] = ["prepare", "check", "capacity"];
+const PUBLISHED: [&str; 4] = ["price", "prices", "replay", "audit"];
+const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+const ALONE: [&str; 3] = ["README.md", "docs/exit-codes.md", "docs/commands/demo.md"];
+
+/// A command of a page and the output that the page shows.
+struct Shown {
+    page: String,
+    line: usize,
+    command: String,
+    output: Vec<String>,
+}
+
+/// The commands of a page: those of `console` blocks, and those of others.
+fn commands(page: &str) -> (Vec<Shown>, Vec<String>) {
+    let (mut run, mut others): (Vec<Shown>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut fence: Option<bool> = None;
+    let mut continues = false;
+    for (number, line) in std::fs::read_to_string(root().join(page)).unwrap().lines().enumerate() {
+        match (fence, line.trim_start()) {
+            (None, bare) if bare.starts_with("```") => fence = Some(bare == "```console"),
+            (Some(_), "```") => fence = None,
+            (Some(true), _) if continues => {
+                let last = run.last_mut().unwrap();
+                last.command.push_str(line.trim());
+            }
+            (Some(true), _) if line.starts_with("$ ") => {
+                run.push(Shown { page: page.to_owned(), line: number + 1, command: line[2..].to_owned(), output: Vec::new() });
+            }
+            (Some(true), _) => run.last_mut().expect("a console block begins with a command").output.push(line.to_owned()),
+            (Some(false), _) if line.starts_with("$ ") => others.push(line[2..].to_owned()),
+            _ => (),
+        }
+        continues = fence == Some(true) && (line.starts_with("$ ") || continues) && line.ends_with('\\');
+        if continues {
+            let last = run.last_mut().unwrap();
+            last.command.truncate(last.command.trim_end_matches('\\').len());
+        }
+    }
+    (run, others)
+}
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// README and all pages below docs/, by their paths from the root.
+fn pages() -> Vec<String> {
+    let mut found = Vec::new();
+    common::files(&root().join("docs"), &mut found);
+    let below = found.iter().map(|path| path.strip_prefix(root()).unwrap().to_string_lossy().into_owned());
+    ["README.md".to_owned()].into_iter().chain(below.filter(|path| path.ends_with(".md"))).collect()
+}
+
+/// Remarks of a trial, which it has or has not.
+const REMARKS: [&str; 2] = [" (limited by the client", " (a transaction had run"];
+
+/// A line without what differs from run to run: numbers, units of time, widths, remarks, and all from a verdict on. Lines that continue the
+/// cells of a table have no shape.
+fn shape(line: &str) -> String {
+    const VERDICTS: [&str; 6] = ["better", "worse", "equivalent", "undecided", "kept", "broken"];
+    if line.starts_with("        ") {
+        return String::new();
+    }
+    let line = REMARKS.iter().fold(line, |line, remark| line.split(remark).next().unwrap_or(line)).replace(['─', '═'], "");
+    let plain = |word: &str| {
+        if word.contains(|c: char| c.is_ascii_digit()) && !word.contains(".toml") { "0".to_owned() } else { word.to_owned() }
+    };
+    // An interval stands behind its number or below it, as the width of the table allows.
+    let interval = |word: &&str| word.starts_with('(') && word.ends_with(')') && word.contains('–');
+    let mut words: Vec<String> = line.split_whitespace().filter(|word| !interval(word)).map(plain).collect();
+    words.retain(|word| !["ns", "µs", "ms", "s", "%", "%)"].contains(&word.as_str()));
+    words.dedup_by(|a, b| a == b && a == "0");
+    let verdict = |word: &String| VERDICTS.contains(&word.trim_end_matches([':', ',', '.']));
+    words.truncate(words.iter().position(verdict).unwrap_or(words.len()));
+    words.join(" ")
+}
+
+/// The shapes of lines; where a sentence of a list is broken into lines depends on its numbers, so they are one.
+fn shapes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut whole: Vec<String> = Vec::new();
+    for line in lines {
+        match whole.last_mut() {
+            Some(last) if last.starts_with('•') && line.starts_with("  ") => last.push_str(line),
+            _ => whole.push(line.to_owned()),
+        }
+    }
+    whole.iter().map(|line| shape(line)).filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether the lines are those of the page, in which `…` stands for any.
+fn matches(page: &[String], lines: &[String]) -> bool {
+    match page {
+        [] => lines.is_empty(),
+        [any, rest @ ..] if any == "…" => (0..=lines.len()).any(|skipped| matches(rest, &lines[skipped..])),
+        [first, rest @ ..] => lines.first() == Some(first) && matches(rest, &lines[1..]),
+    }
+}
+
+/// Runs the commands of a page one after the other in the folder.
+fn run(desk: &Desk, shown: &[Shown]) {
+    let path =
+        format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_perbuck")).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let mut exports = String::new();
+    for Shown { page, line, command, output } in shown {
+        let here = IN_PLACE_OF.iter().filter(|row| row.0 == page).fold(command.clone(), |text, row| text.replace(row.1, row.2));
+        if here.starts_with("export ") {
+            exports = format!("{here}; ");
+            continue;
+        }
+        let mut bash = desk.command(&[]);
+        let environment: Vec<_> = bash.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();
+        bash = Command::new("bash");
+        bash.envs(environment).env("PATH", &path).current_dir(desk.path("."));
+        let ended = common::ended(bash.args(["-c", &format!("{exports}exec 2>&1; {here}")]).output().unwrap());
+        let fails = output.iter().any(|line| line.starts_with("perbuck: ")) && !command.ends_with("echo $?");
+        // On a busy machine the client itself may be late, and its trials are refused.
+        let refused = ended.code == Some(4) && ended.out.contains("--insist client-limited");
+        assert!(
+            refused || (ended.code != Some(0)) == fails,
+            "{page}:{line}: `{here}` ended with {:?}:\n{}",
+            ended.code,
+            ended.out
+        );
+        let (wanted, found) = (shapes(output.iter().map(String::as_str)), shapes(ended.out.lines()));
+        assert!(
+            output.is_empty() || matches(&wanted, &found),
+            "{page}:{line}: `{here}` printed\n{}\nand in shape\n{found:#?}\nwanted\n{wanted:#?}",
+            ended.out
+        );
+    }
+}
+
+/// A folder in which the paths of the pages lead to this tree.
+fn desk() -> Desk {
+    let desk = Desk::new();
+    for folder in ["docs", "prices", "studies"] {
+        std::os::unix::fs::symlink(root().join(folder).canonicalize().unwrap(), desk.path(folder)).unwrap();
+    }
+    desk
+}
+
+fn page_of(command: &str) -> String {
+    format!("docs/commands/{command}.md")
+}
+
+fn run_page(desk: &Desk, page: &str) {
+    let (shown, _) = commands(page);
+    assert!(!shown.is_empty(), "{page} shows no command");
+    run(desk, &shown);
+}
+
+#[test]
+fn every_command_of_a_page_runs_in_a_test_or_says_why_not() {
+    let groups = [&STUDIES[..], &PREPARATION, &PUBLISHED, &OTHER_TOOLS].concat();
+    let mut needed = Vec::new();
+    for page in pages() {
+        let (shown, others) = commands(&page);
+        assert!(
+            shown.is_empty() || ALONE.contains(&page.as_str()) || groups.iter().any(|name| page == page_of(name)),
+            "no test here runs the commands of {page}"
+        );
+        for command in others {
+            let reason = NOT_RUN.iter().position(|row| row.0 == page && command.starts_with(row.1));
+            needed.push(reason.unwrap_or_else(|| panic!("{page}: `{command}` stands in no console block; nothing runs it")));
+        }
+        for (page, from, _) in IN_PLACE_OF.iter().filter(|row| row.0 == page) {
+            assert!(shown.iter().any(|shown| shown.command.contains(from)), "{page} has no `{from}` to replace");
+        }
+    }
+    for (number, row) in NOT_RUN.iter().enumerate() {
+        assert!(needed.contains(&number), "{} has no command `{}` outside of a console block", row.0, row.1);
+    }
+}
+
+#[test]
+fn a_command_that_prints_something_else_is_found() {
+    let desk = desk();
+    let shown = |output: &str| {
+        [Shown {
+            page: "a page".to_owned(),
+            line: 1,
+            command: "echo 17 rows in 3 ms".to_owned(),
+            output: vec![output.to_owned()],
+        }]
+    };
+    run(&desk, &shown("5,000 rows in 1.5 s"));
+    for wrong in ["17 columns in 3 ms", "17 rows", "…\n17 columns"] {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&desk, &shown(wrong))));
+        assert!(caught.is_err(), "`{wrong}` passed");
+    }
+}
+
+#[test]
+fn studies_and_published_studies() {
+    for group in [&STUDIES[..], &PREPARATION, &PUBLISHED] {
+        let desk = desk();
+        for command in group {
+            run_page(&desk, &page_of(command));
+        }
+    }
+}
+
+#[test]
+fn the_demo() {
+    let desk = desk();
+    run_page(&desk, "docs/commands/demo.md");
+}
+
+/// The study of the README with fewer rows and shorter trials.
+#[test]
+fn the_readme() {
+    let desk = desk();
+    std::fs::remove_file(desk.path("studies")).unwrap();
+    let mut study = std::fs::read_to_string(root().join("studies/mariadb-memory.toml")).unwrap();
+    for (from, to) in [("250_000", "1000"), ("\"5s\"", "\"100ms\""), ("\"10s\"", "\"300ms\""), ("\"2s\"", "\"0s\"")] {
+        assert!(study.contains(from), "{from} is not in the study");
+        study = study.replace(from, to);
+    }
+    desk.write("studies/mariadb-memory.toml", &study);
+    run_page(&desk, "README.md");
+}
+
+#[test]
+fn command_lines_of_other_tools() {
+    for command in OTHER_TOOLS {
+        let mut desk = desk();
+        let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", &format!("docs_{command}"));
+        for (name, value) in
+            [("HOST", &maria.host), ("PORT", &maria.port), ("PASSWORD", &maria.password), ("DATABASE", &maria.database)]
+        {
+            desk.set(name, value);
+        }
+        run_page(&desk, &page_of(command));
+    }
+}
+
+#[test]
+fn exit_codes() {
+    let desk = desk();
+    let (shown, _) = commands("docs/exit-codes.md");
+    let tpcc = edited(&[("\"rw\"", "\"tpcc\""), ("\"sysbench\"", "\"tpcc\""), ("table_size = 1000", "warehouses = 1")]);
+    desk.write("study.toml", &tpcc);
+    desk.good(&["prepare", "study.toml"]);
+    rusqlite::Connection::open(desk.path("full.db")).unwrap().execute("UPDATE warehouse SET w_ytd = w_ytd + 1", []).unwrap();
+    run(&desk, &shown[..1]);
+    desk.write("study.toml", &edited(&[("us-east-1", "us-east-9"), ("trials", "trails")]));
+    run(&desk, &shown[1..2]);
+    desk.write("study.toml", SQLITE_STUDY);
+    desk.good(&["run", "study.toml"]);
+    desk.write("study.toml", &edited(&[("table_size = 1000", "table_size = 2000")]));
+    run(&desk, &shown[2..]);
+}
