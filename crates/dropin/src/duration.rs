@@ -77,7 +77,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_put_together_is_read_again(h in 0u64..2_000_000, m in 0u64..600, s in 0u64..600, ms in 0u64..5_000) {
+        fn what_is_put_together_is_read_as_it_was(h in 0u64..2_000_000, m in 0u64..600, s in 0u64..600, ms in 0u64..5_000) {
             let ns = ((h * 60 + m) * 60 + s) * 1_000_000_000 + ms * 1_000_000;
             proptest::prop_assert_eq!(go_duration_ns(&format!("{h}h{m}m{s}s{ms}ms")), Some(ns));
         }

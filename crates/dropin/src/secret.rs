@@ -41,10 +41,10 @@ impl DropIn {
             |error| error,
             |program| {
                 let name = std::env::args_os().next().unwrap_or_else(|| program.clone().into());
-                let mut again = Command::new(program);
-                again.arg0(name);
-                again.arg(self.word).args(words).envs(password.map(|password| (self.variable, &password.0)));
-                again.exec()
+                let mut command = Command::new(program);
+                command.arg0(name);
+                command.arg(self.word).args(words).envs(password.map(|password| (self.variable, &password.0)));
+                command.exec()
             },
         );
         say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));

@@ -209,7 +209,7 @@ mod tests {
         }
 
         #[test]
-        fn an_encoded_text_is_read_again(text in any::<String>().prop_filter("no text", |t| !t.contains('\0'))) {
+        fn an_encoded_text_is_read_as_it_was(text in any::<String>().prop_filter("no text", |t| !t.contains('\0'))) {
             prop_assert_eq!(decoded(&encoded(&text)), Some(text));
         }
     }

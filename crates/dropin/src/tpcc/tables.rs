@@ -154,13 +154,13 @@ impl Tables<'_> {
 /// A load that did not end, and how it goes on: with `--dropdata` the same command would start again.
 fn way_on(error: LabError, drop_data: bool) -> LabError {
     let without = if drop_data { " without --dropdata" } else { "" };
-    let again = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");
+    let way_out = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");
     let (message, help) = error.words();
     if error.kind() == ErrorKind::Interrupted {
-        return LabError::new(ErrorKind::Interrupted, "interrupted; what was committed is kept", again);
+        return LabError::new(ErrorKind::Interrupted, "interrupted; what was committed is kept", way_out);
     }
     if help == GOES_ON {
-        return LabError::new(error.kind(), message, format!("what was committed is kept: {again}"));
+        return LabError::new(error.kind(), message, format!("what was committed is kept: {way_out}"));
     }
     error
 }
