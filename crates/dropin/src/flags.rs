@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use perbuck_core::problem::nearest;
 
 use crate::duration::go_duration_ns;
-use crate::option::{Group, OptionSpec, Use};
+use crate::option::{Group, OptionSpec, Use, split};
 use crate::refused::{Refused, Typed};
 
 /// What an option takes; pflag's own types.
@@ -136,9 +136,7 @@ impl Given {
     }
 
     fn long(&mut self, word: &OsStr, option: &[u8], rest: Rest<'_, '_>) -> Result<(), Refused> {
-        let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
-        let name = String::from_utf8_lossy(&option[..end]).into_owned();
-        let value = option.get(end + 1..).map(OsStr::from_bytes);
+        let (name, value) = split(option);
         let Some(flag) = self.table.find(&name) else {
             // The value is not shown: the slip may be in the name of a password.
             let near = nearest(&name, self.table.all().map(|f| f.name));

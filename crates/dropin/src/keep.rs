@@ -62,11 +62,8 @@ pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            message,
-            "use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with a dot",
-        ));
+        let help = "use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with a dot";
+        return Err(LabError::new(ErrorKind::Usage, message, help));
     }
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! An option of a command line as its table describes it; what it takes (`K`) is each program's own.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::refused::Refused;
 
 /// What perbuck does with an option.
@@ -69,6 +72,13 @@ pub(crate) const fn ignored<K: Copy>(name: &'static str, kind: K, default: &'sta
 /// An option that is refused.
 pub(crate) const fn refused<K: Copy>(name: &'static str, kind: K, why: &'static str) -> OptionSpec<K> {
     OptionSpec { usage: Use::Refused(why), ..done(name, kind, "", "refused by perbuck, which cannot do it") }
+}
+
+/// Name and value of a word after its dashes.
+pub(crate) fn split(option: &[u8]) -> (String, Option<&OsStr>) {
+    let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
+    let value = option.get(end + 1..).map(OsStr::from_bytes);
+    (String::from_utf8_lossy(&option[..end]).into_owned(), value)
 }
 
 /// The value of a word out of a closed set.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, Spec, canonical, find, meant};
-use crate::option::{Use, chosen};
+use crate::option::{Use, chosen, split};
 use crate::refused::{Refused, Typed};
 use perbuck_lab::inputs::read_text;
 
@@ -45,13 +45,6 @@ pub(super) fn parse(words: &[OsString], script: &[Spec]) -> Result<Given, Refuse
         }
     }
     Ok(given)
-}
-
-/// Name and value of a word after its dashes.
-fn split(option: &[u8]) -> (String, Option<&OsStr>) {
-    let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
-    let value = option.get(end + 1..).map(OsStr::from_bytes);
-    (String::from_utf8_lossy(&option[..end]).into_owned(), value)
 }
 
 /// The words without those that hold a password, and without what would name another one.

@@ -184,17 +184,16 @@ fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
 
 /// After which errors the run goes on. sysbench knows numbers of MySQL, and three states of PostgreSQL.
 fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
-    let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
-    let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
+    let retries = |codes| Tolerance::Listed { codes, retries: true, losses: false };
     match (scheme, ignored) {
         ("mysql" | "tidb", Ignored::All) => Tolerance::Every,
         ("mysql" | "tidb", Ignored::Listed(codes)) => {
             // The numbers of the client library for a connection that is gone.
             let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
-            Tolerance::Listed { codes: listed(codes), retries: false, losses }
+            Tolerance::Listed { codes: codes.iter().map(|n| format!("mysql {n}")).collect(), retries: false, losses }
         }
-        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new(), false),
-        _ => retries(vec!["sqlstate 23505".to_owned()], false),
+        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new()),
+        _ => retries(vec!["sqlstate 23505".to_owned()]),
     }
 }
 

@@ -35,7 +35,6 @@ pub(super) struct Tally {
 pub(super) struct Trouble {
     /// Errors that were the loss of a connection, or a failed reconnect.
     pub(super) losses: u64,
-    /// Connections opened again.
     pub(super) reconnects: u64,
 }
 

@@ -138,11 +138,8 @@ impl Tables<'_> {
         let asked = i64::from(self.options.warehouses);
         if found < asked {
             let message = format!("the database holds {found} warehouses, and --warehouses is {asked}");
-            return Err(LabError::new(
-                ErrorKind::Refused,
-                message,
-                format!("give --warehouses {found}, or load {asked} of them"),
-            ));
+            let help = format!("give --warehouses {found}, or load {asked} of them");
+            return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if found > asked {
             say(&format!("perbuck: the database holds {found} warehouses, more than the {asked} of --warehouses"));

@@ -177,10 +177,8 @@ fn of_file(file: &str) -> Result<Vec<(String, String)>, Refused> {
     let text = read_text("the properties in", path)
         .map_err(|e| Refused::usage(e.to_string(), "name a file; workloada to workloadf need none"))?;
     parse(&text).map_err(|line| {
-        Refused::usage(
-            format!("{file}:{line}: an escape \\u without four hexadecimal digits"),
-            "write \\u0041 for A, or the character itself",
-        )
+        let message = format!("{file}:{line}: an escape \\u without four hexadecimal digits");
+        Refused::usage(message, "write \\u0041 for A, or the character itself")
     })
 }
 

@@ -32,10 +32,10 @@ impl Database {
             "sqlite" | "sqlite3" => Ok(Self("sqlite")),
             "tikv" => Ok(Self("tikv")),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
-            other if is_in(OTHERS, other) => Err(Refused::usage(
-                format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
-                SUPPORTED,
-            )),
+            other if is_in(OTHERS, other) => {
+                let message = format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV");
+                Err(Refused::usage(message, SUPPORTED))
+            }
             other => postgres_compatible(other).map(Self).ok_or_else(|| {
                 let near = nearest(other, ["mysql", "mariadb", "tidb", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"]);
                 let help = near.map_or_else(|| SUPPORTED.to_owned(), |n| format!("did you mean {n}?"));
