@@ -40,9 +40,14 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// What was asked for.
+    pub(super) fn ok(kind: &'static str, body: String) -> Self {
+        Self { status: 200, kind, body: vec![body] }
+    }
+
     /// A page.
     pub(super) fn page(body: String) -> Self {
-        Self { status: 200, kind: "text/html; charset=utf-8", body: vec![body] }
+        Self::ok("text/html; charset=utf-8", body)
     }
 
     /// An error in one sentence.

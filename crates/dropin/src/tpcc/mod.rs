@@ -159,15 +159,10 @@ impl Work<'_> {
     fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
         // The parameters of the workload in the words of the command line.
         self.run.stage(timeout_s).map_err(|error| {
-            let words = |text: &str| {
-                let named = [
-                    ("`partitions`", "--parts"),
-                    ("`foreign_keys`", "--use-fk"),
-                    ("`session`", "--conn-params"),
-                    ("`compat`", "--compat"),
-                ];
-                named.iter().fold(text.to_owned(), |text, (parameter, option)| text.replace(parameter, option))
+            let named = |text: String, (option, parameter): &(&str, &str)| {
+                text.replace(&format!("`{parameter}`"), &format!("--{option}"))
             };
+            let words = |text: &str| plan::PARAMETERS.iter().fold(text.to_owned(), named);
             let (message, help) = (error.words().0, COMMAND.advice.of_failure(&error));
             LabError::new(error.kind(), words(message), words(help))
         })

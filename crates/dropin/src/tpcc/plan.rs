@@ -11,14 +11,14 @@ use crate::flags::Given;
 use crate::refused::Refused;
 use crate::study::Workload;
 
-/// Options with the parameter that each becomes.
-const PARAMETERS: [(&str, &str); 6] = [
-    ("warehouses", "warehouses"),
+/// Options whose parameter has another name, and those that a refusal of a database quotes.
+pub(super) const PARAMETERS: [(&str, &str); 6] = [
     ("parts", "partitions"),
     ("partition-type", "partition_type"),
-    ("isolation", "isolation"),
     ("weight", "weights"),
     ("conn-params", "session"),
+    ("use-fk", "foreign_keys"),
+    ("compat", "compat"),
 ];
 
 /// The workload of a command line; `session` are the variables of every session of a run.
