@@ -6,7 +6,7 @@ use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::{DRAIN_NS, Details};
 use perbuck_load::observer::SecondSeen;
-use perbuck_load::totals::PausesSeen;
+use perbuck_load::recorder::KindSecond;
 use perbuck_workloads::tpcc::audit::{Audit, Ran, audit};
 use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 
@@ -25,18 +25,15 @@ pub(super) struct Lines<'a> {
     options: &'a Options,
     /// Whole seconds of the window that are over.
     seconds: u32,
-    /// By kind since the last lines: what was completed, and what failed.
-    kinds: Vec<(Histogram, Histogram)>,
-    pauses: Vec<PausesSeen>,
+    /// By kind since the last lines.
+    kinds: Vec<KindSecond>,
     intervals: Vec<CurrentJson>,
 }
 
 impl<'a> Lines<'a> {
     /// Nothing seen yet.
     pub(super) fn new(settings: &'a Settings, options: &'a Options) -> Self {
-        let kinds = KINDS.iter().map(|_| Default::default()).collect();
-        let pauses = vec![PausesSeen::default(); KINDS.len()];
-        Self { settings, options, seconds: 0, kinds, pauses, intervals: Vec::new() }
+        Self { settings, options, seconds: 0, kinds: vec![KindSecond::default(); KINDS.len()], intervals: Vec::new() }
     }
 
     fn json(&self, ended: &Ended, rows: &[Row], waits: &[Wait], audit: &Audit, record: Option<&str>) -> Result<String, LabError> {
@@ -79,22 +76,19 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         self.seconds += 1;
-        for ((completed, failed), kind) in self.kinds.iter_mut().zip(seen.kinds) {
-            completed.merge(&kind.completed);
-            failed.merge(&kind.failed);
+        for (all, kind) in self.kinds.iter_mut().zip(seen.kinds) {
+            all.completed.merge(&kind.completed);
+            all.failed.merge(&kind.failed);
+            all.pauses.merge(&kind.pauses);
         }
-        self.pauses.iter_mut().zip(seen.kinds).for_each(|(all, kind)| all.merge(&kind.pauses));
         if !self.seconds.is_multiple_of(self.settings.interval_s) {
             return Ok(());
         }
-        let kinds = KINDS.iter().zip(&self.kinds).map(|(name, (completed, failed))| (*name, completed, failed));
-        let rows = lines::rows(kinds, f64::from(self.settings.interval_s));
-        let waits = lines::waits(KINDS.iter().copied().zip(self.pauses.iter().copied()));
-        self.pauses.fill(PausesSeen::default());
-        self.kinds.iter_mut().for_each(|(completed, failed)| {
-            completed.reset();
-            failed.reset();
-        });
+        let kinds = || KINDS.iter().copied().zip(&self.kinds);
+        let rows = kinds().map(|(name, kind)| (name, &kind.completed, &kind.failed));
+        let rows = lines::rows(rows, f64::from(self.settings.interval_s));
+        let waits = lines::waits(kinds().map(|(name, kind)| (name, kind.pauses)));
+        self.kinds.fill(KindSecond::default());
         let output = self.settings.output;
         if output == Style::Json {
             self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
