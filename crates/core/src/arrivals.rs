@@ -6,7 +6,7 @@
 //! for rising rates and is u / a for constant ones.
 //!
 //! Nothing drifts: every start is computed from a whole number of points and a remainder that are counted from the
-//! begin of its phase, never from the start before it.
+//! start of its phase, never from the arrival before it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::units::Seed;
 /// Rates above this count as this: one arrival per nanosecond, in arrivals per second.
 pub const HIGHEST_PER_S: f64 = 1e9;
 
-/// A sum of variates below this keeps 43 binary digits behind the point, and is seldom worth carrying.
+/// A sum of variates below this keeps 43 binary digits after the point, and is seldom worth carrying.
 const CARRY_AT: f64 = 1024.0;
 
 /// How the intended starts lie in time.
@@ -47,7 +47,7 @@ pub struct RatePhase {
 /// A phase made ready: where it begins, and Λ over all of it.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
-    begin_ns: u64,
+    start_ns: u64,
     last_ns: f64,
     from_per_s: f64,
     /// Change of the rate, per second squared.
@@ -56,36 +56,36 @@ struct Leg {
 }
 
 impl Leg {
-    fn new(phase: &RatePhase, begin_ns: u64) -> Self {
+    fn new(phase: &RatePhase, start_ns: u64) -> Self {
         let in_range = |rate: f64| if rate.is_nan() { 0.0 } else { rate.clamp(0.0, HIGHEST_PER_S) };
         let (from_per_s, to_per_s) = (in_range(phase.from_per_s), in_range(phase.to_per_s));
         let length = phase.length_ns as f64;
         let slope = if phase.length_ns == 0 { 0.0 } else { (to_per_s - from_per_s) * 1e9 / length };
         let arrivals = (from_per_s + to_per_s) / 2.0 * length / 1e9;
-        Self { begin_ns, last_ns: phase.length_ns.saturating_sub(1) as f64, from_per_s, slope, arrivals }
+        Self { start_ns, last_ns: phase.length_ns.saturating_sub(1) as f64, from_per_s, slope, arrivals }
     }
 
-    /// When Λ, counted from the begin of the phase, reaches `u`; `u` is below `arrivals`.
+    /// When Λ, counted from the start of the phase, reaches `u`; `u` is below `arrivals`.
     #[inline]
     fn time_of(&self, u: f64) -> u64 {
         let from = self.from_per_s;
         // The formula below gives the same at slope 0; without its root a constant rate costs half the time.
         let rate_then = if self.slope == 0.0 { from } else { (from * from + 2.0 * u * self.slope).max(0.0).sqrt() };
         let sum = from + rate_then;
-        // Both are 0 only at the very begin of a ramp that rises from 0.
+        // Both are 0 only at the very start of a ramp that rises from 0.
         let ns = if sum > 0.0 { 2.0 * u * 1e9 / sum } else { 0.0 };
         // Rounds by hand: `round` is a call of a library on processors without an instruction for it.
-        self.begin_ns + (ns + 0.5).min(self.last_ns) as u64
+        self.start_ns + (ns + 0.5).min(self.last_ns) as u64
     }
 
-    /// Λ at `ns` after the begin of the phase.
+    /// Λ at `ns` after the start of the phase.
     fn integral(&self, ns: u64) -> f64 {
         let t = ns as f64 / 1e9;
         (self.from_per_s + self.slope * t / 2.0) * t
     }
 }
 
-/// The intended starts of a load, in nanoseconds since its begin: never descending, all below the total length.
+/// The intended starts of a load, in nanoseconds since its start: never descending, all below the total length.
 ///
 /// Two schedules of the same phases, arrivals and seed are the same; a clone goes on from where its original stands.
 /// A constant rate is exact to a nanosecond within phases of 2⁵⁰ ns (13 days). The inverse of a ramp down to 0 is steep
@@ -94,7 +94,7 @@ impl Leg {
 pub struct Schedule {
     legs: Vec<Leg>,
     at: usize,
-    /// The next point of unit rate, counted from the begin of the leg: `whole + part`, with a small `part`, so that a
+    /// The next point of unit rate, counted from the start of the leg: `whole + part`, with a small `part`, so that a
     /// long sum of variates loses no digits.
     whole: u64,
     part: f64,
@@ -106,11 +106,11 @@ pub struct Schedule {
 impl Schedule {
     /// The schedule of these phases, one after another. Allocates here and never again.
     pub fn new(phases: &[RatePhase], arrivals: Arrivals, seed: Seed) -> Self {
-        let mut begin_ns = 0u64;
+        let mut start_ns = 0u64;
         let mut legs = Vec::with_capacity(phases.len());
         for phase in phases {
-            legs.push(Leg::new(phase, begin_ns));
-            begin_ns = begin_ns.saturating_add(phase.length_ns);
+            legs.push(Leg::new(phase, start_ns));
+            start_ns = start_ns.saturating_add(phase.length_ns);
         }
         let rng = OpRng::new(seed.derive("arrivals"));
         let mut schedule = Self { legs, at: 0, whole: 0, part: 0.0, latest_ns: 0, arrivals, rng };
@@ -167,7 +167,7 @@ impl Iterator for Schedule {
 
 impl std::iter::FusedIterator for Schedule {}
 
-/// How many arrivals are expected before `until_ns`: the integral of the rate from the begin, at most over all phases.
+/// How many arrivals are expected before `until_ns`: the integral of the rate from the start, at most over all phases.
 pub fn expected(phases: &[RatePhase], until_ns: u64) -> f64 {
     let mut left_ns = until_ns;
     let mut sum = 0.0;

@@ -168,35 +168,28 @@ impl Bill {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A priced line of so many micro-dollars a month.
+    pub(crate) fn line(group: LineGroup, monthly: i64) -> BillLine {
+        let [item, sku, unit] = ["db", "m", "month"].map(str::to_owned);
+        let [formula, price_date, source] = [const { String::new() }; 3];
+        let (unit_price, monthly, priced, processors) = (MicroUsd(monthly), MicroUsd(monthly), true, None);
+        BillLine { group, item, sku, formula, unit_price, unit, monthly, priced, price_date, source, processors }
+    }
+
+    /// The bill of five years.
+    pub(crate) fn bill_of(lines: impl IntoIterator<Item = BillLine>, round: Rounding) -> Bill {
+        let [contender, region, snapshot] = ["a", "r", "p"].map(str::to_owned);
+        let (place, scenario, lines) = (None, None, lines.into_iter().collect());
+        Bill { contender, region, place, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 60, round }
+    }
+
     fn bill(amounts: &[(i64, bool)], round: Rounding) -> Bill {
-        let line = |&(micros, priced): &(i64, bool)| BillLine {
-            group: if micros % 2 == 0 { LineGroup::Compute } else { LineGroup::Volume },
-            item: String::new(),
-            sku: String::new(),
-            formula: String::new(),
-            unit_price: MicroUsd(1),
-            unit: String::new(),
-            monthly: MicroUsd(micros),
-            priced,
-            price_date: String::new(),
-            source: String::new(),
-            processors: None,
-        };
-        Bill {
-            contender: "a".into(),
-            region: "r".into(),
-            place: None,
-            scenario: None,
-            snapshot: "s".into(),
-            lines: amounts.iter().map(line).collect(),
-            hours_per_month: 730,
-            horizon_months: 60,
-            round,
-        }
+        let group = |micros| if micros % 2 == 0 { LineGroup::Compute } else { LineGroup::Volume };
+        bill_of(amounts.iter().map(|(micros, priced)| BillLine { priced: *priced, ..line(group(micros), *micros) }), round)
     }
 
     #[test]

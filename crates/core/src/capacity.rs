@@ -61,26 +61,20 @@ impl CapacityRule {
     }
 
     fn check(&self) -> Result<(), String> {
+        let (lowest, highest) = (self.lowest_per_s, self.highest());
         let share = |value: f64| value > 0.0 && value <= 1.0;
-        if !(self.percentile > 0.0 && self.percentile <= 100.0) {
-            Err(format!("the percentile {} is not above 0 and at most 100", self.percentile))
-        } else if self.at_most_ns == 0 {
-            Err("no response takes 0 ns; the objective must be longer".to_owned())
-        } else if self.lowest_per_s == 0 {
-            Err("the lowest rate must be at least 1/s".to_owned())
-        } else if self.highest() < self.lowest_per_s {
-            Err(format!("the highest rate of {}/s is below the lowest of {}/s", self.highest(), self.lowest_per_s))
-        } else if self.highest() > HIGHEST_PER_S {
-            Err(format!("the highest rate of {}/s is above {HIGHEST_PER_S}/s", self.highest()))
-        } else if !share(self.resolution) {
-            Err(format!("the resolution {} is not above 0 and at most 1", self.resolution))
-        } else if self.repeats == 0 {
-            Err("each edge needs at least one trial".to_owned())
-        } else if !share(self.keeps_up) {
-            Err(format!("the share {} that must be completed is not above 0 and at most 1", self.keeps_up))
-        } else {
-            Ok(())
-        }
+        let percentile = self.percentile > 0.0 && self.percentile <= 100.0;
+        let checks = [
+            (percentile, format!("the percentile {} is not above 0 and at most 100", self.percentile)),
+            (self.at_most_ns > 0, "no response takes 0 ns; the objective must be longer".to_owned()),
+            (lowest > 0, "the lowest rate must be at least 1/s".to_owned()),
+            (highest >= lowest, format!("the highest rate of {highest}/s is below the lowest of {lowest}/s")),
+            (highest <= HIGHEST_PER_S, format!("the highest rate of {highest}/s is above {HIGHEST_PER_S}/s")),
+            (share(self.resolution), format!("the resolution {} is not above 0 and at most 1", self.resolution)),
+            (self.repeats > 0, "each edge needs at least one trial".to_owned()),
+            (share(self.keeps_up), format!("the share {} that must be completed is not above 0 and at most 1", self.keeps_up)),
+        ];
+        checks.into_iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, wrong)| Err(wrong))
     }
 }
 

@@ -28,6 +28,7 @@ pub use models::{Advantage, Models, Scope};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
 pub use result::{Cell, Comparison, ContenderResult, Judgement, Latency, PricePerformance, Remark, Verdict, Why, WorkloadResult};
+use workload::Judged;
 
 /// Why a comparison was refused, and the word that insists on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,25 +56,31 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     for spec in &study.workloads {
         workloads.push(workload::measured(study, spec, records, bills, layout.design).map_err(|r| vec![r])?);
     }
+    let mut remarks = refusals::remarks(records);
+    remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
+    let (planned, found) = (study.plan().len(), records.len());
+    Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })
+}
+
+/// The comparison of some workloads; its counts and its remarks are the caller's.
+fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout) -> Comparison {
     let overall = overall::overall(study, &workloads, bills, layout.deployments > 1);
     let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
     judge::correct(&mut workloads, &study.decision);
-    let mut remarks = refusals::remarks(records);
-    remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
-    Ok(Comparison {
+    Comparison {
         study: study.name.clone(),
         question: study.question.clone(),
         baseline: study.baseline().name.clone(),
         decision: study.decision.clone(),
         layout,
-        planned: study.plan().len(),
-        found: records.len(),
+        planned: 0,
+        found: 0,
         published: None,
         workloads,
         overall,
         bills: bills.to_vec(),
-        remarks,
-    })
+        remarks: Vec::new(),
+    }
 }
 
 /// How the trials of a study were made.

@@ -95,8 +95,8 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn wrong(&self, found: &str, right: &str) -> String {
-        let place = self.text[..self.at].chars().count() + 1;
-        format!("at character {place} of `{}` stands {found}; expected {right}", self.text)
+        let character = self.text[..self.at].chars().count() + 1;
+        format!("at character {character} of `{}` stands {found}; expected {right}", self.text)
     }
 
     fn rest(&self) -> &'t str {
@@ -121,34 +121,29 @@ impl<'t> Reader<'t> {
         if self.take(wanted) {
             return Ok(());
         }
-        let found = self.peek().map_or("the end".to_owned(), |c| format!("`{c}`"));
+        let found = shown(self.peek());
         Err(self.wrong(&found, &format!("`{wanted}`")))
     }
 
     fn sum(&mut self) -> Result<Formula, String> {
-        let mut left = self.product()?;
-        loop {
-            let operator = match self.peek() {
-                Some('+') => Operator::Plus,
-                Some('-') => Operator::Minus,
-                _ => return Ok(left),
-            };
-            self.at += 1;
-            left = Formula::Binary(operator, Box::new(left), Box::new(self.product()?));
-        }
+        self.chain([('+', Operator::Plus), ('-', Operator::Minus)], Self::product)
     }
 
     fn product(&mut self) -> Result<Formula, String> {
-        let mut left = self.factor()?;
-        loop {
-            let operator = match self.peek() {
-                Some('*') => Operator::Times,
-                Some('/') => Operator::Over,
-                _ => return Ok(left),
-            };
-            self.at += 1;
-            left = Formula::Binary(operator, Box::new(left), Box::new(self.factor()?));
+        self.chain([('*', Operator::Times), ('/', Operator::Over)], Self::factor)
+    }
+
+    /// Parts that operators join, from the left.
+    fn chain(
+        &mut self,
+        operators: [(char, Operator); 2],
+        part: fn(&mut Self) -> Result<Formula, String>,
+    ) -> Result<Formula, String> {
+        let mut left = part(self)?;
+        while let Some((_, operator)) = operators.into_iter().find(|(sign, _)| self.take(*sign)) {
+            left = Formula::Binary(operator, Box::new(left), Box::new(part(self)?));
         }
+        Ok(left)
     }
 
     fn factor(&mut self) -> Result<Formula, String> {
@@ -163,15 +158,10 @@ impl<'t> Reader<'t> {
 
     fn one(&mut self) -> Result<Formula, String> {
         match self.peek() {
-            Some('-') => {
-                self.at += 1;
-                self.factor().map(|f| Formula::Minus(Box::new(f)))
-            }
-            Some('(') => {
-                self.at += 1;
+            Some('-') if self.take('-') => self.factor().map(|f| Formula::Minus(Box::new(f))),
+            Some('(') if self.take('(') => {
                 let inner = self.sum()?;
-                self.need(')')?;
-                Ok(inner)
+                self.need(')').map(|()| inner)
             }
             Some('[') => self.between('[', ']').map(Formula::Name),
             Some(c) if c.is_ascii_digit() => {
@@ -183,8 +173,7 @@ impl<'t> Reader<'t> {
                 let arguments = if self.take('(') { self.arguments()? } else { Vec::new() };
                 Ok(Formula::Call(name, arguments))
             }
-            Some(c) => Err(self.wrong(&format!("`{c}`"), "a number, a [name], a function or a bracket")),
-            None => Err(self.wrong("the end", "a number, a [name], a function or a bracket")),
+            other => Err(self.wrong(&shown(other), "a number, a [name], a function or a bracket")),
         }
     }
 
@@ -224,6 +213,11 @@ impl<'t> Reader<'t> {
     }
 }
 
+/// A character that was found, in words.
+fn shown(found: Option<char>) -> String {
+    found.map_or("the end".to_owned(), |c| format!("`{c}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place() {
+    fn what_is_wrong_is_told_with_its_character() {
         for (text, expected) in [
             ("1 +", "at character 4 of `1 +` stands the end"),
             ("(1", "expected `)`"),

@@ -1,7 +1,7 @@
 //! The pure ground of perbuck: no file, no clock, no network, no unseeded randomness.
 //!
 //! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
-//! trial left behind), [`bill`] (what a contender costs), [`compare`] (the only place where both meet), [`audit`] (whether printed
+//! trial recorded), [`bill`] (what a contender costs), [`compare`] (the only place where both meet), [`audit`] (whether printed
 //! figures follow from their raw numbers).
 //!
 //! ```

@@ -31,8 +31,13 @@ pub struct LittlesLaw {
 impl LittlesLaw {
     /// Whether the ratio is 1 within [`TOLERANCE`].
     pub fn holds(&self) -> bool {
-        (1.0 - TOLERANCE..=1.0 + TOLERANCE).contains(&self.ratio)
+        holds(self.ratio)
     }
+}
+
+/// Whether connections accounted for over connections offered is 1 within [`TOLERANCE`].
+pub(crate) fn holds(ratio: f64) -> bool {
+    (1.0 - TOLERANCE..=1.0 + TOLERANCE).contains(&ratio)
 }
 
 /// Checks a trial without think time: the time within the window of all its transactions, failed ones and those across its

@@ -9,7 +9,7 @@ use crate::arrivals::{Arrivals, RatePhase};
 /// The highest rate that may be asked for, in transactions per second; far above what one machine can send.
 pub const HIGHEST_PER_S: u32 = 100_000_000;
 
-/// How load is applied in one trial, from the begin of its warm-up to the end of its window.
+/// How load is applied in one trial, from the start of its warm-up to the end of its window.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LoadModel {
     /// Each active connection sends its next transaction when the last one ended.
@@ -109,20 +109,20 @@ impl LoadModel {
         matches!(self, Self::Open { .. })
     }
 
-    /// From when on a connection is active, in nanoseconds since the begin of the warm-up, not before `at_ns`; `None`
+    /// From when on a connection is active, in nanoseconds since the start of the warm-up, not before `at_ns`; `None`
     /// when never again.
     pub fn active_from(&self, connection: u32, at_ns: u64) -> Option<u64> {
         let Self::Closed { steps } = self else { return Some(at_ns) };
         if steps.is_empty() {
             return Some(at_ns);
         }
-        let mut begin = 0;
+        let mut start = 0;
         for step in steps {
-            let end = begin + step.length_ns;
+            let end = start + step.length_ns;
             if at_ns < end && connection < step.connections {
-                return Some(at_ns.max(begin));
+                return Some(at_ns.max(start));
             }
-            begin = end;
+            start = end;
         }
         None
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Pieces that each thread takes: where some take longer than others, nobody waits for long.
+/// Pieces that each thread takes: where some take longer than others, no thread waits for long.
 const PIECES_PER_THREAD: usize = 16;
 
 /// Does the same with every item on all processors; results and the first error are in the order of the items.

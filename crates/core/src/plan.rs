@@ -8,7 +8,7 @@ use crate::study::{Contender, Study, WorkloadSpec};
 use crate::units::Seed;
 
 /// The names that identify one trial; also its path below the results folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrialKey {
     /// Name of the contender.
@@ -43,13 +43,11 @@ impl TrialKey {
 
     /// For people: `arm · small · 300 connections · trial 2`.
     pub fn title(&self) -> String {
-        let plural = if self.connections == 1 { "" } else { "s" };
+        let Self { contender, workload, connections, trial, .. } = self;
+        let plural = if *connections == 1 { "" } else { "s" };
         let rate = self.rate_per_s.map(|r| format!("{r} transactions/s · ")).unwrap_or_default();
         let deployment = self.deployment.map(|d| format!("deployment {d} · ")).unwrap_or_default();
-        format!(
-            "{} · {} · {rate}{} connection{plural} · {deployment}trial {}",
-            self.contender, self.workload, self.connections, self.trial
-        )
+        format!("{contender} · {workload} · {rate}{connections} connection{plural} · {deployment}trial {trial}")
     }
 
     /// What a sweep varies: the rate in open loop, else the connections.
@@ -193,14 +191,7 @@ mod tests {
 
     #[test]
     fn contenders_share_their_operations_and_trials_do_not() {
-        let key = |contender: &str, trial| TrialKey {
-            contender: contender.into(),
-            workload: "w".into(),
-            connections: 4,
-            rate_per_s: None,
-            deployment: None,
-            trial,
-        };
+        let key = |contender: &str, trial| TrialKey { contender: contender.into(), trial, ..TrialKey::default() };
         assert_eq!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("b", 1)));
         assert_ne!(trial_seed(Seed(9), &key("a", 1)), trial_seed(Seed(9), &key("a", 2)));
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a file that a user wrote: the thing, the place and the way out.
+//! What is wrong with a file that a user wrote: the thing, the line and the way out.
 
 use std::fmt;
 
@@ -39,6 +39,11 @@ pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, c)| c)
 }
 
+/// Whether the nearest candidate was meant, or what to say where none is near.
+pub fn did_you_mean(typed: &str, candidates: &[&str], otherwise: impl FnOnce() -> String) -> String {
+    nearest(typed, candidates.iter().copied()).map_or_else(otherwise, |near| format!("did you mean `{near}`?"))
+}
+
 /// Levenshtein distance in characters, one row at a time.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
@@ -67,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_prints_place_and_way_out() {
+    fn a_problem_prints_line_and_way_out() {
         let p = Problem { file: "s.toml".into(), line: 3, message: "unknown key `x`".into(), help: "did you mean `y`?".into() };
         assert_eq!(p.to_string(), "s.toml:3: unknown key `x`\n    help: did you mean `y`?");
     }

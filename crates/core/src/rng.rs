@@ -41,10 +41,10 @@ impl OpRng {
         Self::at(seed, 0, 0)
     }
 
-    /// The stream of operation `sequence` on connection `lane`: a function of its arguments alone, so both contenders
+    /// The stream of operation `sequence` of a connection: a function of its arguments alone, so both contenders
     /// see the same work and a stored row can be verified later.
-    pub fn at(seed: Seed, lane: u64, sequence: u64) -> Self {
-        Streams::new(seed, lane).at(sequence)
+    pub fn at(seed: Seed, connection: u64, sequence: u64) -> Self {
+        Streams::new(seed, connection).at(sequence)
     }
 
     /// 64 uniform bits.
@@ -97,9 +97,9 @@ impl OpRng {
 pub struct Streams(u64);
 
 impl Streams {
-    /// Of the connection `lane` under a seed.
-    pub fn new(seed: Seed, lane: u64) -> Self {
-        Self(mix_apart(seed.0 ^ mix_apart(lane)))
+    /// Of a connection under a seed.
+    pub fn new(seed: Seed, connection: u64) -> Self {
+        Self(mix_apart(seed.0 ^ mix_apart(connection)))
     }
 
     /// The stream of its operation `sequence`.
@@ -112,8 +112,13 @@ impl Streams {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// A standard normal number by Box and Muller.
+    pub(crate) fn normal(rng: &mut OpRng) -> f64 {
+        (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
+    }
 
     #[test]
     fn xoshiro_gives_the_published_sequence() {
@@ -126,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn streams_differ_by_lane_and_sequence_and_repeat() {
-        let first = |lane, seq| OpRng::at(Seed(42), lane, seq).next_u64();
+    fn streams_differ_by_connection_and_sequence_and_repeat() {
+        let first = |connection, seq| OpRng::at(Seed(42), connection, seq).next_u64();
         assert_eq!(first(1, 1), first(1, 1));
         assert_ne!(first(1, 1), first(1, 2));
         assert_ne!(first(1, 1), first(2, 1));

@@ -100,14 +100,10 @@ pub struct LoadRecord {
     /// Measured window as asked, nanoseconds.
     pub duration_ns: u64,
     /// Idle time before the trial as asked, nanoseconds.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "measured::is_zero")]
     pub cooldown_ns: u64,
     /// Attempts per transaction, at most.
     pub max_attempts: u32,
-}
-
-fn is_zero(value: &u64) -> bool {
-    *value == 0
 }
 
 /// What was run.
@@ -131,7 +127,7 @@ pub struct WorkloadRecord {
 }
 
 /// What it was run on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetRecord {
     /// The address without any credential.
@@ -149,7 +145,7 @@ pub struct TargetRecord {
 }
 
 /// The machine that ran perbuck.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRecord {
     /// Architecture that the program was built for (`x86_64`, `aarch64`).
@@ -344,9 +340,13 @@ impl RunRecord {
     /// # Errors
     /// Says which histogram cannot be decoded.
     pub fn service(&self) -> Result<Histogram, String> {
-        let mut all = Histogram::new();
+        self.added(Histogram::new(), |t| &t.service)
+    }
+
+    /// A histogram and those of all kinds.
+    fn added(&self, mut all: Histogram, of: impl Fn(&TransactionRecord) -> &HistogramRecord) -> Result<Histogram, String> {
         for (kind, t) in &self.measured.transactions {
-            t.service.add_to(&mut all).map_err(|e| format!("{kind}: {e}"))?;
+            of(t).add_to(&mut all).map_err(|e| format!("{kind}: {e}"))?;
         }
         Ok(all)
     }
@@ -358,11 +358,8 @@ impl RunRecord {
     /// As [`Self::service`].
     pub fn latency(&self) -> Result<Histogram, String> {
         let Some(open) = &self.measured.open_loop else { return self.service() };
-        let mut all = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
-        for (kind, t) in &self.measured.transactions {
-            t.response.add_to(&mut all).map_err(|e| format!("{kind}: {e}"))?;
-        }
-        Ok(all)
+        let unfinished = open.unfinished.to_histogram().map_err(|e| format!("unfinished: {e}"))?;
+        self.added(unfinished, |t| &t.response)
     }
 
     /// Reads a record.

@@ -4,7 +4,7 @@
 //! MSER-5, the truncation that minimises the standard error of what is left (White 1997; Franklin and White 2008).
 //! Does the level still move: the slope of least squares with a standard error after Newey and West (1987), prewhitened
 //! (Andrews and Monahan 1992) and with the degrees of freedom of the independent seconds (Santer and others 2000).
-//! Without these two the test calls a tenth of all flat trials of 30 seconds a drift where neighbouring seconds are alike.
+//! Without these two the test calls a tenth of all flat trials of 30 seconds a drift where seconds are autocorrelated.
 //!
 //! # The rule
 //! 1. With fewer than [`LEAST_BATCHES`] batches of five seconds (warm-up included) or fewer than [`LEAST_MEASURED_S`]
@@ -19,9 +19,9 @@
 //! 5. Otherwise it is settled. A minimum of MSER-5 in the second half says by definition that the series never settled,
 //!    but one flat series in seven has it by chance: it is shown as no truncation, and judged by 3 and 4.
 //!
-//! On flat series of 40 to 660 seconds, independent or alike by up to 0.7 (first-order autoregressive), the warm-up is
-//! called too short in less than 5 % of the trials, and a drift is seen in less than 6.5 % (see the tests). Where seconds
-//! are alike by 0.9 each alarm is false in up to a fifth of the trials.
+//! On flat series of 40 to 660 seconds, independent or with an autocorrelation of up to 0.7, the warm-up is
+//! called too short in less than 5 % of the trials, and a drift is seen in less than 6.5 % (see the tests). With an
+//! autocorrelation of 0.9 each alarm is false in up to a fifth of the trials.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,8 @@ const DRIFT: f64 = 0.05;
 const DRIFT_P: f64 = 0.01;
 /// Two-sided confidence of the comparison of two parts.
 const CONFIDENCE: f64 = 0.998;
-/// Neighbouring seconds are taken to be no more alike than this: beyond it nothing is left of a window of a minute.
-const MOST_ALIKE: f64 = 0.9;
+/// The highest autocorrelation of seconds that is taken for real: above it nothing is left of a window of a minute.
+const AUTOCORRELATION_MAX: f64 = 0.9;
 
 /// What a series of seconds says about its steadiness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -121,7 +121,7 @@ fn differ(series: &[f64], cut: usize, share: f64) -> bool {
         return false;
     };
     let batches = batch_means(rest);
-    // The variance of a mean of 5 is a fifth of that of a second, and more where neighbours are alike.
+    // The variance of a mean of 5 is a fifth of that of a second, and more with autocorrelation.
     let long_run = stats::variance(&batches) * BATCH_S as f64;
     let error = (long_run * (1.0 / before.len() as f64 + 1.0 / rest.len() as f64)).sqrt();
     let noise = stats::student_quantile(CONFIDENCE, batches.len() as f64 - 1.0) * error;
@@ -186,12 +186,12 @@ fn slope(series: &[f64]) -> Option<Slope> {
     let squares = n * (n * n - 1.0) / 12.0;
     let per_s = times().zip(series).map(|(t, y)| t * (y - mean)).sum::<f64>() / squares;
     let residuals: Vec<f64> = times().zip(series).map(|(t, y)| y - mean - per_s * t).collect();
-    let alike = likeness(&residuals);
+    let correlation = autocorrelation(&residuals);
     let scores: Vec<f64> = times().zip(&residuals).map(|(t, e)| t * e).collect();
-    let whitened: Vec<f64> = scores.windows(2).map(|w| w[1] - alike * w[0]).collect();
+    let whitened: Vec<f64> = scores.windows(2).map(|w| w[1] - correlation * w[0]).collect();
     // n/(n−2) for the two numbers that were fitted.
-    let error = (newey_west(&whitened) * n / (n - 2.0)).sqrt() / (1.0 - alike) / squares;
-    let freedom = (n * (1.0 - alike) / (1.0 + alike) - 2.0).max(1.0);
+    let error = (newey_west(&whitened) * n / (n - 2.0)).sqrt() / (1.0 - correlation) / squares;
+    let freedom = (n * (1.0 - correlation) / (1.0 + correlation) - 2.0).max(1.0);
     let change = per_s * n / mean;
     // Below a billionth of the mean both are rounding: a constant has no slope, a line without noise is certain.
     let p_value = match (change.abs() < 1e-9, error * n / mean < 1e-9) {
@@ -202,13 +202,13 @@ fn slope(series: &[f64]) -> Option<Slope> {
     Some(Slope { per_s, change, p_value })
 }
 
-/// The correlation of neighbouring residuals of a line, from 0 to [`MOST_ALIKE`], with the first-order correction of its
+/// The correlation of neighbouring residuals of a line, from 0 to [`AUTOCORRELATION_MAX`], with the first-order correction of its
 /// bias after a line was taken out: (2 + 4ρ)/n.
-fn likeness(residuals: &[f64]) -> f64 {
+fn autocorrelation(residuals: &[f64]) -> f64 {
     let squares = residuals.iter().map(|e| e * e).sum::<f64>();
     let products = residuals.windows(2).map(|w| w[0] * w[1]).sum::<f64>();
     let plain = if squares > 0.0 { products / squares } else { 0.0 };
-    (plain + (2.0 + 4.0 * plain) / residuals.len() as f64).clamp(0.0, MOST_ALIKE)
+    (plain + (2.0 + 4.0 * plain) / residuals.len() as f64).clamp(0.0, AUTOCORRELATION_MAX)
 }
 
 /// The variance of the sum of the scores: Bartlett kernel, ⌊4(n/100)^(2/9)⌋ lags.

@@ -1,17 +1,17 @@
 //! Reads a TOML file key by key and collects every problem, so that a user sees all of them at once.
 //!
-//! Keys that nobody asked for are reported as unknown by [`Section::finish`]; what is known is what was asked for, so
+//! Keys that were not asked for are reported as unknown by [`Section::finish`]; what is known is what was asked for, so
 //! the list cannot go stale. Messages never quote the source line: a secret typed into a study must not be printed.
 
 mod decimals;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::problem::{Problem, nearest};
+use crate::problem::{Problem, did_you_mean};
 use crate::units::{MicroUsd, parse_duration_ns};
 pub use decimals::Digits;
 
@@ -164,14 +164,30 @@ impl<'a> Section<'a> {
         self.file.report(self.line, message, format!("add for instance `{key} = {example}`"));
     }
 
-    fn read<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<T>> {
+    /// What `take` makes of a key, with its line; where it makes nothing of it, the user is told what is `expected`.
+    fn found<T>(&self, key: &str, expected: &str, take: impl FnOnce(&'a Item) -> Option<T>) -> Option<Located<T>> {
         let item = self.get(key)?;
-        let line = self.line_of(key);
-        let taken = item.as_value().and_then(take);
+        let taken = take(item);
         if taken.is_none() {
             self.wrong_type(key, expected, item);
         }
-        taken.map(|value| Located { value, line })
+        taken.map(|value| Located { value, line: self.line_of(key) })
+    }
+
+    fn read<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<T>> {
+        self.found(key, expected, |item| item.as_value().and_then(take))
+    }
+
+    /// What `parse` makes of a text; where it says what is wrong instead, the user is told that and `help`.
+    fn parsed<T>(
+        &self,
+        key: &str,
+        typed: &Located<String>,
+        parse: impl Fn(&str) -> Result<T, String>,
+        help: &str,
+    ) -> Option<Located<T>> {
+        let read = parse(&typed.value).map_err(|why| self.report(key, format!("`{}`: {why}", self.full(key)), help));
+        read.ok().map(|value| Located { value, line: typed.line })
     }
 
     /// An optional string.
@@ -203,6 +219,11 @@ impl<'a> Section<'a> {
         self.require(key, example, |s, k| s.int(k, range.clone()))
     }
 
+    /// An optional count within `range`, which ends below 2³².
+    pub fn count(&self, key: &str, range: std::ops::RangeInclusive<i64>) -> Option<u32> {
+        self.int(key, range).map(|found| found.value as u32)
+    }
+
     fn in_range(&self, key: &str, found: Located<i64>, range: &std::ops::RangeInclusive<i64>) -> Option<Located<i64>> {
         if range.contains(&found.value) {
             return Some(found);
@@ -231,50 +252,18 @@ impl<'a> Section<'a> {
 
     /// An optional amount of dollars, read from the digits as typed, so that 0.1 stays 0.1. A quoted number is taken too.
     pub fn usd(&self, key: &str) -> Option<Located<MicroUsd>> {
-        let item = self.get(key)?;
-        let line = self.line_of(key);
-        let typed = match item.as_value() {
-            Some(Value::Float(_) | Value::Integer(_)) => item.span().map(|s| self.file.text[s].replace('_', "")),
-            Some(Value::String(s)) => Some(s.value().clone()),
-            _ => None,
-        };
-        let Some(typed) = typed else {
-            self.wrong_type(key, "an amount in dollars", item);
-            return None;
-        };
-        match MicroUsd::parse_usd(typed.trim()) {
-            Ok(value) => Some(Located { value, line }),
-            Err(why) => {
-                self.report(key, format!("`{}`: {why}", self.full(key)), "write dollars as digits, for instance 0.0784");
-                None
-            }
-        }
+        let typed = self.read(key, "an amount in dollars", |v| self.typed(v))?;
+        self.parsed(key, &typed, MicroUsd::parse_usd, "write dollars as digits, for instance 0.0784")
     }
 
     /// An optional duration in nanoseconds, written as a string with a unit (`"30s"`).
     pub fn duration_ns(&self, key: &str) -> Option<Located<u64>> {
-        let found = self.read(key, "a duration such as \"30s\"", |v| v.as_str().map(str::to_owned))?;
-        match parse_duration_ns(&found.value) {
-            Ok(value) => Some(Located { value, line: found.line }),
-            Err(why) => {
-                self.report(
-                    key,
-                    format!("`{}`: {why}", self.full(key)),
-                    "write a number and a unit: \"500ms\", \"30s\", \"10m\"",
-                );
-                None
-            }
-        }
+        let typed = self.read(key, "a duration such as \"30s\"", |v| v.as_str().map(str::to_owned))?;
+        self.parsed(key, &typed, parse_duration_ns, "write a number and a unit: \"500ms\", \"30s\", \"10m\"")
     }
 
     fn list<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<Vec<T>>> {
-        let item = self.get(key)?;
-        let line = self.line_of(key);
-        let values = item.as_array().and_then(|array| array.iter().map(take).collect::<Option<Vec<T>>>());
-        if values.is_none() {
-            self.wrong_type(key, expected, item);
-        }
-        values.map(|value| Located { value, line })
+        self.found(key, expected, |item| item.as_array()?.iter().map(take).collect())
     }
 
     /// An optional list of strings.
@@ -294,18 +283,9 @@ impl<'a> Section<'a> {
 
     /// An optional sub-table, in either notation.
     pub fn table(&self, key: &str) -> Option<Section<'a>> {
-        let item = self.get(key)?;
-        match item.as_table_like() {
-            Some(table) => Some(self.child(key, table, self.item_line(item).unwrap_or_else(|| self.line_of(key)))),
-            None => {
-                self.wrong_type(key, "a table", item);
-                None
-            }
-        }
-    }
-
-    fn item_line(&self, item: &Item) -> Option<usize> {
-        item.span().map(|s| self.file.line(Some(s)))
+        let found = self.found(key, "a table", |item| Some((item.as_table_like()?, item.span())))?;
+        let (table, span) = found.value;
+        Some(self.child(key, table, span.map_or(found.line, |s| self.file.line(Some(s)))))
     }
 
     fn child(&self, key: &str, table: &'a dyn TableLike, line: usize) -> Section<'a> {
@@ -314,62 +294,45 @@ impl<'a> Section<'a> {
 
     /// All tables of a `[[key]]` list or of an array of inline tables; empty where the key is absent.
     pub fn tables(&self, key: &str) -> Vec<Section<'a>> {
-        let Some(item) = self.get(key) else { return Vec::new() };
-        if let Some(tables) = item.as_array_of_tables() {
-            return tables.iter().map(|t| self.child(key, t, self.file.line(t.span()))).collect();
-        }
-        let inline = item.as_array().map(|array| {
-            array.iter().map(|v| v.as_inline_table().map(|t| (t, self.file.line(v.span())))).collect::<Option<Vec<_>>>()
+        let inline = |v: &'a Value| Some(self.child(key, v.as_inline_table()?, self.file.line(v.span())));
+        let found = self.found(key, "a list of tables", |item| match item.as_array_of_tables() {
+            Some(tables) => Some(tables.iter().map(|t| self.child(key, t, self.file.line(t.span()))).collect()),
+            None => item.as_array()?.iter().map(inline).collect(),
         });
-        if let Some(Some(tables)) = inline {
-            return tables.into_iter().map(|(t, line)| self.child(key, t, line)).collect();
-        }
-        self.wrong_type(key, "a list of tables", item);
-        Vec::new()
+        found.map_or_else(Vec::new, |found| found.value)
     }
 
-    /// The keys of this table in the order of the file; does not count as asking for them.
-    pub fn keys(&self) -> Vec<String> {
-        self.table.iter().map(|(k, _)| k.to_owned()).collect()
+    /// What `read` makes of each table of a list; `None` where it makes nothing of one. All of them are read.
+    pub fn each<T>(&self, key: &str, read: impl Fn(&Self) -> Option<T>) -> Option<Vec<T>> {
+        let all: Vec<Option<T>> = self.tables(key).iter().map(read).collect();
+        all.into_iter().collect()
     }
 
-    /// Every scalar that nobody asked for yet, for a reader further on that knows what they mean.
+    /// The keys that were not asked for yet, in the order of the file.
+    fn unasked(&self) -> Vec<String> {
+        let asked = self.asked.borrow();
+        self.table.iter().map(|(key, _)| key.to_owned()).filter(|key| !asked.contains(key)).collect()
+    }
+
+    /// Every scalar that was not asked for yet, for a reader further on that knows what they mean.
     pub fn remaining_scalars(&self) -> BTreeMap<String, Located<Scalar>> {
-        let mut found = BTreeMap::new();
-        for key in self.keys() {
-            if self.asked.borrow().contains(&key) {
-                continue;
-            }
-            let scalar = self.read(&key, "a number, a string, true or false", |v| match v {
-                Value::Integer(i) => Some(Scalar::Int(*i.value())),
-                Value::Float(f) => Some(Scalar::Float(*f.value())),
-                Value::Boolean(b) => Some(Scalar::Bool(*b.value())),
-                Value::String(s) => Some(Scalar::Text(s.value().clone())),
-                _ => None,
-            });
-            if let Some(scalar) = scalar {
-                found.insert(key, scalar);
-            }
-        }
-        found
+        let scalar = |v: &Value| match v {
+            Value::Integer(i) => Some(Scalar::Int(*i.value())),
+            Value::Float(f) => Some(Scalar::Float(*f.value())),
+            Value::Boolean(b) => Some(Scalar::Bool(*b.value())),
+            Value::String(s) => Some(Scalar::Text(s.value().clone())),
+            _ => None,
+        };
+        let one = |key: String| self.read(&key, "a number, a string, true or false", scalar).map(|found| (key, found));
+        self.unasked().into_iter().filter_map(one).collect()
     }
 
-    /// Reports every key that nobody asked for.
+    /// Reports every key that was not asked for.
     pub fn finish(&self) {
         let asked = self.asked.borrow();
-        for key in self.keys() {
-            if asked.contains(&key) {
-                continue;
-            }
-            let help = match nearest(&key, asked.iter().map(String::as_str)) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => {
-                    let mut known: Vec<&str> = asked.iter().map(String::as_str).collect();
-                    known.sort_unstable();
-                    known.dedup();
-                    format!("known here: {}", known.join(", "))
-                }
-            };
+        let known: Vec<&str> = asked.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
+        for key in self.unasked() {
+            let help = did_you_mean(&key, &known, || format!("known here: {}", known.join(", ")));
             self.report(&key, format!("unknown key `{}`", self.full(&key)), help);
         }
     }

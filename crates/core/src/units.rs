@@ -33,11 +33,6 @@ impl MicroUsd {
         Ok(Self(if negative { -value } else { value }))
     }
 
-    /// `self × factor`, or `None` where the result does not fit (above nine trillion dollars).
-    pub fn times(self, factor: i64) -> Option<Self> {
-        self.0.checked_mul(factor).map(Self)
-    }
-
     /// `self + other`, or `None` where the sum does not fit.
     pub fn plus(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
@@ -83,10 +78,7 @@ pub fn unit_price_text(price: MicroUsd) -> String {
     let sign = if price.0 < 0 { "-" } else { "" };
     let micros = price.0.unsigned_abs();
     let fraction = format!("{:06}", micros % 1_000_000);
-    let mut kept = fraction.trim_end_matches('0').to_owned();
-    while kept.len() < 2 {
-        kept.push('0');
-    }
+    let kept = format!("{:0<2}", fraction.trim_end_matches('0'));
     format!("{sign}${}.{kept}", thousands(micros / 1_000_000))
 }
 
@@ -123,19 +115,16 @@ pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
 /// A duration for people: `1.2 ms`, `35 s`, `10 min`.
 pub fn duration_text(ns: u64) -> String {
     let value = ns as f64;
+    let short = |value: f64, unit: &str| {
+        if value.fract() == 0.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+    };
     match ns {
         0..1_000 => format!("{ns} ns"),
         1_000..1_000_000 => format!("{:.0} µs", value / 1e3),
         1_000_000..10_000_000 => format!("{:.2} ms", value / 1e6),
         10_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
-        1_000_000_000..120_000_000_000 => {
-            let s = value / 1e9;
-            if s.fract() == 0.0 { format!("{s:.0} s") } else { format!("{s:.1} s") }
-        }
-        _ => {
-            let minutes = value / 60e9;
-            if minutes.fract() == 0.0 { format!("{minutes:.0} min") } else { format!("{minutes:.1} min") }
-        }
+        1_000_000_000..120_000_000_000 => short(value / 1e9, "s"),
+        _ => short(value / 60e9, "min"),
     }
 }
 

@@ -253,8 +253,8 @@ fn intervals(points: &[(f64, f64)], curve: &Curve, reach: f64, confidence: f64, 
     let mut drawn: Vec<Curve> = Vec::with_capacity(DRAWS);
     for _ in 0..DRAWS {
         let redrawn = |(n, _): &(f64, f64)| (*n, curve.at(*n) * errors[rng.below(count as u64) as usize].exp());
-        let again: Vec<(f64, f64)> = points.iter().map(redrawn).collect();
-        drawn.extend(best_curve(&again));
+        let redone: Vec<(f64, f64)> = points.iter().map(redrawn).collect();
+        drawn.extend(best_curve(&redone));
     }
     let t = stats::student_quantile(confidence, freedom);
     let half = |of: &dyn Fn(&Curve) -> f64| t * stats::variance(&drawn.iter().map(of).collect::<Vec<_>>()).sqrt();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 mod mysql;
 mod postgres;
 
-/// The user who may log in, and the database where nobody names another.
+/// The user who may log in, and the database where the study names no other.
 pub const NAME: &str = "perbuck";
 
 /// What is started.
@@ -28,25 +28,16 @@ pub enum Kind {
 /// All kinds with their names in a study.
 pub const KINDS: [(&str, Kind); 3] = [("mariadb", Kind::Mariadb), ("mysql", Kind::Mysql), ("postgres", Kind::Postgres)];
 
-/// How a server that is no longer needed is ended. Its data go with it, so it need not write them back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Killed outright.
-    Kill,
-    /// By SIGQUIT: killed outright, PostgreSQL would leave its shared memory behind.
-    Quit,
-}
-
 /// A program that a kind needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
     /// Its names, the one to prefer first.
     pub names: &'static [&'static str],
     /// Folders outside PATH where packages put it; `*` stands for one folder name, of which the highest version counts.
-    pub places: &'static [&'static str],
+    pub folders: &'static [&'static str],
 }
 
-/// What somebody wants to run.
+/// What is to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// The folder of this server; it is there and empty.
@@ -85,8 +76,9 @@ pub struct Recipe {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// How it is ended.
-    pub ending: Ending,
+    /// Whether SIGQUIT ends it, rather than a kill: PostgreSQL then removes its shared memory. The data go with the server, so it need
+    /// not write them.
+    pub quits: bool,
     /// Its address, as a target of perbuck.
     pub target: String,
 }
@@ -111,6 +103,11 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
+    /// The kind that a study calls so.
+    pub fn named(name: &str) -> Option<Self> {
+        KINDS.into_iter().find_map(|(known, kind)| (known == name).then_some(kind))
+    }
+
     /// The programs that a recipe needs, the server first.
     pub fn programs(self) -> &'static [Program] {
         match self {

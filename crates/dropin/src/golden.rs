@@ -7,8 +7,8 @@ use std::time::Duration;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{ErrorRecord, Flag, HistogramRecord, Interval, RunRecord};
 use perbuck_lab::error::LabError;
-use perbuck_lab::trial::{Details, Watch};
-use perbuck_load::observer::SecondSeen;
+use perbuck_lab::trial::Details;
+use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::recorder::KindSecond;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
@@ -58,7 +58,7 @@ pub(crate) fn details(labels: [&str; 2]) -> Details {
 }
 
 /// Shows a second of warm-up and four of the window.
-fn pass(watch: &mut dyn Watch) {
+fn pass(watch: &mut dyn Observer) {
     watch.opens();
     for second in -1..4_i64 {
         let n = (second + 3).unsigned_abs();

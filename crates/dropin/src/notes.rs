@@ -30,7 +30,7 @@ fn noted(stage: &Stage, words: String, sql: String) -> Result<(), LabError> {
     if !stage.server.has_table(data::TABLE)? {
         return Ok(());
     }
-    let said = if stage.driver() == "tikv" { words } else { sql };
+    let said = if stage.driver == "tikv" { words } else { sql };
     stage.server.execute("writing perbuck's notes on the data", &said)
 }
 

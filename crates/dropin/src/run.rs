@@ -10,9 +10,9 @@ use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::Stage;
-use perbuck_lab::trial::{Context, Details, Failure, Task, Watch, run_watched};
+use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
 use perbuck_load::error::DriverError;
-use perbuck_load::observer::SecondSeen;
+use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
 
@@ -236,7 +236,7 @@ impl Run<'_> {
                 LabError::new(ErrorKind::Failed, ended(answer), help)
             }
             RunError::Interrupted => LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""),
-            RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(stage.title(), error),
+            RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(&stage.title, error),
         }
     }
 }
@@ -261,7 +261,7 @@ impl Live<'_> {
     }
 }
 
-impl Watch for Live<'_> {
+impl Observer for Live<'_> {
     fn by_kind(&self) -> bool {
         self.printer.by_kind()
     }

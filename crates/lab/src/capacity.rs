@@ -1,13 +1,14 @@
 //! The highest rate of an open loop at which each contender keeps a latency objective.
 //!
-//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found; here they are
-//! driven against the targets. What is on disk is read, not run: the same command goes on where it was.
+//! [`terms`] says what is searched, [`hunt`] joins a search to its folder, [`show`] says what was found. Trials on disk are read, not
+//! run: the same command goes on where it was.
 
 mod hunt;
 mod show;
 mod terms;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRecord, Probe};
@@ -17,15 +18,16 @@ use perbuck_load::stop::StopToken;
 
 use self::hunt::Hunt;
 use self::terms::Terms;
-use crate::error::{ErrorKind, LabError};
-use crate::globals::{self, Globals};
+use crate::error::LabError;
+use crate::globals;
 use crate::inputs::Inputs;
+use crate::prepare;
 use crate::progress::{Progress, second_text};
 use crate::servers::Servers;
-use crate::stage::{self, AskPassword, Stage};
+use crate::session::Session;
+use crate::stage::{self, AskPassword};
 use crate::store::{CAPACITY_FOLDER, Store};
-use crate::trial::{self, Context, Task};
-use crate::{prepare, run};
+use crate::trial::Context;
 
 /// A search with everything that is asked of it.
 #[derive(Debug, Clone)]
@@ -40,7 +42,7 @@ pub struct CapacityRequest {
     pub percentile: Option<f64>,
     /// Its bound, nanoseconds; that of the study's `slo` if not given.
     pub at_most_ns: Option<u64>,
-    /// The rate to begin with, transactions per second.
+    /// The first rate, transactions per second.
     pub from_per_s: Option<u32>,
     /// The highest rate to try, transactions per second.
     pub to_per_s: Option<u32>,
@@ -84,7 +86,7 @@ impl Capacity {
         }
         let message = format!("even the lowest rate breaks the objective {}: {}", self.objective, nothing.join("; "));
         let help = "ask for less with --at-most or --percentile, allow more --connections, or begin lower with --from (and a longer --duration)";
-        Err(LabError::new(ErrorKind::Failed, message, help))
+        Err(LabError::failed(message, help))
     }
 }
 
@@ -101,7 +103,7 @@ pub fn search_capacity(
     let terms = Terms::new(request, &inputs.study)?;
     let fingerprint = inputs.study.fingerprint();
     let inputs = chosen(inputs, request)?;
-    let store = Store::join(&request.results, &inputs, &fingerprint)?;
+    let store = Store::join_within(&request.results, (&inputs).into(), &fingerprint, Duration::ZERO)?;
     let mut hunts = Vec::new();
     for w in 0..inputs.study.workloads.len() {
         for c in 0..inputs.study.contenders.len() {
@@ -109,8 +111,7 @@ pub fn search_capacity(
         }
     }
     search(&inputs, &fingerprint, &terms, &store, &mut hunts, request.ask_password, (&mut *progress, stop))?;
-    let found: Vec<CapacityRecord> =
-        hunts.iter().filter_map(|hunt| show::found(&inputs.study, &fingerprint, &terms, hunt)).collect();
+    let found: Vec<CapacityRecord> = hunts.iter().filter_map(Hunt::found).collect();
     let text = show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
     Ok(Capacity { found, text, objective: terms.objective() })
 }
@@ -135,11 +136,11 @@ fn chosen(mut inputs: Inputs, request: &CapacityRequest) -> Result<Inputs, LabEr
             targets.push(target);
         } else if !request.contenders.is_empty() {
             let message = format!("{file}:{}: contender `{}` has no target to drive", contender.line, contender.name);
-            return Err(LabError::new(ErrorKind::Usage, message, help));
+            return Err(LabError::usage(message, help));
         }
     }
     if kept.is_empty() {
-        return Err(LabError::new(ErrorKind::Usage, format!("{file}: no contender has a target to drive"), help));
+        return Err(LabError::usage(format!("{file}: no contender has a target to drive"), help));
     }
     let both = inputs.study.workloads.into_iter().zip(inputs.plans).filter(|(w, _)| wanted(&request.workloads, &w.name));
     (inputs.study.workloads, inputs.plans) = both.unzip();
@@ -154,10 +155,10 @@ fn known(file: &str, what: &str, asked: &[String], names: &[&str]) -> Result<(),
     let Some(name) = asked.iter().find(|n| !names.contains(&n.as_str())) else { return Ok(()) };
     let meant = nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     let help = format!("{meant}its {what}s are: {}", names.join(", "));
-    Err(LabError::new(ErrorKind::Usage, format!("--{what}: {file} has no {what} `{name}`"), help))
+    Err(LabError::usage(format!("--{what}: {file} has no {what} `{name}`"), help))
 }
 
-/// Runs what is not on disk. The trials of the contenders take turns, so that drift of the machine falls on all alike.
+/// Runs what is not on disk. The trials of the contenders alternate, so that drift of the machine falls on all alike.
 fn search(
     inputs: &Inputs,
     fingerprint: &str,
@@ -187,43 +188,33 @@ fn search(
     let stages = stage::build(inputs, &servers, ask_password)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
-    let globals = Globals::begin(&inputs.study, &stages, store.root(), progress)?;
-    let mut session = Session { inputs, context, terms, stages: &stages, globals, stop, progress, run: store.id()? };
-    let searched = session.search(hunts);
-    let back = session.globals.end(session.progress);
-    if let (Err(_), Err(second)) = (&searched, &back) {
-        session.progress.line(&format!("perbuck: {second}"));
-    }
-    searched.and(back)
+    let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;
+    let searched = Searches { terms, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
+    session.end(searched, progress)
 }
 
-/// A command in progress.
-struct Session<'a> {
-    inputs: &'a Inputs,
-    context: Context<'a>,
+/// Searches in progress.
+struct Searches<'a> {
     terms: &'a Terms,
-    stages: &'a [Stage],
-    globals: Globals<'a>,
-    stop: &'a StopToken,
-    progress: &'a mut dyn Progress,
     /// Tells this results folder from every other one.
-    run: String,
+    id: String,
+    progress: &'a mut dyn Progress,
 }
 
-impl Session<'_> {
+impl Searches<'_> {
     /// Runs what the searches ask for, the contenders of one workload in turn.
-    fn search(&mut self, hunts: &mut [Hunt<'_>]) -> Result<(), LabError> {
-        for contenders in hunts.chunks_mut(self.inputs.study.contenders.len()) {
+    fn run(&mut self, session: &mut Session<'_>, hunts: &mut [Hunt<'_>]) -> Result<(), LabError> {
+        for contenders in hunts.chunks_mut(session.context.study.contenders.len()) {
             let mut over = false;
             while !over {
                 over = true;
                 for hunt in contenders.iter_mut() {
                     match hunt.wanted()? {
                         Some(probe) => {
-                            self.probe(hunt, probe)?;
+                            self.probe(session, hunt, probe)?;
                             over = false;
                         }
-                        None => self.end(hunt)?,
+                        None => self.end(session, hunt)?,
                     }
                 }
             }
@@ -232,63 +223,42 @@ impl Session<'_> {
     }
 
     /// Runs one trial of a search.
-    fn probe(&mut self, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), LabError> {
-        let stage = &self.stages[hunt.stage];
+    fn probe(&mut self, session: &mut Session<'_>, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), LabError> {
         if let (Some(broken), 0) = (hunt.came_down_from(), hunt.trials) {
             let from = hunt.rule.lowest_per_s;
             self.progress.line(&format!("{}: {broken}/s breaks the objective; beginning again at {from}/s", hunt.title()));
         }
         if !std::mem::replace(&mut hunt.prepared, true) {
-            self.globals.release(&hunt.contender)?;
-            prepare::ensure(stage, None, self.stop, self.progress)?;
+            session.release(&hunt.contender)?;
+            session.ensure(hunt.stage, self.progress)?;
         }
         // The data of a block are those of one search; contenders that share tables share it.
-        let block = format!("{}/capacity {}", self.run, self.terms.folder(&hunt.rule, self.context.fingerprint));
-        let own_settings = &mut || self.globals.release(&hunt.contender);
-        let data = run::reset(stage, &block, own_settings, self.stop, self.progress)?;
-        let rows_before = match hunt.rows.take().filter(|_| data != run::RELOADED) {
-            Some(rows) => rows,
-            None => stage.data.rows()?,
-        };
-        let study = &self.inputs.study;
-        let plan = &self.inputs.plans[hunt.stage % study.workloads.len()];
-        let metric = study.metric_of(&hunt.workload).clone();
-        let (key, spec, parameters) = (hunt.key(probe), hunt.spec(probe), plan.parameters());
-        let task =
-            Task { key: &key, spec, position: hunt.trials, stage, parameters, metric, data, rows_before: Some(rows_before) };
+        let block = format!("{}/capacity {}", self.id, self.terms.folder(&hunt.rule, session.context.fingerprint));
+        let key = hunt.key(probe);
+        let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
         let rate = thousands(u64::from(probe.rate_per_s));
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
-        let progress = &mut *self.progress;
-        if let Some(line) = self.globals.hold(&hunt.contender)? {
-            progress.line(&line);
-        }
-        progress.passing(&head);
-        let record = trial::run(&self.context, task, self.stop, &mut |interval| {
-            progress.passing(&format!("{head} · {}", second_text(interval)));
+        self.progress.passing(&head);
+        let record = session.run(hunt.stage, task, &mut |interval| {
+            self.progress.passing(&format!("{head} · {}", second_text(interval)));
         })?;
-        self.globals.held(&hunt.contender)?;
         let seen = hunt.take(&record, probe)?;
-        run::settled(stage, &block)?;
+        session.note_end(hunt.stage, &block)?;
         self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));
-        hunt.rows = Some(record.workload.rows_after).filter(|rows| !rows.is_empty());
         Ok(())
     }
 
     /// Checks the data after a search and writes what was found, once.
-    fn end(&mut self, hunt: &mut Hunt<'_>) -> Result<(), LabError> {
+    fn end(&mut self, session: &mut Session<'_>, hunt: &mut Hunt<'_>) -> Result<(), LabError> {
         if hunt.written() {
             return Ok(());
         }
-        self.globals.release(&hunt.contender)?;
-        prepare::check(&self.stages[hunt.stage], self.progress)?;
-        // Somebody may have asked to stop while the checks ran.
-        if self.stop.requested() {
+        session.release(&hunt.contender)?;
+        prepare::check(&session.stages[hunt.stage], self.progress)?;
+        // Checks take long.
+        if session.stop.requested() {
             return Err(LabError::interrupted());
         }
-        let Some(found) = show::found(&self.inputs.study, self.context.fingerprint, self.terms, hunt) else { return Ok(()) };
-        let text = serde_json::to_string_pretty(&found).map_err(|e| {
-            LabError::new(ErrorKind::Failed, format!("the capacity of {} cannot be written: {e}", hunt.title()), "")
-        })?;
-        hunt.write(&(text + "\n"))
+        hunt.write()
     }
 }

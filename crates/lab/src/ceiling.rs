@@ -16,7 +16,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
 use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::Progress;
 use crate::registry::{self, Registry};
@@ -72,7 +72,7 @@ impl<Known: Databases> Visitor for Simulation<'_, Known> {
     fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
         // The simulated driver takes the words of any.
         let Some(dialect) = Known::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
-            return Err(LabError::new(ErrorKind::Usage, "no database with SQL is registered", ""));
+            return Err(LabError::usage("no database with SQL is registered", ""));
         };
         let driver = Arc::new(SimDriver { service: Duration::ZERO, ..SimDriver::default() });
         let workload = Arc::new(options.workload(dialect, Seed(0)));
@@ -90,7 +90,7 @@ fn needs_values(name: &str, registry: Registry) -> LabError {
     let able: Vec<String> = registry.kinds().iter().filter_map(able).collect();
     let message = format!("workload `{name}` reads values, and the simulated driver returns none");
     let help = format!("measure the ceiling with a workload of kind {}", able.join(", or "));
-    LabError::new(ErrorKind::Usage, message, help)
+    LabError::usage(message, help)
 }
 
 /// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.

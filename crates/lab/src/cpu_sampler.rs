@@ -7,10 +7,10 @@ use perbuck_observe::{Processors, Share, processors};
 
 /// The first length of a step: seconds are shown at times that differ by a little.
 const FIRST: Duration = Duration::from_millis(900);
-/// Steps at most; beyond them every two become one. Nobody knows before how long a trial is that ends by its transactions.
+/// Steps at most; beyond them every two become one. The length of a trial that ends by its transactions is not known before.
 const MOST: usize = 120;
 
-/// CpuSampler at the processors. Their counters only grow, so that a look which is left out takes nothing from the others.
+/// Reads the counters of the processors. They only grow, so a reading that is left out takes nothing from the others.
 pub(crate) struct CpuSampler {
     step: Duration,
     opened: Option<Instant>,
@@ -31,17 +31,17 @@ impl CpuSampler {
     }
 
     /// Time has passed.
-    pub(crate) fn look(&mut self) {
-        self.look_after(self.step);
+    pub(crate) fn read(&mut self) {
+        self.read_after(self.step);
     }
 
     /// The window closes. What is left is a step of its own unless it is too short for clock ticks to say anything of it.
     pub(crate) fn close(&mut self) {
-        self.look_after(FIRST / 3);
+        self.read_after(FIRST / 3);
         self.opened = None;
     }
 
-    fn look_after(&mut self, step: Duration) {
+    fn read_after(&mut self, step: Duration) {
         let (Some(opened), Some((last_ms, _))) = (self.opened, self.seen.last()) else { return };
         let since = opened.elapsed();
         if since >= Duration::from_millis(u64::from(*last_ms)) + step {
@@ -95,9 +95,9 @@ mod tests {
 
     #[test]
     fn steps_become_columns_and_zeros_are_left_out() {
-        let mut looks = CpuSampler::new();
-        (0..3).for_each(|i| looks.add(i as u32 * 1000, after(i)));
-        let record = looks.record().unwrap();
+        let mut sampler = CpuSampler::new();
+        (0..3).for_each(|i| sampler.add(i as u32 * 1000, after(i)));
+        let record = sampler.record().unwrap();
         assert_eq!((record.steps_ms, record.processors.len()), (vec![1000, 2000], 2));
         assert_eq!(record.processors[0], ProcessorTime { work: Percents(vec![50, 50]), ..ProcessorTime::default() });
         assert_eq!(record.processors[1], ProcessorTime { softirq: Percents(vec![100, 100]), ..ProcessorTime::default() });
@@ -105,26 +105,25 @@ mod tests {
 
     #[test]
     fn a_long_trial_has_longer_steps_and_the_same_shares() {
-        let mut looks = CpuSampler::new();
-        (0..1000).for_each(|i| looks.add(i as u32 * 1000, after(i)));
-        let record = looks.record().unwrap();
-        assert!(record.steps_ms.len() <= MOST && looks.step > FIRST, "{:?}", record.steps_ms);
+        let mut sampler = CpuSampler::new();
+        (0..1000).for_each(|i| sampler.add(i as u32 * 1000, after(i)));
+        let record = sampler.record().unwrap();
+        assert!(record.steps_ms.len() <= MOST && sampler.step > FIRST, "{:?}", record.steps_ms);
         assert!(record.processors[0].work.0.iter().all(|p| *p == 50), "{record:?}");
         assert!(record.steps_ms.is_sorted(), "{:?}", record.steps_ms);
     }
 
     #[test]
     fn a_machine_that_changed_or_says_nothing_has_no_columns() {
-        let of = |all: [Processors; 3]| {
-            let mut looks = CpuSampler::new();
-            all.into_iter().enumerate().for_each(|(i, p)| looks.add(i as u32, p));
-            looks.record()
-        };
         let one = Processors::read("cpu0 1 1 1 1 1 1 1 1\n");
-        assert_eq!(of([after(0), after(1), one]), None);
-        assert_eq!(of([Processors::default(), Processors::default(), Processors::default()]), None);
+        let nothing = Processors::default;
+        for all in [[after(0), after(1), one], [nothing(), nothing(), nothing()]] {
+            let mut sampler = CpuSampler::new();
+            all.into_iter().enumerate().for_each(|(i, p)| sampler.add(i as u32, p));
+            assert_eq!(sampler.record(), None);
+        }
         let mut never = CpuSampler::new();
-        never.look();
+        never.read();
         never.close();
         assert_eq!(never.record(), None);
     }

@@ -1,8 +1,7 @@
-//! The rows of a data set as CSV files for bulk importers: the very rows that a load sends, the same whatever the number of
-//! threads, in one or many files per table, and SQL scripts that take them in.
+//! The rows of a data set as CSV files for bulk importers, and SQL scripts that take them in. The rows are those that a load sends,
+//! whatever the number of threads.
 //!
-//! Files are written under temporary names. Only when all of them are whole, counted and on disk do they get their own names,
-//! and never one that is taken.
+//! Files get their own names only when all of them are whole, counted and on disk, and never one that is taken.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -23,16 +22,16 @@ pub mod study;
 
 use files::Files;
 
-/// How often it is looked whether the threads have ended, and after how many looks progress is shown.
-const LOOK: Duration = Duration::from_millis(5);
-const LOOKS_PER_SHOW: u32 = 20;
+/// How often the threads are asked whether they have ended, and after how many times progress is shown.
+const POLL: Duration = Duration::from_millis(5);
+const POLLS_PER_SHOW: u32 = 20;
 
 /// What is to be written, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct CsvRequest<'a> {
     /// The folder, which is made where it is missing.
     pub folder: &'a Path,
-    /// The name of the database, with which the names of the files begin.
+    /// The name of the database, the first part of the names of the files.
     pub database: &'a str,
     /// The tables to write; all of them if empty.
     pub tables: &'a [String],
@@ -72,7 +71,7 @@ pub struct CsvTable {
 ///
 /// # Errors
 /// An unknown table, more files than the data have parts, a file that is there already or cannot be written, an interruption,
-/// or rows that are not as many as the workload says. Nothing is left behind then.
+/// or rows that are not as many as the workload says. Then no file is kept.
 pub fn write<T: Dataset>(
     dataset: &T,
     request: &CsvRequest<'_>,
@@ -83,7 +82,7 @@ pub fn write<T: Dataset>(
     let wanted = wanted(&tables, request.tables)?;
     if request.files > parts {
         let message = format!("{} files for each table are too many: the data have {parts} parts", request.files);
-        return Err(LabError::new(ErrorKind::Usage, message, format!("ask for at most {parts} files")));
+        return Err(LabError::usage(message, format!("ask for at most {parts} files")));
     }
     let mut files = Files::new(request, &tables, &wanted, parts)?;
     let script = |name: &str| format!("{}-{name}.sql", request.database);
@@ -116,11 +115,7 @@ pub fn write<T: Dataset>(
 fn wanted(tables: &[TableSpec], names: &[String]) -> Result<Vec<bool>, LabError> {
     if let Some(unknown) = names.iter().find(|n| tables.iter().all(|t| t.bulk.name != **n)) {
         let known: Vec<&str> = tables.iter().map(|t| t.bulk.name.as_str()).collect();
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            format!("there is no table `{unknown}`"),
-            format!("use {}", known.join(", ")),
-        ));
+        return Err(LabError::usage(format!("there is no table `{unknown}`"), format!("use {}", known.join(", "))));
     }
     Ok(tables.iter().map(|t| names.is_empty() || names.contains(&t.bulk.name)).collect())
 }
@@ -150,16 +145,16 @@ impl<T: Dataset> Writer<'_, T> {
         thread::scope(|scope| {
             let work = || self.work().inspect_err(|_| self.failed.request());
             let threads: Vec<_> = (0..threads.clamp(1, self.parts.max(1))).map(|_| scope.spawn(work)).collect();
-            let mut looks = 0u32;
+            let mut polls = 0u32;
             while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
-                thread::sleep(LOOK);
-                looks += 1;
-                if looks.is_multiple_of(LOOKS_PER_SHOW) {
+                thread::sleep(POLL);
+                polls += 1;
+                if polls.is_multiple_of(POLLS_PER_SHOW) {
                     show();
                 }
             }
             show();
-            let died = || LabError::new(ErrorKind::Failed, "a thread that writes files died, which is a defect of perbuck", "");
+            let died = || LabError::failed("a thread that writes files died, which is a defect of perbuck", "");
             let results = threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(died())));
             // An interruption is what the others report when one has failed; the failure comes first.
             let worst = results.filter_map(Result::err).min_by_key(|e| e.kind() == ErrorKind::Interrupted);
@@ -182,10 +177,10 @@ impl<T: Dataset> Writer<'_, T> {
             }
             self.make(index, &mut cells, &mut buffers)?;
             let sizes: Vec<u64> = buffers.iter().map(|b| b.len() as u64).collect();
-            let places = self.files.places(index, &sizes, &|| self.stopped())?;
-            for (place, buffer) in places.iter().zip(&buffers) {
-                if let Some(place) = place {
-                    place.write(buffer)?;
+            let ranges = self.files.ranges(index, &sizes, &|| self.stopped())?;
+            for (range, buffer) in ranges.iter().zip(&buffers) {
+                if let Some(range) = range {
+                    range.write(buffer)?;
                 }
             }
             self.bytes.fetch_add(sizes.iter().sum(), Ordering::Relaxed);

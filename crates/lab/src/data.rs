@@ -1,4 +1,4 @@
-//! What data a target holds: a small table in the target itself, so that a run knows what is prepared and by whom.
+//! What data a target holds: a small table in the target itself, so that a run knows which data are prepared, and which program changed them last.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
-use perbuck_load::loader::ledger::{self as notes, Ledger, PartState};
+use perbuck_load::loader::ledger::{Ledger, PartState, read};
 use perbuck_load::loader::{LoadError, count};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
@@ -17,13 +17,14 @@ mod ledger;
 pub use ledger::LoadLedger;
 
 /// The word for data that no trial has changed.
-pub const FRESH: &str = "fresh";
+pub(crate) const FRESH: &str = "fresh";
 /// The word for data whose load has not ended.
 const LOADING: &str = "loading";
 /// The table, one row per workload kind.
 pub const TABLE: &str = "perbuck_data";
 /// Raised when the generated rows change for the same parameters and seed.
 const DATA_VERSION: u32 = 1;
+const READING: &str = "reading perbuck's notes on the data";
 
 /// What data a target holds for a workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,88 +49,27 @@ pub enum DataState {
     },
 }
 
-/// The fingerprint of data: workload, parameters, seed and version of the generator.
-pub fn fingerprint(kind: &str, parameters: &BTreeMap<String, String>, seed: Seed) -> String {
-    plan::fingerprint(&format!("data {DATA_VERSION} {kind} {parameters:?} {}", seed.0))
-}
-
-fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use<> {
+/// A server's answer, with what was being done.
+pub(crate) fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use<> {
     let doing = doing.to_owned();
     move |error| LoadError::Server { doing, error }
 }
 
-async fn text<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Rows, LoadError> {
+/// What a statement returns.
+pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Rows, LoadError> {
     let mut rows = Rows::default();
     session.query(sql, &mut rows).await.map_err(server(doing))?;
     Ok(rows)
 }
 
+/// The number that a query returns.
+pub(crate) async fn number<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<i64, LoadError> {
+    query(session, doing, sql).await?.int(0, 0).map_err(server(doing))
+}
+
 /// Whether a table is there.
-///
-/// # Errors
-/// The server's answer.
-pub async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
-    let sql = dialect.table_exists(table);
-    let doing = format!("looking for table {table}");
-    let rows = text(session, &doing, &sql).await?;
-    Ok(rows.int(0, 0).map_err(server(&doing))? > 0)
-}
-
-/// What perbuck noted of the data; `None` where it noted nothing.
-///
-/// # Errors
-/// The server's answer.
-pub async fn noted<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &str) -> Result<Option<DataState>, LoadError> {
-    if !exists(session, dialect, TABLE).await? {
-        return Ok(None);
-    }
-    let doing = "reading perbuck's notes on the data";
-    let ask = dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", kind));
-    let rows = text(session, doing, &ask).await?;
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let cell = |column| rows.display(0, column).map_err(server(doing));
-    let (fingerprint, used_by) = (cell(0)?, cell(1)?);
-    Ok(Some(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } }))
-}
-
-/// What data the target holds for workload `kind`. Tables of a size that our own data (of fingerprint `mine`) never
-/// have were made by another tool after ours, whatever the note says; `sizes_change` is true for workloads that grow.
-///
-/// # Errors
-/// The server's answer.
-pub async fn state<S: Session>(
-    session: &mut S,
-    dialect: &dyn Dialect,
-    kind: &str,
-    tables: &[TableSpec],
-    mine: &str,
-    sizes_change: bool,
-) -> Result<DataState, LoadError> {
-    let note = noted(session, dialect, kind).await?;
-    let comparable = matches!(&note, Some(DataState::Ours { fingerprint, .. }) if fingerprint == mine) && !sizes_change;
-    match note {
-        Some(state) if !comparable => return Ok(state),
-        Some(state) => {
-            let Some(strange) = wrong_size(session, dialect, tables).await? else { return Ok(state) };
-            return Ok(DataState::Foreign { complete: false, found: strange });
-        }
-        None => {}
-    }
-    let mut found = Vec::new();
-    let mut complete = true;
-    for table in tables {
-        let name = &table.bulk.name;
-        if exists(session, dialect, name).await? {
-            let rows = count(session, name).await?;
-            complete &= if table.rows_by_seed { rows > 0 } else { table.rows.is_none_or(|expected| expected == rows) };
-            found.push(format!("{name} with {rows} rows"));
-        } else {
-            complete = false;
-        }
-    }
-    Ok(if found.is_empty() { DataState::Absent } else { DataState::Foreign { complete, found: found.join(", ") } })
+pub(crate) async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
+    Ok(number(session, &format!("looking for table {table}"), &dialect.table_exists(table)).await? > 0)
 }
 
 /// The first table that is there with another number of rows than it was loaded with, in words.
@@ -150,74 +90,119 @@ async fn wrong_size<S: Session>(
     Ok(None)
 }
 
-/// How far the parts of a load are that was cut off, if it can go on: one of the data of this fingerprint, with all tables.
-///
-/// # Errors
-/// The server's answer.
-pub async fn unfinished<S: Session>(
-    session: &mut S,
-    dialect: &dyn Dialect,
-    kind: &str,
-    fingerprint: &str,
-    tables: &[TableSpec],
-    parts: u32,
-) -> Result<Option<Vec<PartState>>, LoadError> {
-    if dialect.lacks(Feature::Sql).is_some() {
-        return Ok(None);
+/// perbuck's notes in a target on the data of one workload.
+pub(crate) struct Notes {
+    pub(crate) dialect: &'static dyn Dialect,
+    kind: String,
+    /// Of the data that the workload needs.
+    pub(crate) fingerprint: String,
+}
+
+impl Notes {
+    /// For data of these parameters and this seed.
+    pub(crate) fn new(dialect: &'static dyn Dialect, kind: &str, parameters: &BTreeMap<String, String>, seed: Seed) -> Self {
+        let fingerprint = plan::fingerprint(&format!("data {DATA_VERSION} {kind} {parameters:?} {}", seed.0));
+        Self { dialect, kind: kind.to_owned(), fingerprint }
     }
-    let doing = "reading perbuck's notes on the data";
-    let sql = format!(
-        "SELECT COUNT(*) FROM {TABLE} WHERE workload = '{kind}' AND fingerprint = '{fingerprint}' AND used_by = '{LOADING}'"
-    );
-    let ledger = LoadLedger::new(kind);
-    if !exists(session, dialect, TABLE).await? || text(session, doing, &sql).await?.int(0, 0).map_err(server(doing))? == 0 {
-        return Ok(None);
+
+    /// The ledger of a load of these data.
+    pub(crate) fn ledger(&self) -> LoadLedger {
+        LoadLedger::new(&self.kind)
     }
-    for table in tables.iter().map(|t| t.bulk.name.as_str()).chain([ledger.table()]) {
-        if !exists(session, dialect, table).await? {
+
+    /// What perbuck noted of the data; `None` where it noted nothing.
+    pub(crate) async fn read<S: Session>(&self, session: &mut S) -> Result<Option<DataState>, LoadError> {
+        if !exists(session, self.dialect, TABLE).await? {
             return Ok(None);
         }
+        let ask = self.dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", &self.kind));
+        let rows = query(session, READING, &ask).await?;
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let cell = |column| rows.display(0, column).map_err(server(READING));
+        let (fingerprint, used_by) = (cell(0)?, cell(1)?);
+        Ok(Some(if used_by == LOADING { DataState::Unfinished } else { DataState::Ours { fingerprint, used_by } }))
     }
-    match notes::read(session, &ledger, parts).await {
-        // Cut off before all parts were noted, and so before the first row.
-        Err(LoadError::Ledger(_)) => Ok(None),
-        read => read.map(Some),
-    }
-}
 
-/// Notes that a load of the data of this fingerprint begins; until [`note`] they count as unfinished.
-///
-/// # Errors
-/// The server's answer.
-pub async fn begin<S: Session>(session: &mut S, dialect: &dyn Dialect, kind: &str, fingerprint: &str) -> Result<(), LoadError> {
-    if dialect.lacks(Feature::Sql).is_some() {
-        // It has no tables to make, and a load no ledger: whoever loads again writes the same rows.
-        return note(session, dialect, kind, fingerprint, LOADING).await;
+    /// What data the target holds. Tables of a size that our own data never have were made by another tool after ours,
+    /// whatever the note says. `sizes_change` is true for workloads that grow.
+    pub(crate) async fn state<S: Session>(
+        &self,
+        session: &mut S,
+        tables: &[TableSpec],
+        sizes_change: bool,
+    ) -> Result<DataState, LoadError> {
+        if let Some(state) = self.read(session).await? {
+            let ours = matches!(&state, DataState::Ours { fingerprint, .. } if *fingerprint == self.fingerprint);
+            let strange = if ours && !sizes_change { wrong_size(session, self.dialect, tables).await? } else { None };
+            return Ok(strange.map_or(state, |found| DataState::Foreign { complete: false, found }));
+        }
+        let mut found = Vec::new();
+        let mut complete = true;
+        for table in tables {
+            let name = &table.bulk.name;
+            if exists(session, self.dialect, name).await? {
+                let rows = count(session, name).await?;
+                complete &= if table.rows_by_seed { rows > 0 } else { table.rows.is_none_or(|expected| expected == rows) };
+                found.push(format!("{name} with {rows} rows"));
+            } else {
+                complete = false;
+            }
+        }
+        Ok(if found.is_empty() { DataState::Absent } else { DataState::Foreign { complete, found: found.join(", ") } })
     }
-    // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
-    text(session, "removing the ledger of an earlier load", &LoadLedger::new(kind).drop()).await?;
-    let create = format!(
-        "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
-    );
-    text(session, "making perbuck's notes on the data", &create).await?;
-    note(session, dialect, kind, fingerprint, LOADING).await
-}
 
-/// Notes what data the target holds and who changed them.
-///
-/// # Errors
-/// The server's answer.
-pub async fn note<S: Session>(
-    session: &mut S,
-    dialect: &dyn Dialect,
-    kind: &str,
-    fingerprint: &str,
-    used_by: &str,
-) -> Result<(), LoadError> {
-    let doing = "writing perbuck's notes on the data";
-    // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
-    // between a DELETE and an INSERT, our tables would look foreign.
-    let sql = dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], [kind, fingerprint, used_by]);
-    text(session, doing, &sql).await?;
-    Ok(())
+    /// How far the parts of a load are that was cut off. `None` unless it is one of these data, with all tables.
+    pub(crate) async fn unfinished<S: Session>(
+        &self,
+        session: &mut S,
+        tables: &[TableSpec],
+        parts: u32,
+    ) -> Result<Option<Vec<PartState>>, LoadError> {
+        if self.dialect.lacks(Feature::Sql).is_some() {
+            return Ok(None);
+        }
+        let Self { kind, fingerprint, .. } = self;
+        let sql = format!(
+            "SELECT COUNT(*) FROM {TABLE} WHERE workload = '{kind}' AND fingerprint = '{fingerprint}' AND used_by = '{LOADING}'"
+        );
+        if !exists(session, self.dialect, TABLE).await? || number(session, READING, &sql).await? == 0 {
+            return Ok(None);
+        }
+        let ledger = self.ledger();
+        for table in tables.iter().map(|t| t.bulk.name.as_str()).chain([ledger.table()]) {
+            if !exists(session, self.dialect, table).await? {
+                return Ok(None);
+            }
+        }
+        match read(session, &ledger, parts).await {
+            // Cut off before all parts were noted, and so before the first row.
+            Err(LoadError::Ledger(_)) => Ok(None),
+            read => read.map(Some),
+        }
+    }
+
+    /// Notes that a load of these data starts; until [`Self::write`] they count as unfinished.
+    pub(crate) async fn start<S: Session>(&self, session: &mut S) -> Result<(), LoadError> {
+        // Without SQL there are no tables to make and no ledger: loading again writes the same rows.
+        if self.dialect.lacks(Feature::Sql).is_none() {
+            // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
+            query(session, "removing the ledger of an earlier load", &self.ledger().drop()).await?;
+            let create = format!(
+                "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
+            );
+            query(session, "making perbuck's notes on the data", &create).await?;
+        }
+        self.write(session, LOADING).await
+    }
+
+    /// Notes that the target holds these data, and who changed them.
+    pub(crate) async fn write<S: Session>(&self, session: &mut S, used_by: &str) -> Result<(), LoadError> {
+        // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
+        // between a DELETE and an INSERT, our tables would look foreign.
+        let values = [self.kind.as_str(), &self.fingerprint, used_by];
+        let sql = self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values);
+        query(session, "writing perbuck's notes on the data", &sql).await.map(drop)
+    }
 }

@@ -47,6 +47,26 @@ impl LabError {
         Self { kind, cause: None, message: message.into(), help: help.into() }
     }
 
+    /// The work was done and found a failure.
+    pub fn failed(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Failed, message, help)
+    }
+
+    /// An input file, or a value that the caller gave, is wrong.
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message, help)
+    }
+
+    /// The work would mix or destroy what it must not.
+    pub fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Refused, message, help)
+    }
+
+    /// A file holds what it must not.
+    pub fn files(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Files, message, help)
+    }
+
     /// A file that cannot be read or written.
     pub fn file(doing: &str, path: &Path, error: &std::io::Error) -> Self {
         let help = match error.kind() {
@@ -60,14 +80,19 @@ impl LabError {
             std::io::ErrorKind::IsADirectory => "name a file, not a folder",
             _ => "",
         };
-        Self::new(ErrorKind::Files, format!("cannot {doing} {}: {error}", path.display()), help)
+        Self::files(format!("cannot {doing} {}: {error}", path.display()), help)
+    }
+
+    /// The same for `map_err`.
+    pub fn of_file(doing: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |e| Self::file(doing, path, &e)
     }
 
     /// All problems of an input file.
     pub fn problems(problems: &[Problem]) -> Self {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let count = if problems.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", problems.len()) };
-        Self::new(ErrorKind::Usage, format!("{count} found\n{}", lines.join("\n")), "")
+        Self::usage(format!("{count} found\n{}", lines.join("\n")), "")
     }
 
     /// A target's answer; `who` names the contender.
@@ -87,14 +112,11 @@ impl LabError {
         match error {
             LoadError::Interrupted => Self::interrupted(),
             LoadError::Server { doing, error: answer } => {
-                let inner = Self::target(who, answer);
-                Self { message: format!("{who}: {doing}: {}", with_option(answer)), ..inner }
+                Self { message: format!("{who}: {doing}: {}", with_option(answer)), ..Self::target(who, answer) }
             }
-            LoadError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
-            LoadError::Ledger(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), "").loading_again(),
-            LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => {
-                Self::new(ErrorKind::Failed, format!("{who}: {error}"), "")
-            }
+            LoadError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
+            LoadError::Ledger(_) => Self::failed(format!("{who}: {error}"), "").or_reload(),
+            LoadError::WrongCount { .. } | LoadError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
         }
     }
 
@@ -104,7 +126,7 @@ impl LabError {
     }
 
     /// The same, where it has no way out of its own: the data are to be loaded again.
-    pub(crate) fn loading_again(self) -> Self {
+    pub(crate) fn or_reload(self) -> Self {
         let cause = if self.help.is_empty() { Some(Cause::NoTable) } else { self.cause };
         Self { cause, ..self.or_help("`perbuck prepare --force STUDY` loads the data anew") }
     }
@@ -113,16 +135,12 @@ impl LabError {
     pub fn trial(who: &str, error: &RunError) -> Self {
         match error {
             RunError::Interrupted => Self::interrupted(),
-            RunError::Connect(answer) => {
-                let named = RunError::Connect(with_option(answer));
-                Self { message: format!("{who}: {named}"), ..Self::target(who, answer) }
+            RunError::Connect(answer) | RunError::Fatal(answer) => {
+                let same_kind = if matches!(error, RunError::Fatal(_)) { RunError::Fatal } else { RunError::Connect };
+                Self { message: format!("{who}: {}", same_kind(with_option(answer))), ..Self::target(who, answer) }
             }
-            RunError::Fatal(answer) => {
-                let named = RunError::Fatal(with_option(answer));
-                Self { message: format!("{who}: {named}"), ..Self::target(who, answer) }
-            }
-            RunError::Machine(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), MACHINE),
-            RunError::WorkerDied(_) => Self::new(ErrorKind::Failed, format!("{who}: {error}"), ""),
+            RunError::Machine(_) => Self::failed(format!("{who}: {error}"), MACHINE),
+            RunError::WorkerDied(_) => Self::failed(format!("{who}: {error}"), ""),
         }
     }
 
@@ -140,7 +158,7 @@ impl LabError {
         } else {
             "this cannot be insisted on; measure those trials again".to_owned()
         };
-        Self::new(ErrorKind::Refused, format!("these trials cannot be compared: {}", reasons.join("; ")), help)
+        Self::refused(format!("these trials cannot be compared: {}", reasons.join("; ")), help)
     }
 
     /// What kind of failure it is.
@@ -148,7 +166,7 @@ impl LabError {
         self.kind
     }
 
-    /// What a person can do something about, where the way out says no more than that: a door has its own words for it.
+    /// What a user can mend, where the way out says no more than that: a door has its own words for it.
     pub fn cause(&self) -> Option<Cause> {
         self.cause
     }
@@ -186,8 +204,8 @@ fn with_option(answer: &DriverError) -> DriverError {
 }
 
 /// What a user can do about an answer of a server.
-fn hint(error: &DriverError) -> String {
-    let text = match (error.cause, error.code) {
+fn hint(error: &DriverError) -> &'static str {
+    match (error.cause, error.code) {
         (Some(Cause::Password), _) => {
             "check user and password; the password comes from PERBUCK_<CONTENDER>_PASSWORD, from `password_file` or from --ask-password"
         }
@@ -200,8 +218,7 @@ fn hint(error: &DriverError) -> String {
         (Some(Cause::Unreachable), _) => "check that the server runs and that host and port in the target are right",
         (Some(Cause::Tls), _) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",
-    };
-    text.to_owned()
+    }
 }
 
 #[cfg(test)]

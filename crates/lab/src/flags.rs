@@ -1,4 +1,4 @@
-//! What a reader of a trial must know besides its figures: pure functions of what was recorded.
+//! Flags of a trial, which a reader must know beside its numbers: pure functions of the record.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::duration_text;
 use perbuck_load::trial::TrialSpec;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// Share of one processor beyond which a load thread counts as full.
 const FULL: f64 = 0.9;
@@ -22,16 +22,13 @@ const MUCH_OLDER: u64 = 2;
 /// A target that completes less than this share of what is offered does not keep the rate.
 const KEEPS_UP: f64 = 0.99;
 
-/// Processor time that a client may lose to other guests of its host, or to a limit of its container, as a share of the machine's or
-/// of the window. Less than that is within what trials differ by.
+/// Stolen CPU time as a share of the machine's, or time that a limit of the container took as a share of the window. Less than this is
+/// within the noise of trials.
 const WITHHELD: f64 = 0.05;
 /// A jump of the clock by less than this is what a time server corrects.
 const JUMP: Duration = Duration::from_millis(200);
 
-/// The flags of a trial.
-///
-/// # Errors
-/// When a histogram of its record cannot be read, which is a defect of perbuck.
+/// The flags of a trial. A histogram of its record that cannot be read is a defect of perbuck.
 pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Result<Vec<Flag>, LabError> {
     let mut flags = Vec::new();
     let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();
@@ -85,8 +82,8 @@ pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled:
     flags
 }
 
-/// Those that were in flight when the window closed and had been due for no more than a hundredth of it: they would have
-/// been completed in a longer one.
+/// Transactions in flight when the window closed that were due for no more than a hundredth of it: a longer window would hold their
+/// end.
 fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, LabError> {
     let ages = histogram(&open.unfinished)?;
     Ok(ages.buckets().filter(|(age_ns, _)| *age_ns <= window_ns / 100).map(|(_, count)| count).sum())
@@ -94,9 +91,7 @@ fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, LabError> {
 
 fn histogram(record: &HistogramRecord) -> Result<Histogram, LabError> {
     let help = "this is a defect of perbuck; please report it";
-    record
-        .to_histogram()
-        .map_err(|e| LabError::new(ErrorKind::Failed, format!("a histogram just made cannot be read: {e}"), help))
+    record.to_histogram().map_err(|e| LabError::failed(format!("a histogram just made cannot be read: {e}"), help))
 }
 
 /// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
@@ -175,6 +170,8 @@ fn law(spec: &TrialSpec, health: &Health) -> Option<Flag> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use perbuck_core::load_model::{Phase, PhaseLoad};
+    use perbuck_core::run_record::WindowEdges;
     use perbuck_core::units::Seed;
 
     use super::*;
@@ -220,21 +217,23 @@ mod tests {
         Measured { window_ns: 10_000_000_000, transactions: BTreeMap::from([("t".to_owned(), one)]), ..Measured::default() }
     }
 
-    fn texts(measured: &Measured, health: &Health) -> String {
-        of(&spec(), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect()
+    /// All flags hold these words together; without words there is none.
+    fn flags(measured: &Measured, health: &Health, words: &[&str]) {
+        let text: String = of(&spec(), measured, health).unwrap().iter().map(|f| f.text() + "\n").collect();
+        assert!(text.is_empty() == words.is_empty() && words.iter().all(|w| text.contains(w)), "{words:?}: {text}");
     }
 
     #[test]
     fn a_full_load_thread_limits_the_client_and_a_busy_one_does_not() {
         let worker = |cpu_ns| WorkerHealth { connections: 4, cpu_ns, busiest_phase: 0.0 };
         let health = |a, b| Health { workers: vec![worker(a), worker(b)], ..Health::default() };
-        assert_eq!(texts(&measured(1000, 1000), &health(8_900_000_000, 0)), "");
-        let full = texts(&measured(1000, 1000), &health(1, 9_500_000_000));
-        assert!(full.contains("limited by the client: 1 of its 2 load threads were full; number 1 used 95 %"), "{full}");
+        flags(&measured(1000, 1000), &health(8_900_000_000, 0), &[]);
+        let full = "limited by the client: 1 of its 2 load threads were full; number 1 used 95 %";
+        flags(&measured(1000, 1000), &health(1, 9_500_000_000), &[full]);
         // One phase was too much for the client, though over the window it had time to spare.
         let phase = WorkerHealth { busiest_phase: 0.99, ..worker(2_000_000_000) };
-        let phased = texts(&measured(1000, 1000), &Health { workers: vec![worker(1), phase], ..Health::default() });
-        assert!(phased.contains("number 1 used 99 %"), "{phased}");
+        let phased = Health { workers: vec![worker(1), phase], ..Health::default() };
+        flags(&measured(1000, 1000), &phased, &["number 1 used 99 %"]);
     }
 
     #[test]
@@ -242,31 +241,29 @@ mod tests {
         let open =
             |unfinished, offered| OpenLoop { offered, unfinished: waiting(5_000_000_000, unfinished), ..OpenLoop::default() };
         let with = |open| Measured { open_loop: Some(open), ..measured(1000, 20_000_000) };
-        assert_eq!(texts(&with(open(0, 1000)), &Health::default()), "");
-        let slow = texts(&with(open(1000, 2000)), &Health::default());
-        assert!(slow.contains("could not keep the rate: 2000 offered, 1000 completed, 1000 unfinished"), "{slow}");
+        flags(&with(open(0, 1000)), &Health::default(), &[]);
+        let slow = "could not keep the rate: 2000 offered, 1000 completed, 1000 unfinished";
+        flags(&with(open(1000, 2000)), &Health::default(), &[slow]);
         let late = |ns| Health { send_lag: waiting(ns, 100), ..Health::default() };
-        assert_eq!(texts(&with(open(0, 1000)), &late(1_500_000)), "");
-        assert!(texts(&with(open(0, 1000)), &late(3_000_000)).contains("late though a connection was free"));
+        flags(&with(open(0, 1000)), &late(1_500_000), &[]);
+        flags(&with(open(0, 1000)), &late(3_000_000), &["late though a connection was free"]);
     }
 
     #[test]
     fn figures_that_do_not_account_for_all_connections_are_named() {
         let law = |n: u128| perbuck_core::littles_law::check(8, n * 2_000_000, 10_000_000_000);
         let health = |n| Health { littles_law: Some(law(n)), ..Health::default() };
-        assert_eq!(texts(&measured(40_000, 2_000_000), &health(40_000)), "");
-        assert!(texts(&measured(36_000, 2_000_000), &health(36_000)).contains("7.2 busy connections of 8"));
+        flags(&measured(40_000, 2_000_000), &health(40_000), &[]);
+        flags(&measured(36_000, 2_000_000), &health(36_000), &["7.2 busy connections of 8"]);
     }
 
     #[test]
     fn a_transaction_that_never_ended_in_the_window_is_named_if_it_is_much_older_than_the_others() {
-        let health = |oldest_ns| Health {
-            edges: Some(perbuck_core::run_record::WindowEdges { in_flight: 1, oldest_ns, in_flight_ns: oldest_ns, before_ns: 0 }),
-            ..Health::default()
-        };
-        assert_eq!(texts(&measured(1000, 100_000_000), &health(190_000_000)), "");
-        let starved = texts(&measured(1000, 100_000_000), &health(9_500_000_000));
-        assert!(starved.contains("had run for 9500 ms") && starved.contains("that was completed took 1"), "{starved}");
+        let edges = |oldest_ns| WindowEdges { in_flight: 1, oldest_ns, in_flight_ns: oldest_ns, before_ns: 0 };
+        let health = |oldest_ns| Health { edges: Some(edges(oldest_ns)), ..Health::default() };
+        flags(&measured(1000, 100_000_000), &health(190_000_000), &[]);
+        let starved = ["had run for 9500 ms", "that was completed took 1"];
+        flags(&measured(1000, 100_000_000), &health(9_500_000_000), &starved);
     }
 
     #[test]
@@ -274,12 +271,11 @@ mod tests {
         let second = |i: i64| Interval { start_ms: i * 1000, length_ms: 1000, transactions: 100, ..Interval::default() };
         let mut intervals: Vec<Interval> = (-10..40).map(second).collect();
         intervals.push(Interval { length_ms: 200, ..second(40) });
-        let judged = steadiness(&spec(), &intervals).unwrap();
-        assert_eq!(judged.verdict, Settled::Settled);
+        assert_eq!(steadiness(&spec(), &intervals).unwrap().verdict, Settled::Settled);
         intervals.iter_mut().filter(|i| i.start_ms >= 20_000).for_each(|i| i.transactions = 60);
         let judged = steadiness(&spec(), &intervals).unwrap();
         assert!(unsettled(Some(&judged)).unwrap().contains("over the window"), "{judged:?}");
-        let phase = perbuck_core::load_model::Phase { length_ns: 1, load: perbuck_core::load_model::PhaseLoad::Connections(1) };
+        let phase = Phase { length_ns: 1, load: PhaseLoad::Connections(1) };
         assert_eq!(steadiness(&TrialSpec { phases: vec![phase], ..spec() }, &intervals), None);
     }
 }

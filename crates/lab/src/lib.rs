@@ -33,6 +33,7 @@ pub mod report;
 pub mod results;
 pub mod run;
 pub mod servers;
+mod session;
 pub mod stage;
 pub mod store;
 pub mod stored;

@@ -7,7 +7,7 @@ use perbuck_load::loader::{CheckResult, LoadProgress};
 use perbuck_load::stop::StopToken;
 
 use crate::data::DataState;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::{Progress, clock_text};
 use crate::servers::Servers;
@@ -38,20 +38,22 @@ pub fn study(
 ) -> Result<(), LabError> {
     if let Some(contender) = inputs.study.contenders.iter().find(|c| c.server.is_some()) {
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
-        return Err(LabError::new(ErrorKind::Usage, message, "`perbuck run STUDY` loads the data of such a server itself"));
+        return Err(LabError::usage(message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
-    for stage in &stage::build(inputs, &Servers::none(), ask_password)? {
+    for stage in &stage::build(inputs, &Servers::default(), ask_password)? {
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {
-                    let message = format!("{}: the load of {} has not ended", stage.title(), stage.address());
+                    let message = format!("{}: the load of {} has not ended", stage.title, stage.address);
                     let help = "`perbuck prepare STUDY` goes on with it, or begins anew where it cannot";
-                    return Err(LabError::new(ErrorKind::Failed, message, help));
+                    return Err(LabError::failed(message, help));
                 }
                 check(stage, progress)?;
             }
             Preparation::Force => {
-                refuse_foreign(stage)?;
+                if let DataState::Foreign { found, .. } = stage.data.state()? {
+                    return Err(foreign(stage, &found));
+                }
                 load(stage, sessions, stop, progress)?;
             }
             Preparation::Missing => {
@@ -60,7 +62,7 @@ pub fn study(
                     Ensured::Kept => "the data are there",
                     Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
                 };
-                progress.line(&format!("{}: {words}", stage.title()));
+                progress.line(&format!("{}: {words}", stage.title));
                 check(stage, progress)?;
             }
         }
@@ -69,8 +71,7 @@ pub fn study(
 }
 
 /// What [`ensure`] did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ensured {
+pub(crate) enum Ensured {
     /// The data were there.
     Kept,
     /// They were loaded.
@@ -79,21 +80,24 @@ pub enum Ensured {
     Foreign,
 }
 
-/// Makes sure that the target holds the data of a stage.
-///
-/// # Errors
-/// Data of other parameters, incomplete tables of another tool, a failed load.
-pub fn ensure(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<Ensured, LabError> {
+/// Makes sure that the target holds the data of a stage. Data of other parameters and incomplete tables of another tool are
+/// refused.
+pub(crate) fn ensure(
+    stage: &Stage,
+    sessions: Option<u32>,
+    stop: &StopToken,
+    progress: &mut dyn Progress,
+) -> Result<Ensured, LabError> {
     tiflash::possible(stage)?;
     match stage.data.state()? {
-        DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint() => {
+        DataState::Ours { fingerprint, .. } if fingerprint == stage.fingerprint => {
             tiflash::ready(stage, stop, progress)?;
             Ok(Ensured::Kept)
         }
         DataState::Ours { .. } => {
-            let message = format!("{}: {} holds data of other parameters or another seed", stage.title(), stage.address());
+            let message = format!("{}: {} holds data of other parameters or another seed", stage.title, stage.address);
             let help = "`perbuck prepare --force STUDY` loads them anew, or give the workload its own `database`";
-            Err(LabError::new(ErrorKind::Refused, message, help))
+            Err(LabError::refused(message, help))
         }
         DataState::Unfinished => {
             match stage.data.unfinished()? {
@@ -102,10 +106,7 @@ pub fn ensure(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: 
             }
             Ok(Ensured::Loaded)
         }
-        DataState::Absent => {
-            load(stage, sessions, stop, progress)?;
-            Ok(Ensured::Loaded)
-        }
+        DataState::Absent => load(stage, sessions, stop, progress).map(|()| Ensured::Loaded),
         DataState::Foreign { complete: true, .. } => {
             tiflash::ready(stage, stop, progress)?;
             Ok(Ensured::Foreign)
@@ -115,74 +116,57 @@ pub fn ensure(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: 
 }
 
 /// Tables that another tool made are never dropped.
-///
-/// # Errors
-/// When there are such tables.
-pub fn refuse_foreign(stage: &Stage) -> Result<(), LabError> {
-    match stage.data.state()? {
-        DataState::Foreign { found, .. } => Err(foreign(stage, &found)),
-        _ => Ok(()),
-    }
-}
-
 fn foreign(stage: &Stage, found: &str) -> LabError {
     let message = format!(
         "{}: {} holds tables that perbuck did not make, or that are not as it loaded them: {found}",
-        stage.title(),
-        stage.address()
+        stage.title, stage.address
     );
-    LabError::new(
-        ErrorKind::Refused,
-        message,
-        "drop them yourself, load them with the right size, or give the workload its own `database`",
-    )
+    LabError::refused(message, "drop them yourself, load them with the right size, or give the workload its own `database`")
 }
 
-/// Loads the data of a stage anew and checks them.
-///
-/// # Errors
-/// A failed load or a condition that does not hold.
-pub fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    // Before anything is dropped: what cannot be had behind the load is not loaded for.
+/// Loads the data of a stage again and checks them.
+pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
+    // Before anything is dropped: replicas that cannot be had after the load make it pointless.
     tiflash::possible(stage)?;
-    let (mut last, began) = (LoadProgress::default(), Instant::now());
-    stage.data.load(sessions, stop, &mut |p| {
-        last = p;
-        progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
-    })?;
-    progress.line(&format!("{}: loaded {} rows", stage.title(), thousands(last.rows)));
+    let p = shown(stage, progress, |show| stage.data.load(sessions, stop, show))?;
+    progress.line(&format!("{}: loaded {} rows", stage.title, thousands(p.rows)));
     check(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
 
 /// Goes on with a load that was cut off when so many rows were in, and checks the data.
 fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title(), thousands(rows)));
-    let (mut last, began) = (LoadProgress::default(), Instant::now());
-    stage.data.resume(sessions, stop, &mut |p| {
-        last = p;
-        progress.passing(&format!("{}: {}", stage.title(), load_text(&p, began.elapsed())));
-    })?;
-    let (all, now) = (thousands(last.rows), thousands(last.rows - last.rows_before));
-    progress.line(&format!("{}: loaded {all} rows, {now} of them now", stage.title()));
+    progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title, thousands(rows)));
+    let p = shown(stage, progress, |show| stage.data.resume(sessions, stop, show))?;
+    let (all, now) = (thousands(p.rows), thousands(p.rows - p.rows_before));
+    progress.line(&format!("{}: loaded {all} rows, {now} of them now", stage.title));
     check(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
 
+/// Shows how far a load is; returns how far it came.
+fn shown(
+    stage: &Stage,
+    progress: &mut dyn Progress,
+    load: impl FnOnce(&mut dyn FnMut(LoadProgress)) -> Result<(), LabError>,
+) -> Result<LoadProgress, LabError> {
+    let (mut last, began) = (LoadProgress::default(), Instant::now());
+    load(&mut |p| {
+        last = p;
+        progress.passing(&format!("{}: {}", stage.title, load_text(&p, began.elapsed())));
+    })?;
+    Ok(last)
+}
+
 /// How far a load is after that time.
 pub fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
+    let rows = thousands(p.rows);
     if p.parts == p.of {
-        return format!(
-            "{} rows are in; indexing and counting, {} of {} tables done",
-            thousands(p.rows),
-            p.tables_finished,
-            p.tables
-        );
+        return format!("{rows} rows are in; indexing and counting, {} of {} tables done", p.tables_finished, p.tables);
     }
     let seconds = elapsed.as_secs_f64().max(0.001);
-    let (rows, rate) = (thousands(p.rows), thousands(((p.rows - p.rows_before) as f64 / seconds) as u64));
-    // What an earlier load did says nothing about the time that is left; and it is too early for a guess as long as this one
-    // has finished no part.
+    let rate = thousands(((p.rows - p.rows_before) as f64 / seconds) as u64);
+    // What an earlier load did says nothing about the time that is left. Before this one has finished a part, a guess is too early.
     let (done, to_do) = (p.parts.saturating_sub(p.parts_before), p.of - p.parts_before);
     let left = match done {
         0 => String::new(),
@@ -191,29 +175,19 @@ pub fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
     format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", f64::from(p.parts) / f64::from(p.of) * 100.0)
 }
 
-/// Checks the data of a stage.
-///
-/// # Errors
-/// The first conditions that do not hold, with offending rows.
-pub fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
+/// Checks the data of a stage; the error names the conditions that do not hold.
+pub(crate) fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
     let results = stage.data.checks(&|_| true, &mut |_| {})?;
     for result in &results {
-        progress.line(&check_line(stage, result));
-    }
-    if results.iter().all(CheckResult::holds) {
-        return Ok(());
+        progress.line(&format!("{}: {}", stage.title, condition_text(result)));
     }
     let broken: Vec<&str> = results.iter().filter(|r| !r.holds()).map(|r| r.name.as_str()).collect();
-    let message = format!("{}: the data are inconsistent (condition {})", stage.title(), broken.join(", "));
-    Err(LabError::new(
-        ErrorKind::Failed,
-        message,
-        "no figure measured on such data means anything; `perbuck prepare --force STUDY` loads them anew",
-    ))
-}
-
-fn check_line(stage: &Stage, result: &CheckResult) -> String {
-    format!("{}: {}", stage.title(), condition_text(result))
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{}: the data are inconsistent (condition {})", stage.title, broken.join(", "));
+    let help = "no figure measured on such data means anything; `perbuck prepare --force STUDY` loads them anew";
+    Err(LabError::failed(message, help))
 }
 
 /// What became of a condition, with what was compared or the first offending rows.
@@ -236,19 +210,15 @@ mod tests {
 
     #[test]
     fn a_load_says_how_fast_it_is_and_how_long_it_takes_yet() {
-        let at = |rows, parts, tables_finished| LoadProgress {
-            rows,
-            parts,
-            of: 8,
-            tables_finished,
-            tables: 2,
-            ..LoadProgress::default()
-        };
-        let text = |p: LoadProgress, seconds| load_text(&p, Duration::from_secs(seconds));
-        assert_eq!(text(at(50_000, 0, 0), 2), "loading 50,000 rows, 0 %, 25,000 rows/s");
-        assert_eq!(text(at(1_000_000, 2, 0), 30), "loading 1,000,000 rows, 25 %, 33,333 rows/s, 1:30 min left");
+        let at = |rows, parts, done| LoadProgress { rows, parts, of: 8, tables_finished: done, tables: 2, ..Default::default() };
         let resumed = LoadProgress { rows_before: 700_000, parts_before: 4, ..at(1_000_000, 6, 0) };
-        assert_eq!(text(resumed, 30), "loading 1,000,000 rows, 75 %, 10,000 rows/s, 0:30 min left");
-        assert_eq!(text(at(4_000_000, 8, 1), 60), "4,000,000 rows are in; indexing and counting, 1 of 2 tables done");
+        for (load, seconds, text) in [
+            (at(50_000, 0, 0), 2, "loading 50,000 rows, 0 %, 25,000 rows/s"),
+            (at(1_000_000, 2, 0), 30, "loading 1,000,000 rows, 25 %, 33,333 rows/s, 1:30 min left"),
+            (resumed, 30, "loading 1,000,000 rows, 75 %, 10,000 rows/s, 0:30 min left"),
+            (at(4_000_000, 8, 1), 60, "4,000,000 rows are in; indexing and counting, 1 of 2 tables done"),
+        ] {
+            assert_eq!(load_text(&load, Duration::from_secs(seconds)), text);
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use perbuck_core::run_record::Interval;
 use perbuck_core::units::{duration_text, thousands};
 
-/// Sees how the work gets on. Nothing is decided by it.
+/// Sees how far the work is. Nothing is decided by it.
 pub trait Progress {
     /// A line that stays.
     fn line(&mut self, text: &str);
@@ -13,7 +13,7 @@ pub trait Progress {
     fn passing(&mut self, text: &str);
 }
 
-/// A progress that nobody looks at.
+/// A progress that shows nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Quiet;
 

@@ -19,7 +19,7 @@ use perbuck_workloads::{Benchmarks, Plan, Workloads};
 use crate::ceiling;
 use crate::csv::{self, CsvProgress, CsvRequest, CsvTable};
 use crate::databases::AllDatabases;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::servers::ready;
 use crate::stage::{self, Stage};
 
@@ -39,8 +39,10 @@ type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, &dyn Target, &Secr
 #[derive(Debug, Clone, Copy)]
 pub struct Registry {
     parse: fn(&str) -> Result<AnyTarget, TargetProblem>,
-    dialects: fn() -> Vec<&'static dyn Dialect>,
-    version: fn(&dyn Target, &Secret) -> Result<String, DriverError>,
+    /// The dialect of each kind of database.
+    pub(crate) dialects: fn() -> Vec<&'static dyn Dialect>,
+    /// Asks a server for its version.
+    pub(crate) version: fn(&dyn Target, &Secret) -> Result<String, DriverError>,
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
@@ -70,16 +72,6 @@ impl Registry {
     /// Names what is wrong and the way out, without ever quoting what may be a password.
     pub fn target(&self, text: &str) -> Result<AnyTarget, TargetProblem> {
         (self.parse)(text)
-    }
-
-    /// The dialect of each kind of database.
-    pub(crate) fn dialects(&self) -> Vec<&'static dyn Dialect> {
-        (self.dialects)()
-    }
-
-    /// Asks a server for its version.
-    pub(crate) fn version(&self, target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
-        (self.version)(target, password)
     }
 
     /// What its benchmarks declare.
@@ -124,11 +116,11 @@ impl Default for Registry {
 /// That a plan is of a benchmark which the list does not have.
 pub(crate) fn unknown(plan: &Plan) -> LabError {
     let message = format!("the benchmark `{}` is not registered", plan.kind.name);
-    LabError::new(ErrorKind::Usage, message, "read the plan by the registry that runs it")
+    LabError::usage(message, "read the plan by the registry that runs it")
 }
 
 /// That a target is of a database which the list does not have.
 pub(crate) fn unregistered(target: &dyn Target) -> LabError {
     let message = format!("the database of {} is not registered", target.address());
-    LabError::new(ErrorKind::Usage, message, "read the target by the registry that runs it")
+    LabError::usage(message, "read the target by the registry that runs it")
 }

@@ -8,7 +8,7 @@ use perbuck_core::problem::Problem;
 use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{self, Inputs, PublishedTexts};
 use crate::registry::Registry;
 use crate::results::{embedded, source};
@@ -47,11 +47,7 @@ fn head(inputs: &Inputs, texts: &PublishedTexts) -> Head {
 /// That a study holds nothing to replay.
 pub fn no_results(study: &str) -> LabError {
     let message = format!("the study {study} has no `[results]` with numbers");
-    LabError::new(
-        ErrorKind::Usage,
-        message,
-        "add `[results]`, or give a CSV file with --results FILE; to measure it: perbuck run STUDY",
-    )
+    LabError::usage(message, "add `[results]`, or give a CSV file with --results FILE; to measure it: perbuck run STUDY")
 }
 
 /// The audit of a study that was read.

@@ -28,7 +28,7 @@ pub fn write_for(root: &Path) -> Result<PathBuf, LabError> {
 /// # Errors
 /// A folder that cannot be written.
 pub fn write(results: &Results, folder: &Path) -> Result<[PathBuf; 2], LabError> {
-    fs::create_dir_all(folder).map_err(|e| LabError::file("make the folder", folder, &e))?;
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
     let (model, mut evidence) = results.report_and_evidence(folder)?;
     write_around(&model, folder, true, &mut |page| {
         evidence.rewind()?;
@@ -52,7 +52,7 @@ fn write_around(
     evidence: &mut (dyn FnMut(&mut File) -> io::Result<()> + Send),
 ) -> Result<[PathBuf; 2], LabError> {
     let figures = folder.join(markdown::FIGURES);
-    fs::create_dir_all(&figures).map_err(|e| LabError::file("make the folder", &figures, &e))?;
+    fs::create_dir_all(&figures).map_err(LabError::of_file("make the folder", &figures))?;
     let (page, text) = (folder.join(PAGE), folder.join("report.md"));
     thread::scope(|scope| {
         let written = scope.spawn(|| {
@@ -67,7 +67,7 @@ fn write_around(
         for (name, drawing) in drawings(model) {
             // Not synced one by one: a drawing that a power cut takes is made again from the records.
             let path = figures.join(name);
-            fs::write(&path, drawing).map_err(|e| LabError::file("write", &path, &e))?;
+            fs::write(&path, drawing).map_err(LabError::of_file("write", &path))?;
         }
         written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })?;

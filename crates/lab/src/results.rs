@@ -13,12 +13,13 @@ use perbuck_core::study::Study;
 use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind, Source};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{self, read_text};
 use crate::registry::Registry;
+use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
 use crate::stored;
 
-/// What a comparison is based on besides the records.
+/// What a comparison is based on, apart from the records.
 #[derive(Debug, Clone, Default)]
 pub struct Basis {
     /// A study file for prices, summary and decision, in place of the stored one.
@@ -32,19 +33,18 @@ pub struct Basis {
 }
 
 /// Everything that a comparison is made from, as texts and records: from files, or from the page that embeds them.
-pub struct Material {
+pub(crate) struct Material {
     /// What messages call the study.
-    pub study_path: String,
+    pub(crate) study_path: String,
     /// What messages call the price snapshot.
-    pub prices_path: PathBuf,
+    pub(crate) prices_path: PathBuf,
     /// Everything but the trials.
-    pub head: Head,
-    /// All records.
-    pub records: Vec<RunRecord>,
-    /// Their checksums.
-    pub sums: Vec<String>,
+    pub(crate) head: Head,
+    pub(crate) records: Vec<RunRecord>,
+    /// The checksums of the records.
+    pub(crate) sums: Vec<String>,
     /// The benchmarks that there are.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 /// A results folder, read and compared.
@@ -79,10 +79,7 @@ impl Results {
 
     /// The report, and what it was made from in a file without a name in that folder: of thousands of trials it is larger than
     /// everything else that is in memory.
-    ///
-    /// # Errors
-    /// As [`Self::report`], or a folder that cannot be written.
-    pub fn report_and_evidence(&self, folder: &Path) -> Result<(ReportModel, File), LabError> {
+    pub(crate) fn report_and_evidence(&self, folder: &Path) -> Result<(ReportModel, File), LabError> {
         let failed = |e: &io::Error| LabError::file("write into", folder, e);
         self.report_beside(|| {
             let mut file = BufWriter::new(tempfile::tempfile_in(folder).map_err(|e| failed(&e))?);
@@ -114,71 +111,50 @@ impl Results {
 }
 
 /// The data that a page embeds.
-///
-/// # Errors
-/// When a number of a record is not finite.
-pub fn embedded(head: &Head, records: &[RunRecord], sums: &[String]) -> Result<String, LabError> {
+pub(crate) fn embedded(head: &Head, records: &[RunRecord], sums: &[String]) -> Result<String, LabError> {
     evidence::pack(head, records, sums).map_err(|e| not_embedded(&e))
 }
 
 fn not_embedded(why: &str) -> LabError {
-    LabError::new(ErrorKind::Failed, format!("the report cannot embed its data: {why}"), "")
+    LabError::failed(format!("the report cannot embed its data: {why}"), "")
 }
 
 /// Reads and compares a results folder.
 ///
 /// # Errors
-/// Unreadable files, a study with problems, or trials that cannot be compared.
+/// Unreadable files, a folder without any trial, a study with problems, or trials that cannot be compared.
 pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
-    compare(material(root, basis)?)
-}
-
-/// Reads a results folder.
-///
-/// # Errors
-/// Unreadable files, or a folder without any trial.
-pub fn material(root: &Path, basis: &Basis) -> Result<Material, LabError> {
-    let stored = stored::read(root)?;
-    if stored.records.is_empty() {
+    let (records, sums) = stored::records(root)?;
+    if records.is_empty() {
         let message = format!("{} holds no trial yet", root.display());
-        return Err(LabError::new(ErrorKind::Failed, message, "run the study first: perbuck run STUDY"));
+        return Err(LabError::failed(message, "run the study first: perbuck run STUDY"));
     }
-    let study = basis.study.as_ref().unwrap_or(&stored.study);
+    let study = basis.study.clone().unwrap_or_else(|| root.join(STUDY_FILE));
     // Another study names its prices itself.
-    let prices = basis.prices.as_ref().or(stored.prices.as_ref().filter(|_| basis.study.is_none()));
-    let prices_path = prices.cloned();
-    let prices = prices.map(|p| Ok::<_, LabError>(source(p, basis.prices.is_some(), &read_text("the prices", p)?)));
+    let stored = Some(root.join(PRICES_FILE)).filter(|p| basis.study.is_none() && p.exists());
+    let prices = basis.prices.clone().or(stored);
+    let text = |p: &PathBuf| Ok::<_, LabError>(source(p, basis.prices.is_some(), &read_text("the prices", p)?));
     let head = Head {
         form: evidence::FORM,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         kind: Kind::Measured,
-        study: source(study, basis.study.is_some(), &read_text("the study", study)?),
-        prices: prices.transpose()?,
+        prices: prices.as_ref().map(text).transpose()?,
+        study: source(&study, basis.study.is_some(), &read_text("the study", &study)?),
         results: None,
         insist: basis.insist.clone(),
-        checked: stored.checked,
+        checked: root.join(CHECKED_FILE).exists(),
     };
-    let prices_path = prices_path.unwrap_or_default();
-    Ok(Material {
-        study_path: study.display().to_string(),
-        prices_path,
-        head,
-        records: stored.records,
-        sums: stored.sums,
-        registry: basis.registry,
-    })
+    let (study_path, prices_path) = (study.display().to_string(), prices.unwrap_or_default());
+    compare(Material { study_path, prices_path, head, records, sums, registry: basis.registry })
 }
 
 /// A file by its name alone: the same files give the same report wherever they lie.
-pub fn source(path: &Path, given: bool, text: &str) -> Source {
+pub(crate) fn source(path: &Path, given: bool, text: &str) -> Source {
     Source::new(&path.file_name().unwrap_or_default().to_string_lossy(), given, text)
 }
 
-/// Compares.
-///
-/// # Errors
-/// A study with problems, or trials that cannot be compared.
-pub fn compare(material: Material) -> Result<Results, LabError> {
+/// Compares. A study with problems is refused, and so are trials that cannot be compared.
+pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     let Material { study_path, prices_path, head, mut records, mut sums, registry } = material;
     let prices = head.prices.as_ref().map(|p| (prices_path, p.text.clone()));
     let inputs = inputs::check(&study_path, head.study.text.clone(), prices, registry).map_err(|p| LabError::problems(&p))?;
@@ -189,11 +165,7 @@ pub fn compare(material: Material) -> Result<Results, LabError> {
     };
     if let Some(stranger) = records.iter().find(|r| !of_this_study(r)) {
         let message = format!("{} was measured by another version of the study {study_path}", stranger.key.path());
-        return Err(LabError::new(
-            ErrorKind::Refused,
-            message,
-            "only prices, labels, summary and decision may differ from the study that ran",
-        ));
+        return Err(LabError::refused(message, "only prices, labels, summary and decision may differ from the study that ran"));
     }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
     let used = outside_last(&plan, &mut records, &mut sums);
@@ -216,7 +188,7 @@ pub fn compare(material: Material) -> Result<Results, LabError> {
     Ok(Results { study: inputs.study, records, used, comparison, head, sums })
 }
 
-/// Puts the trials that the plan does not name behind those that it names, and returns the number of these.
+/// Puts the trials that the plan does not name after those that it names, and returns the number of these.
 fn outside_last(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &mut Vec<String>) -> usize {
     if records.iter().all(|r| plan.contains(&r.key)) {
         return records.len();

@@ -1,4 +1,4 @@
-//! One contender with one workload: the place where driver and benchmark are joined, once, by static dispatch.
+//! One contender with one workload: here driver and benchmark are joined, once, by static dispatch.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -14,89 +14,55 @@ use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{Driver, Session, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
-use perbuck_load::loader::{self, CheckResult, LoadProgress, on_loop};
+use perbuck_load::loader::{self, CheckResult, LoadProgress};
 use perbuck_load::observer::Observer;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
-use perbuck_load::workload::{Dataset, Workload};
+use perbuck_load::workload::{Dataset, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
-use crate::data::{self, DataState, LoadLedger};
-use crate::error::{ErrorKind, LabError};
+use crate::data::{self, DataState, Notes};
+use crate::error::LabError;
 use crate::registry;
 
 mod build;
 pub mod cut_off;
-mod password;
 mod sessions;
 
-pub use build::build;
+pub(crate) use build::build;
+pub(crate) use sessions::answer;
 
 /// Asks the user for the password of a contender.
 pub type AskPassword = fn(contender: &str) -> std::io::Result<String>;
 
-/// Sessions that load data at the same time unless somebody says how many; a single server gains little by more.
+/// Sessions that load data at the same time unless the user says how many; a single server gains little by more.
 const LOAD_SESSIONS: u32 = 8;
 
 /// A contender with a workload, joined.
 pub struct Stage {
-    title: String,
-    address: String,
-    driver: &'static str,
-    dialect: &'static dyn Dialect,
-    fingerprint: String,
-    reset: Reset,
-    tables: Vec<String>,
-    tiflash_replicas: Option<u32>,
+    /// For messages: `arm, small`.
+    pub title: String,
+    /// The address without credentials.
+    pub address: String,
+    /// mysql, sqlite, …
+    pub driver: &'static str,
+    /// The words of its database.
+    pub dialect: &'static dyn Dialect,
+    /// Fingerprint of the data that this stage needs.
+    pub fingerprint: String,
+    /// When the data are loaded again.
+    pub reset: Reset,
+    /// The names of its tables.
+    pub tables: Vec<String>,
+    /// TiFlash replicas that each of them is to have.
+    pub tiflash_replicas: Option<u32>,
     /// The servers of the contender.
     pub server: Arc<dyn Server>,
     /// The data of the workload on them.
     pub data: Arc<dyn Data>,
     /// The trials of the workload against them.
     pub trials: Arc<dyn Trials>,
-}
-
-impl Stage {
-    /// For messages: `arm, small`.
-    pub fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// The address without credentials.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// mysql, sqlite, …
-    pub fn driver(&self) -> &'static str {
-        self.driver
-    }
-
-    /// The words of its database.
-    pub fn dialect(&self) -> &'static dyn Dialect {
-        self.dialect
-    }
-
-    /// Fingerprint of the data that this stage needs.
-    pub fn fingerprint(&self) -> &str {
-        &self.fingerprint
-    }
-
-    /// When the data are loaded again.
-    pub fn reset(&self) -> Reset {
-        self.reset
-    }
-
-    /// The names of its tables.
-    pub fn tables(&self) -> &[String] {
-        &self.tables
-    }
-
-    /// TiFlash replicas that each of them is to have.
-    pub fn tiflash_replicas(&self) -> Option<u32> {
-        self.tiflash_replicas
-    }
 }
 
 /// The servers of a contender, outside of trials.
@@ -157,9 +123,6 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
 }
 
 /// Joins one contender with one workload of a study.
-///
-/// # Errors
-/// An unreadable certificate, or a target that names nothing.
 pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     study: &Study,
     contender: &Contender,
@@ -168,98 +131,94 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     target: &dyn Target,
     password: &Secret,
 ) -> Result<Stage, LabError> {
-    let who = |e: DriverError| LabError::target(&contender.name, &e);
     if let Some((message, help)) = plan.refusal(target.dialect()) {
-        return Err(LabError::new(ErrorKind::Usage, format!("{}, {}: {message}", contender.name, spec.name), help));
+        return Err(LabError::usage(format!("{}, {}: {message}", contender.name, spec.name), help));
     }
     let wishes = Wishes {
         counts_found_rows: plan.counts_found_rows(),
         noted_settings: contender.server_settings.keys().cloned().collect(),
     };
-    let join = Join { of: (contender, spec, data_seed(study, spec)), plan, target, list: PhantomData::<List> };
-    let joined = Known::drive(target, password, &wishes, join).ok_or_else(|| registry::unregistered(target))?;
-    joined.map_err(who)?.ok_or_else(|| registry::unknown(plan))
+    let join = Join { contender, spec, seed: data_seed(study, spec), target };
+    let visit = WithDriver { join, plan, list: PhantomData::<List> };
+    let joined = Known::drive(target, password, &wishes, visit).ok_or_else(|| registry::unregistered(target))?;
+    joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
 }
 
-/// What a driver is joined with.
-struct Join<'a, List> {
-    of: (&'a Contender, &'a WorkloadSpec, Seed),
-    plan: &'a Plan,
+/// What is joined.
+struct Join<'a> {
+    contender: &'a Contender,
+    spec: &'a WorkloadSpec,
+    seed: Seed,
     target: &'a dyn Target,
+}
+
+/// Finds the type of the driver.
+struct WithDriver<'a, List> {
+    join: Join<'a>,
+    plan: &'a Plan,
     list: PhantomData<List>,
 }
 
-impl<List: Benchmarks> Visit for Join<'_, List> {
+impl<List: Benchmarks> Visit for WithDriver<'_, List> {
     type Output = Option<Stage>;
 
     fn visit<D: Driver>(self, driver: D) -> Option<Stage> {
-        List::visit(self.plan, Driven { of: self.of, target: self.target, driver })
+        List::visit(self.plan, WithBenchmark { join: self.join, driver })
     }
 }
 
-/// A driver that is joined with the workload of a plan.
-struct Driven<'a, D> {
-    of: (&'a Contender, &'a WorkloadSpec, Seed),
-    target: &'a dyn Target,
+/// Finds the type of the benchmark, too.
+struct WithBenchmark<'a, D> {
+    join: Join<'a>,
     driver: D,
 }
 
-impl<D: Driver> Visitor for Driven<'_, D> {
+impl<D: Driver> Visitor for WithBenchmark<'_, D> {
     type Output = Stage;
 
     fn visit<B: Benchmark>(self, options: &B) -> Stage {
-        let (dialect, seed) = (self.target.dialect(), self.of.2);
-        let (workload, dataset) = (options.workload(dialect, seed), options.dataset(dialect, seed));
-        joined(self.of, self.target, Arc::new(self.driver), workload, dataset)
+        let Join { contender, spec, seed, target } = self.join;
+        let dialect = target.dialect();
+        let (workload, dataset) = (Arc::new(options.workload(dialect, seed)), Arc::new(options.dataset(dialect, seed)));
+        // A growing data set would let later trials see another database, so it starts again with each block.
+        let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
+        let title = format!("{}, {}", contender.name, spec.name);
+        let notes = Notes::new(dialect, &spec.kind.value, &dataset.parameters(), seed);
+        let (fingerprint, tables) = (notes.fingerprint.clone(), names(&dataset.tables()));
+        let driver = Arc::new(self.driver);
+        let joined = Arc::new(Joined { title: title.clone(), notes, driver, workload, dataset });
+        Stage {
+            title,
+            address: target.address(),
+            driver: target.scheme(),
+            dialect,
+            fingerprint,
+            reset: spec.reset.unwrap_or(default),
+            tables,
+            tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
+            server: joined.clone(),
+            data: joined.clone(),
+            trials: joined,
+        }
     }
+}
+
+fn names(tables: &[TableSpec]) -> Vec<String> {
+    tables.iter().map(|t| t.bulk.name.clone()).collect()
 }
 
 /// A driver and a workload with their types known.
 struct Joined<D, W, T> {
     title: String,
-    kind: String,
-    fingerprint: String,
-    dialect: &'static dyn Dialect,
+    notes: Notes,
     driver: Arc<D>,
     workload: Arc<W>,
     dataset: Arc<T>,
 }
 
-/// Hides the types of a driver and a workload behind the parts of a stage.
-fn joined<D: Driver, W: Workload, T: Dataset>(
-    (contender, spec, seed): (&Contender, &WorkloadSpec, Seed),
-    target: &dyn Target,
-    driver: Arc<D>,
-    workload: W,
-    dataset: T,
-) -> Stage {
-    // A growing data set would let later trials see another database, so it starts again with each block.
-    let default = if dataset.grows() { Reset::PerBlock } else { Reset::Never };
-    let title = format!("{}, {}", contender.name, spec.name);
-    let kind = spec.kind.value.clone();
-    let fingerprint = data::fingerprint(&kind, &dataset.parameters(), seed);
-    let tables = dataset.tables().into_iter().map(|t| t.bulk.name).collect();
-    let (workload, dataset) = (Arc::new(workload), Arc::new(dataset));
-    let (dialect, shown, print) = (target.dialect(), title.clone(), fingerprint.clone());
-    let joined = Arc::new(Joined { title: shown, kind, fingerprint: print, dialect, driver, workload, dataset });
-    Stage {
-        title,
-        address: target.address(),
-        driver: target.scheme(),
-        dialect,
-        fingerprint,
-        reset: spec.reset.unwrap_or(default),
-        tables,
-        tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
-        server: joined.clone(),
-        data: joined.clone(),
-        trials: joined,
-    }
-}
-
 impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     fn reach(&self) -> Result<(), DriverError> {
-        self.with_host(0, async |session| sessions::in_a_database(session, self.dialect).await)
+        self.with_host(0, async |session| sessions::in_a_database(session, self.notes.dialect).await)
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -267,23 +226,11 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn facts(&self) -> Result<TargetFacts, LabError> {
-        let ask = async {
-            self.driver
-                .facts()
-                .await
-                .map_err(|error| loader::LoadError::Server { doing: "asking for its version".to_owned(), error })
-        };
-        on_loop(ask).map_err(|e| LabError::load(&self.title, &e))
+        self.ask("asking for its version", self.driver.facts())
     }
 
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
-        let ask = async {
-            self.driver
-                .counters()
-                .await
-                .map_err(|error| loader::LoadError::Server { doing: "reading its counters".to_owned(), error })
-        };
-        on_loop(ask).map_err(|e| LabError::load(&self.title, &e))
+        self.ask("reading its counters", self.driver.counters())
     }
 
     fn text_fallbacks(&self) -> u64 {
@@ -291,52 +238,45 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
-        self.cell_on_host(host, sql)
+        self.with_host(host, async |session| {
+            let mut rows = Rows::default();
+            session.query(sql, &mut rows).await?;
+            if rows.is_empty() || rows.is_null(0, 0)? { Ok(None) } else { rows.display(0, 0).map(Some) }
+        })
     }
 
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| {
-            let executed = s.query(sql, &mut Rows::default()).await;
-            executed.map(|_| ()).map_err(|error| loader::LoadError::Server { doing: doing.to_owned(), error })
-        })
+        self.with_session(doing, async |s| data::query(s, doing, sql).await.map(drop))
     }
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
-        self.with_session(doing, async |s| {
-            let mut rows = Rows::default();
-            let server = |error| loader::LoadError::Server { doing: doing.to_owned(), error };
-            s.query(sql, &mut rows).await.map_err(server)?;
-            rows.int(0, 0).map_err(server)
-        })
+        self.with_session(doing, async |s| data::number(s, doing, sql).await)
     }
 
     fn has_table(&self, name: &str) -> Result<bool, LabError> {
-        self.with_session("looking for tables", async |s| data::exists(s, self.dialect, name).await)
+        self.with_session("looking for tables", async |s| data::exists(s, self.notes.dialect, name).await)
     }
 }
 
 impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn noted(&self) -> Result<DataState, LabError> {
-        let note = self.with_session("looking at its data", async |s| data::noted(s, self.dialect, &self.kind).await)?;
+        let note = self.with_session("looking at its data", async |s| self.notes.read(s).await)?;
         note.map_or_else(|| self.state(), Ok)
     }
 
     fn state(&self) -> Result<DataState, LabError> {
-        let tables = self.dataset.tables();
-        self.with_session("looking at its data", async |s| {
-            data::state(s, self.dialect, &self.kind, &tables, &self.fingerprint, self.dataset.grows()).await
-        })
+        let (tables, grows) = (self.dataset.tables(), self.dataset.grows());
+        self.with_session("looking at its data", async |s| self.notes.state(s, &tables, grows).await)
     }
 
     fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let ledger = LoadLedger::new(&self.kind);
-        self.with_session("preparing to load", async |s| data::begin(s, self.dialect, &self.kind, &self.fingerprint).await)?;
-        let sessions = sessions.unwrap_or(LOAD_SESSIONS);
-        if self.dialect.lacks(Feature::Sql).is_some() {
+        self.with_session("preparing to load", async |s| self.notes.start(s).await)?;
+        if self.notes.dialect.lacks(Feature::Sql).is_some() {
             // No transaction could hold both rows and what a ledger says of them.
-            loader::load(&self.driver, &self.dataset, sessions, stop, progress).map_err(|e| LabError::load(&self.title, &e))?;
+            self.fill(sessions, stop, progress)?;
             return self.mark(data::FRESH);
         }
+        let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
         loader::load_on_ledger(&self.driver, &self.dataset, &ledger, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
@@ -347,24 +287,22 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 
     fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let Some(states) = self.part_states()? else { return self.load(sessions, stop, progress) };
-        let (ledger, sessions) = (LoadLedger::new(&self.kind), sessions.unwrap_or(LOAD_SESSIONS));
+        let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
         loader::resume(&self.driver, &self.dataset, &ledger, &states, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
     fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
-        filled.map_err(|e| LabError::load(&self.title, &e))
+        filled.map_err(|e| self.failed(&e))
     }
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {
-        self.with_session("noting the use of its data", async |s| {
-            data::note(s, self.dialect, &self.kind, &self.fingerprint, used_by).await
-        })
+        self.with_session("noting the use of its data", async |s| self.notes.write(s, used_by).await)
     }
 
     fn rows(&self) -> Result<BTreeMap<String, u64>, LabError> {
-        let names: Vec<String> = self.dataset.tables().into_iter().map(|t| t.bulk.name).collect();
+        let names = names(&self.dataset.tables());
         self.with_session("counting rows", async |s| {
             let mut rows = BTreeMap::new();
             for name in names {
@@ -395,6 +333,6 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError> {
-        self.workload.audit(measured).map_err(|e| LabError::new(ErrorKind::Failed, format!("{}: {e}", self.title), ""))
+        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{}: {e}", self.title), ""))
     }
 }

@@ -9,22 +9,24 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{Inputs, read_text};
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
 /// The name of the stored price snapshot.
-pub const PRICES_FILE: &str = "prices.toml";
+pub(crate) const PRICES_FILE: &str = "prices.toml";
 /// The name of the file that holds the fingerprint of what is measured.
-pub const FINGERPRINT_FILE: &str = "fingerprint";
+pub(crate) const FINGERPRINT_FILE: &str = "fingerprint";
 
 /// The name of the file that says that the data were checked after the last trial.
-pub const CHECKED_FILE: &str = "checked";
+pub(crate) const CHECKED_FILE: &str = "checked";
 /// What it says.
-pub const CHECKED_TEXT: &str = "every condition held after the last trial\n";
+pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial\n";
 /// The name of the file that holds the number of the folder.
 const ID_FILE: &str = "id";
+/// What the name of a file ends with until it is whole.
+pub(crate) const PARTIAL: &str = "partial";
 
 /// What lies beside the records of a study.
 #[derive(Debug, Clone, Copy)]
@@ -54,32 +56,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens or makes the folder of a study and stores the study in it.
+    /// Opens or makes the folder of a study. One that holds trials must be of the same fingerprint; its study and its prices stay as
+    /// they are. Where another perbuck writes there, it is waited for until the timeout.
     ///
     /// # Errors
     /// When the folder cannot be written, belongs to another study, or is in use.
-    pub fn open(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
-        let store = Self::join(results, inputs, fingerprint)?;
-        store.keep(inputs.into())?;
-        Ok(store)
-    }
-
-    /// The same, but what its trials are compared with (the study and the prices that lie there) stays as it is.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn join(results: &Path, inputs: &Inputs, fingerprint: &str) -> Result<Self, LabError> {
-        Self::join_within(results, inputs.into(), fingerprint, Duration::ZERO)
-    }
-
-    /// The same; where another perbuck writes there it is waited for, at most so long.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, patience: Duration) -> Result<Self, LabError> {
+    pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, timeout: Duration) -> Result<Self, LabError> {
         let root = results.join(files.name);
-        fs::create_dir_all(&root).map_err(|e| LabError::file("make the results folder", &root, &e))?;
-        let lock = lock(&root, patience)?;
+        fs::create_dir_all(&root).map_err(LabError::of_file("make the results folder", &root))?;
+        let lock = lock(&root, timeout)?;
         let stored = root.join(FINGERPRINT_FILE);
         let known = match fs::read_to_string(&stored) {
             Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
@@ -88,7 +73,7 @@ impl Store {
             Ok(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
-                return Err(LabError::new(ErrorKind::Refused, message, help));
+                return Err(LabError::refused(message, help));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(LabError::file("read", &stored, &e)),
@@ -98,7 +83,10 @@ impl Store {
             replace(&stored, &format!("{fingerprint}\n"))?;
             store.keep(files)?;
         }
-        store.sweep_temporary()?;
+        // The lock says that no other process is writing, so an aborted one left these.
+        for path in walk(&store.root)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == PARTIAL)) {
+            fs::remove_file(&path).map_err(LabError::of_file("remove the unfinished file", &path))?;
+        }
         Ok(store)
     }
 
@@ -117,10 +105,7 @@ impl Store {
     }
 
     /// A number of this folder alone, made when it is first used.
-    ///
-    /// # Errors
-    /// When it cannot be read or written.
-    pub fn id(&self) -> Result<String, LabError> {
+    pub(crate) fn id(&self) -> Result<String, LabError> {
         let path = self.root.join(ID_FILE);
         if !path.exists() {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
@@ -131,15 +116,12 @@ impl Store {
     }
 
     /// Whether the data were checked after the last trial.
-    pub fn checked(&self) -> bool {
+    pub(crate) fn checked(&self) -> bool {
         self.root.join(CHECKED_FILE).exists()
     }
 
     /// Notes that the data were checked after the last trial, and held.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn mark_checked(&self) -> Result<(), LabError> {
+    pub(crate) fn mark_checked(&self) -> Result<(), LabError> {
         replace(&self.root.join(CHECKED_FILE), CHECKED_TEXT)
     }
 
@@ -156,29 +138,19 @@ impl Store {
     /// Writes the record of a trial of the study, once.
     ///
     /// # Errors
-    /// As [`write_once`].
+    /// When it cannot be written, or is there already.
     pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
         remove_if_there(&self.root.join(CHECKED_FILE));
         write_once(&self.root.join(record.key.path()), record)
     }
-
-    /// Removes what an aborted process left half-written; the lock says that no other process is writing.
-    fn sweep_temporary(&self) -> Result<(), LabError> {
-        for path in walk(&self.root)? {
-            if path.extension().is_some_and(|e| e == "partial") {
-                fs::remove_file(&path).map_err(|e| LabError::file("remove the unfinished file", &path, &e))?;
-            }
-        }
-        Ok(())
-    }
 }
 
-fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
+fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
     let path = root.join(".lock");
-    let file = File::create(&path).map_err(|e| LabError::file("write", &path, &e))?;
+    let file = File::create(&path).map_err(LabError::of_file("write", &path))?;
     let since = Instant::now();
     let mut locked = file.try_lock();
-    while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < patience {
+    while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < timeout {
         thread::sleep(Duration::from_millis(50));
         locked = file.try_lock();
     }
@@ -186,47 +158,34 @@ fn lock(root: &Path, patience: Duration) -> Result<File, LabError> {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             let message = format!("another perbuck is running this study ({} is locked)", path.display());
-            Err(LabError::new(ErrorKind::Refused, message, "wait for it, or stop it"))
+            Err(LabError::refused(message, "wait for it, or stop it"))
         }
         Err(TryLockError::Error(e)) => Err(LabError::file("lock", &path, &e)),
     }
 }
 
 /// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
-///
-/// # Errors
-/// When it cannot be written; nothing half-written stays behind.
-pub fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
+pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|e| LabError::file("make the folder", folder, &e))?;
-    let text = record.to_json().map_err(|e| {
-        LabError::new(ErrorKind::Failed, format!("the record of {} cannot be written: {e}", record.key.path()), "")
-    })?;
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
+    let text = record
+        .to_json()
+        .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
-    let linked = fs::hard_link(&temporary, path).or_else(|e| match e.kind() {
-        // A file system without hard links; the lock keeps others away between the look and the rename.
-        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied if !path.exists() => fs::rename(&temporary, path),
-        _ => Err(e),
-    });
+    let linked = link(&temporary, path);
     remove_if_there(&temporary);
-    linked.map_err(|e| LabError::file("write the record", path, &e))?;
+    linked.map_err(LabError::of_file("write the record", path))?;
     sync_folder(folder);
     Ok(())
 }
 
 /// Writes a file whole or not at all, replacing what was there.
-///
-/// # Errors
-/// When it cannot be written; the old file is then untouched.
-pub fn replace(path: &Path, text: &str) -> Result<(), LabError> {
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), LabError> {
     replace_with(path, &mut |file| file.write_all(text.as_bytes()))
 }
 
-/// The same by what writes the file.
-///
-/// # Errors
-/// As [`replace`].
-pub fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<(), LabError> {
+/// The same for a text that is written in parts.
+pub(crate) fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<(), LabError> {
     let temporary = write_temporary(path, write)?;
     fs::rename(&temporary, path).map_err(|e| {
         remove_if_there(&temporary);
@@ -235,9 +194,7 @@ pub fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<
 }
 
 fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<PathBuf, LabError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".partial");
-    let temporary = path.with_file_name(name);
+    let temporary = partial_of(path);
     let written = File::create(&temporary).and_then(|mut file| {
         write(&mut file)?;
         file.sync_all()
@@ -249,13 +206,27 @@ fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<(
     Ok(temporary)
 }
 
-/// Removes a temporary file; one that is not there, or cannot go, is swept at the next start.
-fn remove_if_there(path: &Path) {
+/// The name of a file until it is whole.
+pub(crate) fn partial_of(path: &Path) -> PathBuf {
+    path.with_added_extension(PARTIAL)
+}
+
+/// Gives a whole file its own name. A link never replaces another file, as a rename would.
+pub(crate) fn link(temporary: &Path, path: &Path) -> io::Result<()> {
+    fs::hard_link(temporary, path).or_else(|e| match e.kind() {
+        // A file system without hard links. The caller holds a lock, or the only file of that temporary name.
+        io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied if !path.exists() => fs::rename(temporary, path),
+        _ => Err(e),
+    })
+}
+
+/// Removes a file of our own; the next start finds one that cannot go.
+pub(crate) fn remove_if_there(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Makes the new name durable; a file system that cannot do that has no better way.
-fn sync_folder(folder: &Path) {
+/// Makes new names durable; a file system that cannot do that has no better way.
+pub(crate) fn sync_folder(folder: &Path) {
     if let Ok(handle) = File::open(folder) {
         let _ = handle.sync_all();
     }
@@ -277,9 +248,12 @@ fn walk(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
 }
 
 /// The folder below a results folder that holds searches for the capacity.
-pub const CAPACITY_FOLDER: &str = "capacity";
+pub(crate) const CAPACITY_FOLDER: &str = "capacity";
 
 /// The paths of all records of a study's own trials below its results folder.
+///
+/// # Errors
+/// A folder that cannot be read.
 pub fn records_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
     let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
     // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.

@@ -1,4 +1,4 @@
-//! TiFlash replicas of the tables of a contender (`tiflash_replicas`): asked for behind a load, and waited for.
+//! TiFlash replicas of the tables of a contender (`tiflash_replicas`): asked for after a load, and waited for.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use perbuck_database::settings::ReplicaWords;
 use perbuck_load::stop::StopToken;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::progress::Progress;
 use crate::stage::Stage;
 
 /// How long TiFlash may make no progress at all: a large table is copied for hours, but something always moves.
-const PATIENCE: Duration = Duration::from_secs(30 * 60);
-const LOOK: Duration = Duration::from_millis(500);
+const STALL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+const POLL: Duration = Duration::from_millis(500);
 const REMOVE: &str = "remove `tiflash_replicas`";
 
 /// How far TiFlash is with a table.
@@ -24,83 +24,76 @@ struct Replica {
     progress: f64,
 }
 
-/// Whether the servers of a contender can have the replicas that it asks for, as far as they tell before there are tables.
-///
-/// # Errors
-/// No TiDB, or fewer TiFlash servers than replicas.
+/// Makes sure that the servers of a contender can have the replicas that it asks for, as far as they tell before there are tables.
 pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
-    let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
-    let ask = |sql: &str| stage.server.cell_on_host(0, sql);
-    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
-    let version = ask(words.version()).map_err(|e| LabError::target(stage.title(), &e))?.unwrap_or_default();
+    let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
+    let words = words(stage)?;
+    let version = ask(stage, words.version())?.unwrap_or_default();
     if !words.knows(&version) {
         return Err(no_replicas(stage, &version));
     }
     // Without the right to ask, the first ALTER TABLE says the same.
-    let servers = ask(words.servers()).ok().flatten();
+    let servers = ask(stage, words.servers()).ok().flatten();
     match servers.and_then(|s| s.parse::<u32>().ok()) {
         Some(servers) if servers < wanted => {
-            let message =
-                format!("{}: `tiflash_replicas` is {wanted}, and the cluster has {servers} TiFlash servers", stage.title());
-            Err(LabError::new(ErrorKind::Usage, message, too_few()))
+            let cluster = format!("the cluster has {servers} TiFlash servers");
+            Err(LabError::usage(format!("{}: `tiflash_replicas` is {wanted}, and {cluster}", stage.title), too_few()))
         }
         _ => Ok(()),
     }
 }
 
+fn words(stage: &Stage) -> Result<&'static dyn ReplicaWords, LabError> {
+    stage.dialect.replicas().ok_or_else(|| no_replicas(stage, stage.dialect.name()))
+}
+
 fn no_replicas(stage: &Stage, version: &str) -> LabError {
-    let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title(), stage.address());
-    LabError::new(ErrorKind::Usage, message, REMOVE)
+    let message = format!("{}: `tiflash_replicas` is for TiDB, and {} is {version}", stage.title, stage.address);
+    LabError::usage(message, REMOVE)
+}
+
+fn ask(stage: &Stage, sql: &str) -> Result<Option<String>, LabError> {
+    stage.server.cell_on_host(0, sql).map_err(|e| LabError::target(&stage.title, &e))
 }
 
 /// Lets every table have the replicas that the contender asks for, and waits until all are available.
-///
-/// # Errors
-/// A server without TiFlash, a replica that does not become ready, Ctrl-C.
 pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let Some(wanted) = stage.tiflash_replicas() else { return Ok(()) };
-    let Some(words) = stage.dialect().replicas() else { return Err(no_replicas(stage, stage.dialect().name())) };
-    let tables = stage.tables();
+    let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
+    let (words, tables, title) = (words(stage)?, &stage.tables, &stage.title);
+    // What TiDB says of a table; `None` where it has no replica.
+    let state = |table: &String| Ok(ask(stage, &words.look(table))?.as_deref().and_then(replica));
     for table in tables {
-        if look(stage, words, table)?.is_none_or(|r| r.count != wanted) {
+        if state(table)?.is_none_or(|r| r.count != wanted) {
             let sql = words.ask(table, wanted);
             stage.server.execute(&sql, &sql).map_err(|e| e.or_help(&too_few()))?;
         }
     }
     let (mut last, mut moved) = (Vec::new(), Instant::now());
     loop {
-        let mut states = Vec::new();
-        for table in tables {
-            states.push(look(stage, words, table)?);
-        }
+        let states = tables.iter().map(state).collect::<Result<Vec<_>, LabError>>()?;
         let missing: Vec<usize> = (0..tables.len()).filter(|i| !is_ready(states[*i].as_ref(), wanted)).collect();
         let Some(first) = missing.first() else {
             let each = if wanted == 1 { "1 TiFlash replica".to_owned() } else { format!("{wanted} TiFlash replicas") };
-            progress.line(&format!("{}: {each} of each of {} tables can be read", stage.title(), tables.len()));
+            progress.line(&format!("{title}: {each} of each of {} tables can be read", tables.len()));
             return Ok(());
         };
         if stop.requested() {
             return Err(LabError::interrupted());
         }
         let percent = states[*first].as_ref().map_or(0.0, |r| r.progress * 100.0);
+        let (table, ready, of) = (&tables[*first], tables.len() - missing.len(), tables.len());
         if states != last {
             (last, moved) = (states, Instant::now());
-        } else if moved.elapsed() >= PATIENCE {
+        } else if moved.elapsed() >= STALL_TIMEOUT {
             let message = format!(
-                "{}: TiFlash does not get on with {}: AVAILABLE is 0 and PROGRESS {percent:.0} %, and nothing has moved for {} minutes ({} of {} tables are ready)",
-                stage.title(),
-                tables[*first],
-                PATIENCE.as_secs() / 60,
-                tables.len() - missing.len(),
-                tables.len()
+                "{title}: TiFlash does not get on with {table}: AVAILABLE is 0 and PROGRESS {percent:.0} %, and nothing has moved for {} minutes ({ready} of {of} tables are ready)",
+                STALL_TIMEOUT.as_secs() / 60
             );
             let help = "look at information_schema.tiflash_replica and at the log of TiFlash; the same command goes on waiting";
-            return Err(LabError::new(ErrorKind::Failed, message, help));
+            return Err(LabError::failed(message, help));
         }
-        let ready = tables.len() - missing.len();
-        let now = format!("{ready} of {} tables can be read from TiFlash; {} is at {percent:.0} %", tables.len(), tables[*first]);
-        progress.passing(&format!("{}: {now}", stage.title()));
-        thread::sleep(LOOK);
+        progress.passing(&format!("{title}: {ready} of {of} tables can be read from TiFlash; {table} is at {percent:.0} %"));
+        thread::sleep(POLL);
     }
 }
 
@@ -110,13 +103,6 @@ fn too_few() -> String {
 
 fn is_ready(replica: Option<&Replica>, wanted: u32) -> bool {
     replica.is_some_and(|r| r.count == wanted && r.available)
-}
-
-/// What TiDB says of a table; nothing where it has no replica.
-fn look(stage: &Stage, words: &dyn ReplicaWords, table: &str) -> Result<Option<Replica>, LabError> {
-    let sql = words.look(table);
-    let said = stage.server.cell_on_host(0, &sql).map_err(|e| LabError::target(stage.title(), &e))?;
-    Ok(said.as_deref().and_then(replica))
 }
 
 fn replica(said: &str) -> Option<Replica> {

@@ -7,15 +7,14 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    Flag, Health, HistogramRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
-use perbuck_load::totals::PausesSeen;
-use perbuck_load::totals::TerminalTotals;
+use perbuck_load::totals::{PausesSeen, TerminalTotals};
 use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_observe::{CpuTime, HostFacts, Withheld};
 
@@ -43,7 +42,7 @@ pub struct Task<'a> {
     pub key: &'a TrialKey,
     /// How it is loaded.
     pub spec: TrialSpec,
-    /// Its place in the order.
+    /// Its position in the order.
     pub position: usize,
     /// The contender with the workload.
     pub stage: &'a Stage,
@@ -53,20 +52,8 @@ pub struct Task<'a> {
     pub metric: Metric,
     /// `kept`, `reloaded` or `foreign`.
     pub data: &'static str,
-    /// Rows per table before it; where nobody counted them, nobody counts them after it either.
+    /// Rows per table before it; where they were not counted, they are not counted after it either.
     pub rows_before: Option<BTreeMap<String, u64>>,
-}
-
-/// Somebody who looks on while a trial runs.
-pub trait Watch {
-    /// Whether it looks at seconds by kind of transaction.
-    fn by_kind(&self) -> bool {
-        false
-    }
-    /// The measured window opens.
-    fn opens(&mut self) {}
-    /// A second is over.
-    fn second(&mut self, seen: &SecondSeen<'_>);
 }
 
 /// What a trial showed that its record does not hold.
@@ -95,28 +82,48 @@ impl From<LabError> for Failure {
     }
 }
 
-/// A display of seconds as a [`Watch`].
+/// A display of seconds.
 struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
 
-impl Watch for Seconds<'_> {
+impl Observer for Seconds<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>) {
         (self.0)(seen.interval);
     }
 }
 
-/// Samples CPU times and clocks at the edges of the window and passes seconds on to the display.
+/// Samples CPU times and clocks at the edges of the window, and passes all that it sees on.
 struct Sampler<'a> {
     server: Option<u32>,
     machine: Machine,
-    looks: CpuSampler,
+    processors: CpuSampler,
     flags: Vec<Flag>,
     opened: (CpuTime, Option<CpuTime>),
     own: CpuTime,
     server_ns: Option<u64>,
-    watch: &'a mut dyn Watch,
+    observer: &'a mut dyn Observer,
 }
 
-/// What the machine of the client has had until now, by counters and clocks of its own.
+impl<'a> Sampler<'a> {
+    /// Before the window opens; `server` is the process of the server, where that runs on this machine.
+    fn new(server: Option<u32>, observer: &'a mut dyn Observer) -> Self {
+        let (machine, processors, opened) = (Machine::now(), CpuSampler::new(), (CpuTime::default(), None));
+        Self { server, machine, processors, flags: Vec::new(), opened, own: CpuTime::default(), server_ns: None, observer }
+    }
+
+    /// The state of the client, with what the engine does not know of it.
+    fn health(&self, spec: &TrialSpec, of_engine: Health, intervals: &[Interval]) -> Health {
+        Health {
+            client_user_ns: self.own.user_ns,
+            client_system_ns: self.own.system_ns,
+            processors: self.processors.record(),
+            peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
+            steadiness: flags::steadiness(spec, intervals),
+            ..of_engine
+        }
+    }
+}
+
+/// Counters and clocks of the client's machine at one time.
 struct Machine {
     withheld: Withheld,
     steady: Instant,
@@ -128,7 +135,7 @@ impl Machine {
         Self { withheld: perbuck_observe::withheld(), steady: Instant::now(), civil: SystemTime::now() }
     }
 
-    /// What was wrong with it since an earlier look.
+    /// What was wrong with it since an earlier reading.
     fn flags_since(&self, earlier: &Self) -> Vec<Flag> {
         let length = self.steady.duration_since(earlier.steady);
         let civil = match self.civil.duration_since(earlier.civil) {
@@ -143,23 +150,23 @@ impl Machine {
 
 impl Observer for Sampler<'_> {
     fn by_kind(&self) -> bool {
-        self.watch.by_kind()
+        self.observer.by_kind()
     }
 
     fn opens(&mut self) {
         self.opened = (perbuck_observe::own_cpu(), self.server.and_then(perbuck_observe::cpu_of));
         self.machine = Machine::now();
-        self.looks.open();
-        self.watch.opens();
+        self.processors.open();
+        self.observer.opens();
     }
 
     fn second(&mut self, seen: &SecondSeen<'_>) {
-        self.looks.look();
-        self.watch.second(seen);
+        self.processors.read();
+        self.observer.second(seen);
     }
 
     fn closes(&mut self) {
-        self.looks.close();
+        self.processors.close();
         self.own = perbuck_observe::own_cpu().minus(self.opened.0);
         self.flags = Machine::now().flags_since(&self.machine);
         let now = self.server.and_then(perbuck_observe::cpu_of);
@@ -168,17 +175,14 @@ impl Observer for Sampler<'_> {
     }
 }
 
-/// Runs a trial and returns its record.
-///
-/// # Errors
-/// What ended the trial; it then leaves no record.
-pub fn run(
+/// Runs a trial and returns its record; where it ends early, it leaves none.
+pub(crate) fn run(
     context: &Context<'_>,
     task: Task<'_>,
     stop: &StopToken,
     second: &mut dyn FnMut(&Interval),
 ) -> Result<RunRecord, LabError> {
-    let title = task.stage.title();
+    let title = &task.stage.title;
     let failed = |f| match f {
         Failure::Run(error) => LabError::trial(title, &error),
         Failure::Other(error) => error,
@@ -186,7 +190,7 @@ pub fn run(
     run_watched(context, task, stop, &mut Seconds(second)).map(|(record, _)| record).map_err(failed)
 }
 
-/// The same, with all that somebody who looks on can see.
+/// Runs a trial that is observed; returns its record and what the record does not hold.
 ///
 /// # Errors
 /// What ended the trial.
@@ -194,7 +198,7 @@ pub fn run_watched(
     context: &Context<'_>,
     task: Task<'_>,
     stop: &StopToken,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
     let spec = task.spec;
     let facts = task.stage.server.facts()?;
@@ -202,23 +206,15 @@ pub fn run_watched(
     let text_before = task.stage.server.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let idle = (CpuTime::default(), None);
-    let (server, machine, own) = (facts.local_pid, Machine::now(), CpuTime::default());
-    let mut sampler =
-        Sampler { server, machine, looks: CpuSampler::new(), flags: Vec::new(), opened: idle, own, server_ns: None, watch };
+    let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
-    let (own, server_ns, of_machine, processors) = (sampler.own, sampler.server_ns, sampler.flags, sampler.looks.record());
     // A server that is away by now takes nothing from what was measured before.
     let (after, away) = seen(task.stage.server.counters());
-    let counters = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
     let as_text = task.stage.server.text_fallbacks() - text_before;
     let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
     let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
-    let mut health = outcome.health;
-    (health.client_user_ns, health.client_system_ns) = (own.user_ns, own.system_ns);
-    health.processors = processors;
-    health.peak_memory_bytes = perbuck_observe::peak_memory_bytes();
-    health.steadiness = flags::steadiness(&spec, &outcome.intervals);
+    let health = sampler.health(&spec, outcome.health, &outcome.intervals);
+    let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
     let details = Details {
@@ -228,6 +224,16 @@ pub fn run_watched(
         pauses: outcome.pauses,
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
+    let workload = WorkloadRecord {
+        kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+        parameters: task.parameters,
+        data_fingerprint: task.stage.fingerprint.clone(),
+        data: task.data.to_owned(),
+        rows_before: task.rows_before.unwrap_or_default(),
+        rows_after,
+        metric: RecordedMetric::Declared(task.metric),
+    };
+    let load_ns = spec.warmup_ns + spec.duration_ns;
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -239,16 +245,8 @@ pub fn run_watched(
         trial_seed: spec.seed,
         started_unix_ms,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
-        workload: WorkloadRecord {
-            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
-            parameters: task.parameters,
-            data_fingerprint: task.stage.fingerprint().to_owned(),
-            data: task.data.to_owned(),
-            rows_before: task.rows_before.unwrap_or_default(),
-            rows_after,
-            metric: RecordedMetric::Declared(task.metric),
-        },
-        target: target_record(task.stage, &facts, counters, server_ns),
+        workload,
+        target: target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns),
         host: context.host.clone().into_record(facts.on_this_machine),
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
@@ -278,7 +276,7 @@ fn seen<T: Default>(read: Result<T, LabError>) -> (T, Option<String>) {
 }
 
 /// How a trial of the study is loaded.
-pub fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
+pub(crate) fn spec(study: &Study, key: &TrialKey) -> TrialSpec {
     TrialSpec {
         load: study.sweep.load_model(key.rate_per_s),
         phases: study.sweep.phases.clone(),
@@ -321,8 +319,8 @@ fn target_record(
     server_cpu_ns: Option<u64>,
 ) -> TargetRecord {
     TargetRecord {
-        address: stage.address().to_owned(),
-        driver: stage.driver().to_owned(),
+        address: stage.address.clone(),
+        driver: stage.driver.to_owned(),
         version: facts.version.clone(),
         variables: facts.variables.clone(),
         server_counters,

@@ -176,8 +176,8 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
         },
     );
     // Statements as text are MySQL's alone.
-    let kin = prop::sample::select(vec![Family::Postgres, Family::Cockroach, Family::Yugabyte]);
-    let postgres = (server.clone(), kin).prop_map(|(server, family)| {
+    let family = prop::sample::select(vec![Family::Postgres, Family::Cockroach, Family::Yugabyte]);
+    let postgres = (server.clone(), family).prop_map(|(server, family)| {
         let server = ServerTarget { as_text: false, scheme: family.scheme(), ..server };
         Box::new(PostgresTarget { family, server }) as AnyTarget
     });

@@ -1,11 +1,11 @@
 //! A contender's bill of materials in one region: what is bought, how its amount comes about, where its price is from.
 
 use perbuck_core::bill::{Bill, BillLine, LineGroup, Processors};
-use perbuck_core::problem::{Problem, nearest};
+use perbuck_core::problem::{Problem, did_you_mean, nearest};
 use perbuck_core::study::{Contender, Fee, FeeTerms, Located, Node, Payment, PriceBasis, Scenario, SnapshotRule};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::snapshot::{Instance, Region, Snapshot};
+use crate::snapshot::{Instance, Region, Snapshot, Tier};
 
 /// No line may cost more in a month, and no bill may have more lines: sums of a bill then stay far below what fits.
 const LINE_LIMIT: MicroUsd = MicroUsd(1_000_000_000 * 1_000_000);
@@ -36,32 +36,33 @@ pub fn bill(
     };
     let hours = basis.hours_per_month;
     let rule = basis.volume_snapshots;
-    let mut desk = Desk { snapshot, prices, hours, rule, scenario, study_file, lines: Vec::new(), problems: Vec::new() };
+    let mut context =
+        BillContext { snapshot, prices, hours, rule, scenario, study_file, lines: Vec::new(), problems: Vec::new() };
     for node in &contender.nodes {
-        desk.node(node);
+        context.node(node);
     }
-    contender.traffic.iter().for_each(|t| desk.traffic(t));
+    contender.traffic.iter().for_each(|t| context.traffic(t));
     // Discounts before fees, so that a share of the bill is one of what is paid.
     let of_scenario = scenario.into_iter().flat_map(|s| &s.discounts);
-    contender.discounts.iter().chain(of_scenario).for_each(|d| desk.discount(d));
+    contender.discounts.iter().chain(of_scenario).for_each(|d| context.discount(d));
     let (shares, fees): (Vec<&Fee>, Vec<&Fee>) = contender.fees.iter().partition(|f| matches!(f.terms, FeeTerms::Percent { .. }));
-    fees.into_iter().chain(shares).for_each(|f| desk.fee(f));
-    if desk.lines.len() > LINES_LIMIT {
-        let message = format!("the bill of `{}` has {} lines, above {LINES_LIMIT}", contender.name, desk.lines.len());
-        desk.problem(contender.line, message, "put machines of one role and type into one node with a `count`".to_owned());
+    fees.into_iter().chain(shares).for_each(|f| context.fee(f));
+    if context.lines.len() > LINES_LIMIT {
+        let message = format!("the bill of `{}` has {} lines, above {LINES_LIMIT}", contender.name, context.lines.len());
+        context.problem(contender.line, message, "put machines of one role and type into one node with a `count`".to_owned());
     }
-    if !desk.problems.is_empty() {
-        desk.problems.sort_by_key(|p| p.line);
-        return Err(desk.problems);
+    if !context.problems.is_empty() {
+        context.problems.sort_by_key(|p| p.line);
+        return Err(context.problems);
     }
-    desk.lines.sort_by_key(|line| line.group);
+    context.lines.sort_by_key(|line| line.group);
     Ok(Bill {
         contender: contender.name.clone(),
         region: region.value.clone(),
         place: None,
         scenario: None,
         snapshot: snapshot.name.clone(),
-        lines: desk.lines,
+        lines: context.lines,
         hours_per_month: hours,
         horizon_months: basis.horizon_months,
         round: basis.round,
@@ -79,8 +80,8 @@ fn unknown_region(region: &Located<String>, snapshot: &Snapshot, study_file: &st
     }
 }
 
-/// Where a bill is written: the prices that hold, and what was found so far.
-pub(crate) struct Desk<'a> {
+/// What a bill is made from, and what was found so far.
+pub(crate) struct BillContext<'a> {
     pub(crate) snapshot: &'a Snapshot,
     pub(crate) prices: &'a Region,
     pub(crate) hours: u32,
@@ -104,24 +105,37 @@ pub(crate) struct Draft<'a> {
     /// How many units a month; wide enough for every product of what a study can say.
     pub(crate) units: i128,
     pub(crate) priced: bool,
-    pub(crate) price_date: String,
-    pub(crate) source: String,
-    pub(crate) processors: Option<Processors>,
+    /// Date and source of the price.
+    pub(crate) origin: (String, String),
 }
 
-impl Desk<'_> {
+impl<'a> Draft<'a> {
+    /// A priced line of nothing yet.
+    pub(crate) fn new(study_line: usize, group: LineGroup, item: &'a str, origin: (String, String)) -> Self {
+        let (sku, formula, unit) = (String::new(), String::new(), String::new());
+        Self { study_line, group, item, sku, formula, unit_price: MicroUsd(0), unit, units: 0, priced: true, origin }
+    }
+}
+
+impl BillContext<'_> {
     pub(crate) fn problem(&mut self, line: usize, message: String, help: String) {
         self.problems.push(Problem { file: self.study_file.to_owned(), line, message, help });
     }
 
-    /// Writes a line, or refuses an amount that no database system costs.
-    pub(crate) fn push(&mut self, draft: Draft<'_>) {
+    /// Date and source of a price that the study itself declares.
+    pub(crate) fn declared(&self, line: usize) -> (String, String) {
+        ("as declared".to_owned(), format!("{}, line {line}", self.study_file))
+    }
+
+    /// Adds a line, or refuses an amount that no database system costs.
+    pub(crate) fn push(&mut self, draft: Draft<'_>) -> Option<&mut BillLine> {
         let amount = draft.units * i128::from(draft.unit_price.0);
         if amount.unsigned_abs() > LINE_LIMIT.0.unsigned_abs().into() {
             let message = format!("`{}` of `{}` comes to more than a billion dollars a month", draft.sku, draft.item);
             self.problem(draft.study_line, message, "check its count, size and price".to_owned());
-            return;
+            return None;
         }
+        let (price_date, source) = draft.origin;
         self.lines.push(BillLine {
             group: draft.group,
             item: draft.item.to_owned(),
@@ -131,28 +145,18 @@ impl Desk<'_> {
             unit: draft.unit,
             monthly: MicroUsd(amount as i64),
             priced: draft.priced,
-            price_date: draft.price_date,
-            source: draft.source,
-            processors: draft.processors,
+            price_date,
+            source,
+            processors: None,
         });
+        self.lines.last_mut()
     }
 
     /// A line of an unpriced node for which no price is known: shown, at zero.
     pub(crate) fn push_without_price(&mut self, node: &Node, group: LineGroup, sku: &str, quantity: &str) {
-        self.push(Draft {
-            study_line: node.line,
-            group,
-            item: &node.role,
-            sku: sku.to_owned(),
-            formula: format!("{} × {quantity}, no price needed", node.count),
-            unit_price: MicroUsd(0),
-            unit: String::new(),
-            units: 0,
-            priced: false,
-            price_date: String::new(),
-            source: String::new(),
-            processors: None,
-        });
+        let formula = format!("{} × {quantity}, no price needed", node.count);
+        let blank = Draft::new(node.line, group, &node.role, Default::default());
+        self.push(Draft { sku: sku.to_owned(), formula, priced: false, ..blank });
     }
 
     fn node(&mut self, node: &Node) {
@@ -169,8 +173,7 @@ impl Desk<'_> {
         };
         let instance = self.prices.instance(&node.instance);
         if let Payment::Own(price) = payment {
-            let source = format!("{}, line {}", self.study_file, node.line);
-            self.machine_line(node, *price, "", "as declared".to_owned(), source, instance);
+            self.machine_line(node, *price, "", self.declared(node.line), instance);
             return;
         }
         let Some(instance) = instance else {
@@ -184,10 +187,10 @@ impl Desk<'_> {
             self.no_price(node.line, &node.instance, help);
             return;
         };
-        let (date, source) = (instance.origin.date.clone(), instance.origin_text());
+        let origin = (instance.origin.date.clone(), instance.origin_text());
         match payment {
             Payment::Spot => match instance.spot_usd_per_hour {
-                Some(price) => self.machine_line(node, price, ", spot", date, source, Some(instance)),
+                Some(price) => self.machine_line(node, price, ", spot", origin, Some(instance)),
                 None => {
                     let help = "give the machine its own `usd_per_hour`, or take a price snapshot with spot prices".to_owned();
                     self.no_price(node.line, &format!("{} as spot", node.instance), help);
@@ -195,17 +198,8 @@ impl Desk<'_> {
             },
             Payment::Commitment(wanted) => match instance.commitments.iter().find(|c| c.name == wanted.value) {
                 Some(c) => {
-                    self.machine_line(
-                        node,
-                        c.usd_per_hour,
-                        &format!(", {}", c.name),
-                        date.clone(),
-                        source.clone(),
-                        Some(instance),
-                    );
-                    if c.upfront.0 > 0 {
-                        self.upfront(node, &c.name, c.upfront, c.months, &date, &source);
-                    }
+                    self.machine_line(node, c.usd_per_hour, &format!(", {}", c.name), origin.clone(), Some(instance));
+                    self.upfront(node, c, origin);
                 }
                 None => {
                     let names: Vec<&str> = instance.commitments.iter().map(|c| c.name.as_str()).collect();
@@ -214,30 +208,26 @@ impl Desk<'_> {
                 }
             },
             Payment::OnDemand | Payment::Own(_) => {
-                self.machine_line(node, instance.usd_per_hour, "", date, source, Some(instance));
+                self.machine_line(node, instance.usd_per_hour, "", origin, Some(instance));
             }
         }
     }
 
-    fn machine_line(&mut self, node: &Node, price: MicroUsd, how: &str, date: String, source: String, kind: Option<&Instance>) {
+    fn machine_line(&mut self, node: &Node, price: MicroUsd, how: &str, origin: (String, String), kind: Option<&Instance>) {
         let hours = self.hours;
-        self.push(Draft {
-            study_line: node.line,
-            group: LineGroup::Compute,
-            item: &node.role,
+        let line = self.push(Draft {
             sku: node.instance.clone(),
             formula: format!("{} × {hours} h × {}{how}", node.count, unit_price_text(price)),
             unit_price: price,
             unit: "hour".to_owned(),
             units: i128::from(node.count) * i128::from(hours),
             priced: node.priced,
-            price_date: date,
-            source,
-            processors: kind.map(|i| Processors {
-                vcpus: i.machine.vcpu.saturating_mul(node.count),
-                vcpus_per_core: i.machine.vcpu_per_core,
-            }),
+            ..Draft::new(node.line, LineGroup::Compute, &node.role, origin)
         });
+        if let (Some(line), Some(Instance { machine, .. })) = (line, kind) {
+            let vcpus = machine.vcpu.saturating_mul(node.count);
+            line.processors = Some(Processors { vcpus, vcpus_per_core: machine.vcpu_per_core });
+        }
     }
 
     /// Reports that the region has no price for `what`.
@@ -247,14 +237,28 @@ impl Desk<'_> {
     }
 }
 
+/// What of `units` each tier bills: where it starts, how many of them, and the price of one. The first tier is there even
+/// at zero, because the study asks for it.
+pub(crate) fn by_tier(first: (u64, MicroUsd), further: &[Tier], units: u64) -> Vec<(u64, u64, MicroUsd)> {
+    let starts: Vec<(u64, MicroUsd)> = std::iter::once(first).chain(further.iter().map(|t| (t.above, t.usd))).collect();
+    let part = |(i, (start, usd)): (usize, &(u64, MicroUsd))| {
+        let end = starts.get(i + 1).map_or(u64::MAX, |next| next.0);
+        let part = units.min(end).saturating_sub(*start);
+        (part > 0 || i == 0).then_some((*start, part, *usd))
+    };
+    starts.iter().enumerate().filter_map(part).collect()
+}
+
 /// What to do about a name without a price: the nearest name, the regions that have it, or all names.
 pub(crate) fn way_out(typed: &str, here: &[&str], elsewhere: &[&str], what: &str) -> String {
     if !elsewhere.is_empty() {
         return format!("it has a price in: {}", elsewhere.join(", "));
     }
-    if let Some(near) = nearest(typed, here.iter().copied()) {
-        return format!("did you mean `{near}`?");
-    }
+    did_you_mean(typed, here, || names_here(here, what))
+}
+
+/// The first of all names, or that there are none.
+fn names_here(here: &[&str], what: &str) -> String {
     if here.is_empty() {
         return format!("the snapshot has no {what} in this region; take another snapshot, or one of your own");
     }

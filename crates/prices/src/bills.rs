@@ -2,7 +2,7 @@
 
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
-use perbuck_core::study::{Contender, Located, Scenario, Study};
+use perbuck_core::study::{Located, Scenario, Study};
 
 use crate::bill::bill;
 use crate::{Lists, Snapshot, find};
@@ -16,7 +16,7 @@ pub struct Priced {
     pub lists: Lists,
 }
 
-/// Prices a study; `given` takes the place of the list that the study names. Nothing where it names none.
+/// Prices a study; `given` stands for the list that the study names. Nothing where it names none.
 ///
 /// # Errors
 /// Every line that cannot be priced, each once.
@@ -41,10 +41,10 @@ pub fn bills(study: &Study, given: Option<Snapshot>, study_file: &str) -> Result
             },
         };
         for region in &study.price.regions {
-            let place = contender.region.as_ref().unwrap_or(region);
+            let own = contender.region.as_ref().unwrap_or(region);
             let ways = std::iter::once(None).chain(study.price.scenarios.iter().map(Some));
             for scenario in ways {
-                match bill(contender, place, &study.price, &lists[at], scenario, study_file) {
+                match bill(contender, own, &study.price, &lists[at], scenario, study_file) {
                     Ok(bill) => bills.push(named(bill, study, region, scenario)),
                     Err(found) => problems.extend(found),
                 }
@@ -56,7 +56,7 @@ pub fn bills(study: &Study, given: Option<Snapshot>, study_file: &str) -> Result
     if problems.is_empty() { Ok(Priced { bills, lists: Lists(lists) }) } else { Err(problems) }
 }
 
-/// The place of a bundled list among those already read.
+/// The index of a bundled list among those already read.
 fn list_of(lists: &mut Vec<Snapshot>, name: &Located<String>, study_file: &str) -> Result<usize, Vec<Problem>> {
     if let Some(at) = lists.iter().position(|l| l.name == name.value) {
         return Ok(at);
@@ -67,15 +67,14 @@ fn list_of(lists: &mut Vec<Snapshot>, name: &Located<String>, study_file: &str) 
 
 /// Bills that are to be compared have one text for where they are, even if their regions differ.
 fn named(mut bill: Bill, study: &Study, region: &Located<String>, scenario: Option<&Scenario>) -> Bill {
-    let place = |c: &Contender| c.region.as_ref().unwrap_or(region).value.clone();
-    let mut places: Vec<String> = Vec::new();
-    for place in study.contenders.iter().map(place) {
-        if !places.contains(&place) {
-            places.push(place);
+    let mut all: Vec<&str> = Vec::new();
+    for own in study.contenders.iter().map(|c| c.region.as_ref().unwrap_or(region).value.as_str()) {
+        if !all.contains(&own) {
+            all.push(own);
         }
     }
-    if places.len() > 1 {
-        bill.place = Some(std::mem::replace(&mut bill.region, places.join(" and ")));
+    if all.len() > 1 {
+        bill.place = Some(std::mem::replace(&mut bill.region, all.join(" and ")));
     }
     if let Some(scenario) = scenario {
         bill.place.get_or_insert_with(|| bill.region.clone());
@@ -109,17 +108,17 @@ kind = "sysbench"
 "#;
 
     #[test]
-    fn contenders_of_two_providers_are_priced_each_at_home_and_compared() {
+    fn contenders_of_two_providers_are_priced_each_by_its_own_and_compared() {
         let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let priced = bills(&study, None, "s.toml").unwrap();
-        let places: Vec<(&str, Option<&str>, &str, String)> = priced
+        let found: Vec<(&str, Option<&str>, &str, String)> = priced
             .bills
             .iter()
             .map(|b| (b.region.as_str(), b.place.as_deref(), b.snapshot.as_str(), b.monthly().to_string()))
             .collect();
         let both = "us-central1 and us-west-2";
-        assert_eq!(places[0], (both, Some("us-central1"), "gcp-2026-07", "$224.84".into()));
-        assert_eq!(places[1], (both, Some("us-west-2"), "aws-2024-08", "$198.56".into()));
+        assert_eq!(found[0], (both, Some("us-central1"), "gcp-2026-07", "$224.84".into()));
+        assert_eq!(found[1], (both, Some("us-west-2"), "aws-2024-08", "$198.56".into()));
         assert_eq!(priced.lists.0.len(), 2);
     }
 

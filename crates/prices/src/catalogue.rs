@@ -89,13 +89,7 @@ mod tests {
             let snapshot = find(&name, "s.toml").unwrap();
             assert_eq!(snapshot.name, b.name);
             assert!(b.name.starts_with(&snapshot.provider), "{}", b.name);
-            let regions = || snapshot.regions.iter();
-            let origins = regions()
-                .flat_map(|r| r.instances.iter().map(|i| &i.origin))
-                .chain(regions().flat_map(|r| r.volumes.iter().map(|v| &v.capacity.origin)))
-                .chain(regions().filter_map(|r| r.volume_snapshot.as_ref().map(|s| &s.origin)))
-                .chain(snapshot.listed.iter().map(|l| &l.origin));
-            for origin in origins {
+            for origin in snapshot.origins() {
                 assert!(origin.date.starts_with("20") && origin.source.len() > 20, "{}: {origin:?}", b.name);
             }
         }

@@ -1,6 +1,6 @@
 //! What two snapshots have otherwise, price by price.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::units::MicroUsd;
 
@@ -61,9 +61,7 @@ impl Change {
 /// All differences from `old` to `new`, by region, item and price.
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Difference> {
     let (before, after) = (prices(old), prices(new));
-    let mut keys: Vec<&Key> = before.keys().chain(after.keys()).collect();
-    keys.sort();
-    keys.dedup();
+    let keys: BTreeSet<&Key> = before.keys().chain(after.keys()).collect();
     let change = |key: &Key| match (before.get(key), after.get(key)) {
         (None, Some(to)) => Some(Change::Added(*to)),
         (Some(from), None) => Some(Change::Removed(*from)),

@@ -1,12 +1,12 @@
-//! The lines of a bill besides machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
+//! The lines of a bill that are no machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
 
 use perbuck_core::bill::{BillLine, LineGroup};
 use perbuck_core::exact::{Exact, Mode};
 use perbuck_core::study::{Discount, Fee, FeeTerms, Node, Traffic, TrafficAmount};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::bill::{Desk, Draft, way_out};
-use crate::snapshot::Listed;
+use crate::bill::{BillContext, Draft, by_tier, way_out};
+use crate::snapshot::{Commitment, Listed};
 
 /// Micro-dollars of a dollar, as a denominator.
 const MICROS: i128 = 1_000_000;
@@ -14,44 +14,29 @@ const MICROS: i128 = 1_000_000;
 /// Bytes of a GB, as providers bill traffic.
 const GB: u64 = 1_000_000_000;
 
-impl Desk<'_> {
+impl BillContext<'_> {
     /// A fee, a licence, or a support contract.
     pub(crate) fn fee(&mut self, fee: &Fee) {
         let hours = u64::from(self.hours);
-        let declared = format!("{}, line {}", self.study_file, fee.line);
-        let line = |price: MicroUsd, unit: &str, per_one: u64, formula: String| Draft {
-            study_line: fee.line,
-            group: fee.group,
-            item: &fee.name,
+        let times = if fee.count == 1 { String::new() } else { format!("{} × ", fee.count) };
+        let (price, unit, per_one, quantity) = match &fee.terms {
+            FeeTerms::Hour(price) => (*price, "hour", hours, format!("{hours} h")),
+            FeeTerms::Month(price) => (*price, "month", 1, "1 month".to_owned()),
+            FeeTerms::VcpuMonth(price) => {
+                let Some(vcpus) = self.vcpus(fee) else { return };
+                (*price, "vCPU-month", vcpus, format!("{vcpus} vCPU"))
+            }
+            FeeTerms::Listed { item, quantity } => return self.listed_fee(fee, item, *quantity, &times),
+            FeeTerms::Percent { percent, at_least } => return self.share(fee, *percent, *at_least),
+        };
+        self.push(Draft {
             sku: "fixed fee".to_owned(),
-            formula,
+            formula: format!("{times}{quantity} × {}", unit_price_text(price)),
             unit_price: price,
             unit: unit.to_owned(),
             units: i128::from(fee.count) * i128::from(per_one),
-            priced: true,
-            price_date: "as declared".to_owned(),
-            source: declared.clone(),
-            processors: None,
-        };
-        let times = if fee.count == 1 { String::new() } else { format!("{} × ", fee.count) };
-        match &fee.terms {
-            FeeTerms::Hour(price) => {
-                let draft = line(*price, "hour", hours, format!("{times}{hours} h × {}", unit_price_text(*price)));
-                self.push(draft);
-            }
-            FeeTerms::Month(price) => {
-                let draft = line(*price, "month", 1, format!("{times}1 month × {}", unit_price_text(*price)));
-                self.push(draft);
-            }
-            FeeTerms::VcpuMonth(price) => {
-                let Some(vcpus) = self.vcpus(fee) else { return };
-                let formula = format!("{times}{vcpus} vCPU × {}", unit_price_text(*price));
-                let draft = line(*price, "vCPU-month", vcpus, formula);
-                self.push(draft);
-            }
-            FeeTerms::Listed { item, quantity } => self.listed_fee(fee, item, *quantity, &times),
-            FeeTerms::Percent { percent, at_least } => self.share(fee, *percent, *at_least),
-        }
+            ..Draft::new(fee.line, fee.group, &fee.name, self.declared(fee.line))
+        });
     }
 
     /// Virtual CPUs of the billed machines so far.
@@ -82,20 +67,16 @@ impl Desk<'_> {
     fn listed_fee(&mut self, fee: &Fee, item: &str, quantity: Option<u64>, times: &str) {
         let Some(listed) = self.listed(fee.line, item) else { return };
         let by_hour = listed.unit == "hour" || listed.unit.ends_with("-hour");
-        let units = match (quantity, by_hour) {
-            (Some(quantity), false) => quantity,
-            (Some(quantity), true) => quantity * u64::from(self.hours),
-            (None, true) => u64::from(self.hours),
+        let hours = u64::from(self.hours);
+        let (units, amount) = match (quantity, by_hour) {
+            (Some(quantity), false) => (quantity, format!("{times}{quantity} {}", listed.unit)),
+            (Some(quantity), true) => (quantity * hours, format!("{times}{quantity} × {hours} h")),
+            (None, true) => (hours, format!("{times}{hours} h")),
             (None, false) => {
                 let message = format!("`{item}` is sold by {}, and the fee names no `quantity`", listed.unit);
                 self.problem(fee.line, message, format!("add `quantity = …`: how many {} a month", listed.unit));
                 return;
             }
-        };
-        let amount = match (quantity, by_hour) {
-            (Some(q), true) => format!("{times}{q} × {} h", self.hours),
-            (None, _) => format!("{times}{} h", self.hours),
-            (Some(q), false) => format!("{times}{q} {}", listed.unit),
         };
         self.tiered(fee.line, fee.group, &fee.name, &listed, units, u64::from(fee.count), &amount);
     }
@@ -103,33 +84,15 @@ impl Desk<'_> {
     /// One line for each tier that the units reach.
     #[allow(clippy::too_many_arguments, reason = "a line of a bill has as many parts")]
     fn tiered(&mut self, line: usize, group: LineGroup, name: &str, listed: &Listed, units: u64, count: u64, amount: &str) {
-        let tiers: Vec<(u64, MicroUsd)> =
-            std::iter::once((0, listed.usd)).chain(listed.tiers.iter().map(|t| (t.above, t.usd))).collect();
-        for (i, (above, usd)) in tiers.iter().enumerate() {
-            let end = tiers.get(i + 1).map_or(u64::MAX, |next| next.0);
-            let part = units.min(end).saturating_sub(*above);
-            // Nothing of a first tier is shown at zero, since the study asks for it.
-            if part == 0 && i > 0 {
-                continue;
-            }
-            let formula = if tiers.len() == 1 {
-                format!("{amount} × {}", unit_price_text(*usd))
-            } else {
-                format!("{part} of {amount} × {}", unit_price_text(*usd))
-            };
+        for (_, part, usd) in by_tier((0, listed.usd), &listed.tiers, units) {
+            let of = if listed.tiers.is_empty() { String::new() } else { format!("{part} of ") };
             self.push(Draft {
-                study_line: line,
-                group,
-                item: name,
                 sku: listed.item.clone(),
-                formula,
-                unit_price: *usd,
+                formula: format!("{of}{amount} × {}", unit_price_text(usd)),
+                unit_price: usd,
                 unit: listed.unit.clone(),
                 units: i128::from(part) * i128::from(count),
-                priced: true,
-                price_date: listed.origin.date.clone(),
-                source: listed.origin.text(),
-                processors: None,
+                ..Draft::new(line, group, name, listed.origin.dated())
             });
         }
     }
@@ -138,33 +101,19 @@ impl Desk<'_> {
     fn share(&mut self, fee: &Fee, percent: Exact, at_least: Option<MicroUsd>) {
         let base: i64 = self.lines.iter().filter(|l| l.priced && l.group != LineGroup::Support).map(|l| l.monthly.0).sum();
         let Some(amount) = share_of(base, percent) else {
-            self.problem(
-                fee.line,
-                format!("`{}` comes to an amount that does not fit", fee.name),
-                "check its percentage".to_owned(),
-            );
+            let message = format!("`{}` comes to an amount that does not fit", fee.name);
+            self.problem(fee.line, message, "check its percentage".to_owned());
             return;
         };
         let least = at_least.filter(|least| least.0 > amount);
-        let formula = match least {
-            Some(least) => format!("{percent} % of {}, at least {}", unit_price_text(MicroUsd(base)), unit_price_text(least)),
-            None => format!("{percent} % of {}", unit_price_text(MicroUsd(base))),
-        };
-        let monthly = least.map_or(amount, |l| l.0);
-        let source = format!("{}, line {}", self.study_file, fee.line);
+        let floor = least.map(|least| format!(", at least {}", unit_price_text(least))).unwrap_or_default();
         self.push(Draft {
-            study_line: fee.line,
-            group: fee.group,
-            item: &fee.name,
             sku: "share of the bill".to_owned(),
-            formula,
-            unit_price: MicroUsd(monthly),
+            formula: format!("{percent} % of {}{floor}", unit_price_text(MicroUsd(base))),
+            unit_price: least.unwrap_or(MicroUsd(amount)),
             unit: "month".to_owned(),
             units: i128::from(fee.count),
-            priced: true,
-            price_date: "as declared".to_owned(),
-            source,
-            processors: None,
+            ..Draft::new(fee.line, fee.group, &fee.name, self.declared(fee.line))
         });
     }
 
@@ -183,30 +132,20 @@ impl Desk<'_> {
         let basis = if traffic.measured { "measured" } else { "assumed" };
         let amount = format!("{ends}{amount}, {basis}");
         let ends = u64::from(traffic.ends);
-        match (&traffic.item, traffic.usd_per_gb) {
-            (Some(item), _) => {
-                let Some(listed) = self.listed(traffic.line, item) else { return };
-                self.tiered(traffic.line, LineGroup::Traffic, &traffic.name, &listed, gb, ends, &amount);
-            }
-            (None, price) => {
-                let price = price.unwrap_or_default();
-                let source = format!("{}, line {}", self.study_file, traffic.line);
-                self.push(Draft {
-                    study_line: traffic.line,
-                    group: LineGroup::Traffic,
-                    item: &traffic.name,
-                    sku: "traffic".to_owned(),
-                    formula: format!("{amount} × {}", unit_price_text(price)),
-                    unit_price: price,
-                    unit: "GB".to_owned(),
-                    units: i128::from(gb) * i128::from(ends),
-                    priced: true,
-                    price_date: "as declared".to_owned(),
-                    source,
-                    processors: None,
-                });
-            }
+        if let Some(item) = &traffic.item {
+            let Some(listed) = self.listed(traffic.line, item) else { return };
+            self.tiered(traffic.line, LineGroup::Traffic, &traffic.name, &listed, gb, ends, &amount);
+            return;
         }
+        let price = traffic.usd_per_gb.unwrap_or_default();
+        self.push(Draft {
+            sku: "traffic".to_owned(),
+            formula: format!("{amount} × {}", unit_price_text(price)),
+            unit_price: price,
+            unit: "GB".to_owned(),
+            units: i128::from(gb) * i128::from(ends),
+            ..Draft::new(traffic.line, LineGroup::Traffic, &traffic.name, self.declared(traffic.line))
+        });
     }
 
     /// Takes a percentage off what stands on the bill so far of some groups; one line for each of them.
@@ -236,22 +175,18 @@ impl Desk<'_> {
     }
 
     /// What a commitment costs that is paid at its start: a month's part of it, rounded to the micro-dollar.
-    pub(crate) fn upfront(&mut self, node: &Node, name: &str, upfront: MicroUsd, months: u32, date: &str, source: &str) {
-        let part = Exact::fraction(upfront.0.into(), i128::from(months.max(1)) * MICROS).ok().and_then(micros);
-        let Some(part) = part else { return };
+    pub(crate) fn upfront(&mut self, node: &Node, terms: &Commitment, origin: (String, String)) {
+        let Commitment { name, months, upfront, .. } = terms;
+        let part = Exact::fraction(upfront.0.into(), i128::from((*months).max(1)) * MICROS).ok().and_then(micros);
+        let Some(part) = part.filter(|_| upfront.0 > 0) else { return };
         self.push(Draft {
-            study_line: node.line,
-            group: LineGroup::Compute,
-            item: &node.role,
             sku: format!("{} upfront", node.instance),
-            formula: format!("{} × {} ÷ {months} months ({name})", node.count, unit_price_text(upfront)),
+            formula: format!("{} × {} ÷ {months} months ({name})", node.count, unit_price_text(*upfront)),
             unit_price: MicroUsd(part),
             unit: "month".to_owned(),
             units: i128::from(node.count),
             priced: node.priced,
-            price_date: date.to_owned(),
-            source: source.to_owned(),
-            processors: None,
+            ..Draft::new(node.line, LineGroup::Compute, &node.role, origin)
         });
     }
 }

@@ -146,7 +146,7 @@ pub fn import(format: Format, list: &mut dyn BufRead, options: &Options) -> Resu
     };
     let version = if version.is_empty() { version } else { format!(", {version}") };
     let origin = format!("{} of {}{version}, file {}", format.describe(), options.date, options.file);
-    collector.finish(options).map(|(snapshot, notes, skipped)| Imported { snapshot, origin, notes, skipped })
+    collector.finish(options, origin)
 }
 
 /// The sizes of machines in a table with a header, for [`Options::machines`].

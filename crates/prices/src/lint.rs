@@ -53,7 +53,7 @@ impl Rule {
         }
     }
 
-    /// Whether the list should not be used before somebody looked into it.
+    /// Whether the list should not be used before a person looked into it.
     pub fn is_fault(self) -> bool {
         self != Self::Disputed
     }
@@ -87,12 +87,8 @@ pub fn disagreements(snapshot: &Snapshot, other: &Snapshot) -> Vec<Finding> {
             if (ratio - 1.0).abs() <= AGREEMENT || matches!(here.origin.doubt, Some(Doubt::Disputed(_))) {
                 continue;
             }
-            let message = format!(
-                "{} is {ratio:.3} times the {} of {}",
-                named(region, here),
-                unit_price_text(there.usd_per_hour),
-                other.name
-            );
+            let theirs = unit_price_text(there.usd_per_hour);
+            let message = format!("{} is {ratio:.3} times the {theirs} of {}", named(region, here), other.name);
             findings.push(Finding { line: here.line, rule: Rule::Disagrees, message });
         }
     }
@@ -147,20 +143,13 @@ fn times_too_dear(usd_per_hour: f64, instance: &Instance, typical: &Instance) ->
     let price = usd_per_hour / usd(typical);
     let vcpu = f64::from(instance.machine.vcpu) / f64::from(typical.machine.vcpu);
     let memory = instance.machine.memory_gib / typical.machine.memory_gib;
-    let (low, high) = (vcpu.min(memory), vcpu.max(memory));
-    if price > high {
-        price / high
-    } else if price < low {
-        price / low
-    } else {
-        1.0
-    }
+    price / price.clamp(vcpu.min(memory), vcpu.max(memory))
 }
 
 /// A whole family, or its only size, can hold the licence; then a family of the same series and size tells it.
 fn windows_beside_sibling(region: &Region, instance: &Instance) -> Option<Finding> {
     let m = &instance.machine;
-    let alike = |s: &&Instance| {
+    let same_size = |s: &&Instance| {
         let o = &s.machine;
         o.family != m.family
             && o.arch == m.arch
@@ -170,13 +159,9 @@ fn windows_beside_sibling(region: &Region, instance: &Instance) -> Option<Findin
     };
     let without = usd(instance) - WINDOWS_USD_PER_VCPU * f64::from(m.vcpu);
     let leak = |s: &&Instance| usd(instance) > WINDOWS_MARKUP * usd(s) && (without / usd(s) - 1.0).abs() <= SIBLING_TOLERANCE;
-    let sibling = region.instances.iter().filter(alike).find(leak)?;
-    let message = format!(
-        "{} beside `{}` at {}; +{WINDOWS_USD_PER_VCPU} per vCPU: Windows?",
-        named(region, instance),
-        sibling.machine.name,
-        unit_price_text(sibling.usd_per_hour)
-    );
+    let sibling = region.instances.iter().filter(same_size).find(leak)?;
+    let beside = format!("`{}` at {}", sibling.machine.name, unit_price_text(sibling.usd_per_hour));
+    let message = format!("{} beside {beside}; +{WINDOWS_USD_PER_VCPU} per vCPU: Windows?", named(region, instance));
     Some(Finding { line: instance.line, rule: Rule::Windows, message })
 }
 

@@ -69,14 +69,9 @@ fn machines_cost_what_the_article_printed() {
 fn storage_and_control_plane_cost_what_the_article_printed() {
     for contender in ["arm", "x86"] {
         let (us, asia) = (article(contender, "us-west-2"), article(contender, "ap-southeast-1"));
-        assert_eq!(
-            (storage(&us, "tikv"), storage(&us, "pd"), storage_total(&us)),
-            ("$456.75".into(), "$9.75".into(), "$466.50".into())
-        );
-        assert_eq!(
-            (storage(&asia, "tikv"), storage(&asia, "pd"), storage_total(&asia)),
-            ("$516.75".into(), "$10.75".into(), "$527.50".into())
-        );
+        let costs = |bill: &Bill| [storage(bill, "tikv"), storage(bill, "pd"), storage_total(bill)];
+        assert_eq!(costs(&us), ["$456.75", "$9.75", "$466.50"]);
+        assert_eq!(costs(&asia), ["$516.75", "$10.75", "$527.50"]);
         assert_eq!(us.monthly_of(LineGroup::Fee).to_string(), "$73.00");
     }
 }
@@ -92,8 +87,8 @@ fn totals_follow_the_rounding_rule_of_the_study() {
     ];
     for (contender, region, ec2, month, five_years, exact) in expected {
         let rounded = article(contender, region);
-        let got = (rounded.monthly_of(LineGroup::Compute), rounded.monthly(), rounded.horizon_total());
-        assert_eq!((got.0.to_string(), got.1.to_string(), got.2.to_string()), (ec2.into(), month.into(), five_years.into()));
+        let got = [rounded.monthly_of(LineGroup::Compute), rounded.monthly(), rounded.horizon_total()];
+        assert_eq!(got.map(|amount| amount.to_string()), [ec2, month, five_years]);
         let unrounded = Bill { round: Rounding::None, ..rounded };
         assert_eq!(unrounded.horizon_total().to_string(), exact);
     }
@@ -185,16 +180,8 @@ fn google_and_azure_prices_keep_their_unit_and_their_doubts() {
     assert_eq!(bill.lines[0].formula, "1 × 730 h × $0.377982");
     assert!(bill.lines[0].source.contains("listed at $0.377981788"));
     assert_eq!((bill.lines[1].formula.as_str(), bill.lines[1].unit.as_str()), ("1 × 1000 GiB × $0.17", "GiB-month"));
-    let azure = small(
-        &[
-            ("aws-2026-07", "azure-2026-06"),
-            (
-                "c8g.large\", volume = { kind = \"gp3\", size_gb = 1000, iops = 3000, throughput_mib_s = 250 }",
-                "Standard_E8as_v5\"",
-            ),
-        ],
-        "eastus",
-    );
+    let node = "c8g.large\", volume = { kind = \"gp3\", size_gb = 1000, iops = 3000, throughput_mib_s = 250 }";
+    let azure = small(&[("aws-2026-07", "azure-2026-06"), (node, "Standard_E8as_v5\"")], "eastus");
     assert!(azure.unwrap().lines[0].source.contains("[disputed: another list says $0.82]"));
 }
 
@@ -202,7 +189,7 @@ fn google_and_azure_prices_keep_their_unit_and_their_doubts() {
 type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, usize, &'a str, &'a str);
 
 #[test]
-fn what_cannot_be_priced_names_place_and_way_out() {
+fn what_cannot_be_priced_names_line_and_way_out() {
     let cases: [Case<'_>; 9] = [
         (&[("c8g.large", "c8g.lage")], "us-west-2", 10, "`c8g.lage` has no price in us-west-2", "did you mean `c8g.large`?"),
         (&[("c8g.large", "c8i.large")], "us-east-1", 10, "`c8i.large` has no price", "it has a price in: us-west-2"),

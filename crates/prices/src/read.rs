@@ -1,7 +1,7 @@
 //! From TOML to a snapshot, or to all of its problems at once.
 //!
 //! A file says each fact once: machines stand in `[[family]]` tables, prices in `[[region]]` tables that name machines,
-//! and sources behind short ids. Reading joins them, so that every price carries its machine, date and source.
+//! and sources under short ids. Reading joins them, so that every price carries its machine, date and source.
 
 use std::collections::BTreeMap;
 
@@ -49,8 +49,7 @@ fn read_root(root: &Section<'_>) -> Option<Snapshot> {
     let region_rows = root.tables("region");
     refuse_doubles(root, &region_rows, "region", |s| s.text("name"));
     let regions: Vec<Option<Region>> = region_rows.iter().map(|s| read_region(s, &known)).collect();
-    let listed_rows = root.tables("listed");
-    let listed: Vec<Option<Listed>> = listed_rows.iter().map(|s| read_listed(s, &known)).collect();
+    let listed: Vec<Option<Listed>> = root.tables("listed").iter().map(|s| read_listed(s, &known)).collect();
     refuse_double_items(root, &listed);
     root.finish();
     if regions.is_empty() {
@@ -90,25 +89,19 @@ fn checked_date(s: &Section<'_>, key: &str, date: Located<String>) -> Option<Str
     if good {
         return Some(date.value);
     }
-    s.report(
-        key,
-        format!("`{key}` is no date: \"{}\"", date.value),
-        "write year and month, and the day where it is known: \"2021-03\", \"2021-03-10\"",
-    );
+    let help = "write year and month, and the day where it is known: \"2021-03\", \"2021-03-10\"";
+    s.report(key, format!("`{key}` is no date: \"{}\"", date.value), help);
     None
 }
 
 fn read_sources(root: &Section<'_>) -> BTreeMap<String, String> {
     let Some(s) = root.table("sources") else {
-        root.report(
-            "sources",
-            "`[sources]` is missing",
-            "add a `[sources]` table: a short id and, as text, where the prices are from",
-        );
+        let help = "add a `[sources]` table: a short id and, as text, where the prices are from";
+        root.report("sources", "`[sources]` is missing", help);
         return BTreeMap::new();
     };
     let mut sources = BTreeMap::new();
-    for id in s.keys() {
+    for id in s.others() {
         let Some(text) = s.text(&id) else { continue };
         if text.value.trim().is_empty() {
             s.report(&id, format!("source `{id}` says nothing"), "name the price list or article and its date");
@@ -127,7 +120,7 @@ fn read_families(root: &Section<'_>) -> BTreeMap<String, Machine> {
         let family = s.required_text("name", "\"c6g\"");
         let arch = one_of(s, "arch", "aarch64", &["aarch64", "x86_64"]);
         let cpu = s.required_text("cpu", "\"AWS Graviton2 (Neoverse N1)\"");
-        let vcpu_per_core = s.int("vcpu_per_core", 1..=64).map(|n| n.value as u32);
+        let vcpu_per_core = s.count("vcpu_per_core", 1..=64);
         let rows = s.tables("size");
         s.finish();
         let (family, arch, cpu) = (family.map(|f| f.value), arch, cpu.map(|c| c.value));
@@ -155,7 +148,7 @@ fn read_families(root: &Section<'_>) -> BTreeMap<String, Machine> {
 }
 
 fn read_rates(s: &Section<'_>) -> Rates {
-    let number = |key: &str| s.int(key, 1..=100_000_000).map(|n| n.value as u32);
+    let number = |key: &str| s.count(key, 1..=100_000_000);
     let rate = |baseline: &str, burst: &str| Rate { baseline: number(baseline), burst: number(burst) };
     Rates {
         network_mbit_s: rate("network_mbit_s", "network_burst_mbit_s"),

@@ -113,7 +113,7 @@ impl Machine {
 }
 
 /// The prices of one kind of block volume.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct VolumePrice {
     /// The kind, `gp3`.
     pub kind: String,
@@ -160,7 +160,7 @@ pub struct VolumeLimits {
 }
 
 /// A price per GB and month.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct CapacityPrice {
     /// The price of one GB (or GiB, see [`Snapshot::capacity_unit`]) for a month.
     pub usd_per_gb_month: MicroUsd,
@@ -249,7 +249,7 @@ pub struct Listed {
 }
 
 /// Where a price is from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origin {
     /// `2021-03` or `2021-03-10`.
     pub date: String,
@@ -269,7 +269,12 @@ pub enum Doubt {
 }
 
 impl Origin {
-    /// The source with the doubt behind it, as a bill prints it.
+    /// Its date, and its source as a bill prints it.
+    pub(crate) fn dated(&self) -> (String, String) {
+        (self.date.clone(), self.text())
+    }
+
+    /// The source with the doubt after it, as a bill prints it.
     pub fn text(&self) -> String {
         match self.doubt {
             None => self.source.clone(),
@@ -301,9 +306,9 @@ impl Snapshot {
         of(region).or_else(|| of("*"))
     }
 
-    /// What is listed of that kind in a region, or for all regions.
-    pub fn listed_of(&self, region: &str, kind: FeeKind) -> impl Iterator<Item = &Listed> {
-        self.listed.iter().filter(move |l| l.kind == kind && (l.region == region || l.region == "*"))
+    /// Where its prices are from, each as often as there are prices.
+    pub(crate) fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.regions.iter().flat_map(Region::origins).chain(self.listed.iter().map(|l| &l.origin))
     }
 
     /// The names of the regions for which `has` holds.
@@ -313,6 +318,11 @@ impl Snapshot {
 }
 
 impl Region {
+    fn origins(&self) -> impl Iterator<Item = &Origin> {
+        let volumes = self.volumes.iter().map(|v| &v.capacity).chain(&self.volume_snapshot);
+        self.instances.iter().map(|i| &i.origin).chain(volumes.map(|v| &v.origin))
+    }
+
     /// The machine of that type and its price here.
     pub fn instance(&self, name: &str) -> Option<&Instance> {
         self.instances.iter().find(|i| i.machine.name == name)

@@ -4,7 +4,7 @@ use perbuck_core::bill::LineGroup;
 use perbuck_core::study::{Node, SnapshotRule, Volume};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::bill::{Desk, Draft, way_out};
+use crate::bill::{BillContext, Draft, by_tier, way_out};
 use crate::snapshot::{Origin, Provisioned, Tier, VolumePrice};
 
 /// The AWS Pricing Calculator's daily rule: increments of a month, GB of each, and half of the month that each is kept.
@@ -26,7 +26,7 @@ struct Performance<'p> {
     most: Option<u32>,
 }
 
-impl Desk<'_> {
+impl BillContext<'_> {
     pub(crate) fn volume(&mut self, node: &Node, volume: &Volume) {
         let unit = self.snapshot.capacity_unit.as_str();
         let quantity = format!("{} {unit}", volume.size_gb);
@@ -49,18 +49,13 @@ impl Desk<'_> {
         let (unit, origin) = (&self.snapshot.capacity_unit, &price.capacity.origin);
         let usd = price.capacity.usd_per_gb_month;
         self.push(Draft {
-            study_line: volume.line,
-            group: LineGroup::Volume,
-            item: &node.role,
             sku: volume.kind.clone(),
             formula: format!("{} × {} {unit} × {}", pieces(node, volume), volume.size_gb, unit_price_text(usd)),
             unit_price: usd,
             unit: format!("{unit}-month"),
             units: number(node, volume) * i128::from(volume.size_gb),
             priced: node.priced,
-            price_date: origin.date.clone(),
-            source: origin.text(),
-            processors: None,
+            ..Draft::new(volume.line, LineGroup::Volume, &node.role, origin.dated())
         });
         let iops = Performance {
             key: "iops",
@@ -71,12 +66,11 @@ impl Desk<'_> {
             tiers: &price.iops_tiers,
             most: price.limits.iops_max,
         };
-        let asked = volume.throughput_mib_s;
         let throughput = Performance {
             key: "throughput_mib_s",
             word: "throughput",
             unit: "MiB/s",
-            asked,
+            asked: volume.throughput_mib_s,
             price: price.throughput,
             tiers: &[],
             most: price.limits.mib_s_max,
@@ -91,47 +85,26 @@ impl Desk<'_> {
                     self.push_without_price(node, LineGroup::Volume, &sku, &quantity);
                 }
             } else if let (Some(asked), Some(price)) = (performance.asked, performance.price) {
-                self.performance(node, volume, &performance, asked, price, origin);
+                // The first tier starts above what is included; the price list gives the others by the number where they start.
+                let tiers = by_tier((price.included.into(), price.usd_per_month), performance.tiers, asked.into());
+                tiers.into_iter().for_each(|tier| self.performance(node, volume, &performance, tier, origin));
             }
         }
     }
 
-    /// What is bought above the included figure; zero is shown too, as the study asked for it.
-    fn performance(
-        &mut self,
-        node: &Node,
-        volume: &Volume,
-        what: &Performance<'_>,
-        asked: u32,
-        price: Provisioned,
-        origin: &Origin,
-    ) {
-        // The first tier begins above what is included; the price list gives the others by the number where they begin.
-        let first = (price.included, price.usd_per_month);
-        let further = what.tiers.iter().map(|t| (u32::try_from(t.above).unwrap_or(u32::MAX), t.usd));
-        let tiers: Vec<(u32, MicroUsd)> = std::iter::once(first).chain(further).collect();
-        for (i, (start, usd)) in tiers.iter().enumerate() {
-            let end = tiers.get(i + 1).map_or(u32::MAX, |next| next.0);
-            let above = asked.min(end).saturating_sub(*start);
-            if above == 0 && i > 0 {
-                continue;
-            }
-            let beyond = if *start > 0 { format!(" above {start}") } else { String::new() };
-            self.push(Draft {
-                study_line: volume.line,
-                group: LineGroup::Volume,
-                item: &node.role,
-                sku: format!("{} {}", volume.kind, what.word),
-                formula: format!("{} × {above} {}{beyond} × {}", pieces(node, volume), what.unit, unit_price_text(*usd)),
-                unit_price: *usd,
-                unit: format!("{}-month", what.unit),
-                units: number(node, volume) * i128::from(above),
-                priced: node.priced,
-                price_date: origin.date.clone(),
-                source: origin.text(),
-                processors: None,
-            });
-        }
+    /// A line of what is bought above the included figure.
+    fn performance(&mut self, node: &Node, volume: &Volume, what: &Performance<'_>, tier: (u64, u64, MicroUsd), origin: &Origin) {
+        let (start, above, usd) = tier;
+        let beyond = if start > 0 { format!(" above {start}") } else { String::new() };
+        self.push(Draft {
+            sku: format!("{} {}", volume.kind, what.word),
+            formula: format!("{} × {above} {}{beyond} × {}", pieces(node, volume), what.unit, unit_price_text(usd)),
+            unit_price: usd,
+            unit: format!("{}-month", what.unit),
+            units: number(node, volume) * i128::from(above),
+            priced: node.priced,
+            ..Draft::new(volume.line, LineGroup::Volume, &node.role, origin.dated())
+        });
     }
 
     fn volume_snapshots(&mut self, node: &Node, volume: &Volume, quantity: &str) {
@@ -151,34 +124,27 @@ impl Desk<'_> {
             return;
         };
         let usd = unit_price_text(price.usd_per_gb_month);
+        let (size, count) = (i128::from(volume.size_gb), pieces(node, volume));
         let (formula, gb) = match self.rule {
             SnapshotRule::AwsCalculator => (
-                format!("{} × ({quantity} × {usd} + {INCREMENTS} × {INCREMENT_GB} {unit} × {usd} × ½)", pieces(node, volume)),
+                format!("{count} × ({quantity} × {usd} + {INCREMENTS} × {INCREMENT_GB} {unit} × {usd} × ½)"),
                 // 30 × 3 is even, so that half of it is a whole number and the amount stays exact.
-                i128::from(volume.size_gb) + i128::from(INCREMENTS * INCREMENT_GB / 2),
+                size + i128::from(INCREMENTS * INCREMENT_GB / 2),
             ),
             SnapshotRule::Steady => {
                 let change = volume.daily_change_gb;
-                let count = pieces(node, volume);
-                (
-                    format!("{count} × ({quantity} + {INCREMENTS} × {change} {unit}) × {usd}"),
-                    i128::from(volume.size_gb) + i128::from(INCREMENTS) * i128::from(change),
-                )
+                let formula = format!("{count} × ({quantity} + {INCREMENTS} × {change} {unit}) × {usd}");
+                (formula, size + i128::from(INCREMENTS) * i128::from(change))
             }
         };
         self.push(Draft {
-            study_line: volume.line,
-            group: LineGroup::Snapshot,
-            item: &node.role,
             sku,
             formula,
             unit_price: price.usd_per_gb_month,
             unit: format!("{unit}-month"),
             units: number(node, volume) * gb,
             priced: node.priced,
-            price_date: price.origin.date.clone(),
-            source: price.origin.text(),
-            processors: None,
+            ..Draft::new(volume.line, LineGroup::Snapshot, &node.role, price.origin.dated())
         });
     }
 }

@@ -1,6 +1,6 @@
 //! From a snapshot to the text of its file. What is written reads back as it was, but for the lines of the rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -10,13 +10,10 @@ use crate::snapshot::{Commitment, Doubt, Instance, Listed, Machine, Origin, Rate
 /// The text of a snapshot file. Families and their sizes come in the order of their first price.
 pub(crate) fn write(snapshot: &Snapshot) -> String {
     let sources = sources(snapshot);
-    let mut out = format!(
-        "schema = 1\nname = {}\nprovider = {}\nas_of = {}\ncurrency = \"USD\"\ncapacity_unit = {}\n",
-        quoted(&snapshot.name),
-        quoted(&snapshot.provider),
-        quoted(&snapshot.as_of),
-        quoted(&snapshot.capacity_unit),
-    );
+    let [name, provider, as_of, unit] =
+        [&snapshot.name, &snapshot.provider, &snapshot.as_of, &snapshot.capacity_unit].map(|text| quoted(text));
+    let mut out = format!("schema = 1\nname = {name}\nprovider = {provider}\nas_of = {as_of}\n");
+    out += &format!("currency = \"USD\"\ncapacity_unit = {unit}\n");
     if !snapshot.listed.is_empty() {
         let rows: Vec<String> = snapshot.listed.iter().map(|l| format!("  {},\n", listed(l, &sources))).collect();
         let _ = write!(out, "\nlisted = [\n{}]\n", rows.concat());
@@ -34,32 +31,21 @@ pub(crate) fn write(snapshot: &Snapshot) -> String {
 
 /// Short ids of the sources, in the order of their text.
 fn sources(snapshot: &Snapshot) -> BTreeMap<&str, String> {
-    let mut texts: Vec<&str> = snapshot.listed.iter().map(|l| l.origin.source.as_str()).collect();
-    for region in &snapshot.regions {
-        texts.extend(region.instances.iter().map(|i| i.origin.source.as_str()));
-        texts.extend(region.volumes.iter().map(|v| v.capacity.origin.source.as_str()));
-        texts.extend(region.volume_snapshot.iter().map(|s| s.origin.source.as_str()));
-    }
-    texts.sort_unstable();
-    texts.dedup();
+    let texts: BTreeSet<&str> = snapshot.origins().map(|o| o.source.as_str()).collect();
     texts.into_iter().enumerate().map(|(i, text)| (text, format!("list-{}", i + 1))).collect()
 }
 
 fn families(snapshot: &Snapshot) -> String {
-    let mut order: Vec<&str> = Vec::new();
-    let mut sizes: BTreeMap<&str, Vec<&Machine>> = BTreeMap::new();
+    let mut families: Vec<(&str, Vec<&Machine>)> = Vec::new();
     for machine in snapshot.regions.iter().flat_map(|r| &r.instances).map(|i| &i.machine) {
-        if !sizes.contains_key(machine.family.as_str()) {
-            order.push(&machine.family);
-        }
-        let family = sizes.entry(&machine.family).or_default();
-        if !family.iter().any(|m| m.name == machine.name) {
-            family.push(machine);
+        match families.iter_mut().find(|(name, _)| *name == machine.family) {
+            Some((_, sizes)) if sizes.iter().any(|m| m.name == machine.name) => {}
+            Some((_, sizes)) => sizes.push(machine),
+            None => families.push((&machine.family, vec![machine])),
         }
     }
     let mut out = String::new();
-    for family in order {
-        let machines = &sizes[family];
+    for (family, machines) in families {
         let first = machines[0];
         let _ = write!(out, "\n[[family]]\nname = {}\narch = {}\n", quoted(family), quoted(&first.arch));
         let _ = writeln!(out, "cpu = {}", quoted(&first.cpu));

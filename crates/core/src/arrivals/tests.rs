@@ -117,19 +117,20 @@ fn nothing_comes_of_nothing() {
     }
 }
 
+/// Kolmogorov and Smirnov's distance of gaps from the exponential distribution, and its critical value at 1 %.
+fn distance(mut gaps: Vec<f64>) -> (f64, f64) {
+    gaps.sort_unstable_by(f64::total_cmp);
+    let n = gaps.len() as f64;
+    let off = |(i, gap): (usize, &f64)| [i, i + 1].map(|rank| (1.0 - (-gap).exp() - rank as f64 / n).abs());
+    (gaps.iter().enumerate().flat_map(off).fold(0.0, f64::max), 1.628 / n.sqrt())
+}
+
 #[test]
 fn poisson_gaps_are_exponential_by_kolmogorov_and_smirnov() {
     for seed in 1..=5 {
         let starts = poisson(&[constant(200, 100.0)], seed);
-        let mut gaps: Vec<f64> = starts.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e7).collect();
-        gaps.sort_unstable_by(f64::total_cmp);
-        let n = gaps.len() as f64;
-        let distance = gaps.iter().enumerate().fold(0.0f64, |d, (i, gap)| {
-            let cdf = 1.0 - (-gap).exp();
-            d.max((cdf - i as f64 / n).abs()).max((cdf - (i + 1) as f64 / n).abs())
-        });
-        // The critical value at 1 % is 1.628/√n.
-        assert!(distance < 1.628 / n.sqrt(), "seed {seed}: {distance} of {n}");
+        let (distance, critical) = distance(starts.windows(2).map(|w| (w[1] - w[0]) as f64 / 1e7).collect());
+        assert!(distance < critical, "seed {seed}: {distance} of {}", starts.len());
     }
 }
 
@@ -149,14 +150,11 @@ fn poisson_counts_have_the_mean_and_the_variance_of_the_integral() {
 }
 
 #[test]
-fn poisson_on_a_ramp_becomes_unit_rate_again_through_the_integral() {
+fn poisson_on_a_ramp_has_unit_rate_through_the_integral() {
     let phases = [ramp(50, 0.0, 400.0), ramp(50, 400.0, 0.0)];
     let starts = poisson(&phases, 11);
-    let mut gaps: Vec<f64> = starts.windows(2).map(|w| expected(&phases, w[1]) - expected(&phases, w[0])).collect();
-    gaps.sort_unstable_by(f64::total_cmp);
-    let n = gaps.len() as f64;
-    let distance = gaps.iter().enumerate().fold(0.0f64, |d, (i, gap)| d.max((1.0 - (-gap).exp() - i as f64 / n).abs()));
-    assert!(distance < 1.628 / n.sqrt(), "{distance} of {n}");
+    let (distance, critical) = distance(starts.windows(2).map(|w| expected(&phases, w[1]) - expected(&phases, w[0])).collect());
+    assert!(distance < critical, "{distance} of {}", starts.len());
 }
 
 #[test]

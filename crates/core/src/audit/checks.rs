@@ -66,11 +66,11 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
     out
 }
 
-/// The rows of a workload with their place in words.
+/// The rows of a workload with their points in words.
 fn rows<'p>(published: &'p Published, workload: &WorkloadSpec) -> impl Iterator<Item = (String, &'p ResultRow)> {
     let of = workload.name.clone();
-    let place = |r: &'p ResultRow| (format!("{}, {} at {} connections", r.workload, r.contender, r.connections), r);
-    published.rows.iter().filter(move |r| r.workload == of).map(place)
+    let point = |r: &'p ResultRow| (format!("{}, {} at {} connections", r.workload, r.contender, r.connections), r);
+    published.rows.iter().filter(move |r| r.workload == of).map(point)
 }
 
 fn number(row: &ResultRow, column: &str) -> Option<f64> {
@@ -84,24 +84,19 @@ fn check(text: String, found: String, holds: bool, how: &str) -> Check {
 /// In a closed loop N connections that complete X a second take N / X each on average.
 fn latencies(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
     let mut out = Vec::new();
-    for (place, row) in rows(published, workload) {
+    for (point, row) in rows(published, workload) {
         let Some(rate) = number(row, "tps").filter(|r| *r > 0.0) else { continue };
         let implied_ms = f64::from(row.connections) / rate * 1000.0;
         if let Some(mean_ms) = number(row, "mean_ms") {
             let ratio = mean_ms / implied_ms;
-            let holds = (1.0 - littles_law::TOLERANCE..=1.0 + littles_law::TOLERANCE).contains(&ratio);
             let found = format!("{:.1} of {} connections are accounted for", ratio * f64::from(row.connections), row.connections);
-            out.push(check(
-                format!("Little's law: {place}"),
-                found,
-                holds,
-                "tps × mean_ms / 1000 is the number of connections, within 3 %",
-            ));
+            let how = "tps × mean_ms / 1000 is the number of connections, within 3 %";
+            out.push(check(format!("Little's law: {point}"), found, littles_law::holds(ratio), how));
         }
         if let Some(p95_ms) = number(row, "p95_ms") {
             let found = format!("95th percentile {p95_ms} ms, mean by Little's law {implied_ms:.2} ms");
             let how = "connections / tps is the mean time of a closed loop; only a twentieth of the times is longer than the percentile, so it lies above the mean unless these are enormous";
-            out.push(check(format!("the percentile is above the mean: {place}"), found, p95_ms >= implied_ms, how));
+            out.push(check(format!("the percentile is above the mean: {point}"), found, p95_ms >= implied_ms, how));
         }
     }
     out
@@ -111,11 +106,11 @@ fn latencies(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
 fn statements(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
     let known = workload.known.and_then(|kind| (kind.statements_per_transaction)(&workload.parameters));
     let Some(expected) = known else { return Vec::new() };
-    let one = |(place, row): (String, &ResultRow)| {
+    let one = |(point, row): (String, &ResultRow)| {
         let share = number(row, "qps")? / number(row, "tps").filter(|t| *t > 0.0)?;
         let holds = (share / expected - 1.0).abs() <= COUNT_TOLERANCE;
         let how = "qps / tps is the number of statements in a transaction of the script, within 0.5 %";
-        Some(check(format!("{expected} statements in a transaction: {place}"), format!("{share:.4}"), holds, how))
+        Some(check(format!("{expected} statements in a transaction: {point}"), format!("{share:.4}"), holds, how))
     };
     rows(published, workload).filter_map(one).collect()
 }
@@ -127,13 +122,13 @@ fn shares(published: &Published, workload: &WorkloadSpec) -> Vec<Check> {
         Some(Scalar::Int(share)) => *share as f64,
         _ => return Vec::new(),
     };
-    let one = |(place, row): (String, &ResultRow)| {
+    let one = |(point, row): (String, &ResultRow)| {
         let (reads, updates) = (number(row, "reads_per_s")?, number(row, "updates_per_s").unwrap_or(0.0));
         let share = reads / (reads + updates);
         // The workload draws each operation: with a million of them the share is off by less than 0.2 % of all.
         let holds = (share - declared).abs() <= 0.002;
         let how = "reads / (reads + updates) is the declared share, within 0.2 percentage points";
-        Some(check(format!("{} % reads: {place}", declared * 100.0), format!("{:.3} %", share * 100.0), holds, how))
+        Some(check(format!("{} % reads: {point}", declared * 100.0), format!("{:.3} %", share * 100.0), holds, how))
     };
     rows(published, workload).filter_map(one).collect()
 }
@@ -145,11 +140,11 @@ fn durations(study: &Study, published: &Published, workload: &WorkloadSpec) -> V
         _ => return Vec::new(),
     };
     let column = study.metric_of(&workload.name).name.as_ref();
-    let one = |(place, row): (String, &ResultRow)| {
+    let one = |(point, row): (String, &ResultRow)| {
         let seconds = operations / number(row, column).filter(|r| *r > 0.0)?;
         let found = format!("{seconds:.1} s for {operations} operations");
         let how = "operations / rate; what is shorter lies inside caches, burst credit and warm-up";
-        Some(check(format!("a run of at least {SHORT_S} s: {place}"), found, seconds >= SHORT_S, how))
+        Some(check(format!("a run of at least {SHORT_S} s: {point}"), found, seconds >= SHORT_S, how))
     };
     rows(published, workload).filter_map(one).collect()
 }

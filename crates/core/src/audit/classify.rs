@@ -12,7 +12,7 @@ use crate::study::{PrintedFigure, Rule};
 const INPUTS_TRIED: usize = 4;
 
 /// Classifies figures, each once.
-pub(super) struct Desk<'a, 'e> {
+pub(super) struct Classifier<'a, 'e> {
     evaluator: &'e Evaluator<'a>,
     known: BTreeMap<String, Class>,
 }
@@ -23,7 +23,7 @@ struct Explained {
     rule: String,
 }
 
-impl<'a, 'e> Desk<'a, 'e> {
+impl<'a, 'e> Classifier<'a, 'e> {
     pub(super) fn new(evaluator: &'e Evaluator<'a>) -> Self {
         Self { evaluator, known: BTreeMap::new() }
     }
@@ -32,28 +32,17 @@ impl<'a, 'e> Desk<'a, 'e> {
     pub(super) fn finding(&mut self, figure: &PrintedFigure) -> Finding {
         let found = self.readings(figure);
         let best = found.iter().min_by_key(|(explained, _)| explained.class);
-        let mut finding = Finding {
-            name: figure.name.clone(),
-            about: figure.about.clone(),
-            printed: figure.printed.clone(),
-            formula: String::new(),
-            exact: String::new(),
-            right: String::new(),
-            class: Class::NotDerivable,
-            rule: figure.missing.clone(),
-            readings: Vec::new(),
+        let (class, rule) = match best {
+            Some((explained, reading)) => (explained.class, with_name(&reading.name, explained)),
+            None => (Class::NotDerivable, figure.missing.clone()),
         };
-        if let Some((explained, reading)) = best {
-            finding.formula.clone_from(&reading.formula);
-            finding.exact.clone_from(&reading.exact);
-            finding.right.clone_from(&reading.right);
-            (finding.class, finding.rule) = (explained.class, with_name(&reading.name, explained));
-        }
-        if found.len() > 1 {
-            finding.readings = found.into_iter().map(|(_, reading)| reading).collect();
-        }
-        self.known.insert(figure.name.clone(), finding.class);
-        finding
+        self.known.insert(figure.name.clone(), class);
+        let of = |text: fn(&Reading) -> &String| best.map(|(_, reading)| text(reading).clone()).unwrap_or_default();
+        let (name, about, printed) = (figure.name.clone(), figure.about.clone(), figure.printed.clone());
+        let (formula, exact, right) = (of(|r| &r.formula), of(|r| &r.exact), of(|r| &r.right));
+        let all = found.into_iter().map(|(_, reading)| reading);
+        let readings = if all.len() > 1 { all.collect() } else { Vec::new() };
+        Finding { name, about, printed, formula, exact, right, class, rule, readings }
     }
 
     fn readings(&mut self, figure: &PrintedFigure) -> Vec<(Explained, Reading)> {
@@ -83,7 +72,7 @@ impl<'a, 'e> Desk<'a, 'e> {
             self.evaluator.used.borrow_mut().clear();
             let Ok(value) = self.evaluator.value(formula, &cut) else { continue };
             let used = self.evaluator.used.borrow().clone();
-            let Some(how) = digits_of(value.value, printed, decimals) else { continue };
+            let Some(how) = rounding(value.value, printed, decimals) else { continue };
             let rule = format!("{} of {what}: {}", mode_text(how, decimals), value.value.full_text());
             match used.iter().find(|name| self.class_of(name) >= Class::Inconsistent) {
                 None => return Explained { class: Class::FromRounded, rule },
@@ -140,11 +129,6 @@ fn with_name(name: &str, explained: &Explained) -> String {
 /// The mode that makes the exact value the printed one; rounding before cutting off.
 fn rounding(exact: Exact, printed: Exact, decimals: u32) -> Option<Mode> {
     [Mode::HalfUp, Mode::HalfEven, Mode::Truncate].into_iter().find(|mode| exact.rounded(decimals, *mode) == Ok(printed))
-}
-
-/// The same for a value of rounded inputs, which may also be the printed one as it is.
-fn digits_of(value: Exact, printed: Exact, decimals: u32) -> Option<Mode> {
-    rounding(value, printed, decimals)
 }
 
 fn mode_text(mode: Mode, decimals: u32) -> String {

@@ -19,7 +19,7 @@ pub struct Span {
     pub high: Exact,
 }
 
-/// Which inputs of a figure are not computed anew.
+/// Which inputs of a figure are not computed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cut {
     /// None: everything from raw numbers.

@@ -65,9 +65,7 @@ pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Re
         _ => Err(match KNOWN.iter().find(|(name, _)| *name == function) {
             Some((_, usage)) => format!("`{function}` is used as {usage}"),
             None => {
-                let names = KNOWN.iter().map(|(name, _)| *name).chain(["hours", "months", "usd_per_gb_month"]);
-                let near = nearest(function, names.clone()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
-                format!("there is no function `{function}`; {near}there are {}", names.collect::<Vec<_>>().join(", "))
+                no_such("function", function, KNOWN.iter().map(|(name, _)| *name).chain(["hours", "months", "usd_per_gb_month"]))
             }
         }),
     }

@@ -196,8 +196,8 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
         problems.dedup();
         return Err(problems);
     }
-    let mut desk = classify::Desk::new(&evaluator);
-    let figures = ground.study.audit.figures.iter().map(|f| desk.finding(f)).collect();
+    let mut classifier = classify::Classifier::new(&evaluator);
+    let figures = ground.study.audit.figures.iter().map(|f| classifier.finding(f)).collect();
     let claims = ground.study.audit.claims.iter().map(|c| checks::claim(&evaluator, c)).collect();
     Ok(Audit { study: ground.study.name.clone(), figures, claims, checks: checks::of_results(ground) })
 }

@@ -82,7 +82,7 @@ fn each_class_has_its_figure() {
         (Class::Inconsistent, "1,500"),
         (Class::Inconsistent, "3,001"),
     ];
-    let expected: Vec<(Class, String)> = expected.into_iter().map(|(c, r)| (c, r.to_owned())).collect();
+    let expected = expected.map(|(class, right)| (class, right.to_owned()));
     assert_eq!(found, expected);
 }
 

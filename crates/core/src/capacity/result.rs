@@ -127,19 +127,14 @@ impl CapacityResult {
     pub fn sentence(&self) -> String {
         let plural = |n: u32| if n == 1 { "" } else { "s" };
         let rate = |votes: &Votes| thousands(u64::from(votes.rate_per_s));
+        let share = |trials: u32, of: &Votes| format!("{trials} of {} trial{} at {}/s", of.trials, plural(of.trials), rate(of));
         let mut text = match (&self.kept, &self.broken) {
             (Some(k), Some(b)) => {
-                let kept = format!("kept in {} of {} trial{} at {}/s", k.kept, k.trials, plural(k.trials), rate(k));
-                format!("the objective was {kept} and broken in {} of {} at {}/s", b.trials - b.kept, b.trials, rate(b))
+                let broken = format!("broken in {} of {} at {}/s", b.trials - b.kept, b.trials, rate(b));
+                format!("the objective was kept in {} and {broken}", share(k.kept, k))
             }
-            (Some(k), None) => {
-                let trials = format!("{} of {} trial{}", k.kept, k.trials, plural(k.trials));
-                format!("the objective was kept in {trials} at {}/s, the highest rate tried", rate(k))
-            }
-            (None, Some(b)) => {
-                let trials = format!("{} of {} trial{}", b.trials - b.kept, b.trials, plural(b.trials));
-                format!("the objective was broken in {trials} at {}/s, the lowest rate tried", rate(b))
-            }
+            (Some(k), None) => format!("the objective was kept in {}, the highest rate tried", share(k.kept, k)),
+            (None, Some(b)) => format!("the objective was broken in {}, the lowest rate tried", share(b.trials - b.kept, b)),
             (None, None) => "no rate was tried".to_owned(),
         };
         if self.why == Why::ClientLimited {
@@ -155,12 +150,8 @@ impl CapacityResult {
             [] => {}
             [only] => text.push_str(&format!("; outcomes were mixed at {}/s", rate(only))),
             [first, .., last] => {
-                text.push_str(&format!(
-                    "; outcomes were mixed at {} rates from {}/s to {}/s",
-                    self.unsure.len(),
-                    rate(first),
-                    rate(last)
-                ));
+                let (rates, first, last) = (self.unsure.len(), rate(first), rate(last));
+                text.push_str(&format!("; outcomes were mixed at {rates} rates from {first}/s to {last}/s"));
             }
         }
         text

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{rng::OpRng, units::Seed};
+use crate::rng::{OpRng, tests::normal};
+use crate::units::Seed;
 
 fn rule() -> CapacityRule {
     CapacityRule {
@@ -21,16 +22,8 @@ fn rule() -> CapacityRule {
 fn answer(probe: Probe, response_ns: u64) -> ProbeResult {
     let Probe { rate_per_s, repeat } = probe;
     let offered = u64::from(rate_per_s) * 10;
-    ProbeResult {
-        young: 0,
-        rate_per_s,
-        repeat,
-        offered,
-        completed: offered,
-        response_ns: Some(response_ns),
-        failed: 0,
-        client_limited: false,
-    }
+    let (completed, response_ns, client_limited) = (offered, Some(response_ns), false);
+    ProbeResult { rate_per_s, repeat, offered, completed, young: 0, response_ns, failed: 0, client_limited }
 }
 
 /// Runs a search to its end, which must come within `most` trials.
@@ -48,10 +41,6 @@ fn run(rule: &CapacityRule, most: usize, mut server: impl FnMut(Probe) -> ProbeR
 /// A server that keeps the objective up to a rate.
 fn threshold(capacity: u32) -> impl Fn(Probe) -> ProbeResult {
     move |probe| answer(probe, if probe.rate_per_s <= capacity { 1_000_000 } else { 3_000_000 })
-}
-
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
 }
 
 /// A queue with one server that serves `mu` per second: its p99 is ln(100)/(mu − rate), times lognormal noise.

@@ -54,14 +54,12 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         failed += record.measured.transactions.values().map(|t| t.failed).sum::<u64>();
         retries += record.measured.retries;
     }
-    let figures = trials.iter().map(|r| {
-        let place = Place { deployment: r.key.deployment(), trial: r.key.trial };
-        (r.metric(metric), place)
-    });
+    let place = |r: &RunRecord| Place { deployment: r.key.deployment(), trial: r.key.trial };
+    let figures = trials.iter().map(|r| (r.metric(metric), place(r)));
     let mut cell = of_figures(contender, level, figures, study.decision.confidence);
     (cell.failed, cell.retries) = (failed, retries);
     for outlier in &mut cell.outliers {
-        let record = trials.iter().find(|r| r.key.deployment() == outlier.place.deployment && r.key.trial == outlier.place.trial);
+        let record = trials.iter().find(|r| place(r) == outlier.place);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
     latencies(&mut cell, &merged, study.decision.slo.as_ref(), study.decision.confidence);

@@ -5,10 +5,10 @@ use crate::metric::Better;
 use crate::stats::{self, Interval, Rank, Ratio};
 use crate::study::Decision;
 
-/// More trials than this nobody makes.
+/// The most trials that anyone makes.
 const MOST_TRIALS: u32 = 1000;
 
-/// What a ratio rests on besides itself.
+/// What a ratio rests on, apart from itself.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Basis {
     /// Blocks, trials of the smaller side, or deployments.

@@ -22,14 +22,12 @@ pub(super) fn objective(study: &Study, result: &WorkloadResult, bills: &[Bill]) 
             None => {}
         }
     }
-    let mut regions: Vec<&str> = bills.iter().map(|b| b.region.as_str()).collect();
-    let mut seen = Vec::new();
-    regions.retain(|r| {
-        !seen.contains(r) && {
-            seen.push(*r);
-            true
+    let mut regions: Vec<&str> = Vec::new();
+    for bill in bills {
+        if !regions.contains(&bill.region.as_str()) {
+            regions.push(&bill.region);
         }
-    });
+    }
     found.cheapest = regions.into_iter().filter_map(|region| cheapest(&found.kept, region)).collect();
     Some(found)
 }

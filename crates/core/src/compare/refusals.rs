@@ -13,12 +13,9 @@ pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
     let native = records.iter().find(|r| r.host.emulator.is_none());
     let emulated = records.iter().find(|r| r.host.emulator.is_some());
     if let (Some(native), Some(emulated)) = (native, emulated) {
-        let reason = format!(
-            "`{}` ran under {} and `{}` natively; emulated times say nothing about hardware",
-            emulated.key.path(),
-            emulated.host.emulator.as_deref().unwrap_or("an emulator"),
-            native.key.path()
-        );
+        let under = emulated.host.emulator.as_deref().unwrap_or("an emulator");
+        let (emulated, native) = (emulated.key.path(), native.key.path());
+        let reason = format!("`{emulated}` ran under {under} and `{native}` natively; emulated times say nothing about hardware");
         found.push(Refusal { reason, insist: Some("emulated") });
     }
     for word in ["client-limited", "errors"] {
@@ -26,11 +23,8 @@ pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
         let count = records.iter().filter(flagged).count();
         if let Some(first) = records.iter().find(flagged) {
             let flag = first.flags.iter().find(|f| f.refused_unless() == Some(word)).map(Flag::text).unwrap_or_default();
-            let reason = format!(
-                "{count} of {} trials are no fair measurement; the first is `{}`: {flag}",
-                records.len(),
-                first.key.path()
-            );
+            let (of, path) = (records.len(), first.key.path());
+            let reason = format!("{count} of {of} trials are no fair measurement; the first is `{path}`: {flag}");
             found.push(Refusal { reason, insist: Some(word) });
         }
     }

@@ -99,7 +99,7 @@ pub fn regression(old: Side<'_>, new: Side<'_>, margin: Option<f64>, insist: &[S
             }
             matched.insert((after.as_str(), w.name.as_str()));
             changes.extend(differences(&was, &is));
-            results.extend(compared(new.0, after, &w.name, &was, &is, &decision));
+            results.extend(compared(new.0, &decision, (after, &w.name), &was, &is));
         }
     }
     let refusals = refused(&changes, insist);
@@ -131,14 +131,9 @@ fn pairs(old: &Study, new: &Study) -> Vec<(String, String)> {
     shared.map(|c| (c.name.clone(), c.name.clone())).collect()
 }
 
-fn compared(
-    study: &Study,
-    contender: &str,
-    workload: &str,
-    was: &[RunRecord],
-    is: &[RunRecord],
-    rule: &Decision,
-) -> Option<Compared> {
+/// A contender and a workload that both sides have.
+fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecord], is: &[RunRecord]) -> Option<Compared> {
+    let (contender, workload) = names;
     let metric = metric_of(study.workload(workload)?, is.first());
     let summary = study.summary_of(workload).clone();
     let both: BTreeSet<u32> = levels(was).intersection(&levels(is)).copied().collect();
@@ -171,7 +166,7 @@ fn levels(records: &[RunRecord]) -> BTreeSet<u32> {
     records.iter().map(|r| r.key.level()).collect()
 }
 
-/// A refusal for each group of changes that nobody insisted on.
+/// A refusal for each group of changes that the user did not insist on.
 fn refused(changes: &BTreeSet<Change>, insist: &[String]) -> Vec<Refusal> {
     let group = |word: &'static str| {
         let of: Vec<&Change> = changes.iter().filter(|c| c.group == word).collect();

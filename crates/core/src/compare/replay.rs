@@ -1,9 +1,9 @@
-//! Published numbers in the place of trials. Everything behind the points is the code that compares trials.
+//! Published numbers in the place of trials. Everything after the points is the code that compares trials.
 
 use super::cells;
 use super::findings::{Layout, Place};
 use super::workload::{self, Judged};
-use super::{Cell, Comparison, Remark, WorkloadResult, judge, overall};
+use super::{Cell, Comparison, Remark, joined};
 use crate::bill::Bill;
 use crate::exact::Exact;
 use crate::metric::Metric;
@@ -19,33 +19,19 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
         workload::judged(study, spec, metric.clone(), cells, &published.levels(&spec.name), bills, Design::Independent)
     };
     let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
-    let overall = overall::overall(study, &workloads, bills, false);
-    let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
-    judge::correct(&mut workloads, &study.decision);
-    let cells = || workloads.iter().flat_map(|w| &w.cells);
-    let shown = cells().filter(|c| !c.values.is_empty()).count();
-    let source: Vec<&str> =
-        [&published.title, &published.author, &published.date].into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
-    let mut remarks = Vec::new();
-    if let Some(hidden) = cells().find(|c| c.values.is_empty()) {
+    let layout = Layout { design: Design::Independent, deployments: 1, control: None };
+    let mut found = joined(study, workloads, bills, layout);
+    let cells: Vec<&Cell> = found.workloads.iter().flat_map(|w| &w.cells).collect();
+    (found.planned, found.found) = (cells.len(), cells.iter().filter(|c| !c.values.is_empty()).count());
+    if let Some(hidden) = cells.iter().find(|c| c.values.is_empty()) {
         let text = "the article does not show every point; those that it hides are left out".to_owned();
         let example = format!("{} at {}", hidden.contender, hidden.level);
-        remarks.push(Remark { text, trials: cells().count() - shown, example });
+        found.remarks.push(Remark { text, trials: found.planned - found.found, example });
     }
-    Some(Comparison {
-        study: study.name.clone(),
-        question: study.question.clone(),
-        baseline: study.baseline().name.clone(),
-        decision: study.decision.clone(),
-        layout: Layout { design: Design::Independent, deployments: 1, control: None },
-        planned: cells().count(),
-        found: shown,
-        published: Some(if source.is_empty() { "an unnamed source".to_owned() } else { source.join(", ") }),
-        workloads,
-        overall,
-        bills: bills.to_vec(),
-        remarks,
-    })
+    let source: Vec<&str> =
+        [&published.title, &published.author, &published.date].into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();
+    found.published = Some(if source.is_empty() { "an unnamed source".to_owned() } else { source.join(", ") });
+    Some(found)
 }
 
 /// The points of a workload, by level and then contender.

@@ -1,4 +1,4 @@
-//! What a comparison says, as data: the only input of reports besides the study.
+//! What a comparison says, as data: with the study the only input of reports.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -252,29 +252,22 @@ impl Verdict {
     /// The word, and the reason where there is one.
     pub fn text(self) -> String {
         match self {
-            Self::Undecided { why: Why::SingleTrial } => "undecided: a single trial has no interval".to_owned(),
-            Self::Undecided { why: Why::SingleFigure } => {
-                "undecided: single published figures, of which no uncertainty can be stated".to_owned()
-            }
-            Self::Undecided { why: Why::MoreTrials { more: 1 } } => {
-                "undecided: about 1 more trial per cell would decide".to_owned()
-            }
-            Self::Undecided { why: Why::MoreTrials { more } } => {
-                format!("undecided: about {more} more trials per cell would decide")
-            }
-            Self::Undecided { why: Why::MoreDeployments { more: 1 } } => {
-                "undecided: about 1 more deployment would decide".to_owned()
-            }
-            Self::Undecided { why: Why::MoreDeployments { more } } => {
-                format!("undecided: about {more} more deployments would decide")
-            }
-            Self::Undecided { why: Why::Family { of } } => {
-                format!("undecided: its own interval decides, but not as one of {of} comparisons")
-            }
-            Self::Undecided { why: Why::OnTheEdge } => {
-                "undecided: too close to the margin for any sensible number of trials".to_owned()
-            }
+            Self::Undecided { why } => format!("undecided: {}", why.text()),
             decided => decided.word().to_owned(),
+        }
+    }
+}
+
+impl Why {
+    fn text(self) -> String {
+        let plural = |n: u32| if n == 1 { "" } else { "s" };
+        match self {
+            Self::SingleTrial => "a single trial has no interval".to_owned(),
+            Self::SingleFigure => "single published figures, of which no uncertainty can be stated".to_owned(),
+            Self::MoreTrials { more } => format!("about {more} more trial{} per cell would decide", plural(more)),
+            Self::MoreDeployments { more } => format!("about {more} more deployment{} would decide", plural(more)),
+            Self::Family { of } => format!("its own interval decides, but not as one of {of} comparisons"),
+            Self::OnTheEdge => "too close to the margin for any sensible number of trials".to_owned(),
         }
     }
 }

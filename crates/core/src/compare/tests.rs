@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::bill::{BillLine, LineGroup};
+use crate::bill::{
+    LineGroup,
+    tests::{bill_of, line},
+};
 use crate::histogram::Histogram;
 use crate::metric::{RecordedMetric, TPS};
 use crate::plan::TrialKey;
@@ -65,14 +68,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         perbuck: "0".into(),
         study: "s".into(),
         study_fingerprint: "f".into(),
-        key: TrialKey {
-            contender: contender.into(),
-            workload: "small".into(),
-            connections,
-            rate_per_s: None,
-            deployment: None,
-            trial,
-        },
+        key: TrialKey { contender: contender.into(), workload: "small".into(), connections, trial, ..TrialKey::default() },
         position: 0,
         seed: Seed(7),
         trial_seed: Seed(1),
@@ -87,23 +83,8 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
             rows_after: BTreeMap::new(),
             metric: RecordedMetric::Declared(TPS.clone()),
         },
-        target: TargetRecord {
-            address: "sqlite:a.db".into(),
-            driver: "sqlite".into(),
-            version: "3".into(),
-            variables: BTreeMap::new(),
-            server_counters: BTreeMap::new(),
-            server_cpu_ns: None,
-        },
-        host: HostRecord {
-            arch: "x86_64".into(),
-            emulator: None,
-            os: "Linux".into(),
-            cpu_model: "cpu".into(),
-            cpus: 2,
-            memory_bytes: 1 << 33,
-            shared_with_server: true,
-        },
+        target: TargetRecord { version: "3".into(), ..TargetRecord::default() },
+        host: HostRecord { cpus: 2, shared_with_server: true, ..HostRecord::default() },
         measured: Measured {
             window_ns: WINDOW_NS,
             transactions: BTreeMap::from([("mixed".to_owned(), transaction)]),
@@ -137,22 +118,7 @@ fn records() -> Vec<RunRecord> {
 }
 
 fn bill(contender: &str, region: &str, monthly: i64, round: Rounding) -> Bill {
-    let line = BillLine {
-        group: LineGroup::Compute,
-        item: "db".into(),
-        sku: "m".into(),
-        formula: String::new(),
-        unit_price: MicroUsd(monthly),
-        unit: "month".into(),
-        monthly: MicroUsd(monthly),
-        priced: true,
-        price_date: String::new(),
-        source: String::new(),
-        processors: None,
-    };
-    let (hours_per_month, horizon_months) = (730, 60);
-    let (contender, region, snapshot) = (contender.to_owned(), region.to_owned(), "p".to_owned());
-    Bill { contender, region, place: None, scenario: None, snapshot, lines: vec![line], hours_per_month, horizon_months, round }
+    Bill { contender: contender.to_owned(), region: region.to_owned(), ..bill_of([line(LineGroup::Compute, monthly)], round) }
 }
 
 fn emulated(mut record: RunRecord) -> RunRecord {

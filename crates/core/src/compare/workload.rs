@@ -4,7 +4,7 @@ use super::cells;
 use super::findings::Noise;
 use super::judge::{self, Basis, judgement};
 use super::objective;
-use super::result::{Cell, ContenderResult, Judgement, PricePerformance, WorkloadResult};
+use super::result::{Cell, ContenderResult, PricePerformance, WorkloadResult};
 use super::{Refusal, models};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
@@ -13,7 +13,7 @@ use crate::stats::{self, Design, Estimate, Interval, Ratio, Summarise, Trial};
 use crate::study::{Contender, Study, Summary, WorkloadSpec};
 use crate::usl;
 
-/// A workload with the estimates behind its ratios, which other workloads are weighed with.
+/// A workload with the estimates that its ratios come from, which other workloads are weighed with.
 pub(super) struct Judged {
     /// What it says.
     pub(super) result: WorkloadResult,
@@ -79,7 +79,7 @@ pub(super) fn judged(
         let all = points.iter().map(|c| at(c).map(Cell::trials).unwrap_or_default());
         all.filter(|v| !(gaps && v.is_empty())).collect()
     };
-    let desk = Desk { study, bills, how, design, better: metric.better };
+    let context = WorkloadContext { study, bills, how, design, better: metric.better };
     let base = trials(&study.baseline().name);
     let mut result = WorkloadResult {
         workload: spec.name.clone(),
@@ -95,11 +95,11 @@ pub(super) fn judged(
     for (i, contender) in study.contenders.iter().enumerate() {
         let mine = trials(&contender.name);
         if let Some(of) = &contender.control_of {
-            result.noise = desk.noise(&trials(of), &mine);
+            result.noise = context.noise(&trials(of), &mine);
         }
         let rival = i != study.baseline && contender.control_of.is_none();
         let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
-        let mut found = desk.contender(contender, &base, &mine, estimate.as_ref());
+        let mut found = context.contender(contender, &base, &mine, estimate.as_ref());
         let throughput = result.metric.better == Better::Higher;
         found.scalability = if throughput { scalability(study, spec, &contender.name, &cells) } else { None };
         estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
@@ -112,7 +112,7 @@ pub(super) fn judged(
 }
 
 /// What all contenders of a workload share.
-struct Desk<'a> {
+struct WorkloadContext<'a> {
     study: &'a Study,
     bills: &'a [Bill],
     how: Summarise,
@@ -120,7 +120,7 @@ struct Desk<'a> {
     better: Better,
 }
 
-impl Desk<'_> {
+impl WorkloadContext<'_> {
     fn basis(&self, estimate: &Estimate, trials: &[Vec<Trial>]) -> Basis {
         let deployed = trials.iter().flatten().any(|t| t.deployment > 1);
         Basis { units: estimate.units, deployed, published: self.study.published.is_some(), better: self.better }
@@ -137,24 +137,41 @@ impl Desk<'_> {
         let value = stats::summarise(mine, self.how);
         let interval = stats::summary_interval(mine, self.how, rule.confidence);
         let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, self.how));
-        let throughput = estimate.map(|e| {
+        let estimate = estimate.map(|e| (e.ratio, self.basis(e, mine)));
+        let throughput = estimate.map(|(ratio, basis)| {
             let rank = stats::rank(&figures(base), &figures(mine), rule.confidence);
-            judgement(e.ratio, rule, self.basis(e, mine), rank)
+            judgement(ratio, rule, basis, rank)
         });
-        let judge = |ratio: Ratio, e: &Estimate| judgement(ratio, rule, self.basis(e, mine), None);
-        ContenderResult {
-            contender: who.name.clone(),
-            control_of: who.control_of.clone(),
-            value,
-            interval,
-            throughput,
-            scalability: None,
-            // Money buys more of what is good; of what is bad there is no price.
-            price: match self.better {
-                Better::Higher => prices(self.study, &who.name, self.bills, (value, interval), estimate, &judge),
-                Better::Lower => prices(self.study, &who.name, self.bills, (None, None), None, &judge),
-            },
-        }
+        // Money buys more of what is good; of what is bad there is no price.
+        let (sold, estimate) = if self.better == Better::Higher { ((value, interval), estimate) } else { ((None, None), None) };
+        let (contender, control_of) = (who.name.clone(), who.control_of.clone());
+        let price = self.prices(&who.name, sold, estimate);
+        ContenderResult { contender, control_of, value, interval, throughput, scalability: None, price }
+    }
+
+    /// Cost against work in each region.
+    fn prices(&self, of: &str, sold: (Option<f64>, Option<Interval>), estimate: Option<(Ratio, Basis)>) -> Vec<PricePerformance> {
+        let (value, interval) = sold;
+        let one = |bill: &Bill| {
+            let total = bill.horizon_total();
+            let dollars = total.as_usd_f64();
+            let works = value.filter(|v| *v > 0.0);
+            // The cost is a constant, so the interval of dollars per unit is the throughput's, turned over.
+            let turned = |i: Interval| Interval { low: dollars / i.high, high: dollars / i.low };
+            let against = estimate.zip(cheaper_by(self.study, self.bills, bill));
+            PricePerformance {
+                region: bill.region.clone(),
+                monthly: bill.monthly(),
+                total,
+                usd_per_unit: works.map(|v| dollars / v),
+                units_per_usd: works.filter(|_| dollars > 0.0).map(|v| v / dollars),
+                usd_per_unit_interval: interval.filter(|i| i.low > 0.0).map(turned),
+                value_for_money: against
+                    .map(|((ratio, basis), times)| judgement(scaled(ratio, times), &self.study.decision, basis, None)),
+                models: None,
+            }
+        };
+        self.bills.iter().filter(|b| b.contender == of).map(one).collect()
     }
 
     /// What an A/A control says.
@@ -174,35 +191,6 @@ fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, cells: &[Cel
     let points: Vec<(u32, f64)> = mine.filter_map(|c| Some((c.level, c.mean?))).collect();
     let seed = study.seed.derive(&format!("scalability {} {contender}", spec.name));
     usl::describe(&points, study.decision.margin, study.decision.confidence, seed)
-}
-
-fn prices(
-    study: &Study,
-    contender: &str,
-    bills: &[Bill],
-    (value, interval): (Option<f64>, Option<Interval>),
-    estimate: Option<&Estimate>,
-    judge: &impl Fn(Ratio, &Estimate) -> Judgement,
-) -> Vec<PricePerformance> {
-    let one = |bill: &Bill| {
-        let total = bill.horizon_total();
-        let dollars = total.as_usd_f64();
-        let works = value.filter(|v| *v > 0.0);
-        // The cost is a constant, so the interval of dollars per unit is the throughput's, turned over.
-        let cost_interval = interval.filter(|i| i.low > 0.0).map(|i| Interval { low: dollars / i.high, high: dollars / i.low });
-        let value_for_money = estimate.zip(cheaper_by(study, bills, bill)).map(|(e, times)| judge(scaled(e.ratio, times), e));
-        PricePerformance {
-            region: bill.region.clone(),
-            monthly: bill.monthly(),
-            total,
-            usd_per_unit: works.map(|v| dollars / v),
-            units_per_usd: works.filter(|_| dollars > 0.0).map(|v| v / dollars),
-            usd_per_unit_interval: cost_interval,
-            value_for_money,
-            models: None,
-        }
-    };
-    bills.iter().filter(|b| b.contender == contender).map(one).collect()
 }
 
 /// The baseline's cost in the same region over that of a bill; `None` where one of them is free or not there.

@@ -16,8 +16,6 @@ const MEAN_DEVIATION_OF_NORMAL: f64 = 0.797_9;
 pub struct Label {
     /// Its position.
     pub index: usize,
-    /// Whether it lies beyond Tukey's fences.
-    pub beyond_fences: bool,
     /// Its modified z: distance from the median in robust standard deviations, with its sign.
     pub modified_z: f64,
 }
@@ -40,19 +38,17 @@ pub fn label_outliers(values: &[f64]) -> Vec<Label> {
     if scale <= 0.0 {
         return Vec::new();
     }
-    let label = |(index, v): (usize, &f64)| Label {
-        index,
-        beyond_fences: *v < low - reach || *v > high + reach,
-        modified_z: (v - middle) / scale,
+    let label = |(index, v): (usize, &f64)| {
+        let (modified_z, outside) = ((v - middle) / scale, *v < low - reach || *v > high + reach);
+        (outside && modified_z.abs() > MODIFIED_Z).then_some(Label { index, modified_z })
     };
-    let labels = values.iter().enumerate().map(label);
-    labels.filter(|l| l.beyond_fences && l.modified_z.abs() > MODIFIED_Z).collect()
+    values.iter().enumerate().filter_map(label).collect()
 }
 
 /// The quantile between the nearest two of sorted values (Hyndman and Fan's seventh definition).
 fn quantile(sorted: &[f64], share: f64) -> f64 {
-    let place = share * (sorted.len() - 1) as f64;
-    let (low, part) = (place.floor() as usize, place.fract());
+    let position = share * (sorted.len() - 1) as f64;
+    let (low, part) = (position.floor() as usize, position.fract());
     let next = sorted[(low + 1).min(sorted.len() - 1)];
     sorted[low] + part * (next - sorted[low])
 }

@@ -13,12 +13,12 @@ const STEPS: usize = 96;
 /// `None` without an interval.
 pub fn detectable(ratio: &Ratio, confidence: f64) -> Option<f64> {
     ratio.interval?;
-    Some((needed_shift(confidence, ratio.freedom) * ratio.log_error).exp_m1())
+    Some((needed_effect(confidence, ratio.freedom) * ratio.log_error).exp_m1())
 }
 
-/// The probability that an interval excludes 1 in the right direction, where the true logarithm of the ratio is `shift` standard
+/// The probability that an interval excludes 1 in the right direction, where the true logarithm of the ratio is `effect` standard
 /// errors from 0: the upper tail of the noncentral t distribution.
-pub fn power(shift: f64, confidence: f64, freedom: f64) -> f64 {
+pub fn power(effect: f64, confidence: f64, freedom: f64) -> f64 {
     let Ok(normal) = Normal::new(0.0, 1.0) else { return 0.0 };
     let (t, f) = (student_quantile(confidence, freedom), freedom.max(1.0));
     // The estimated over the true error is the root of a chi-square over its degrees of freedom; the density peaks near 1.
@@ -29,13 +29,13 @@ pub fn power(shift: f64, confidence: f64, freedom: f64) -> f64 {
         let s = top * (step as f64 + 0.5) / STEPS as f64;
         let weight = log_density(s).exp();
         mass += weight;
-        found += weight * normal.cdf(shift - t * s);
+        found += weight * normal.cdf(effect - t * s);
     }
     found / mass
 }
 
-/// The shift in standard errors at which the power is [`POWER`], by bisection.
-fn needed_shift(confidence: f64, freedom: f64) -> f64 {
+/// The effect in standard errors at which the power is [`POWER`], by bisection.
+fn needed_effect(confidence: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 4.0 * student_quantile(confidence, freedom) + 4.0);
     for _ in 0..30 {
         let middle = (low + high) / 2.0;

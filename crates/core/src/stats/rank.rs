@@ -1,5 +1,7 @@
 //! Statistics of ranks beside the ratio of means: they need no shape of noise and hardly feel an outlier.
 
+use std::cmp::Ordering;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -28,14 +30,10 @@ pub fn rank(base: &[f64], other: &[f64], confidence: f64) -> Option<Rank> {
     }
     let mut quotients: Vec<f64> = other.iter().flat_map(|a| base.iter().map(move |x| a / x)).collect();
     let count = quotients.len();
-    let above = |a: &f64, x: &f64| {
-        if a > x {
-            1.0
-        } else if a < x {
-            0.0
-        } else {
-            0.5
-        }
+    let above = |a: &f64, x: &f64| match a.total_cmp(x) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
     };
     let wins: f64 = other.iter().flat_map(|a| base.iter().map(move |x| above(a, x))).sum();
     let mut sorted_at = |k: usize| *quotients.select_nth_unstable_by(k, f64::total_cmp).1;
@@ -58,15 +56,11 @@ fn cut(n: usize, m: usize, confidence: f64) -> Option<usize> {
     let ways = mann_whitney(n, m);
     let all: f64 = ways.iter().sum();
     let mut below = 0.0;
-    let mut k = None;
-    for (u, count) in ways.iter().enumerate() {
-        below += count / all;
-        if below > tail {
-            break;
-        }
-        k = Some(u);
-    }
-    k
+    let outside = ways.iter().take_while(|count| {
+        below += **count / all;
+        below <= tail
+    });
+    outside.count().checked_sub(1)
 }
 
 /// In how many orders of n + m values Mann and Whitney's statistic is 0, 1, … n·m: the coefficients of a Gaussian binomial. The

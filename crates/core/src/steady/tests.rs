@@ -1,12 +1,8 @@
 //! Known answers of the verdict on steadiness, and how often it is wrong on noise.
 
 use super::*;
-use crate::{rng::OpRng, units::Seed};
-
-/// A standard normal number by Box and Muller.
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
-}
+use crate::rng::{OpRng, tests::normal};
+use crate::units::Seed;
 
 /// `n` seconds of a level of 1,000 with a coefficient of variation, each second alike to the one before by `phi`.
 fn noise(rng: &mut OpRng, n: usize, cv: f64, phi: f64) -> Vec<f64> {
@@ -30,13 +26,7 @@ fn shaped(seed: u64, n: usize, shape: impl Fn(f64) -> f64) -> Vec<f64> {
 fn a_constant_is_settled_and_has_no_slope() {
     for level in [1_000.0, 0.1] {
         let s = judge(&[level; 70], 10);
-        let expected = Steadiness {
-            mser5_truncation_s: Some(0),
-            slope_percent: s.slope_percent,
-            slope_p_value: Some(1.0),
-            verdict: Settled::Settled,
-        };
-        assert_eq!(s, expected);
+        assert_eq!((s.mser5_truncation_s, s.slope_p_value, s.verdict), (Some(0), Some(1.0), Settled::Settled));
         assert!(s.slope_percent.unwrap().abs() < 1e-9);
     }
 }
@@ -44,9 +34,7 @@ fn a_constant_is_settled_and_has_no_slope() {
 #[test]
 fn zeros_have_no_slope_and_do_not_move() {
     let s = judge(&[0.0; 70], 10);
-    let expected =
-        Steadiness { mser5_truncation_s: Some(0), slope_percent: None, slope_p_value: None, verdict: Settled::Settled };
-    assert_eq!(s, expected);
+    assert_eq!((s.mser5_truncation_s, s.slope_percent, s.slope_p_value, s.verdict), (Some(0), None, None, Settled::Settled));
 }
 
 #[test]
@@ -121,18 +109,18 @@ fn a_late_fall_is_a_drift() {
 #[test]
 fn checkpoints_every_ten_seconds_are_no_drift() {
     for seed in 0..10 {
-        for begin in 0..10 {
+        for start in 0..10 {
             for n in [40, 67, 130, 330] {
-                let dip = |t: f64| if (t as usize + begin) % 10 < 2 { 0.6 } else { 1.0 };
+                let dip = |t: f64| if (t as usize + start) % 10 < 2 { 0.6 } else { 1.0 };
                 let s = judge(&shaped(seed, n, dip), 10);
-                assert_eq!(s.verdict, Settled::Settled, "{seed} {begin} {n}: {s:?}");
+                assert_eq!(s.verdict, Settled::Settled, "{seed} {start} {n}: {s:?}");
             }
         }
     }
 }
 
 #[test]
-fn flat_noise_seldom_raises_an_alarm() {
+fn flat_noise_seldom_has_another_verdict() {
     let trials = 500;
     for (n, warmup) in [(40, 10), (70, 10), (130, 10), (330, 30)] {
         for (cv, phi) in [(0.02, 0.0), (0.05, 0.0), (0.05, 0.5), (0.05, 0.7), (0.15, 0.5)] {

@@ -1,4 +1,4 @@
-//! What a contender is billed for besides its machines and volumes.
+//! What a contender is billed for, apart from machines and volumes.
 
 use crate::bill::LineGroup;
 use crate::exact::Exact;
@@ -114,7 +114,7 @@ pub struct Scenario {
     pub name: String,
     /// How every machine is paid that is billed on demand otherwise.
     pub payment: Payment,
-    /// Discounts besides those of the contenders.
+    /// Discounts, added to those of the contenders.
     pub discounts: Vec<Discount>,
     /// Line in the study.
     pub line: usize,

@@ -194,7 +194,7 @@ pub struct WorkloadSpec {
     pub line: usize,
 }
 
-/// When the data of a workload are loaded anew.
+/// When the data of a workload are loaded again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reset {
@@ -223,7 +223,7 @@ pub struct Sweep {
     pub duration_ns: u64,
     /// Blocks: how often each point is measured on each contender, in each deployment.
     pub trials: u32,
-    /// How often every contender is deployed anew.
+    /// How often every contender is deployed.
     pub deployments: u32,
     /// Idle time before each trial, in nanoseconds.
     pub cooldown_ns: u64,
@@ -233,7 +233,7 @@ pub struct Sweep {
     pub max_attempts: u32,
     /// The window ends early with the last of so many transactions.
     pub events: Option<u64>,
-    /// Whether somebody started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
+    /// Whether a user started the trials one by one (`perbuck sysbench`), so that they come in no shuffled blocks and have
     /// seeds of their own.
     pub collected: bool,
 }

@@ -1,6 +1,6 @@
-//! What somebody else measured and printed: results in place of trials, figures with the formulas they claim to follow.
+//! What others measured and printed: results in place of trials, figures with the formulas they claim to follow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exact::Exact;
 use crate::formula::Formula;
@@ -110,10 +110,8 @@ impl Published {
 
     /// The points of a workload, ascending, no doubles.
     pub fn levels(&self, workload: &str) -> Vec<u32> {
-        let mut levels: Vec<u32> = self.rows.iter().filter(|r| r.workload == workload).map(|r| r.connections).collect();
-        levels.sort_unstable();
-        levels.dedup();
-        levels
+        let levels: BTreeSet<u32> = self.rows.iter().filter(|r| r.workload == workload).map(|r| r.connections).collect();
+        levels.into_iter().collect()
     }
 }
 

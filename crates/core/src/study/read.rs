@@ -1,15 +1,15 @@
 //! From TOML to a checked study, or to all problems at once.
 
 use crate::metric::Metric;
-use crate::problem::{Problem, nearest};
+use crate::problem::{Problem, did_you_mean};
 use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
 use super::server::{read_server, read_server_settings};
 use super::{
-    Contender, Decision, Discount, Fee, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary,
-    Sweep, Traffic, Volume, WorkloadSpec,
+    Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary, Sweep, Volume,
+    WorkloadSpec,
 };
 
 mod collected;
@@ -19,7 +19,7 @@ mod sweep;
 
 use costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
 use published::{check_results, read_audit, read_results};
-use sweep::{default_sweep, read_sweep};
+use sweep::read_sweep;
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 const MANY: i64 = 1_000_000;
@@ -57,27 +57,28 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let seed = root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let price = read_price(root.table("price").as_ref());
-    let contenders: Vec<Option<Contender>> = root.tables("contender").iter().map(read_contender).collect();
-    let workloads: Vec<Option<WorkloadSpec>> = root.tables("workload").iter().map(|s| read_workload(s, kinds)).collect();
-    let sweep = root.table("sweep").map_or_else(|| Some(default_sweep()), |s| read_sweep(&s));
+    let contenders = root.each("contender", read_contender);
+    let workloads = root.each("workload", |s| read_workload(s, kinds));
+    let sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let published = read_results(root);
     let audit = read_audit(root);
     // Published results have points of their own; a sweep is what perbuck would measure.
     let measured = sweep.as_ref().filter(|_| published.is_none());
     let summary = read_summary(root, measured);
-    let decision = root.table("decision").map_or_else(|| Some(default_decision()), |s| read_decision(&s));
+    let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     root.finish();
-    for (list, table) in [(contenders.len(), "contender"), (workloads.len(), "workload")] {
-        if list == 0 {
+    let none = [contenders.as_ref().is_some_and(Vec::is_empty), workloads.as_ref().is_some_and(Vec::is_empty)];
+    for (none, table) in none.into_iter().zip(["contender", "workload"]) {
+        if none {
             let message = format!("the study has no `[[{table}]]`");
             root.file().report(root.line(), message, format!("add at least one `[[{table}]]` table"));
         }
     }
-    let mut contenders: Vec<Contender> = contenders.into_iter().collect::<Option<_>>()?;
+    let mut contenders = contenders?;
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
     }
-    let mut workloads: Vec<WorkloadSpec> = workloads.into_iter().collect::<Option<_>>()?;
+    let mut workloads = workloads?;
     for w in &workloads {
         check_points(root, w.summary.as_ref(), measured, w.line);
     }
@@ -102,8 +103,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     schema?;
     let seed = Seed(seed as u64);
-    let (price, sweep, summary, decision) = (price?, sweep?, summary?, decision?);
-    let name = name?;
+    let (name, price, sweep, summary) = (name?, price?, sweep?, summary?);
     Some(Study { name, question, baseline, seed, price, contenders, workloads, sweep, summary, decision, published, audit })
 }
 
@@ -152,10 +152,7 @@ fn find_baseline(root: &Section<'_>, name: Option<Located<String>>, contenders: 
     let found = contenders.iter().position(|c| c.name == name.value);
     if found.is_none() {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
-        let help = match nearest(&name.value, names.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the contenders are: {}", names.join(", ")),
-        };
+        let help = did_you_mean(&name.value, &names, || format!("the contenders are: {}", names.join(", ")));
         root.report("baseline", format!("`baseline` names no contender: `{}`", name.value), help);
     }
     found
@@ -198,21 +195,23 @@ fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Optio
     found
 }
 
-fn default_price() -> PriceBasis {
-    PriceBasis {
-        snapshot: None,
-        regions: Vec::new(),
-        hours_per_month: 730,
-        horizon_months: 36,
-        volume_snapshots: SnapshotRule::AwsCalculator,
-        round: Rounding::None,
-        note: String::new(),
-        scenarios: Vec::new(),
+impl Default for PriceBasis {
+    fn default() -> Self {
+        Self {
+            snapshot: None,
+            regions: Vec::new(),
+            hours_per_month: 730,
+            horizon_months: 36,
+            volume_snapshots: SnapshotRule::AwsCalculator,
+            round: Rounding::None,
+            note: String::new(),
+            scenarios: Vec::new(),
+        }
     }
 }
 
 fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
-    let mut basis = default_price();
+    let mut basis = PriceBasis::default();
     let Some(s) = section else { return Some(basis) };
     basis.snapshot = s.required_text("snapshot", "\"aws-2021-03\"");
     if let Some(regions) = s.texts("regions") {
@@ -222,81 +221,50 @@ fn read_price(section: Option<&Section<'_>>) -> Option<PriceBasis> {
     if basis.regions.is_empty() {
         s.report("regions", "`price.regions` names no region", "add for instance `regions = [\"us-west-2\"]`");
     }
-    basis.hours_per_month = s.int("hours_per_month", 1..=744).map_or(730, |v| v.value as u32);
-    basis.horizon_months = s.int("horizon_months", 1..=1200).map_or(36, |v| v.value as u32);
-    if let Some(rule) =
-        word(s, "volume_snapshots", &[("aws-calculator", SnapshotRule::AwsCalculator), ("steady", SnapshotRule::Steady)])
-    {
-        basis.volume_snapshots = rule;
-    }
-    if let Some(rule) = word(s, "round", &[("none", Rounding::None), ("monthly", Rounding::Monthly)]) {
-        basis.round = rule;
-    }
+    basis.hours_per_month = s.count("hours_per_month", 1..=744).unwrap_or(basis.hours_per_month);
+    basis.horizon_months = s.count("horizon_months", 1..=1200).unwrap_or(basis.horizon_months);
+    let rules = [("aws-calculator", SnapshotRule::AwsCalculator), ("steady", SnapshotRule::Steady)];
+    basis.volume_snapshots = word(s, "volume_snapshots", &rules).unwrap_or(basis.volume_snapshots);
+    basis.round = word(s, "round", &[("none", Rounding::None), ("monthly", Rounding::Monthly)]).unwrap_or(basis.round);
     basis.note = s.text("note").map(|n| n.value).unwrap_or_default();
-    basis.scenarios = s.tables("scenario").iter().map(read_scenario).collect::<Option<_>>()?;
+    basis.scenarios = s.each("scenario", read_scenario)?;
     s.finish();
     Some(basis)
 }
 
 fn read_contender(s: &Section<'_>) -> Option<Contender> {
     let name = s.required_text("name", "\"arm\"").and_then(|n| path_safe(s, "name", n));
-    let label = s.text("label").map(|l| l.value);
-    let arch = s.text("arch").map(|a| a.value);
-    let target = s.text("target");
-    let password_file = s.text("password_file");
-    let server_section = s.table("server");
-    let server = server_section.as_ref().map(read_server);
-    if server_section.is_some() && (target.is_some() || password_file.is_some()) {
-        s.report(
-            "server",
-            "a private server has its own address and password",
-            "leave out `target` and `password_file`, or leave out `server`",
-        );
-    }
-    let server_settings = read_server_settings(s);
-    let tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
-    let replication_factor = s.int("replication_factor", 1..=99).map(|v| v.value as u32);
-    let (snapshot, region) = (s.text("snapshot"), s.text("region"));
-    let nodes: Vec<Option<Node>> = s.tables("node").iter().map(read_node).collect();
-    let fees: Vec<Option<Fee>> = s.tables("fee").iter().map(read_fee).collect();
-    let traffic: Vec<Option<Traffic>> = s.tables("traffic").iter().map(read_traffic).collect();
-    let discounts: Vec<Option<Discount>> = s.tables("discount").iter().map(read_discount).collect();
-    s.finish();
-    let (nodes, fees) = (nodes.into_iter().collect::<Option<_>>()?, fees.into_iter().collect::<Option<_>>()?);
-    let (traffic, discounts) = (traffic.into_iter().collect::<Option<_>>()?, discounts.into_iter().collect::<Option<_>>()?);
-    let server = match server {
-        Some(None) => return None,
-        Some(some) => some,
-        None => None,
+    let mut found = Contender {
+        label: s.text("label").map_or_else(|| name.clone().unwrap_or_default(), |label| label.value),
+        arch: s.text("arch").map(|a| a.value),
+        target: s.text("target"),
+        password_file: s.text("password_file"),
+        line: s.line(),
+        ..Contender::default()
     };
-    let name = name?;
-    let label = label.unwrap_or_else(|| name.clone());
-    let line = s.line();
-    Some(Contender {
-        name,
-        control_of: None,
-        label,
-        arch,
-        target,
-        server,
-        server_settings,
-        tiflash_replicas,
-        password_file,
-        replication_factor,
-        snapshot,
-        region,
-        nodes,
-        fees,
-        traffic,
-        discounts,
-        line,
-    })
+    let server = s.table("server");
+    if server.is_some() && (found.target.is_some() || found.password_file.is_some()) {
+        let help = "leave out `target` and `password_file`, or leave out `server`";
+        s.report("server", "a private server has its own address and password", help);
+    }
+    let server = server.as_ref().map(read_server);
+    found.server_settings = read_server_settings(s);
+    found.tiflash_replicas = s.int("tiflash_replicas", 1..=99).map(|v| Located { value: v.value as u32, line: v.line });
+    found.replication_factor = s.count("replication_factor", 1..=99);
+    (found.snapshot, found.region) = (s.text("snapshot"), s.text("region"));
+    let (nodes, fees) = (s.each("node", read_node), s.each("fee", read_fee));
+    let (traffic, discounts) = (s.each("traffic", read_traffic), s.each("discount", read_discount));
+    s.finish();
+    (found.nodes, found.fees, found.traffic, found.discounts) = (nodes?, fees?, traffic?, discounts?);
+    found.server = server.map_or(Some(None), |server| server.map(Some))?;
+    found.name = name?;
+    Some(found)
 }
 
 fn read_node(s: &Section<'_>) -> Option<Node> {
     let role = s.required_text("role", "\"mysql\"");
     let instance = s.required_text("instance", "\"c6g.2xlarge\"");
-    let count = s.int("count", 1..=MANY).map_or(1, |v| v.value as u32);
+    let count = s.count("count", 1..=MANY).unwrap_or(1);
     let priced = s.boolean("priced").is_none_or(|v| v.value);
     let payment = read_payment(s);
     let mut volumes: Vec<Option<Volume>> = s.table("volume").iter().map(read_volume).collect();
@@ -309,11 +277,11 @@ fn read_node(s: &Section<'_>) -> Option<Node> {
 fn read_volume(s: &Section<'_>) -> Option<Volume> {
     let kind = s.required_text("kind", "\"gp3\"");
     let size_gb = s.required_int("size_gb", 1..=MANY, "1000");
-    let iops = s.int("iops", 1..=10 * MANY).map(|v| v.value as u32);
-    let throughput_mib_s = s.int("throughput_mib_s", 1..=MANY).map(|v| v.value as u32);
+    let iops = s.count("iops", 1..=10 * MANY);
+    let throughput_mib_s = s.count("throughput_mib_s", 1..=MANY);
     let daily_snapshots = word(s, "snapshots", &[("daily", true), ("none", false)]).unwrap_or(false);
-    let count = s.int("count", 1..=1000).map_or(1, |v| v.value as u32);
-    let daily_change_gb = s.int("daily_change_gb", 0..=MANY).map_or(0, |v| v.value as u32);
+    let count = s.count("count", 1..=1000).unwrap_or(1);
+    let daily_change_gb = s.count("daily_change_gb", 0..=MANY).unwrap_or(0);
     s.finish();
     let (kind, size_gb, line) = (kind?.value, size_gb?.value as u32, s.line());
     Some(Volume { kind, size_gb, iops, throughput_mib_s, count, daily_snapshots, daily_change_gb, line })
@@ -370,29 +338,27 @@ fn check_points(root: &Section<'_>, summary: Option<&Summary>, sweep: Option<&Sw
     }
 }
 
-fn default_decision() -> Decision {
-    Decision { confidence: 0.95, margin: 0.03, slo: None }
+impl Default for Decision {
+    fn default() -> Self {
+        Self { confidence: 0.95, margin: 0.03, slo: None }
+    }
 }
 
-fn read_decision(s: &Section<'_>) -> Option<Decision> {
-    let mut decision = default_decision();
+fn read_decision(s: &Section<'_>) -> Decision {
+    let mut decision = Decision::default();
     decision.confidence = s.number("confidence", 0.5, 1.0).map_or(decision.confidence, |v| v.value);
     decision.margin = s.number("margin", 0.0, 1.0).map_or(decision.margin, |v| v.value);
     if let Some(slo) = s.table("slo") {
-        let percentile = slo.number("percentile", 0.0, 100.0);
-        let at_most = slo.duration_ns("at_most");
+        let (percentile, at_most) = (slo.number("percentile", 0.0, 100.0), slo.duration_ns("at_most"));
         slo.finish();
-        match (percentile, at_most) {
-            (Some(p), Some(ns)) => decision.slo = Some(Slo { percentile: p.value, at_most_ns: ns.value }),
-            _ => slo.report(
-                "percentile",
-                "a latency objective needs `percentile` and `at_most`",
-                "write `slo = { percentile = 95, at_most = \"50ms\" }`",
-            ),
+        decision.slo = percentile.zip(at_most).map(|(p, ns)| Slo { percentile: p.value, at_most_ns: ns.value });
+        if decision.slo.is_none() {
+            let help = "write `slo = { percentile = 95, at_most = \"50ms\" }`";
+            slo.report("percentile", "a latency objective needs `percentile` and `at_most`", help);
         }
     }
     s.finish();
-    Some(decision)
+    decision
 }
 
 #[cfg(test)]

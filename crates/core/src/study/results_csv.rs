@@ -1,4 +1,4 @@
-//! Results as rows of a CSV file, in place of those that stand in the study.
+//! Results as rows of a CSV file, instead of those in the study.
 
 use crate::exact::Exact;
 use crate::problem::{Problem, nearest};
@@ -6,7 +6,7 @@ use crate::problem::{Problem, nearest};
 use super::{Published, ResultRow, Study};
 
 /// The columns that say where a row belongs.
-const PLACE: [&str; 3] = ["workload", "contender", "connections"];
+const POINT: [&str; 3] = ["workload", "contender", "connections"];
 /// The column of the reading error.
 const ERROR: &str = "error";
 
@@ -14,7 +14,7 @@ const ERROR: &str = "error";
 pub type CsvRow = (usize, Vec<String>);
 
 impl Study {
-    /// Puts the rows of a file in the place of the study's results. Rows of one point are repeats of it; an empty cell is
+    /// Replaces the study's results by the rows of a file. Rows of one point are repeats of it; an empty cell is
     /// a number that is not known.
     ///
     /// # Errors
@@ -24,23 +24,20 @@ impl Study {
         let mut report = |line: usize, message: String, help: &str| {
             problems.push(Problem { file: file.to_owned(), line, message, help: help.to_owned() });
         };
-        let place = |name: &str| header.iter().position(|h| h == name);
-        for name in PLACE {
-            if place(name).is_none() {
-                let near =
-                    nearest(name, header.iter().map(String::as_str)).map(|n| format!("; is it `{n}`?")).unwrap_or_default();
+        let column = |name: &str| header.iter().position(|h| h == name);
+        for name in POINT {
+            if column(name).is_none() {
+                let near = nearest(name, header.iter().map(String::as_str));
+                let near = near.map(|n| format!("; is it `{n}`?")).unwrap_or_default();
                 report(1, format!("the file has no column `{name}`{near}"), "begin it with: workload,contender,connections,tps");
             }
         }
-        if header.iter().all(|h| PLACE.contains(&h.as_str()) || h == ERROR) {
-            report(
-                1,
-                "the file has no column of results".to_owned(),
-                "add one, for instance `tps`, `qps`, `mean_ms` or `p95_ms`",
-            );
+        if header.iter().all(|h| POINT.contains(&h.as_str()) || h == ERROR) {
+            let help = "add one, for instance `tps`, `qps`, `mean_ms` or `p95_ms`";
+            report(1, "the file has no column of results".to_owned(), help);
         }
         let mut found: Vec<ResultRow> = Vec::new();
-        if let (Some(workload), Some(contender), Some(connections)) = (place(PLACE[0]), place(PLACE[1]), place(PLACE[2])) {
+        if let (Some(workload), Some(contender), Some(connections)) = (column(POINT[0]), column(POINT[1]), column(POINT[2])) {
             for (line, cells) in rows {
                 let cell = |i: usize| cells.get(i).map_or("", |c| c.trim());
                 if self.workload(cell(workload)).is_none() {
@@ -50,11 +47,14 @@ impl Study {
                     let message = format!("`{}` is no contender of the study {}", cell(contender), self.name);
                     report(*line, message, "use the names of its `[[contender]]` tables");
                 } else {
+                    let named = |row| ResultRow {
+                        workload: cell(workload).into(),
+                        contender: cell(contender).into(),
+                        line: *line,
+                        ..row
+                    };
                     match numbers(header, cells, cell(connections)) {
-                        Ok(row) => add(
-                            &mut found,
-                            ResultRow { workload: cell(workload).into(), contender: cell(contender).into(), line: *line, ..row },
-                        ),
+                        Ok(row) => add(&mut found, named(row)),
                         Err(why) => report(*line, why, "write whole connections from 1, and results as digits: 1234.5"),
                     }
                 }
@@ -85,7 +85,7 @@ fn numbers(header: &[String], cells: &[String], connections: &str) -> Result<Res
     };
     for (name, cell) in header.iter().zip(cells) {
         let cell = cell.trim();
-        if PLACE.contains(&name.as_str()) || cell.is_empty() || cell == "-" {
+        if POINT.contains(&name.as_str()) || cell.is_empty() || cell == "-" {
             continue;
         }
         let (value, _) = Exact::parse(cell).map_err(|why| format!("`{name}`: {why}"))?;

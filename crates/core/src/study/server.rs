@@ -66,10 +66,7 @@ pub(super) fn read_server_settings(contender: &Section<'_>) -> BTreeMap<String, 
 /// A setting as the server's configuration file would have it.
 fn written(value: &Scalar) -> String {
     match value {
-        Scalar::Int(number) => number.to_string(),
-        Scalar::Float(number) => number.to_string(),
-        Scalar::Bool(true) => "ON".to_owned(),
-        Scalar::Bool(false) => "OFF".to_owned(),
-        Scalar::Text(text) => text.clone(),
+        Scalar::Bool(on) => if *on { "ON" } else { "OFF" }.to_owned(),
+        other => other.to_string(),
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers whose digits matter: as they stand in the file, not as a floating number would have them.
 
-use toml_edit::Value;
+use toml_edit::{Item, Value};
 
 use super::{Located, Section};
 use crate::exact::Exact;
@@ -21,7 +21,7 @@ pub struct Digits {
 
 impl<'a> Section<'a> {
     /// The text of a number, quoted or not.
-    fn typed(&self, value: &Value) -> Option<String> {
+    pub(super) fn typed(&self, value: &Value) -> Option<String> {
         match value {
             Value::Float(_) | Value::Integer(_) => value.span().map(|s| self.file.text[s].replace('_', "")),
             Value::String(s) => Some(s.value().trim().to_owned()),
@@ -29,47 +29,29 @@ impl<'a> Section<'a> {
         }
     }
 
-    fn digits_of(&self, key: &str, value: &Value) -> Option<Digits> {
+    fn digits_of(&self, key: &str, value: &Value) -> Option<Located<Digits>> {
         let Some(text) = self.typed(value) else {
             self.report(key, format!("`{}` is no number", self.full(key)), "write digits, quoted or not: 12.30 or \"12.30\"");
             return None;
         };
-        match Exact::parse(&text) {
-            Ok((value, decimals)) => Some(Digits { text, value, decimals }),
-            Err(why) => {
-                self.report(key, format!("`{}`: {why}", self.full(key)), "write digits, for instance 12.30 or \"1,234.50\"");
-                None
-            }
-        }
+        let typed = Located { value: text, line: self.line_of(key) };
+        let parse = |text: &str| Exact::parse(text).map(|(value, decimals)| Digits { text: text.to_owned(), value, decimals });
+        self.parsed(key, &typed, parse, "write digits, for instance 12.30 or \"1,234.50\"")
     }
 
     /// An optional number with its digits.
     pub fn digits(&self, key: &str) -> Option<Located<Digits>> {
-        let item = self.get(key)?;
-        let line = self.line_of(key);
-        match item.as_value() {
-            Some(value) => self.digits_of(key, value).map(|value| Located { value, line }),
-            None => {
-                self.wrong_type(key, "a number", item);
-                None
-            }
-        }
+        self.found(key, "a number", Item::as_value).and_then(|found| self.digits_of(key, found.value))
     }
 
     /// An optional list of numbers; `"-"` stands for one that is not known.
     pub fn numbers(&self, key: &str) -> Option<Located<Vec<Option<Exact>>>> {
-        let item = self.get(key)?;
-        let line = self.line_of(key);
-        let Some(array) = item.as_array() else {
-            self.wrong_type(key, "a list of numbers", item);
-            return None;
-        };
+        let Located { value: array, line } = self.found(key, "a list of numbers", Item::as_array)?;
         let one = |v: &Value| match v.as_str() {
             Some(ABSENT) => Some(None),
-            _ => self.digits_of(key, v).map(|d| Some(d.value)),
+            _ => self.digits_of(key, v).map(|d| Some(d.value.value)),
         };
-        let values: Option<Vec<Option<Exact>>> = array.iter().map(one).collect();
-        values.map(|value| Located { value, line })
+        array.iter().map(one).collect::<Option<_>>().map(|value| Located { value, line })
     }
 
     /// Whether the key holds a table, for keys that take a number or a table of them.
@@ -77,9 +59,9 @@ impl<'a> Section<'a> {
         self.table.get(key).is_some_and(|item| item.as_table_like().is_some())
     }
 
-    /// Every key of this table that nobody asked for yet; counts as asking for them.
+    /// Every key of this table that was not asked for yet; counts as asking for them.
     pub fn others(&self) -> Vec<String> {
-        let others: Vec<String> = self.keys().into_iter().filter(|k| !self.asked.borrow().contains(k)).collect();
+        let others = self.unasked();
         others.iter().for_each(|k| self.asked.borrow_mut().push(k.clone()));
         others
     }

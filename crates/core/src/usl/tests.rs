@@ -1,16 +1,13 @@
 //! The law is found again in points that follow it, with and without noise.
 
 use super::*;
+use crate::rng::tests::normal;
 
 const LEVELS: [u32; 10] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 fn law(lambda: f64, sigma: f64, kappa: f64) -> Vec<(u32, f64)> {
     let curve = Curve { log_lambda: lambda.ln(), sigma, kappa };
     LEVELS.iter().map(|n| (*n, curve.at(f64::from(*n)))).collect()
-}
-
-fn normal(rng: &mut OpRng) -> f64 {
-    (-2.0 * (1.0 - rng.unit_f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.unit_f64()).cos()
 }
 
 fn noisy(points: &[(u32, f64)], cv: f64, rng: &mut OpRng) -> Vec<(u32, f64)> {

@@ -3,18 +3,18 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Ending, NAME, Program, Recipe, Step, Wanted, option};
+use super::{NAME, Program, Recipe, Step, Wanted, option};
 
 pub(super) const MARIADB: &[Program] = &[
-    Program { names: &["mariadbd", "mysqld"], places: &["/usr/sbin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"] },
+    Program { names: &["mariadbd", "mysqld"], folders: &["/usr/sbin", "/usr/local/mariadb/bin", "/opt/mariadb/bin"] },
     Program {
         names: &["mariadb-install-db", "mysql_install_db"],
-        places: &["/usr/bin", "/usr/local/mariadb/scripts", "/opt/mariadb/scripts"],
+        folders: &["/usr/bin", "/usr/local/mariadb/scripts", "/opt/mariadb/scripts"],
     },
 ];
 
 pub(super) const MYSQL: &[Program] =
-    &[Program { names: &["mysqld"], places: &["/usr/sbin", "/usr/local/mysql/bin", "/opt/mysql/bin"] }];
+    &[Program { names: &["mysqld"], folders: &["/usr/sbin", "/usr/local/mysql/bin", "/opt/mysql/bin"] }];
 
 /// Settings that decide where the server lives and who reaches it.
 pub(super) const OWNED: &[&str] = &[
@@ -67,7 +67,7 @@ fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> 
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
     let target = format!("mysql://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port);
-    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, ending: Ending::Kill, target }
+    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, quits: false, target }
 }
 
 pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
@@ -77,7 +77,7 @@ pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str)
     let install = Step { program: install.clone(), arguments, input: String::new() };
     let mut arguments = common(wanted);
     arguments.push(OsString::from("--bootstrap"));
-    // The installer leaves roots without a password, whom everybody on the machine could be. In this mode the tables of
+    // The installer leaves root without a password, so any user of the machine could log in as root. In this mode the tables of
     // grants are not loaded until they are asked for.
     let input = format!(
         "DELETE FROM mysql.global_priv WHERE User IN ('root', '');\nFLUSH PRIVILEGES;\n{}",
@@ -92,7 +92,7 @@ const NO_FILES: &str = "--secure-file-priv=NULL";
 pub(super) fn mysql(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
     let [server] = programs else { return None };
     let mut arguments = common(wanted);
-    // The folder that packages compile in for files is there only where their server is set up; nobody needs it here.
+    // The folder that packages compile in for files is there only where their server is set up; it is not needed here.
     arguments.extend(["--initialize-insecure", "--init-file=/dev/stdin", NO_FILES].map(OsString::from));
     let input = format!("{}ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n", first_statements(wanted, password));
     let initialize = Step { program: server.clone(), arguments, input };

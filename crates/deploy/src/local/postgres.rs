@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use super::{Ending, NAME, Program, Recipe, Step, Wanted, option};
+use super::{NAME, Program, Recipe, Step, Wanted, option};
 
 /// Debian keeps each version in a folder of its own, outside PATH; Red Hat's packages likewise.
-const PLACES: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
+const FOLDERS: &[&str] = &["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 
 pub(super) const PROGRAMS: &[Program] =
-    &[Program { names: &["postgres"], places: PLACES }, Program { names: &["initdb"], places: PLACES }];
+    &[Program { names: &["postgres"], folders: FOLDERS }, Program { names: &["initdb"], folders: FOLDERS }];
 
 /// Settings that decide where the server lives and who reaches it.
 pub(super) const OWNED: &[&str] =
@@ -21,7 +21,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     let fixed = ["--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-instructions", "--no-sync"];
     let arguments = std::iter::once(option("pgdata", &data)).chain(fixed.map(OsString::from)).collect();
     let make = Step { program: initdb.clone(), arguments, input: String::new() };
-    // Without a server, so that nobody can log in before there is a password. One statement a line.
+    // Without a server, so that no user can log in before there is a password. One statement a line.
     let databases: Vec<String> = wanted.databases.iter().map(|d| format!("CREATE DATABASE \"{d}\" OWNER {NAME};\n")).collect();
     let input = format!("CREATE ROLE {NAME} LOGIN SUPERUSER PASSWORD '{password}';\n{}", databases.concat());
     let in_data = |words: &[&str]| {
@@ -45,7 +45,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
         files: vec![("data/pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n".to_owned())],
         program: server.clone(),
         arguments,
-        ending: Ending::Quit,
+        quits: true,
         target: format!("postgres://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port),
     })
 }

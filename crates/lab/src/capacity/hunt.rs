@@ -1,23 +1,23 @@
 //! One contender with one workload: its search, and the folder in which the trials of that search lie.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use perbuck_core::capacity::{CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
+use perbuck_core::capacity::{CAPACITY_SCHEMA, CapacityRecord, CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
+use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_load::trial::TrialSpec;
 
 use super::terms::Terms;
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::store::{self, CAPACITY_FOLDER};
-use crate::stored;
+use crate::{stored, trial};
 
 /// The name of the file with what was found.
 const RESULT_FILE: &str = "capacity.json";
 
-/// A share of the window: a transaction that was due later than this before its end need not be completed in it.
+/// A share of the window: a transaction that was due in this last part of it need not be completed in it.
 const LAST_SHARE: u64 = 100;
 
 /// A search in progress.
@@ -26,14 +26,14 @@ pub(super) struct Hunt<'a> {
     study: &'a Study,
     fingerprint: &'a str,
     /// The folder of all searches of this contender and workload.
-    home: PathBuf,
+    parent: PathBuf,
     /// Name of the contender.
     pub(super) contender: String,
     /// Name of the workload.
     pub(super) workload: String,
     /// Position of its stage.
     pub(super) stage: usize,
-    /// Which of the rates to begin with it is at.
+    /// Which of the first rates it is at.
     start: usize,
     /// The rule of the search.
     pub(super) rule: CapacityRule,
@@ -42,19 +42,14 @@ pub(super) struct Hunt<'a> {
     pub(super) trials: usize,
     /// Whether this process ran any of them.
     ran: bool,
-    /// What was found, once the search is over.
+    /// The outcome, once the search is over.
     result: Option<CapacityResult>,
     /// Whether the data were seen to be there.
     pub(super) prepared: bool,
-    /// Rows per table as last seen.
-    pub(super) rows: Option<BTreeMap<String, u64>>,
 }
 
 impl<'a> Hunt<'a> {
-    /// A search that has not begun; `root` is the results folder of the study.
-    ///
-    /// # Errors
-    /// A rule that is no rule.
+    /// A search that has not started; `root` is the results folder of the study.
     pub(super) fn new(
         terms: &'a Terms,
         study: &'a Study,
@@ -68,18 +63,17 @@ impl<'a> Hunt<'a> {
             terms,
             study,
             fingerprint,
-            home: root.join(CAPACITY_FOLDER).join(&contender).join(&workload),
+            parent: root.join(CAPACITY_FOLDER).join(&contender).join(&workload),
             contender,
             workload,
             stage: c * study.workloads.len() + w,
             start: 0,
-            search: begin(&rule)?,
+            search: search_by(&rule)?,
             rule,
             trials: 0,
             ran: false,
             result: None,
             prepared: false,
-            rows: None,
         })
     }
 
@@ -90,12 +84,29 @@ impl<'a> Hunt<'a> {
 
     /// The folder of this search.
     pub(super) fn folder(&self) -> PathBuf {
-        self.home.join(self.terms.folder(&self.rule, self.fingerprint))
+        self.parent.join(self.terms.folder(&self.rule, self.fingerprint))
     }
 
-    /// What was found, once the search is over.
-    pub(super) fn result(&self) -> Option<&CapacityResult> {
-        self.result.as_ref()
+    /// The record of the search, once it is over.
+    pub(super) fn found(&self) -> Option<CapacityRecord> {
+        let result = self.result.clone()?;
+        Some(CapacityRecord {
+            schema: CAPACITY_SCHEMA,
+            perbuck: env!("CARGO_PKG_VERSION").to_owned(),
+            study: self.study.name.clone(),
+            study_fingerprint: self.fingerprint.to_owned(),
+            seed: self.study.seed,
+            contender: self.contender.clone(),
+            workload: self.workload.clone(),
+            objective: self.terms.objective(),
+            connections: self.terms.connections,
+            arrivals: self.terms.arrivals,
+            warmup_ns: self.terms.warmup_ns,
+            duration_ns: self.terms.duration_ns,
+            rule: self.rule.clone(),
+            sentence: result.sentence(),
+            result,
+        })
     }
 
     /// The rate that broke the objective before this search began lower.
@@ -103,32 +114,29 @@ impl<'a> Hunt<'a> {
         self.start.checked_sub(1).map(|before| self.terms.starts[before])
     }
 
-    /// Whether what was found is on disk.
+    /// Whether that record is on disk.
     pub(super) fn written(&self) -> bool {
         !self.ran && self.folder().join(RESULT_FILE).exists()
     }
 
-    /// Writes what was found.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub(super) fn write(&mut self, text: &str) -> Result<(), LabError> {
-        store::replace(&self.folder().join(RESULT_FILE), text)?;
+    /// Writes it.
+    pub(super) fn write(&mut self) -> Result<(), LabError> {
+        let Some(found) = self.found() else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&found)
+            .map_err(|e| LabError::failed(format!("the capacity of {} cannot be written: {e}", self.title()), ""))?;
+        store::replace(&self.folder().join(RESULT_FILE), &(text + "\n"))?;
         self.ran = false;
         Ok(())
     }
 
-    /// The trial that is wanted and not on disk; `None` when the search is over.
-    ///
-    /// # Errors
-    /// Records on disk that cannot be read or are of other trials.
+    /// The trial that is wanted and not on disk; `None` when the search is over. A record of another trial is refused.
     pub(super) fn wanted(&mut self) -> Result<Option<Probe>, LabError> {
         loop {
             match self.search.next() {
                 Step::Done(result) if result.capacity_per_s.is_none() && self.start + 1 < self.terms.starts.len() => {
                     self.start += 1;
                     self.rule = self.terms.rule(self.terms.starts[self.start]);
-                    self.search = begin(&self.rule)?;
+                    self.search = search_by(&self.rule)?;
                     self.trials = 0;
                 }
                 Step::Done(result) => {
@@ -162,8 +170,17 @@ impl<'a> Hunt<'a> {
 
     /// How a trial is loaded. The contender is not part of the seed: all see the same work.
     pub(super) fn spec(&self, probe: Probe) -> TrialSpec {
+        let Terms { warmup_ns, duration_ns, arrivals, .. } = *self.terms;
         let label = format!("capacity {} {} {}", self.workload, probe.rate_per_s, probe.repeat);
-        self.terms.spec(self.study, probe.rate_per_s, self.study.seed.derive(&label))
+        TrialSpec {
+            load: LoadModel::rate(probe.rate_per_s, arrivals, warmup_ns + duration_ns),
+            phases: Vec::new(),
+            warmup_ns,
+            duration_ns,
+            seed: self.study.seed.derive(&label),
+            max_events: None,
+            ..trial::spec(self.study, &self.key(probe))
+        }
     }
 
     fn path(&self, probe: Probe) -> PathBuf {
@@ -173,9 +190,6 @@ impl<'a> Hunt<'a> {
     }
 
     /// Takes the record of a trial that was just run: writes it and tells the search.
-    ///
-    /// # Errors
-    /// When it cannot be written, or tells nothing.
     pub(super) fn take(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
         store::write_once(&self.path(probe), record)?;
         self.ran = true;
@@ -184,17 +198,16 @@ impl<'a> Hunt<'a> {
 
     fn tell(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
         let path = self.path(probe);
-        let seen = judged(record, probe, &self.rule).map_err(|e| {
-            LabError::new(ErrorKind::Files, format!("{}: {e}", path.display()), "remove it to measure that trial anew")
-        })?;
-        self.search.tell(seen).map_err(|e| {
-            LabError::new(ErrorKind::Failed, format!("{}: {e}", path.display()), "give a longer --duration or a higher --from")
-        })?;
+        let seen = judged(record, probe, &self.rule)
+            .map_err(|e| LabError::files(format!("{}: {e}", path.display()), "remove it to measure that trial anew"))?;
+        self.search
+            .tell(seen)
+            .map_err(|e| LabError::failed(format!("{}: {e}", path.display()), "give a longer --duration or a higher --from"))?;
         self.trials += 1;
         Ok(seen)
     }
 
-    /// Refuses a record that somebody put in the place of another one.
+    /// Refuses a record that stands where another one belongs.
     fn is_of(&self, record: &RunRecord, probe: Probe, path: &Path) -> Result<(), LabError> {
         let spec = self.spec(probe);
         let load = &record.load;
@@ -207,23 +220,19 @@ impl<'a> Hunt<'a> {
             return Ok(());
         }
         let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
-        Err(LabError::new(
-            ErrorKind::Files,
-            message,
-            "remove it to measure that trial anew, or put each record back to its own name",
-        ))
+        Err(LabError::files(message, "remove it to measure that trial anew, or put each record back to its own name"))
     }
 }
 
-fn begin(rule: &CapacityRule) -> Result<Search, LabError> {
-    Search::new(rule.clone()).map_err(|message| LabError::new(ErrorKind::Usage, message, ""))
+fn search_by(rule: &CapacityRule) -> Result<Search, LabError> {
+    Search::new(rule.clone()).map_err(|message| LabError::usage(message, ""))
 }
 
 /// What a record says to a search.
 ///
-/// Some transactions are always in flight when a window closes, and where few are offered one of them is more than the
-/// share that may be missing. Those that had been due for less than the objective and less than a hundredth of the
-/// window are therefore not held against the database; of a queue that grows they are a small part.
+/// Some transactions are always in flight when a window closes. Where few are offered, one of them is more than the share that may
+/// be missing. Those that were due for less than the objective and less than a hundredth of the window do not count as late: of a
+/// queue that grows they are a small part.
 fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<ProbeResult, String> {
     let open = record.measured.open_loop.as_ref().ok_or("the trial was no open loop")?;
     let latency = record.latency()?;

@@ -3,36 +3,13 @@
 use std::path::Path;
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::capacity::{CAPACITY_SCHEMA, CapacityRecord, CapacityRule, ProbeResult, Votes};
+use perbuck_core::capacity::{CapacityRecord, CapacityRule, ProbeResult, Votes};
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_report::document::{Answer, Block, Cell, Column, ReportModel, Row, RowKind, Section, Table, Tone};
 
-use super::hunt::Hunt;
 use super::terms::Terms;
-
-/// What a search found; `None` while it goes on.
-pub(super) fn found(study: &Study, study_fingerprint: &str, terms: &Terms, hunt: &Hunt<'_>) -> Option<CapacityRecord> {
-    let result = hunt.result()?;
-    Some(CapacityRecord {
-        schema: CAPACITY_SCHEMA,
-        perbuck: env!("CARGO_PKG_VERSION").to_owned(),
-        study: study.name.clone(),
-        study_fingerprint: study_fingerprint.to_owned(),
-        seed: study.seed,
-        contender: hunt.contender.clone(),
-        workload: hunt.workload.clone(),
-        objective: terms.objective(),
-        connections: terms.connections,
-        arrivals: terms.arrivals,
-        warmup_ns: terms.warmup_ns,
-        duration_ns: terms.duration_ns,
-        rule: hunt.rule.clone(),
-        sentence: result.sentence(),
-        result: result.clone(),
-    })
-}
 
 /// The title for messages, where even the lowest rate broke the objective.
 pub(super) fn nothing_kept(found: &CapacityRecord) -> Option<String> {

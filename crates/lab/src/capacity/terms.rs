@@ -1,20 +1,16 @@
-//! On which terms a capacity is searched: the objective, the rates to begin with, and how each trial is loaded.
+//! On which terms a capacity is searched: the objective, the first rates, and the window of each trial.
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::capacity::{CapacityRule, Search};
 use perbuck_core::load_model::HIGHEST_PER_S;
-use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan;
 use perbuck_core::study::Study;
-use perbuck_core::units::{Seed, duration_text};
-use perbuck_load::limit::Tolerance;
-use perbuck_load::trial::TrialSpec;
+use perbuck_core::units::duration_text;
 
 use super::CapacityRequest;
-use crate::error::{ErrorKind, LabError};
-use crate::trial::DRAIN_NS;
+use crate::error::LabError;
 
-/// Where a search begins unless it is told: where the first breaks the objective, the next one is tried.
+/// The first rates of a search unless it is told one: if the first breaks the objective, the next one is tried.
 const STARTS: [u32; 3] = [100, 10, 1];
 /// Fewer transactions than this, expected in one window, tell nothing; none at all may come.
 const LEAST_OFFERED: f64 = 10.0;
@@ -27,7 +23,7 @@ const SHORTEST_NS: u64 = 100_000_000;
 #[derive(Debug)]
 pub(super) struct Terms {
     rule: CapacityRule,
-    /// Rates to begin with, highest first.
+    /// First rates, highest first.
     pub(super) starts: Vec<u32>,
     /// The most transactions in flight.
     pub(super) connections: u32,
@@ -40,17 +36,13 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// The terms of a command, with what the study says where the command line does not.
-    ///
-    /// # Errors
-    /// An objective that nobody gave, and values out of their range.
+    /// The terms of a command; where the command line says nothing, those of the study.
     pub(super) fn new(request: &CapacityRequest, study: &Study) -> Result<Self, LabError> {
-        let usage = |message: String, help: &str| Err(LabError::new(ErrorKind::Usage, message, help));
         let (percentile, at_most_ns) = objective(request, study)?;
         let duration_ns = request.duration_ns.unwrap_or(study.sweep.duration_ns);
         if duration_ns < SHORTEST_NS {
             let message = format!("--duration {} is too short to measure anything", duration_text(duration_ns));
-            return usage(message, "give at least 100ms; ten seconds or more for a result to publish");
+            return Err(LabError::usage(message, "give at least 100ms; ten seconds or more for a result to publish"));
         }
         let highest = request.to_per_s.unwrap_or(HIGHEST_PER_S);
         let enough = |rate: u32| f64::from(rate) * (duration_ns as f64 / 1e9) >= LEAST_OFFERED;
@@ -63,7 +55,7 @@ impl Terms {
             let window = duration_text(duration_ns);
             let message =
                 format!("{option}: at {rate}/s fewer than {LEAST_OFFERED} transactions are due in a window of {window}");
-            return usage(message, "give a longer --duration or a higher rate");
+            return Err(LabError::usage(message, "give a longer --duration or a higher rate"));
         };
         let rule = CapacityRule {
             percentile,
@@ -75,7 +67,10 @@ impl Terms {
             keeps_up: KEEPS_UP,
         };
         if let Err(message) = Search::new(rule.clone()) {
-            return usage(message, "mend --percentile, --at-most, --from, --to or --resolution; see `perbuck capacity --help`");
+            return Err(LabError::usage(
+                message,
+                "mend --percentile, --at-most, --from, --to or --resolution; see `perbuck capacity --help`",
+            ));
         }
         let arrivals = request.arrivals.unwrap_or(study.sweep.arrivals);
         let most = study.sweep.connections.iter().max().copied().unwrap_or(1);
@@ -84,7 +79,7 @@ impl Terms {
         Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
     }
 
-    /// The rule of a search that begins at a rate.
+    /// The rule of a search with this first rate.
     pub(super) fn rule(&self, lowest_per_s: u32) -> CapacityRule {
         CapacityRule { lowest_per_s, ..self.rule.clone() }
     }
@@ -101,24 +96,6 @@ impl Terms {
         let mark = &plan::fingerprint(&whole)[..12];
         let at_most = duration_text(rule.at_most_ns).replace(' ', "").replace('µ', "u");
         format!("p{}-{at_most}-c{connections}-{mark}", rule.percentile)
-    }
-
-    /// How a trial at a rate is loaded.
-    pub(super) fn spec(&self, study: &Study, rate_per_s: u32, seed: Seed) -> TrialSpec {
-        TrialSpec {
-            load: LoadModel::rate(rate_per_s, self.arrivals, self.warmup_ns + self.duration_ns),
-            phases: Vec::new(),
-            connections: self.connections,
-            workers: study.sweep.workers,
-            warmup_ns: self.warmup_ns,
-            duration_ns: self.duration_ns,
-            max_attempts: study.sweep.max_attempts,
-            seed,
-            drain_ns: DRAIN_NS,
-            max_events: None,
-            time_statements: false,
-            tolerance: Tolerance::All,
-        }
     }
 }
 
@@ -137,6 +114,6 @@ fn objective(request: &CapacityRequest, study: &Study) -> Result<(f64, u64), Lab
             "give --percentile 99 --at-most 20ms, or add `slo = {{ percentile = 99, at_most = \"20ms\" }}` to `[decision]` in {}",
             request.file
         );
-        LabError::new(ErrorKind::Usage, missing, help)
+        LabError::usage(missing, help)
     })
 }

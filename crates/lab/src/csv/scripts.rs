@@ -5,7 +5,7 @@ use perbuck_load::workload::TableSpec;
 
 use super::CsvTable;
 
-/// What stands in their names, behind that of the database. There is no second point in a name: TiDB Lightning would take
+/// Their names end so, after that of the database. There is no second point in a name: TiDB Lightning would take
 /// `database.something.sql` for data.
 pub(super) const NAMES: [&str; 3] = ["tables", "load", "indexes"];
 

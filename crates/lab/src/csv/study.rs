@@ -12,7 +12,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
 
 use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::progress::{Progress, clock_text};
 use crate::{registry, stage};
@@ -56,16 +56,22 @@ pub fn write_study(
             continue;
         }
         let request = CsvRequest { folder, database: &database, tables, files, threads, csv: words };
-        one(inputs, spec, plan, dialect, &request, stop, progress)?;
+        if let Some((message, help)) = plan.refusal(dialect) {
+            return Err(LabError::usage(format!("{}: {message}", spec.name), help));
+        }
+        let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
+        let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
+        let written = (inputs.registry.write_rows)(plan, (dialect, seed), &request, stop, &mut show)?;
+        for table in &written {
+            progress.line(&format!("{}: {}", spec.name, table_text(table)));
+        }
+        progress.line(&format!("{}: {}", spec.name, end_text(&request, &written, began.elapsed())));
         done.push((database, spec.kind.value.clone()));
     }
     Ok(())
 }
 
 /// The database whose files are wanted: that of the targets, or the first that reads the format that is asked for.
-///
-/// # Errors
-/// Targets that do not agree, on a format or on words for their tables.
 fn dialect(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<&'static dyn Dialect, LabError> {
     let format_of = |dialect: &&dyn Dialect| dialect.csv().map(|words| words.format);
     let of_targets: Vec<&'static dyn Dialect> = inputs.targets.iter().flatten().map(|target| target.dialect()).collect();
@@ -78,17 +84,17 @@ fn dialect(inputs: &Inputs, asked: Option<CsvFormat>) -> Result<&'static dyn Dia
     };
     let mut same = of_targets.into_iter().filter(|d| format_of(d) == Some(format));
     let Some(first) = same.next() else {
-        return inputs.registry.dialects().into_iter().find(|d| format_of(d) == Some(format)).ok_or_else(no_format);
+        return (inputs.registry.dialects)().into_iter().find(|d| format_of(d) == Some(format)).ok_or_else(no_format);
     };
     same.find(|other| other.name() != first.name()).map_or(Ok(first), |other| {
         let message = format!("the targets are {} and {}, and each wants other words for its tables", first.name(), other.name());
-        Err(LabError::new(ErrorKind::Usage, message, "write the files from a study whose contenders are of one kind"))
+        Err(LabError::usage(message, "write the files from a study whose contenders are of one kind"))
     })
 }
 
 fn no_format() -> LabError {
     let message = "the targets of this study do not say whose CSV is wanted";
-    LabError::new(ErrorKind::Usage, message, "add --csv-format mysql or --csv-format postgres")
+    LabError::usage(message, "add --csv-format mysql or --csv-format postgres")
 }
 
 /// The name of the database for which the files are: that of the workload, or else that of the targets; the kind of the
@@ -104,31 +110,9 @@ fn database(inputs: &Inputs, spec: &WorkloadSpec) -> Result<String, LabError> {
         [name] => Ok(name.clone()),
         [one, two, ..] => {
             let message = format!("the targets name several databases ({one}, {two}), and files carry the name of one");
-            Err(LabError::new(ErrorKind::Usage, message, format!("give workload `{}` its own `database`", spec.name)))
+            Err(LabError::usage(message, format!("give workload `{}` its own `database`", spec.name)))
         }
     }
-}
-
-fn one(
-    inputs: &Inputs,
-    spec: &WorkloadSpec,
-    plan: &Plan,
-    dialect: &'static dyn Dialect,
-    request: &CsvRequest<'_>,
-    stop: &StopToken,
-    progress: &mut dyn Progress,
-) -> Result<(), LabError> {
-    if let Some((message, help)) = plan.refusal(dialect) {
-        return Err(LabError::new(ErrorKind::Usage, format!("{}: {message}", spec.name), help));
-    }
-    let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
-    let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
-    let written = (inputs.registry.write_rows)(plan, (dialect, seed), request, stop, &mut show)?;
-    for table in &written {
-        progress.line(&format!("{}: {}", spec.name, table_text(table)));
-    }
-    progress.line(&format!("{}: {}", spec.name, end_text(request, &written, began.elapsed())));
-    Ok(())
 }
 
 /// Writes the rows of a plan for a dialect, drawn from a seed.

@@ -1,4 +1,4 @@
-//! Files of a small data set: the same for any number of threads, whole or not there, and nobody else's.
+//! Files of a small data set: the same for any number of threads, whole or not there, and never in place of others.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What was changed on servers and is to be put back: a file in the folder of results, written before each change.
+//! Settings that were changed on servers and are to be restored: a file in the folder of results, written before each change.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
+use crate::inputs::read_text;
 use crate::store::replace;
 
 /// The name of the file.
@@ -19,20 +20,27 @@ pub(super) struct Change {
     /// The contender for whom it was changed.
     pub(super) contender: String,
     /// The server, as `host:port`.
-    pub(super) place: String,
+    #[serde(rename = "place")]
+    pub(super) endpoint: String,
     /// Name of the variable.
     pub(super) name: String,
     /// What the server had; nothing is NULL.
     pub(super) was: Option<String>,
     /// What the study asks for.
     pub(super) wanted: String,
-    /// What the server made of it; nothing as long as nobody has seen it.
+    /// What the server made of it; nothing until that was read.
     pub(super) became: Option<String>,
 }
 
 /// The file of a results folder.
-#[derive(Debug)]
 pub(super) struct Journal(PathBuf);
+
+impl Change {
+    /// Whether another program has set the variable since.
+    pub(super) fn is_overridden(&self, now: &Option<String>) -> bool {
+        *now != self.was && self.became.is_some() && *now != self.became
+    }
+}
 
 impl Journal {
     pub(super) fn of(root: &Path) -> Self {
@@ -43,16 +51,15 @@ impl Journal {
         &self.0
     }
 
-    /// What a run left behind that did not come to its end.
+    /// The changes that a run left which did not come to its end.
     pub(super) fn read(&self) -> Result<Vec<Change>, LabError> {
-        let text = match fs::read_to_string(&self.0) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(e) => return Err(LabError::file("read what was changed on servers in", &self.0, &e)),
-        };
+        if !self.0.exists() {
+            return Ok(Vec::new());
+        }
+        let text = read_text("what was changed on servers in", &self.0)?;
         serde_json::from_str(&text).map_err(|e| {
             let message = format!("{} does not say what a run has changed on servers: {e}", self.0.display());
-            LabError::new(ErrorKind::Files, message, "put the settings of the servers back yourself, then delete that file")
+            LabError::files(message, "put the settings of the servers back yourself, then delete that file")
         })
     }
 
@@ -65,7 +72,7 @@ impl Journal {
             };
         }
         let text = serde_json::to_string_pretty(changes)
-            .map_err(|e| LabError::new(ErrorKind::Failed, format!("what is changed on servers cannot be noted: {e}"), ""))?;
+            .map_err(|e| LabError::failed(format!("what is changed on servers cannot be noted: {e}"), ""))?;
         replace(&self.0, &(text + "\n"))
     }
 }
@@ -82,7 +89,7 @@ mod tests {
         let text = |t: &str| Some(t.to_owned());
         let change = Change {
             contender: "a".into(),
-            place: "h:1".into(),
+            endpoint: "h:1".into(),
             name: "x".into(),
             was: text("1"),
             wanted: "OFF".into(),

@@ -1,32 +1,32 @@
 //! Global settings of running servers that a study declares for its trials (`server_settings`).
 //!
-//! They hold while trials run: data are loaded and checked under the settings that the server had, so that every load is done
-//! in the same way. [`journal`] notes a change in the folder of results before it is made, so that the next run puts back what
-//! a killed one left; [`variable`] is one variable of one server.
+//! They hold while trials run. Data are loaded and checked under the settings that the server had, so that every load is done in the
+//! same way. [`journal`] notes a change in the folder of results before it is made: the next run restores what a killed one left.
+//! [`variable`] is one variable of one server.
 
+mod contender;
 mod journal;
-mod party;
 mod variable;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use perbuck_core::study::Study;
-use perbuck_load::error::DriverError;
+use perbuck_core::study::{Contender, Study};
 use perbuck_load::error::ErrorClass;
 
+use self::contender::{ContenderSettings, same};
 use self::journal::{Change, Journal};
-use self::party::{Party, same};
-use self::variable::Whose;
-use crate::error::{ErrorKind, LabError};
+use self::variable::shown;
+use crate::error::LabError;
 use crate::progress::Progress;
+use crate::session::first_failure;
 use crate::stage::Stage;
 
 /// The settings of a study, and which of them are in force.
 pub(crate) struct Globals<'a> {
-    parties: Vec<Party<'a>>,
-    /// Pairs of contenders where a setting of one was seen to change what the other reads: servers that are one by names that do
-    /// not tell, or that share their settings, as those of a TiDB cluster do.
+    contenders: Vec<ContenderSettings<'a>>,
+    /// Pairs of contenders where a setting of one was seen to change what the other reads. They have one server under two names, or
+    /// share their settings, as the servers of a TiDB cluster do.
     linked: BTreeSet<(usize, usize)>,
     changes: Vec<Change>,
     journal: Journal,
@@ -39,12 +39,8 @@ pub(crate) fn left_behind(root: &Path) -> bool {
 }
 
 impl<'a> Globals<'a> {
-    /// Puts back what a killed run left, and tries every setting once, so that one that cannot be set is found before anything
-    /// is loaded. `stages` are those of the study: contenders in its order, workloads within.
-    ///
-    /// # Errors
-    /// A server that cannot be reached, a variable that it does not have or does not let us set.
-    pub(crate) fn begin(
+    /// Restores what a killed run left. Then tries every setting once: one that cannot be set is found before anything is loaded. `stages` are those of the study: contenders in its order, workloads within.
+    pub(crate) fn start(
         study: &'a Study,
         stages: &'a [Stage],
         root: &Path,
@@ -52,30 +48,25 @@ impl<'a> Globals<'a> {
     ) -> Result<Self, LabError> {
         let journal = Journal::of(root);
         let first = |c: usize| stages.get(c * study.workloads.len());
-        let party = |(c, contender): (usize, &'a perbuck_core::study::Contender)| {
-            Some(Party::new(&contender.name, &contender.server_settings, first(c)?))
+        let settings_of = |(c, contender): (usize, &'a Contender)| {
+            Some(ContenderSettings::new(&contender.name, &contender.server_settings, first(c)?))
         };
         let concerned = journal.path().exists() || study.contenders.iter().any(|c| !c.server_settings.is_empty());
-        let parties = study.contenders.iter().enumerate().filter(|_| concerned).filter_map(party).collect();
-        let mut globals = Self { parties, linked: BTreeSet::new(), changes: Vec::new(), journal, announced: BTreeSet::new() };
+        let contenders = study.contenders.iter().enumerate().filter(|_| concerned).filter_map(settings_of).collect();
+        let mut globals = Self { contenders, linked: BTreeSet::new(), changes: Vec::new(), journal, announced: BTreeSet::new() };
         globals.tidy_up(progress)?;
         let tried = globals.try_all();
-        let back = globals.put_back(&|_| true).map(|_| ());
-        if let (Err(_), Err(second)) = (&tried, &back) {
-            progress.line(&format!("perbuck: {second}"));
-        }
-        tried.and(back)?;
+        let restored = globals.restore(&|_| true).map(drop);
+        first_failure(tried, restored, progress)?;
         Ok(globals)
     }
 
     /// Lets the settings of a contender be in force, and no others on its servers; says so the first time.
-    ///
-    /// # Errors
-    /// As [`Self::begin`].
     pub(crate) fn hold(&mut self, contender: &str) -> Result<Option<String>, LabError> {
-        let Some(me) = self.parties.iter().position(|p| p.name == contender) else { return Ok(None) };
-        let others: Vec<&str> = (0..self.parties.len()).filter(|p| self.meet(*p, me)).map(|p| self.parties[p].name).collect();
-        self.put_back(&|change| others.contains(&change.contender.as_str()))?;
+        let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(None) };
+        let others: Vec<&str> =
+            (0..self.contenders.len()).filter(|p| self.meet(*p, me)).map(|p| self.contenders[p].name).collect();
+        self.restore(&|change| others.contains(&change.contender.as_str()))?;
         let mut said = Vec::new();
         if self.of(me).is_empty() {
             self.set(me)?;
@@ -88,47 +79,35 @@ impl<'a> Globals<'a> {
         Ok(Some(said.join("\n")).filter(|s| !s.is_empty()))
     }
 
-    /// Puts back what is set on the servers of a contender, whoever asked for it, before something is done that is no trial.
-    ///
-    /// # Errors
-    /// A server that cannot be reached.
+    /// Restores the servers of a contender, for whichever contender they were set, before something is done that is no trial.
     pub(crate) fn release(&mut self, contender: &str) -> Result<(), LabError> {
-        let Some(me) = self.parties.iter().position(|p| p.name == contender) else { return Ok(()) };
-        let there = |p: &usize| same(&self.parties[*p], &self.parties[me]) || self.meet(*p, me);
-        let all: Vec<&str> = (0..self.parties.len()).filter(there).map(|p| self.parties[p].name).collect();
-        self.put_back(&|change| all.contains(&change.contender.as_str())).map(|_| ())
+        let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(()) };
+        let there = |p: &usize| same(&self.contenders[*p], &self.contenders[me]) || self.meet(*p, me);
+        let all: Vec<&str> = (0..self.contenders.len()).filter(there).map(|p| self.contenders[p].name).collect();
+        self.restore(&|change| all.contains(&change.contender.as_str())).map(drop)
     }
 
-    /// Whether the settings of a contender still are in force after a trial. A server that is away says nothing.
-    ///
-    /// # Errors
-    /// A setting that was changed meanwhile.
+    /// Makes sure that the settings of a contender are still in force after a trial. A server that is away says nothing.
     pub(crate) fn held(&self, contender: &str) -> Result<(), LabError> {
-        let Some(me) = self.parties.iter().position(|p| p.name == contender) else { return Ok(()) };
+        let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(()) };
         for change in self.of(me).into_iter().map(|i| &self.changes[i]) {
-            let Some(host) = self.parties[me].host(&change.place) else { continue };
-            let Ok(now) = variable::read(self.parties[me].stage, host, &change.name) else { continue };
+            let Some(host) = self.contenders[me].host(&change.endpoint) else { continue };
+            let Ok(now) = variable::read(self.contenders[me].stage, host, &change.name) else { continue };
             if now != change.became {
+                let (Change { name, endpoint, .. }, became, now) = (change, shown(&change.became), shown(&now));
                 let message = format!(
-                    "{contender}: {} at {} went from {} to {} while the trial ran, by a restart of the server or by somebody else; the trial is thrown away",
-                    change.name,
-                    change.place,
-                    variable::shown(change.became.as_deref()),
-                    variable::shown(now.as_deref())
+                    "{contender}: {name} at {endpoint} went from {became} to {now} while the trial ran, by a restart of the server or by somebody else; the trial is thrown away"
                 );
                 let help = "let nobody else change that setting, and run the same command again; finished trials are kept";
-                return Err(LabError::new(ErrorKind::Failed, message, help));
+                return Err(LabError::failed(message, help));
             }
         }
         Ok(())
     }
 
-    /// Puts everything back and says so. What cannot be put back stays noted for the next run.
-    ///
-    /// # Errors
-    /// The first that could not be put back.
+    /// Restores everything and says so. What cannot be restored stays noted for the next run.
     pub(crate) fn end(&mut self, progress: &mut dyn Progress) -> Result<(), LabError> {
-        let lines = self.put_back(&|_| true)?;
+        let lines = self.restore(&|_| true)?;
         lines.iter().for_each(|line| progress.line(line));
         Ok(())
     }
@@ -137,49 +116,45 @@ impl<'a> Globals<'a> {
         self.changes = self.journal.read()?;
         for change in &self.changes {
             if self.owner(change).is_none() {
-                let message = format!(
-                    "a run that was killed has left {} = {} at {}, which this command does not drive",
-                    change.name,
-                    variable::shown(change.became.as_deref().or(Some(&change.wanted))),
-                    change.place
-                );
+                let Change { name, endpoint, wanted, became, .. } = change;
+                let (now, was) = (became.as_ref().unwrap_or(wanted), variable::literal(change.was.as_deref()));
+                let message =
+                    format!("a run that was killed has left {name} = {now} at {endpoint}, which this command does not drive");
                 let help = format!(
-                    "run the study that names that server, or put it back yourself (SET GLOBAL {} = {}) and delete {}",
-                    change.name,
-                    variable::literal(change.was.as_deref()),
+                    "run the study that names that server, or put it back yourself (SET GLOBAL {name} = {was}) and delete {}",
                     self.journal.path().display()
                 );
-                return Err(LabError::new(ErrorKind::Refused, message, help));
+                return Err(LabError::refused(message, help));
             }
         }
-        for line in self.put_back(&|_| true)? {
+        for line in self.restore(&|_| true)? {
             progress.line(&format!("{line} (a run that was killed had left it)"));
         }
         Ok(())
     }
 
     fn try_all(&mut self) -> Result<(), LabError> {
-        for me in 0..self.parties.len() {
+        for me in 0..self.contenders.len() {
             // One after the other: two contenders may share a server.
             let before = self.seen_by_others(me);
             self.set(me)?;
             let after = self.seen_by_others(me);
             let moved = (0..before.len()).filter(|other| before[*other] != after[*other]);
             self.linked.extend(moved.flat_map(|other| [(me, other), (other, me)]));
-            self.put_back(&|_| true)?;
+            self.restore(&|_| true)?;
         }
         Ok(())
     }
 
     /// What every other contender reads where this one has settings; nothing where it cannot.
     fn seen_by_others(&self, me: usize) -> Vec<Vec<Option<String>>> {
-        let one = |(i, p): (usize, &Party<'_>)| {
+        let one = |(i, p): (usize, &ContenderSettings<'_>)| {
             let mut seen = Vec::new();
-            for host in (0..p.places.len() as u32).filter(|_| i != me) {
-                for name in self.parties[me].settings.keys() {
+            for host in (0..p.endpoints.len() as u32).filter(|_| i != me) {
+                for name in self.contenders[me].settings.keys() {
                     match variable::read(p.stage, host, name) {
                         Ok(value) => seen.push(value),
-                        // A server that is away is told of where it is needed, and is not waited for at each name.
+                        // A server that is away is reported where it is needed, and is not waited for at each name.
                         Err(error) if error.class == ErrorClass::Lost => break,
                         Err(_) => seen.push(None),
                     }
@@ -187,53 +162,43 @@ impl<'a> Globals<'a> {
             }
             seen
         };
-        self.parties.iter().enumerate().map(one).collect()
+        self.contenders.iter().enumerate().map(one).collect()
     }
 
     /// Whether the settings of one contender would be in force on a server of another one that asks for something else.
     fn meet(&self, a: usize, b: usize) -> bool {
-        let (one, other) = (&self.parties[a], &self.parties[b]);
+        let (one, other) = (&self.contenders[a], &self.contenders[b]);
         !same(one, other) && (!one.addresses.is_disjoint(&other.addresses) || self.linked.contains(&(a, b)))
     }
 
     /// The changes that are in force for a contender: its own, or those of one that asks the same of the same servers.
     fn of(&self, me: usize) -> Vec<usize> {
-        let me = &self.parties[me];
-        let alike = |c: &Change| self.parties.iter().any(|p| p.name == c.contender && same(p, me));
-        (0..self.changes.len()).filter(|i| alike(&self.changes[*i])).collect()
+        let me = &self.contenders[me];
+        let asks_the_same = |c: &Change| self.contenders.iter().any(|p| p.name == c.contender && same(p, me));
+        (0..self.changes.len()).filter(|i| asks_the_same(&self.changes[*i])).collect()
     }
 
-    /// The contender by whose sessions a change is put back: the one it was made for, or another one on that server.
-    fn owner(&self, change: &Change) -> Option<&Party<'a>> {
-        let on_it = |p: &&Party<'_>| p.host(&change.place).is_some();
-        self.parties.iter().filter(on_it).find(|p| p.name == change.contender).or_else(|| self.parties.iter().find(on_it))
+    /// The contender by whose sessions a change is restored: the one it was made for, or another one on that server.
+    fn owner(&self, change: &Change) -> Option<&ContenderSettings<'a>> {
+        let on_it = |p: &&ContenderSettings<'_>| p.host(&change.endpoint).is_some();
+        self.contenders.iter().filter(on_it).find(|p| p.name == change.contender).or_else(|| self.contenders.iter().find(on_it))
     }
 
     /// Reads and notes all old values before the first one is set: on TiDB a global variable belongs to all servers.
     fn set(&mut self, me: usize) -> Result<(), LabError> {
-        let party = &self.parties[me];
-        let failed = |place: &str, name: &str| {
-            let (who, place, name) = (party.name.to_owned(), place.to_owned(), name.to_owned());
-            move |error: DriverError| variable::refused(&who, party.stage, &place, &name, &error)
-        };
-        let begin = self.changes.len();
+        let owner = &self.contenders[me];
+        let first = self.changes.len();
         let mut fresh = Vec::new();
-        for (host, place) in (0..).zip(&party.places) {
-            for (name, wanted) in party.settings {
-                let was = variable::read(party.stage, host, name).map_err(failed(place, name))?;
+        for endpoint in &owner.endpoints {
+            for (name, wanted) in owner.settings {
+                let was = owner.read(endpoint, name)?;
                 if !variable::is_plain(was.as_deref()) {
-                    let message = format!(
-                        "{}: {name} at {place} now holds a quote or a backslash, which could not be put back",
-                        party.name
-                    );
-                    return Err(LabError::new(
-                        ErrorKind::Refused,
-                        message,
-                        "leave it out of `server_settings` and set it yourself",
-                    ));
+                    let why = "now holds a quote or a backslash, which could not be put back";
+                    let message = format!("{}: {name} at {endpoint} {why}", owner.name);
+                    return Err(LabError::refused(message, "leave it out of `server_settings` and set it yourself"));
                 }
-                let (contender, place, name) = (party.name.to_owned(), place.clone(), name.clone());
-                fresh.push(Change { contender, place, name, was, wanted: wanted.value.clone(), became: None });
+                let (contender, endpoint, name) = (owner.name.to_owned(), endpoint.clone(), name.clone());
+                fresh.push(Change { contender, endpoint, name, was, wanted: wanted.value.clone(), became: None });
             }
         }
         if fresh.is_empty() {
@@ -241,81 +206,74 @@ impl<'a> Globals<'a> {
         }
         self.changes.extend(fresh);
         self.journal.write(&self.changes)?;
-        party.put_all(&mut self.changes[begin..])?;
+        owner.put_all(&mut self.changes[first..])?;
         self.journal.write(&self.changes)
     }
 
-    /// Sets again what is no longer in force, as after a restart of the server; says so.
+    /// Sets again settings that are no longer in force, as after a restart of the server; says so.
     fn mend(&mut self, me: usize) -> Result<Vec<String>, LabError> {
         let mut said = Vec::new();
         for i in self.of(me) {
-            let (party, change) = (&self.parties[me], &mut self.changes[i]);
-            let host = party.host(&change.place).unwrap_or(0);
-            let failed = |error| variable::refused(party.name, party.stage, &change.place, &change.name, &error);
-            let now = variable::read(party.stage, host, &change.name).map_err(failed)?;
+            let (owner, change) = (&self.contenders[me], &mut self.changes[i]);
+            let now = owner.read(&change.endpoint, &change.name)?;
             if now != change.became {
-                party.put(change)?;
-                said.push(format!(
-                    "{}: {} at {} was {} again, as after a restart; it is set again",
-                    party.name,
-                    change.name,
-                    change.place,
-                    variable::shown(now.as_deref())
-                ));
+                owner.put(change)?;
+                let (Change { name, endpoint, .. }, now) = (&*change, shown(&now));
+                said.push(format!("{}: {name} at {endpoint} was {now} again, as after a restart; it is set again", owner.name));
             }
         }
         Ok(said)
     }
 
-    /// Puts back the chosen changes, as many as can be; a line for each contender.
-    fn put_back(&mut self, chosen: &dyn Fn(&Change) -> bool) -> Result<Vec<String>, LabError> {
+    /// Restores the chosen changes, as many as can be; returns a line for each.
+    fn restore(&mut self, chosen: &dyn Fn(&Change) -> bool) -> Result<Vec<String>, LabError> {
         if !self.changes.iter().any(chosen) {
             return Ok(Vec::new());
         }
         let (mut lines, mut failure, mut done, mut ours) = (Vec::new(), None, BTreeSet::new(), Vec::new());
-        // All are looked at before one is set, since setting one may move another. The last one goes first: where one limits
-        // the other, both can be set back only in the order against that of setting.
+        // All are read before one is set, since setting one may move another. The last one goes first: where one limits the other,
+        // both can be restored only against the order of setting.
         for i in (0..self.changes.len()).rev().filter(|i| chosen(&self.changes[*i])) {
             let change = &self.changes[i];
-            let (name, place, was) = (&change.name, &change.place, variable::shown(change.was.as_deref()));
-            let Some((party, host)) = self.owner(change).and_then(|p| Some((p, p.host(place)?))) else { continue };
-            match variable::whose(party.stage, host, change) {
-                Ok(Whose::Ours) => ours.push((i, party, host)),
-                Ok(Whose::Theirs(now)) => {
+            let (name, endpoint, was) = (&change.name, &change.endpoint, shown(&change.was));
+            let Some((owner, host)) = self.owner(change).and_then(|p| Some((p, p.host(endpoint)?))) else { continue };
+            match variable::read(owner.stage, host, name) {
+                Ok(now) if change.is_overridden(&now) => {
                     done.insert(i);
-                    let stays = "which somebody else has set; it stays so";
-                    lines.push(format!("{}: {name} at {place} is {now}, {stays} (it was {was})", party.name));
+                    let (now, stays) = (shown(&now), "which somebody else has set; it stays so");
+                    lines.push(format!("{}: {name} at {endpoint} is {now}, {stays} (it was {was})", owner.name));
                 }
-                Err(error) => _ = failure.get_or_insert(party.not_back(change, &error.to_string())),
+                Ok(_) => ours.push((i, owner, host)),
+                Err(error) => _ = failure.get_or_insert(owner.not_restored(change, &error.to_string())),
             }
         }
         let mut moved = BTreeSet::new();
-        // Twice: what limits a variable may have been put back after it.
+        // Twice: the variable that limits another one may have been restored after it.
         for _ in 0..2 {
-            for (i, party, host) in &ours {
-                match variable::put_back(party.stage, *host, &self.changes[*i]) {
+            for (i, owner, host) in &ours {
+                match variable::restore(owner.stage, *host, &self.changes[*i]) {
                     Ok(set) => moved.extend(set.then_some(*i)),
-                    Err(error) => _ = failure.get_or_insert(party.not_back(&self.changes[*i], &error.to_string())),
+                    Err(error) => _ = failure.get_or_insert(owner.not_restored(&self.changes[*i], &error.to_string())),
                 }
             }
             if failure.is_some() {
                 break;
             }
         }
-        for (i, party, host) in ours {
+        for (i, owner, host) in ours {
             let change = &self.changes[i];
-            match variable::read(party.stage, host, &change.name) {
+            match variable::read(owner.stage, host, &change.name) {
                 Ok(now) if now == change.was => {
                     done.insert(i);
-                    let was = variable::shown(change.was.as_deref());
-                    let line = || format!("{}: put back {} = {was} at {}", party.name, change.name, change.place);
+                    let was = shown(&change.was);
+                    let line = || format!("{}: put back {} = {was} at {}", owner.name, change.name, change.endpoint);
                     lines.extend(moved.contains(&i).then(line));
                 }
                 Ok(now) => {
-                    let why = format!("the server makes {} of it", variable::shown(now.as_deref()));
-                    failure.get_or_insert(party.not_back(change, &why));
+                    let why = format!("the server makes {} of it", shown(&now));
+                    failure.get_or_insert(owner.not_restored(change, &why));
                 }
-                Err(error) => _ = failure.get_or_insert(party.not_back(change, &error.to_string())),
+                Err(error) => _ = failure.get_or_insert(owner.not_restored(change, &error.to_string())),
             }
         }
         let mut number = 0..;
@@ -325,18 +283,18 @@ impl<'a> Globals<'a> {
     }
 
     fn announcement(&self, me: usize) -> String {
-        let several = self.parties[me].places.len() > 1;
+        let several = self.contenders[me].endpoints.len() > 1;
         let one = |change: &Change| {
-            let Change { name, wanted, was, became, place, .. } = change;
+            let Change { name, wanted, was, became, endpoint, .. } = change;
             let made = if variable::taken(wanted, became.as_deref()) {
                 wanted.clone()
             } else {
-                format!("{} (asked for {wanted})", variable::shown(became.as_deref()))
+                format!("{} (asked for {wanted})", shown(became))
             };
-            let place = if several { format!(" at {place}") } else { String::new() };
-            format!("{name} = {made}{place}, it was {}", variable::shown(was.as_deref()))
+            let at = if several { format!(" at {endpoint}") } else { String::new() };
+            format!("{name} = {made}{at}, it was {}", shown(was))
         };
         let all: Vec<String> = self.of(me).into_iter().map(|i| one(&self.changes[i])).collect();
-        format!("{}: while its trials run, SET GLOBAL {}; put back afterwards", self.parties[me].name, all.join("; "))
+        format!("{}: while its trials run, SET GLOBAL {}; put back afterwards", self.contenders[me].name, all.join("; "))
     }
 }

@@ -1,24 +1,14 @@
-//! One variable of one server: read, set, put back, and what its refusals mean.
+//! One variable of one server: read, set and restored.
 
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 
 use super::journal::Change;
-use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
 
-/// Who set the value that a variable has.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// We did, or it is the old one.
-    Ours,
-    /// Somebody else has set it to this since.
-    Theirs(String),
-}
-
 /// The words for settings; a study that has some was refused for targets that lack them.
-fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
-    stage.dialect().server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
+pub(super) fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
+    stage.dialect.server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
 }
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
@@ -39,15 +29,8 @@ pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> 
     result
 }
 
-/// Whose value a variable has.
-pub(super) fn whose(stage: &Stage, host: u32, change: &Change) -> Result<Whose, DriverError> {
-    let now = read(stage, host, &change.name)?;
-    let theirs = now != change.was && change.became.is_some() && now != change.became;
-    Ok(if theirs { Whose::Theirs(shown(now.as_deref()).to_owned()) } else { Whose::Ours })
-}
-
-/// Gives a variable its old value, if it has another one; whether it had.
-pub(super) fn put_back(stage: &Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
+/// Restores the old value of a variable, if it has another one; returns whether it had.
+pub(super) fn restore(stage: &Stage, host: u32, change: &Change) -> Result<bool, DriverError> {
     let moved = read(stage, host, &change.name)? != change.was;
     if moved {
         set(stage, host, &change.name, change.was.as_deref())?;
@@ -55,7 +38,7 @@ pub(super) fn put_back(stage: &Stage, host: u32, change: &Change) -> Result<bool
     Ok(moved)
 }
 
-/// A value as somebody would write it into SQL.
+/// A value as a user would write it into SQL.
 pub(super) fn literal(value: Option<&str>) -> String {
     literals(value).swap_remove(0)
 }
@@ -78,8 +61,8 @@ pub(super) fn is_plain(value: Option<&str>) -> bool {
 }
 
 /// A value for people.
-pub(super) fn shown(value: Option<&str>) -> &str {
-    value.unwrap_or("NULL")
+pub(super) fn shown(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or("NULL")
 }
 
 /// Whether a server took a value as it was asked for: servers say 1 for ON, and write numbers in their own way.
@@ -90,21 +73,6 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
         other => other.parse::<f64>().map_or_else(|_| other.to_owned(), |number| number.to_string()),
     };
     became.is_some_and(|became| plain(wanted) == plain(became))
-}
-
-/// Why a setting cannot be set, and the way out.
-pub(super) fn refused(contender: &str, stage: &Stage, place: &str, name: &str, error: &DriverError) -> LabError {
-    let Ok(words) = words(stage) else { return LabError::target(contender, error) };
-    let (exit, help) = match error.cause {
-        Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown()),
-        Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed()),
-        Some(Cause::SettingValue | Cause::SettingType) => {
-            (ErrorKind::Usage, "give a value that the server takes for this variable")
-        }
-        Some(Cause::NoRight) => (ErrorKind::Target, words.denied()),
-        _ => return LabError::target(contender, error).or_help("see `server_settings` of the contender"),
-    };
-    LabError::new(exit, format!("{contender}: `server_settings.{name}` at {place}: {error}"), help)
 }
 
 #[cfg(test)]

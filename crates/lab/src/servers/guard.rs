@@ -13,10 +13,9 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use perbuck_deploy::local::Ending;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 
 /// The first argument of a process that is a guard; the folder of the server is the second.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
@@ -29,25 +28,19 @@ pub(super) const ENDED: &str = "ended";
 /// What the server says.
 pub(super) const LOG: &str = "log";
 
-const LOOK: Duration = Duration::from_millis(50);
+const POLL: Duration = Duration::from_millis(50);
 /// How long a server may take to end before it is killed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What the guard runs; it comes as one line through its standard input, which holds no secret.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Charge {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    /// User and group to run as, where it is not the own one.
+    /// User and group to run as, where they are not those of perbuck.
     pub(super) user: Option<(u32, u32)>,
     /// Whether it is asked by SIGQUIT before it is killed.
     pub(super) quits: bool,
-}
-
-impl Charge {
-    pub(super) fn ends_by(ending: Ending) -> bool {
-        ending == Ending::Quit
-    }
 }
 
 /// A command that runs as another user, if one is given.
@@ -75,30 +68,24 @@ pub fn guard_if_asked() -> Option<Result<(), LabError>> {
     words.next().is_none().then(|| run(Path::new(&folder)))
 }
 
-/// Refuses to start servers in a program that cannot be their guard.
-///
-/// # Errors
-/// [`guard_if_asked`] was not called.
+/// Refuses to start servers in a program that cannot be their guard: it did not call [`guard_if_asked`].
 pub(super) fn possible() -> Result<(), LabError> {
     if CAN_GUARD.load(Ordering::Relaxed) {
         return Ok(());
     }
     let message = "this program cannot hold a private server";
-    Err(LabError::new(ErrorKind::Usage, message, "let its main begin with perbuck_lab::servers::guard_if_asked()"))
+    Err(LabError::usage(message, "let its main begin with perbuck_lab::servers::guard_if_asked()"))
 }
 
 /// Runs the guard of the server in `folder` to its end.
 fn run(folder: &Path) -> Result<(), LabError> {
-    let failed = |doing: &str| {
-        let doing = doing.to_owned();
-        move |e: io::Error| LabError::file(&doing, folder, &e)
-    };
+    let failed = |doing| LabError::of_file(doing, folder);
     let lock = File::create(folder.join(LOCK)).map_err(failed("lock"))?;
-    lock.try_lock().map_err(|e| LabError::new(ErrorKind::Refused, format!("{}: {e}", folder.display()), ""))?;
+    lock.try_lock().map_err(|e| LabError::refused(format!("{}: {e}", folder.display()), ""))?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(failed("read what to run in"))?;
     let charge: Charge = serde_json::from_str(&line)
-        .map_err(|e| LabError::new(ErrorKind::Usage, format!("this command is perbuck's own: {e}"), "run a study instead"))?;
+        .map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))?;
     let gone = gone();
     let ended = hold(folder, &charge, &gone);
     fs::remove_dir_all(folder).map_err(failed("remove"))?;
@@ -115,7 +102,7 @@ fn hold(folder: &Path, charge: &Charge, gone: &Receiver<()>) -> io::Result<()> {
         .stderr(log)
         .spawn()
         .inspect_err(|e| {
-            // The one who waits for the server reads it; where even that fails it waits to the end of its patience.
+            // The process that waits for the server reads it; where even that fails, it waits until its timeout.
             let _ = fs::write(folder.join(ENDED), format!("{}: {e}", charge.program.display()));
             let _ = gone.recv();
         })?;
@@ -126,13 +113,13 @@ fn hold(folder: &Path, charge: &Charge, gone: &Receiver<()>) -> io::Result<()> {
             let _ = gone.recv();
             return Ok(());
         }
-        if gone.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
+        if gone.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout) {
             return end(&mut server, charge.quits);
         }
     }
 }
 
-/// Tells when standard input has ended, and with it the one who held its other end.
+/// Tells when standard input has ended, and with it the process that held its other end.
 fn gone() -> Receiver<()> {
     let (tell, told) = channel();
     thread::spawn(move || {
@@ -150,11 +137,11 @@ fn end(server: &mut Child, quits: bool) -> io::Result<()> {
             let _ = kill(Pid::from_raw(pid), Signal::SIGQUIT);
         }
         let began = Instant::now();
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < END_TIMEOUT {
             if server.try_wait()?.is_some() {
                 return Ok(());
             }
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
     }
     server.kill()?;

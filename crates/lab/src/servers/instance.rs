@@ -18,17 +18,18 @@ use perbuck_load::stop::StopToken;
 use super::guard::{self, Charge};
 use crate::error::{ErrorKind, LabError};
 
-/// Every folder of a server begins so.
+/// The names of all folders of servers start so.
 pub(super) const PREFIX: &str = "perbuck-server-";
 /// Held by the perbuck that started the server, as long as it lives.
 pub(super) const OWNER_LOCK: &str = "owner.lock";
 /// Lines of a log that are shown.
 const LAST_LINES: usize = 15;
 const PASSWORD_LENGTH: usize = 32;
+const RANDOM: &str = "/dev/urandom";
 /// Accounts that packages bring, for servers that refuse to run as root.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// What is wanted.
+/// The server that is wanted.
 pub(super) struct Order<'a> {
     pub(super) who: &'a str,
     pub(super) kind: Kind,
@@ -64,19 +65,14 @@ impl Drop for Folder {
 }
 
 impl Instance {
-    /// Makes the data of a server and starts it; its address and password.
-    ///
-    /// # Errors
-    /// A folder that cannot be made, a program that fails.
+    /// Makes the data of a server and starts it; returns its address and password, too.
     pub(super) fn start(order: &Order<'_>, stop: &StopToken) -> Result<(Self, String, Secret), LabError> {
-        let failed = |doing: &str, path: &Path| {
-            let (doing, path) = (doing.to_owned(), path.to_owned());
-            move |e: io::Error| LabError::file(&doing, &path, &e)
-        };
-        let (mut folder, lock) = new_folder(order.parent).map_err(failed("make a folder for a server in", order.parent))?;
+        let failed = LabError::of_file("make a folder for a server in", order.parent);
+        let (mut folder, lock) = new_folder(order.parent).map_err(failed)?;
         let path = folder.path.clone();
         let user = prepare_user(order, &path)?;
-        let password = random_password().map_err(failed("read random numbers for a password from", Path::new("/dev/urandom")))?;
+        let failed = LabError::of_file("read random numbers for a password from", Path::new(RANDOM));
+        let password = random_word(PASSWORD_LENGTH).map_err(failed)?;
         let recipe = recipe(order, &path, &password)?;
         for step in &recipe.steps {
             run_step(order, &path, step, user, &password)?;
@@ -85,9 +81,9 @@ impl Instance {
             }
         }
         for (name, text) in &recipe.files {
-            fs::write(path.join(name), text).map_err(failed("write", &path.join(name)))?;
+            fs::write(path.join(name), text).map_err(LabError::of_file("write", &path.join(name)))?;
         }
-        let (guard, line) = spawn_guard(&path, &recipe, user).map_err(failed("start a guard for", &path))?;
+        let (guard, line) = spawn_guard(&path, &recipe, user).map_err(LabError::of_file("start a guard for", &path))?;
         folder.keep = true;
         let instance = Self { folder: path, guard, line: Some(line), _lock: lock };
         Ok((instance, recipe.target, Secret::new(password)))
@@ -111,7 +107,7 @@ impl Instance {
 impl Drop for Instance {
     fn drop(&mut self) {
         self.line = None;
-        // The guard kills what does not end, so this does; where it was killed, the next command cleans up.
+        // The guard kills a server that does not end, so this ends. Where the guard was killed, the next command cleans up.
         let _ = self.guard.wait();
     }
 }
@@ -133,7 +129,7 @@ fn new_folder(parent: &Path) -> io::Result<(Folder, File)> {
     Err(io::Error::other("no name is free"))
 }
 
-/// The user who runs the server where we may not, and his folder for the data.
+/// The user who runs the server where perbuck's own may not, and a folder for the data.
 fn prepare_user(order: &Order<'_>, folder: &Path) -> Result<Option<(u32, u32)>, LabError> {
     if !(order.kind.refuses_root() && geteuid().is_root()) {
         return Ok(None);
@@ -142,14 +138,14 @@ fn prepare_user(order: &Order<'_>, folder: &Path) -> Result<Option<(u32, u32)>, 
     let Some(user) = found else {
         let message =
             format!("{}: {} refuses to run as root, and there is no user {}", order.who, order.kind, ACCOUNTS.join(" or "));
-        return Err(LabError::new(ErrorKind::Usage, message, "run perbuck as another user"));
+        return Err(LabError::usage(message, "run perbuck as another user"));
     };
     let ids = (user.uid.as_raw(), user.gid.as_raw());
     let data = folder.join("data");
     let made = fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
         .and_then(|()| DirBuilder::new().mode(0o700).create(&data))
         .and_then(|()| chown(&data, Some(ids.0), Some(ids.1)));
-    made.map_err(|e| LabError::file("make", &data, &e))?;
+    made.map_err(LabError::of_file("make", &data))?;
     Ok(Some(ids))
 }
 
@@ -165,8 +161,7 @@ fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, La
         connections: order.connections,
         as_root: geteuid().is_root(),
     };
-    let refused =
-        |r: perbuck_deploy::local::Refused| LabError::new(ErrorKind::Failed, format!("{}: {}", order.who, r.message), r.help);
+    let refused = |r: perbuck_deploy::local::Refused| LabError::failed(format!("{}: {}", order.who, r.message), r.help);
     order.kind.recipe(&wanted, order.programs, password).map_err(refused)
 }
 
@@ -201,7 +196,7 @@ fn run_step(order: &Order<'_>, folder: &Path, step: &Step, user: Option<(u32, u3
 fn spawn_guard(folder: &Path, recipe: &Recipe, user: Option<(u32, u32)>) -> io::Result<(Child, ChildStdin)> {
     let text = |a: &std::ffi::OsString| a.to_str().map(str::to_owned).ok_or_else(|| io::Error::other("its path is not UTF-8"));
     let arguments = recipe.arguments.iter().map(text).collect::<io::Result<_>>()?;
-    let charge = Charge { program: recipe.program.clone(), arguments, user, quits: Charge::ends_by(recipe.ending) };
+    let charge = Charge { program: recipe.program.clone(), arguments, user, quits: recipe.quits };
     let log = File::options().append(true).create(true).mode(0o600).open(folder.join(guard::LOG))?;
     let mut guard = Command::new(std::env::current_exe()?)
         .arg(guard::GUARD_COMMAND)
@@ -222,8 +217,8 @@ fn last_lines(log: &Path) -> String {
     telling(&text).into_iter().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
 }
 
-/// The lines that tell what went wrong: those that call themselves errors, wherever they stand, or else the last ones. Installers
-/// of databases end with pages of advice.
+/// The lines that say what went wrong: those that call themselves errors, or else the last ones. Installers of databases end with
+/// pages of advice.
 fn telling(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
     let marks = ["ERROR", "FATAL", "Error:"];
@@ -231,13 +226,13 @@ fn telling(text: &str) -> Vec<&str> {
     if errors.is_empty() { lines[lines.len().saturating_sub(LAST_LINES)..].to_vec() } else { errors }
 }
 
-/// A port that nobody listens on, outside the range from which systems take the ports of clients: one of those could be
-/// in use by a connection a moment later.
+/// A free port outside the range from which systems take the ports of clients: one of those could be in use by a connection a moment
+/// later.
 fn free_port() -> io::Result<u16> {
     let mut last = io::Error::other("none was tried");
     for _ in 0..200 {
         let mut bytes = [0; 2];
-        File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        File::open(RANDOM)?.read_exact(&mut bytes)?;
         let port = 10_000 + u16::from_le_bytes(bytes) % 20_000;
         match TcpListener::bind(("127.0.0.1", port)) {
             Ok(_) => return Ok(port),
@@ -247,15 +242,11 @@ fn free_port() -> io::Result<u16> {
     Err(last)
 }
 
-fn random_password() -> io::Result<String> {
-    random_word(PASSWORD_LENGTH)
-}
-
 /// Letters and digits from the system's random numbers: a name or a password, no part of any experiment.
 fn random_word(length: usize) -> io::Result<String> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = vec![0; length];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    File::open(RANDOM)?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|b| char::from(LETTERS[usize::from(b % 32)])).collect())
 }
 

@@ -1,8 +1,8 @@
 //! Private servers of a study: found, started, waited for, and gone with the command that needed them, however it ends.
 //!
-//! Each server has a folder of its own and a [`guard`], a second process of perbuck that holds the server as long as the
-//! first one lives: the end of their pipe tells it, so that a kill or a crash leaves nothing behind either. Where the
-//! guard was killed, too, the next command cleans up ([`stale`]).
+//! Each server has a folder of its own and a [`guard`], a second process of perbuck that holds the server as long as the first one
+//! lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. Where the guard was killed, too, the next
+//! command cleans up ([`stale`]).
 
 mod find;
 mod guard;
@@ -15,10 +15,10 @@ use std::path::PathBuf;
 use perbuck_core::study::{Contender, ServerSpec, Study};
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
-use perbuck_deploy::local::{KINDS, Kind, NAME};
+use perbuck_deploy::local::{Kind, NAME};
 use perbuck_load::stop::StopToken;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::progress::Progress;
 use crate::registry::Registry;
 
@@ -29,8 +29,9 @@ pub use guard::guard_if_asked;
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
 
-/// The private servers of a study, by contender. Dropped, they end.
-pub struct Servers(Vec<Option<Running>>);
+/// The private servers of a study, by contender; none by default. Dropped, they end.
+#[derive(Default)]
+pub(crate) struct Servers(Vec<Option<Running>>);
 
 /// One server that takes connections.
 struct Running {
@@ -41,11 +42,13 @@ struct Running {
 }
 
 impl Servers {
-    /// Starts what the contenders of a study ask for, one after the other, and waits until each is ready.
-    ///
-    /// # Errors
-    /// A program that is not there, a server that does not start, another version than the study wants.
-    pub fn start(study: &Study, registry: Registry, stop: &StopToken, progress: &mut dyn Progress) -> Result<Self, LabError> {
+    /// Starts the servers that the contenders of a study ask for, one after the other, and waits until each is ready.
+    pub(crate) fn start(
+        study: &Study,
+        registry: Registry,
+        stop: &StopToken,
+        progress: &mut dyn Progress,
+    ) -> Result<Self, LabError> {
         if study.contenders.iter().any(|c| c.server.is_some()) {
             guard::possible()?;
         }
@@ -57,28 +60,18 @@ impl Servers {
         Ok(Self(running))
     }
 
-    /// No server, for studies that ask for none.
-    pub fn none() -> Self {
-        Self(Vec::new())
-    }
-
     /// The address and the password of a contender's private server.
-    pub fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
+    pub(crate) fn of(&self, contender: usize) -> Option<(&AnyTarget, &Secret)> {
         self.0.get(contender)?.as_ref().map(|r| (&r.target, &r.password))
     }
-}
-
-/// The kind that a study names; it was checked with the study.
-fn kind(spec: &ServerSpec) -> Option<Kind> {
-    KINDS.iter().find(|(name, _)| *name == spec.kind.value).map(|(_, kind)| *kind)
 }
 
 /// All databases that the workloads of a study use.
 fn databases(study: &Study) -> Vec<String> {
     let mut names = vec![NAME.to_owned()];
-    for name in study.workloads.iter().filter_map(|w| w.database.clone()) {
-        if !names.contains(&name) {
-            names.push(name);
+    for name in study.workloads.iter().filter_map(|w| w.database.as_ref()) {
+        if !names.contains(name) {
+            names.push(name.clone());
         }
     }
     names
@@ -98,8 +91,8 @@ fn start(
     progress: &mut dyn Progress,
 ) -> Result<Running, LabError> {
     let who = format!("contender `{}`", contender.name);
-    let kind = kind(spec).ok_or_else(|| LabError::new(ErrorKind::Usage, format!("{who}: no such server"), ""))?;
-    let programs = find::all(kind, spec.program.as_ref().map(|p| p.value.as_str())).map_err(|e| e.of(&who))?;
+    let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
+    let programs = find::all(&who, kind, spec.program.as_ref().map(|p| p.value.as_str()))?;
     let parent = spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value));
     stale::clean(&parent, progress);
     let connections = study.sweep.connections.iter().copied().max().unwrap_or(0) + SPARE_CONNECTIONS;
@@ -107,7 +100,7 @@ fn start(
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));
     let (instance, target, password) = Instance::start(&order, stop)?;
-    let target = registry.target(&target).map_err(|p| LabError::new(ErrorKind::Failed, p.message, p.help))?;
+    let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
     let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
     let version = number(&said);
     if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
@@ -117,14 +110,10 @@ fn start(
             wanted.value,
             programs[0].display()
         );
-        return Err(LabError::new(
-            ErrorKind::Refused,
-            message,
-            "install that version, or name its program with `program` in `server`",
-        ));
+        return Err(LabError::refused(message, "install that version, or name its program with `program` in `server`"));
     }
-    let place = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
-    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{place}", instance.folder().display()));
+    let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
+    progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
     Ok(Running { target, password, _instance: instance })
 }
 

@@ -8,15 +8,15 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::Driver;
 use perbuck_load::error::{DriverError, ErrorClass};
-use perbuck_load::loader::{LoadError, on_loop};
 use perbuck_load::stop::StopToken;
 
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
 use crate::registry::Registry;
+use crate::stage::answer;
 
 /// Recovery and first starts are slow on slow disks; nothing of it is measured.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Waits until the server lets us in; its version.
@@ -36,9 +36,9 @@ pub(super) fn wait(
             let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
             return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
         }
-        match registry.version(target, password) {
+        match (registry.version)(target, password) {
             Ok(version) => return Ok(version),
-            Err(error) if began.elapsed() < PATIENCE && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
+            Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
             Err(error) => {
                 let message = format!("{who}: the server does not let perbuck in: {error}; it said:\n{}", instance.last_words());
                 return Err(LabError::new(ErrorKind::Target, message, ""));
@@ -54,18 +54,9 @@ pub(crate) fn version<Known: Databases>(target: &dyn Target, password: &Secret) 
         type Output = Result<String, DriverError>;
 
         fn visit<D: Driver>(self, driver: D) -> Self::Output {
-            ask(&driver)
+            answer(driver.facts()).map(|facts| facts.version)
         }
     }
     let unknown = || DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind");
     Known::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
-}
-
-fn ask<D: Driver>(driver: &D) -> Result<String, DriverError> {
-    let facts = async { driver.facts().await.map_err(|error| LoadError::Server { doing: String::new(), error }) };
-    match on_loop(facts) {
-        Ok(facts) => Ok(facts.version),
-        Err(LoadError::Server { error, .. }) => Err(error),
-        Err(other) => Err(DriverError::client(ErrorClass::Fatal, "machine", other.to_string())),
-    }
 }

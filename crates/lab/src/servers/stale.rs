@@ -1,4 +1,4 @@
-//! What a killed perbuck and its killed guard left behind.
+//! Servers and folders that a killed perbuck and its killed guard left.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +11,7 @@ use super::guard;
 use super::instance::{OWNER_LOCK, PREFIX};
 use crate::progress::Progress;
 
-/// Ends servers and deletes folders in `parent` that nobody holds any more.
+/// Ends servers and deletes folders in `parent` whose processes are gone.
 pub(super) fn clean(parent: &Path, progress: &mut dyn Progress) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let folder = entry.path();
@@ -28,7 +28,7 @@ pub(super) fn clean(parent: &Path, progress: &mut dyn Progress) {
     }
 }
 
-/// Whether somebody holds a lock. One that is not there yet belongs to a folder that is being made.
+/// Whether a process holds a lock. One that is not there yet belongs to a folder that is being made.
 fn held(lock: &Path) -> bool {
     match File::open(lock) {
         Ok(file) => file.try_lock_shared().is_err(),

@@ -7,7 +7,7 @@ use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::workload::{Dataset, Workload};
 
 use super::{Joined, Server};
-use crate::data::{self, LoadLedger};
+use crate::data::{FRESH, LoadLedger};
 use crate::error::LabError;
 
 /// The way out of a load that was cut off.
@@ -16,28 +16,24 @@ pub const GOES_ON: &str = "what was committed is kept: run the same command agai
 impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     /// How far the parts of a load are that was cut off, if it can go on.
     pub(super) fn part_states(&self) -> Result<Option<Vec<PartState>>, LabError> {
-        let (dialect, tables, parts) = (self.dialect, self.dataset.tables(), self.dataset.parts());
-        self.with_session("looking at an unfinished load", async |s| {
-            data::unfinished(s, dialect, &self.kind, &self.fingerprint, &tables, parts).await
-        })
+        let (tables, parts) = (self.dataset.tables(), self.dataset.parts());
+        self.with_session("looking at an unfinished load", async |s| self.notes.unfinished(s, &tables, parts).await)
     }
 
-    /// Notes that the data are there, and then removes the ledger: in the other order, whoever is cut off in between would
-    /// have to load anew.
+    /// Notes that the data are there, and then removes the ledger. In the other order, a run that is cut off in between would
+    /// have to load again.
     pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
-        self.with_session("noting the load", async |s| {
-            data::note(s, self.dialect, &self.kind, &self.fingerprint, data::FRESH).await
-        })?;
+        self.with_session("noting the load", async |s| self.notes.write(s, FRESH).await)?;
         self.execute("removing the ledger of the load", &ledger.drop())
     }
 
     /// The failure of a load, and how to go on.
     pub(super) fn cut_off(&self, error: &loader::LoadError) -> LabError {
-        let failure = LabError::load(&self.title, error);
+        let failure = self.failed(error);
         match error {
             // What perbuck itself asks the server to raise, of data that going on does not mend.
             loader::LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => failure.or_help(GOES_ON),
-            _ => failure.loading_again(),
+            _ => failure.or_reload(),
         }
     }
 }

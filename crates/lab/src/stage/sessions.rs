@@ -1,4 +1,4 @@
-//! Sessions of a stage besides those of trials: on the first server of its target, or on a chosen one.
+//! Sessions of a stage between trials: on the first server of its target, or on a chosen one.
 
 use perbuck_database::Dialect;
 use perbuck_load::driver::{Driver, Session, SessionId};
@@ -7,9 +7,15 @@ use perbuck_load::loader::{LoadError, on_loop};
 use perbuck_load::values::Rows;
 
 use super::Joined;
+use crate::data::server;
 use crate::error::LabError;
 
 impl<D: Driver, W, T> Joined<D, W, T> {
+    /// What a server answers to a question of the driver.
+    pub(super) fn ask<R>(&self, doing: &str, question: impl Future<Output = Result<R, DriverError>>) -> Result<R, LabError> {
+        on_loop(async { question.await.map_err(server(doing)) }).map_err(|e| self.failed(&e))
+    }
+
     /// Runs some work on a session of its own.
     pub(super) fn with_session<R>(
         &self,
@@ -17,14 +23,13 @@ impl<D: Driver, W, T> Joined<D, W, T> {
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, LoadError>,
     ) -> Result<R, LabError> {
         let result = on_loop(async {
-            let connected = self.driver.connect(SessionId(0)).await;
-            let mut session = connected.map_err(|error| LoadError::Server { doing: doing.to_owned(), error })?;
+            let mut session = self.driver.connect(SessionId(0)).await.map_err(server(doing))?;
             session.be_patient();
             let result = work(&mut session).await?;
             session.close().await;
             Ok(result)
         });
-        result.map_err(|e| LabError::load(&self.title, &e))
+        result.map_err(|e| self.failed(&e))
     }
 
     /// Works on a session of its own with one of the servers.
@@ -33,33 +38,29 @@ impl<D: Driver, W, T> Joined<D, W, T> {
         host: u32,
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
-        let server = |error| LoadError::Server { doing: String::new(), error };
-        let done = on_loop(async {
-            let mut session = self.driver.connect_away(SessionId(0), host).await.map_err(server)?;
-            let done = work(&mut session).await.map_err(server)?;
+        answer(async {
+            let mut session = self.driver.connect_away(SessionId(0), host).await?;
+            let done = work(&mut session).await?;
             session.close().await;
             Ok(done)
-        });
-        done.map_err(|failed| match failed {
-            LoadError::Server { error, .. } => error,
-            other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
         })
     }
 
-    /// Executes one statement; the first cell of its first row, or nothing where that is NULL or there is none.
-    pub(super) fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
-        self.with_host(host, async |session| {
-            let mut rows = Rows::default();
-            session.query(sql, &mut rows).await?;
-            if rows.is_empty() || rows.is_null(0, 0)? { Ok(None) } else { rows.display(0, 0).map(Some) }
-        })
+    pub(super) fn failed(&self, error: &LoadError) -> LabError {
+        LabError::load(&self.title, error)
     }
 }
 
-/// Makes sure that a session has the database that it asked for, where the server does not say so at the login.
-///
-/// # Errors
-/// The server's answer, or in its place the code by which the others say it.
+/// Waits for the answer of a server on an event loop of its own.
+pub(crate) fn answer<R>(question: impl Future<Output = Result<R, DriverError>>) -> Result<R, DriverError> {
+    on_loop(async { question.await.map_err(server("")) }).map_err(|failed| match failed {
+        LoadError::Server { error, .. } => error,
+        other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
+    })
+}
+
+/// Makes sure that a session has the database that it asked for, where the server does not say so at the login. Then the error has
+/// the code by which other servers say it.
 pub(super) async fn in_a_database<S: Session>(session: &mut S, dialect: &dyn Dialect) -> Result<(), DriverError> {
     let Some((ask, code)) = dialect.database_exists() else { return Ok(()) };
     let mut rows = Rows::default();

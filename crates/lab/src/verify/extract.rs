@@ -5,23 +5,20 @@ use std::path::Path;
 
 use perbuck_report::evidence::{Kind, Unpacked};
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::{store, stored};
 
 /// Writes the embedded study, prices and records as a results folder, which must not exist.
-///
-/// # Errors
-/// A folder that exists, or cannot be written.
 pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
     if folder.exists() {
         let message = format!("{} exists already", folder.display());
-        return Err(LabError::new(ErrorKind::Refused, message, "name a folder that does not exist"));
+        return Err(LabError::refused(message, "name a folder that does not exist"));
     }
     if let Some(odd) = data.records.iter().find(|r| !is_plain(&r.key.path())) {
         let message = format!("the embedded trial {:?} has a name that no study can have", odd.key.path());
-        return Err(LabError::new(ErrorKind::Refused, message, "nothing was written"));
+        return Err(LabError::refused(message, "nothing was written"));
     }
-    fs::create_dir_all(folder).map_err(|e| LabError::file("make the folder", folder, &e))?;
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
     store::replace(&folder.join(store::STUDY_FILE), &data.head.study.text)?;
     if let Some(prices) = &data.head.prices {
         store::replace(&folder.join(store::PRICES_FILE), &prices.text)?;

@@ -21,10 +21,7 @@ pub(super) fn holds_records(folder: &Path) -> bool {
     folder.join(store::STUDY_FILE).exists()
 }
 
-/// Compares study, prices and every record of a folder with what a page embeds.
-///
-/// # Errors
-/// A folder that cannot be read. A record that cannot be is a finding.
+/// Compares study, prices and every record of a folder with what a page embeds. A record that cannot be read is a finding.
 pub(super) fn check(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &VerifyRequest) -> Result<(), LabError> {
     let study = asked.study.clone().unwrap_or_else(|| folder.join(store::STUDY_FILE));
     same_text(found, &data.head.study, &study)?;

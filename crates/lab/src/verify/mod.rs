@@ -12,7 +12,7 @@ use perbuck_report::{ReportModel, html};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::{ErrorKind, LabError};
+use crate::error::LabError;
 use crate::inputs::{PublishedTexts, read_text};
 use crate::registry::Registry;
 use crate::replay;
@@ -23,12 +23,12 @@ use crate::stored;
 /// Differences of one kind that are printed.
 const PRINTED: usize = 10;
 
-/// What was looked at, and what was found.
+/// What was checked, and what was found.
 #[derive(Debug, Default, Serialize)]
 pub struct Findings {
-    /// What held, in words.
+    /// Checks that held, in words.
     pub held: Vec<String>,
-    /// What did not, in words.
+    /// Checks that did not, in words.
     pub differs: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct VerifyRequest {
 impl VerifyRequest {
     /// The page that is verified.
     pub fn page(&self) -> PathBuf {
-        places(self).0
+        compared(self).0
     }
 }
 
@@ -86,19 +86,16 @@ impl VerifyRequest {
 /// # Errors
 /// A page that embeds no data or unreadable data, a folder that cannot be read.
 pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
-    let (page, folder) = places(request);
+    let (page, folder) = compared(request);
     let text = read_text("the report", &page)?;
     let mut found = Findings::default();
     let packed = evidence::from_page(&text).ok_or_else(|| {
         let message = format!("{} embeds no data, so that nothing in it can be verified", page.display());
-        LabError::new(
-            ErrorKind::Failed,
-            message,
-            "it is no report, was cut off, or is of a perbuck before `verify`: make it anew with perbuck report",
-        )
+        let help = "it is no report, was cut off, or is of a perbuck before `verify`: make it anew with perbuck report";
+        LabError::failed(message, help)
     })?;
-    let data = evidence::unpack(packed)
-        .map_err(|e| LabError::new(ErrorKind::Failed, format!("the data that {} embeds {e}", page.display()), ""))?;
+    let data =
+        evidence::unpack(packed).map_err(|e| LabError::failed(format!("the data that {} embeds {e}", page.display()), ""))?;
     seals(&mut found, &data)?;
     if let Some(folder) = &folder {
         folder::check(&mut found, &data, folder, request)?;
@@ -111,8 +108,8 @@ pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
     Ok(found)
 }
 
-/// The page and, where it is to be held against files, the folder of the records.
-fn places(request: &VerifyRequest) -> (PathBuf, Option<PathBuf>) {
+/// The page and, where it is compared with files, the folder of the records.
+fn compared(request: &VerifyRequest) -> (PathBuf, Option<PathBuf>) {
     let path = &request.report;
     if path.is_dir() {
         let folder = request.results.clone().unwrap_or_else(|| path.clone());
@@ -128,8 +125,7 @@ fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
             found.differs(format!("{what}: the embedded text of {:?} does not match its checksum", source.name));
         }
     }
-    let places: Vec<usize> = (0..data.records.len()).collect();
-    let sums = in_parallel(&places, |i| stored::seal(&data.records[*i]))?;
+    let sums = in_parallel(&data.records, stored::seal)?;
     let before = found.differs.len();
     for ((record, stated), sum) in data.records.iter().zip(&data.sums).zip(&sums) {
         if stated != sum {
@@ -159,7 +155,7 @@ fn sources(head: &Head) -> impl Iterator<Item = (&'static str, &Source)> {
     all.into_iter().filter_map(|(what, source)| Some((what, source?)))
 }
 
-/// Makes the report anew and compares it.
+/// Makes the report again and compares it.
 fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     let (version, form) = (data.head.perbuck.clone(), data.form);
     let same_version = version == env!("CARGO_PKG_VERSION");
@@ -192,15 +188,17 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     let shown = |html: &str| html.lines().filter(|l| !l.contains("id=\"comparison\">")).collect::<Vec<_>>().join("\n");
     let mut any = found.list("page", difference::of_pages(&shown(seen_before), &shown(&before), PRINTED));
     any |= found.list("page, below its data", difference::of_pages(seen_after, &after, PRINTED));
-    let [lines, bytes] = [any, page.len() != before.len() + packed.len() + after.len()];
     // Older forms are read and no longer written: their values are checked, not how they are written down.
-    if form == evidence::FORM && model.evidence != packed {
+    let is_current = form == evidence::FORM;
+    if is_current && model.evidence != packed {
         found.differs("embedded data: are not written as perbuck writes them");
-    } else if !lines && (bytes || seen_before != before || seen_after != after) {
+    } else if any {
+        // Its lines say where.
+    } else if page.len() != before.len() + packed.len() + after.len() || seen_before != before || seen_after != after {
         found.differs("page: its bytes are not those that its data give");
-    } else if !lines && form == evidence::FORM {
+    } else if is_current {
         found.held(format!("the page made anew: all {} bytes agree", page.len()));
-    } else if !lines {
+    } else {
         found.held(format!("the page made anew: all {} bytes around its data of form {form} agree", page.len() - packed.len()));
     }
 }
@@ -225,7 +223,7 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
             let bundled = inputs.prices.as_ref().map(|p| p.1.as_str());
             if given.is_none() && bundled != head.prices.as_ref().map(|p| p.text.as_str()) {
                 let message = "the embedded prices are not those of the price list of that name that comes with perbuck";
-                return Err(LabError::new(ErrorKind::Failed, message, ""));
+                return Err(LabError::failed(message, ""));
             }
             Ok(model)
         }
@@ -249,12 +247,11 @@ fn numbers(value: &Value) -> usize {
     }
 }
 
-/// A text that is held against a file of a folder.
+/// Compares a text with a file of a folder.
 fn same_text(found: &mut Findings, embedded: &Source, path: &Path) -> Result<(), LabError> {
-    if read_text("the file", path)? == embedded.text {
-        found.held(format!("{} is the embedded one", path.display()));
-    } else {
-        found.differs(format!("{}: is not the embedded one", path.display()));
+    match read_text("the file", path)? == embedded.text {
+        true => found.held(format!("{} is the embedded one", path.display())),
+        false => found.differs(format!("{}: is not the embedded one", path.display())),
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use perbuck_core::units::MicroUsd;
 use serde::Deserialize;
 
-use super::collect::{Collector, Shape};
+use super::collect::{ACCELERATED, COMMITMENT, Collector, OTHER_REGION, Shape, ZERO};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
 use super::table::{gib, whole};
@@ -103,10 +103,9 @@ fn machine(a: &Attributes, into: &mut Collector) -> Result<Option<Kept>, String>
         (a.pre_installed_sw != "NA", "with software installed"),
         (!a.license_model.is_empty() && a.license_model != "No License required", "with a licence"),
         (!a.marketoption.is_empty() && a.marketoption != "OnDemand", "capacity block"),
-        (!["", "0"].contains(&a.gpu.as_str()), "built around accelerators, whose price does not follow vCPU and memory"),
+        (!["", "0"].contains(&a.gpu.as_str()), ACCELERATED),
     ];
-    if let Some((_, reason)) = others.iter().find(|(other, _)| *other) {
-        into.skip(*reason);
+    if into.skips(&others) {
         return Ok(None);
     }
     let Some(region) = region(a, into)? else { return Ok(None) };
@@ -137,7 +136,7 @@ fn region(a: &Attributes, into: &mut Collector) -> Result<Option<String>, String
         return Err("the product has no regionCode".to_owned());
     }
     if !into.wants_region(&a.region_code) {
-        into.skip("other region than asked for");
+        into.skip(OTHER_REGION);
         return Ok(None);
     }
     Ok(Some(a.region_code.clone()))
@@ -178,7 +177,7 @@ pub(crate) fn price(
     kept: &Kept,
     unit: &str,
     usd: &str,
-    begin: &str,
+    start: &str,
     term: &Term<'_>,
     volumes: &mut Volumes,
     into: &mut Collector,
@@ -191,11 +190,11 @@ pub(crate) fn price(
         into.skip("term other than on demand");
         return Ok(());
     }
-    if !["0", "", "0.0000000000"].contains(&begin) {
-        return Err(format!("its price begins at {} units, a tier that such a product has not", shown(begin)));
+    if !["0", "", "0.0000000000"].contains(&start) {
+        return Err(format!("its price begins at {} units, a tier that such a product has not", shown(start)));
     }
     if decimal.is_zero() {
-        into.skip("price is zero");
+        into.skip(ZERO);
         return Ok(());
     }
     let wants: &[&str] = match &kept.what {
@@ -232,7 +231,7 @@ fn take(kept: &Kept, exact: Exact, volumes: &mut Volumes, into: &mut Collector) 
             usd,
             tiers: Vec::new(),
             note: String::new(),
-            origin: Origin { date: into.date(), source: String::new(), doubt: None },
+            origin: Origin::default(),
             line: 0,
         }),
     }
@@ -240,7 +239,7 @@ fn take(kept: &Kept, exact: Exact, volumes: &mut Volumes, into: &mut Collector) 
 
 fn reserved(kept: &Kept, name: &str, unit: &str, price: Decimal, term: [&str; 3], into: &mut Collector) -> Result<(), String> {
     if !into.commitments {
-        into.skip("price with a commitment; --commitments takes them");
+        into.skip(COMMITMENT);
         return Ok(());
     }
     let [length, class, option] = term;
@@ -274,7 +273,7 @@ impl Volumes {
     /// Hands over all kinds of volume whose capacity has a price.
     pub(crate) fn finish(self, into: &mut Collector) {
         for ((region, kind), parts) in self.0 {
-            match volume(&kind, &parts, into) {
+            match volume(kind, &parts) {
                 Some(volume) => into.volume(&region, volume),
                 None => into.skip("volume without a price of its capacity or of its IOPS"),
             }
@@ -283,51 +282,31 @@ impl Volumes {
 }
 
 /// A kind of volume; what is included and what can be bought is AWS's documentation, not its price list.
-fn volume(kind: &str, parts: &Parts, into: &Collector) -> Option<VolumePrice> {
-    let origin = Origin { date: into.date(), source: String::new(), doubt: None };
-    let capacity = CapacityPrice { usd_per_gb_month: parts.capacity?, origin };
+fn volume(kind: String, parts: &Parts) -> Option<VolumePrice> {
     let bought = |included: u32, usd: Option<MicroUsd>| {
         usd.map(|usd_per_month| Provisioned { included, usd_per_month, priced_up_to: None })
     };
-    let (mut iops, mut throughput, mut iops_tiers) = (None, None, Vec::new());
-    match kind {
-        "gp3" => {
-            iops = bought(3000, parts.iops[0]);
-            throughput = bought(125, parts.throughput);
+    let capacity = CapacityPrice { usd_per_gb_month: parts.capacity?, origin: Origin::default() };
+    let mut found = VolumePrice { kind, capacity, ..VolumePrice::default() };
+    match found.kind.as_str() {
+        "gp2" => {
+            found.includes = "3 IOPS per GB (at least 100, bursts to 3000) and up to 250 MiB/s".to_owned();
+            let (iops_per_gb, iops_min, iops_max, mib_s_max) = (Some(3), Some(100), Some(16_000), Some(250));
+            found.limits = VolumeLimits { iops_per_gb, iops_min, iops_max, mib_s_max, ..VolumeLimits::default() };
         }
-        "io1" => iops = Some(bought(0, parts.iops[0])?),
+        "gp3" => {
+            found.iops = bought(3000, parts.iops[0]);
+            found.throughput = bought(125, parts.throughput);
+        }
+        "io1" => found.iops = Some(bought(0, parts.iops[0])?),
         "io2" => {
-            iops = Some(bought(0, parts.iops[0])?);
-            iops_tiers.extend(
-                IO2_TIERS.iter().zip(&parts.iops[1..]).map_while(|(above, usd)| Some(Tier { above: *above, usd: (*usd)? })),
-            );
+            let tiers = IO2_TIERS.iter().zip(&parts.iops[1..]);
+            found.iops_tiers = tiers.map_while(|(above, usd)| Some(Tier { above: *above, usd: (*usd)? })).collect();
             // A tier whose price has not come by must not be billed at the price of the one before.
-            if let Some(above) = IO2_TIERS.get(iops_tiers.len()) {
-                iops = iops.map(|first| Provisioned { priced_up_to: Some(*above as u32), ..first });
-            }
+            let priced_up_to = IO2_TIERS.get(found.iops_tiers.len()).map(|above| *above as u32);
+            found.iops = Some(Provisioned { priced_up_to, ..bought(0, parts.iops[0])? });
         }
         _ => {}
     }
-    let includes = if kind == "gp2" { "3 IOPS per GB (at least 100, bursts to 3000) and up to 250 MiB/s" } else { "" };
-    let limits = if kind == "gp2" {
-        VolumeLimits {
-            iops_per_gb: Some(3),
-            iops_min: Some(100),
-            iops_max: Some(16_000),
-            mib_s_max: Some(250),
-            ..VolumeLimits::default()
-        }
-    } else {
-        VolumeLimits::default()
-    };
-    Some(VolumePrice {
-        kind: kind.to_owned(),
-        capacity,
-        includes: includes.to_owned(),
-        iops,
-        iops_tiers,
-        throughput,
-        limits,
-        line: 0,
-    })
+    Some(found)
 }

@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use super::ImportError;
 use super::aws::{Attributes, Term, Volumes, classify, price};
-use super::collect::Collector;
+use super::collect::{COMMITMENT, Collector};
 use super::names::Provider;
 use super::number::shown;
 use super::table::Table;
@@ -24,7 +24,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         let line = table.line();
         let reserved = table.get(Some(columns.term)) == "Reserved";
         if reserved && !into.commitments {
-            into.skip("price with a commitment; --commitments takes them");
+            into.skip(COMMITMENT);
             continue;
         }
         let sku = table.get(Some(columns.sku));
@@ -41,8 +41,8 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         }
         let [length, class, option] = columns.bound.map(|c| table.get(c));
         let term = if reserved { Term::Reserved { length, class, option } } else { Term::OnDemand };
-        let [unit, usd, begin] = [Some(columns.unit), Some(columns.price), columns.begin].map(|c| table.get(c));
-        price(&kept, unit, usd, begin, &term, &mut volumes, into).map_err(wrong)?;
+        let [unit, usd, start] = [Some(columns.unit), Some(columns.price), columns.start].map(|c| table.get(c));
+        price(&kept, unit, usd, start, &term, &mut volumes, into).map_err(wrong)?;
     }
     volumes.finish(into);
     Ok(version)
@@ -80,7 +80,7 @@ struct Columns {
     term: usize,
     unit: usize,
     price: usize,
-    begin: Option<usize>,
+    start: Option<usize>,
     currency: usize,
     family: usize,
     bound: [Option<usize>; 3],
@@ -95,71 +95,42 @@ impl Columns {
             term: table.required(&["TermType"])?,
             unit: table.required(&["Unit"])?,
             price: table.required(&["PricePerUnit"])?,
-            begin: table.column(&["StartingRange"]),
+            start: table.column(&["StartingRange"]),
             currency: table.required(&["Currency"])?,
             family: table.required(&["Product Family"])?,
             bound: [["LeaseContractLength"], ["OfferingClass"], ["PurchaseOption"]].map(|names| table.column(&names)),
-            attributes: [
-                "Region Code",
-                "Location Type",
-                "Instance Type",
-                "Operating System",
-                "Tenancy",
-                "CapacityStatus",
-                "Pre Installed S/W",
-                "License Model",
-                "MarketOption",
-                "vCPU",
-                "Memory",
-                "Physical Processor",
-                "GPU",
-                "Network Performance",
-                "Dedicated EBS Throughput",
-                "Volume API Name",
-                "usageType",
-            ]
-            .map(|name| table.column(&[name])),
+            attributes: ATTRIBUTES.map(|(name, _)| table.column(&[name])),
         })
     }
 
     fn attributes(&self, table: &Table<'_>) -> Attributes {
-        let [
-            region,
-            location,
-            instance,
-            system,
-            tenancy,
-            capacity,
-            software,
-            licence,
-            market,
-            vcpu,
-            memory,
-            cpu,
-            gpu,
-            network,
-            ebs,
-            volume,
-            usage,
-        ] = self.attributes.map(|c| table.get(c).to_owned());
-        Attributes {
-            region_code: region,
-            location_type: location,
-            instance_type: instance,
-            operating_system: system,
-            tenancy,
-            capacitystatus: capacity,
-            pre_installed_sw: software,
-            license_model: licence,
-            marketoption: market,
-            vcpu,
-            memory,
-            physical_processor: cpu,
-            gpu,
-            network_performance: network,
-            dedicated_ebs_throughput: ebs,
-            volume_api_name: volume,
-            usagetype: usage,
+        let mut found = Attributes::default();
+        for (column, (_, field)) in self.attributes.iter().zip(ATTRIBUTES) {
+            table.get(*column).clone_into(field(&mut found));
         }
+        found
     }
 }
+
+type Field = fn(&mut Attributes) -> &mut String;
+
+/// The columns of the attributes.
+const ATTRIBUTES: [(&str, Field); 17] = [
+    ("Region Code", |a| &mut a.region_code),
+    ("Location Type", |a| &mut a.location_type),
+    ("Instance Type", |a| &mut a.instance_type),
+    ("Operating System", |a| &mut a.operating_system),
+    ("Tenancy", |a| &mut a.tenancy),
+    ("CapacityStatus", |a| &mut a.capacitystatus),
+    ("Pre Installed S/W", |a| &mut a.pre_installed_sw),
+    ("License Model", |a| &mut a.license_model),
+    ("MarketOption", |a| &mut a.marketoption),
+    ("vCPU", |a| &mut a.vcpu),
+    ("Memory", |a| &mut a.memory),
+    ("Physical Processor", |a| &mut a.physical_processor),
+    ("GPU", |a| &mut a.gpu),
+    ("Network Performance", |a| &mut a.network_performance),
+    ("Dedicated EBS Throughput", |a| &mut a.dedicated_ebs_throughput),
+    ("Volume API Name", |a| &mut a.volume_api_name),
+    ("usageType", |a| &mut a.usagetype),
+];

@@ -87,21 +87,13 @@ struct Terms<'a, 'b>(&'a mut Offer<'b>);
 
 impl Entries for Terms<'_, '_> {
     fn entry<'de, A: MapAccess<'de>>(&mut self, kind: String, map: &mut A) -> Result<(), A::Error> {
-        match kind.as_str() {
-            "OnDemand" => map.next_value_seed(Object(&mut BySku { offer: &mut *self.0, reserved: false }, "terms by SKU")),
-            "Reserved" if self.0.into.commitments => {
-                map.next_value_seed(Object(&mut BySku { offer: &mut *self.0, reserved: true }, "terms by SKU"))
-            }
-            other => {
-                let reason = if other == "Reserved" {
-                    "prices with a commitment; --commitments takes them"
-                } else {
-                    "terms of another kind"
-                };
-                self.0.into.skip(format!("all {reason}"));
-                map.next_value::<IgnoredAny>().map(drop)
-            }
+        let reserved = kind == "Reserved";
+        if kind == "OnDemand" || (reserved && self.0.into.commitments) {
+            return map.next_value_seed(Object(&mut BySku { offer: &mut *self.0, reserved }, "terms by SKU"));
         }
+        let of = if reserved { "prices with a commitment; --commitments takes them" } else { "terms of another kind" };
+        self.0.into.skip(format!("all {of}"));
+        map.next_value::<IgnoredAny>().map(drop)
     }
 }
 
@@ -113,8 +105,7 @@ struct BySku<'a, 'b> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TermOf {
-    #[serde(deserialize_with = "Pairs::deserialize")]
-    price_dimensions: Vec<(String, Dimension)>,
+    price_dimensions: Pairs<Dimension>,
     #[serde(default)]
     term_attributes: TermAttributes,
 }
@@ -133,28 +124,19 @@ struct Dimension {
     unit: String,
     #[serde(default)]
     begin_range: String,
-    #[serde(deserialize_with = "Pairs::deserialize")]
-    price_per_unit: Vec<(String, String)>,
-}
-
-struct TermsOfSku(Vec<(String, TermOf)>);
-
-impl<'de> Deserialize<'de> for TermsOfSku {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Pairs::deserialize(deserializer).map(Self)
-    }
+    price_per_unit: Pairs<String>,
 }
 
 impl Entries for BySku<'_, '_> {
     fn entry<'de, A: MapAccess<'de>>(&mut self, sku: String, map: &mut A) -> Result<(), A::Error> {
         let Some(kept) = self.offer.kept.get(&sku) else { return map.next_value::<IgnoredAny>().map(drop) };
-        let terms: TermsOfSku = map.next_value()?;
+        let terms: Pairs<TermOf> = map.next_value()?;
         for (_, term) in &terms.0 {
             let a = &term.term_attributes;
             let bound = Term::Reserved { length: &a.lease_contract_length, class: &a.offering_class, option: &a.purchase_option };
             let bound = if self.reserved { bound } else { Term::OnDemand };
-            for (_, dimension) in &term.price_dimensions {
-                let usd = dimension.price_per_unit.iter().find(|(currency, _)| currency == "USD");
+            for (_, dimension) in &term.price_dimensions.0 {
+                let usd = dimension.price_per_unit.0.iter().find(|(currency, _)| currency == "USD");
                 let taken = match usd {
                     Some((_, usd)) => {
                         let (volumes, into) = (&mut self.offer.volumes, &mut *self.offer.into);

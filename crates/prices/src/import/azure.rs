@@ -8,52 +8,26 @@ use serde::de::{Error, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use super::ImportError;
-use super::collect::{Collector, NO_SIZE};
+use super::collect::{COMMITMENT, Collector, NO_SIZE};
 use super::names::Provider;
 use super::number::{Decimal, shown};
-use super::stream::{Entries, Items, List, pages, token};
+use super::stream::{Items, Pages, token};
 use crate::snapshot::Commitment;
+
+const PAGES: Pages = Pages {
+    page: "a page of the retail prices API, an object with `Items`",
+    items: ("Items", "a list of prices"),
+    next: "NextPageLink",
+    missing: "no page has `Items`, so this is no answer of the retail prices API",
+    help: "give the pages as they came, one after the other",
+};
 
 /// Reads the pages, one after the other in one file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Azure, 1)?;
-    let mut page = Page { into, next: None, items: false };
-    pages(list, &mut page, "a page of the retail prices API, an object with `Items`")?;
-    if !page.items {
-        let message = "no page has `Items`, so this is no answer of the retail prices API";
-        return Err(ImportError::new(1, message, "give the pages as they came, one after the other"));
-    }
-    if let Some(next) = page.next {
-        page.into.note(format!("the last page names a next one, so the list is not complete: {}", shown(&next)));
-    }
+    let note = PAGES.read(list, &mut Prices(into))?;
+    note.into_iter().for_each(|note| into.note(note));
     Ok(String::new())
-}
-
-struct Page<'a> {
-    into: &'a mut Collector,
-    /// Where the next page is, as the last one said.
-    next: Option<String>,
-    items: bool,
-}
-
-impl Entries for Page<'_> {
-    fn entry<'de, A: MapAccess<'de>>(&mut self, key: String, map: &mut A) -> Result<(), A::Error> {
-        match key.as_str() {
-            "Items" => {
-                self.items = true;
-                map.next_value_seed(List(&mut Prices(self.into), "a list of prices"))?;
-            }
-            "NextPageLink" => self.next = map.next_value::<Option<String>>()?.filter(|link| !link.is_empty()),
-            "BillingCurrency" => {
-                let currency = map.next_value::<String>()?;
-                if currency != "USD" {
-                    return Err(A::Error::custom(format!("the prices are in {}, not in USD", shown(&currency))));
-                }
-            }
-            _ => drop(map.next_value::<IgnoredAny>()?),
-        }
-        Ok(())
-    }
 }
 
 struct Prices<'a>(&'a mut Collector);
@@ -100,6 +74,16 @@ pub(crate) struct Plan {
 impl Items for Prices<'_> {
     type Item = Item;
 
+    fn other<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        if key != "BillingCurrency" {
+            return map.next_value::<IgnoredAny>().map(drop);
+        }
+        match map.next_value::<String>()?.as_str() {
+            "USD" => Ok(()),
+            other => Err(A::Error::custom(format!("the prices are in {}, not in USD", shown(other)))),
+        }
+    }
+
     fn item(&mut self, item: Item) -> Result<(), String> {
         let name = if item.arm_sku_name.is_empty() { item.sku_name.clone() } else { item.arm_sku_name.clone() };
         take(&item, self.0).map_err(|why| format!("`{}` in {}: {why}", shown(&name), shown(&item.arm_region_name)))
@@ -116,10 +100,7 @@ pub(crate) fn take(item: &Item, into: &mut Collector) -> Result<(), String> {
     let others = [
         (item.service_name != "Virtual Machines", "price of another service"),
         (has(&item.product_name, "Windows"), "operating system other than Linux"),
-        (
-            has(&item.product_name, "Cloud Services") || has(&item.product_name, "CloudServices"),
-            "cloud service, not a virtual machine",
-        ),
+        (["Cloud Services", "CloudServices"].iter().any(|w| has(&item.product_name, w)), "cloud service, not a virtual machine"),
         (has(&item.product_name, "Dedicated Host"), "dedicated host"),
         (item.meter_name.ends_with("Low Priority") || item.sku_name.ends_with("Low Priority"), "low priority"),
         (has(&item.meter_name, "Expired"), "expired meter"),
@@ -127,8 +108,7 @@ pub(crate) fn take(item: &Item, into: &mut Collector) -> Result<(), String> {
         (spot && !into.spot, "spot price; --spot takes them"),
         (item.kind == "DevTestConsumption", "price for development and test"),
     ];
-    if let Some((_, reason)) = others.iter().find(|(other, _)| *other) {
-        into.skip(*reason);
+    if into.skips(&others) {
         return Ok(());
     }
     if into.unwanted(&Provider::Azure, &item.arm_region_name, &item.arm_sku_name) {
@@ -148,33 +128,26 @@ pub(crate) fn take(item: &Item, into: &mut Collector) -> Result<(), String> {
         into.skip("further tier of a price");
         return Ok(());
     }
-    let price = Decimal::parse(token(&item.retail_price))?;
-    if price.is_zero() {
-        into.skip("price is zero");
-        return Ok(());
-    }
-    let exact = price.exact()?;
-    let (region, name) = (item.arm_region_name.as_str(), shape.name.clone());
+    let Some(exact) = into.price(token(&item.retail_price))? else { return Ok(()) };
+    let region = item.arm_region_name.as_str();
     match item.kind.as_str() {
-        "Consumption" if spot => into.spot(region, &name, &exact),
+        "Consumption" if spot => into.spot(region, &shape.name, &exact),
         "Consumption" => {
             into.instance(region, &shape, exact);
             for plan in item.savings_plan.iter().flatten().filter(|_| into.commitments).collect::<Vec<_>>() {
                 let usd = Decimal::parse(token(&plan.retail_price)).and_then(Decimal::exact)?;
                 let (years, months) = term(&plan.term)?;
-                let commitment =
-                    Commitment { name: format!("{years}-savings-plan"), months, upfront: MicroUsd(0), usd_per_hour: usd.usd };
-                into.commitment(region, &name, commitment);
+                let (name, usd_per_hour) = (format!("{years}-savings-plan"), usd.usd);
+                into.commitment(region, &shape.name, Commitment { name, months, upfront: MicroUsd(0), usd_per_hour });
             }
         }
         // The unit of a reservation is an hour, too, but its price is that of the whole term.
         "Reservation" if into.commitments => {
             let (years, months) = term(item.reservation_term.as_deref().unwrap_or_default())?;
-            let commitment =
-                Commitment { name: format!("{years}-all-upfront"), months, upfront: exact.usd, usd_per_hour: MicroUsd(0) };
-            into.commitment(region, &name, commitment);
+            let (name, upfront) = (format!("{years}-all-upfront"), exact.usd);
+            into.commitment(region, &shape.name, Commitment { name, months, upfront, usd_per_hour: MicroUsd(0) });
         }
-        "Reservation" => into.skip("price with a commitment; --commitments takes them"),
+        "Reservation" => into.skip(COMMITMENT),
         other => into.skip(format!("price of type `{}`", shown(other))),
     }
     Ok(())

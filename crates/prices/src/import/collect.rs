@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::names::Provider;
-use super::number::Exact;
-use super::{ImportError, Options};
+use super::number::{Decimal, Exact};
+use super::{ImportError, Imported, Options};
 use crate::catalogue::machines;
 use crate::snapshot::{
     CapacityPrice, Commitment, Doubt, Instance, Listed, Machine, Origin, Rates, Region, Snapshot, VolumePrice,
@@ -45,7 +45,6 @@ struct Rows {
 /// Gathers rows; what is left out is counted.
 #[derive(Debug)]
 pub(crate) struct Collector {
-    date: String,
     asked: Option<Provider>,
     provider: Option<Provider>,
     regions_wanted: BTreeSet<String>,
@@ -62,14 +61,17 @@ pub(crate) struct Collector {
     notes: Vec<String>,
 }
 
-/// Why a price without a size is left out.
+/// Reasons to leave a row out that several formats have.
+pub(crate) const ACCELERATED: &str = "built around accelerators, whose price does not follow vCPU and memory";
+pub(crate) const OTHER_REGION: &str = "other region than asked for";
+pub(crate) const ZERO: &str = "price is zero";
+pub(crate) const COMMITMENT: &str = "price with a commitment; --commitments takes them";
 pub(crate) const NO_SIZE: &str = "size of the machine type not known; --machines FILE gives sizes";
 
 impl Collector {
     pub(crate) fn new(options: &Options) -> Self {
         let machines = machines().iter();
         Self {
-            date: options.date.clone(),
             asked: options.provider.as_deref().map(Provider::named),
             provider: options.provider.as_deref().map(Provider::named),
             regions_wanted: options.regions.iter().cloned().collect(),
@@ -91,11 +93,8 @@ impl Collector {
         match &self.provider {
             Some(before) if *before != provider => {
                 let message = format!("this price is one of {}, but others are of {}", provider.name(), before.name());
-                Err(ImportError::new(
-                    line,
-                    message,
-                    "a snapshot has one provider: split the list, or give the right `--provider`",
-                ))
+                let help = "a snapshot has one provider: split the list, or give the right `--provider`";
+                Err(ImportError::new(line, message, help))
             }
             _ => {
                 self.provider = Some(provider);
@@ -126,6 +125,13 @@ impl Collector {
         *self.skipped.entry(reason.into()).or_default() += 1;
     }
 
+    /// Whether one of these reasons to leave a row out holds; the first that does is counted.
+    pub(crate) fn skips(&mut self, reasons: &[(bool, &str)]) -> bool {
+        let found = reasons.iter().find(|(holds, _)| *holds);
+        found.iter().for_each(|(_, reason)| self.skip(*reason));
+        found.is_some()
+    }
+
     /// Keeps something that the user should know.
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
@@ -137,11 +143,6 @@ impl Collector {
     /// Counts a price that was rounded and whose digits the file does not keep.
     pub(crate) fn rounded(&mut self) {
         self.rounded += 1;
-    }
-
-    /// The date of the list.
-    pub(crate) fn date(&self) -> String {
-        self.date.clone()
     }
 
     /// Whether this region was asked for by its name.
@@ -156,18 +157,13 @@ impl Collector {
 
     /// Counts a machine that is not asked for, and says so.
     pub(crate) fn unwanted(&mut self, provider: &Provider, region: &str, name: &str) -> bool {
-        let family = provider.family(name);
-        let reason = if !self.wants_region(region) {
-            "other region than asked for"
-        } else if !self.families_wanted.is_empty() && !self.families_wanted.contains(&family) {
-            "other family than asked for"
-        } else if provider.accelerated(name) {
-            "built around accelerators, whose price does not follow vCPU and memory"
-        } else {
-            return false;
-        };
-        self.skip(reason);
-        true
+        let other_family = !self.families_wanted.is_empty() && !self.families_wanted.contains(&provider.family(name));
+        let reasons = [
+            (!self.wants_region(region), OTHER_REGION),
+            (other_family, "other family than asked for"),
+            (provider.accelerated(name), ACCELERATED),
+        ];
+        self.skips(&reasons)
     }
 
     /// The size of a type that is known from the catalogue or was given.
@@ -198,6 +194,24 @@ impl Collector {
                 row.usd = Some(price);
             }
         }
+    }
+
+    /// The price that a text says; nothing where that is zero, which is counted.
+    pub(crate) fn price(&mut self, text: &str) -> Result<Option<Exact>, String> {
+        let price = Decimal::parse(text)?;
+        if self.skips(&[(price.is_zero(), ZERO)]) {
+            return Ok(None);
+        }
+        price.exact().map(Some)
+    }
+
+    /// Takes the spot price that a text says, where spot prices are asked for and it says one.
+    pub(crate) fn spot_text(&mut self, region: &str, name: &str, text: &str) -> Result<(), String> {
+        if self.spot && !text.is_empty() {
+            let price = Decimal::parse(text).and_then(Decimal::exact)?;
+            self.spot(region, name, &price);
+        }
+        Ok(())
     }
 
     /// Takes a spot price; of several zones the lowest stands.
@@ -260,31 +274,27 @@ impl Collector {
         false
     }
 
-    /// The snapshot, what to tell, and what was left out.
-    #[allow(clippy::type_complexity, reason = "taken apart where it is called, and only there")]
-    pub(crate) fn finish(mut self, options: &Options) -> Result<(Snapshot, Vec<String>, BTreeMap<String, u64>), ImportError> {
-        let origin = Origin { date: options.date.clone(), source: String::new(), doubt: None };
+    /// Everything that was gathered; `origin` is how the source of its prices begins.
+    pub(crate) fn finish(mut self, options: &Options, origin: String) -> Result<Imported, ImportError> {
         let provider = self.provider.take();
         let machines = self.machines(provider.as_ref());
-        let mut regions = Vec::new();
-        let mut notes = std::mem::take(&mut self.notes);
-        for (name, rows) in std::mem::take(&mut self.regions) {
-            let region = self.region(name, rows, &machines, &origin, &mut notes);
-            if !region.instances.is_empty() || !region.volumes.is_empty() || region.volume_snapshot.is_some() {
-                regions.push(region);
-            }
-        }
-        let missing: Vec<&str> =
-            self.regions_wanted.iter().map(String::as_str).filter(|want| !regions.iter().any(|r| r.name == **want)).collect();
+        let dated = Origin { date: options.date.clone(), ..Origin::default() };
+        let all = std::mem::take(&mut self.regions).into_iter().map(|(name, rows)| self.region(name, rows, &machines, &dated));
+        let mut regions: Vec<Region> = all.collect();
+        regions.retain(|r| !r.instances.is_empty() || !r.volumes.is_empty() || r.volume_snapshot.is_some());
         let (Some(provider), false) = (provider, regions.is_empty()) else {
             return Err(self.nothing());
         };
+        let missing = self.regions_wanted.iter().filter(|want| !regions.iter().any(|r| r.name == **want));
+        let missing: Vec<&str> = missing.map(String::as_str).collect();
+        let mut notes = self.notes;
         if !missing.is_empty() {
             notes.push(format!("the list has nothing to take in {}", missing.join(", ")));
         }
         if self.rounded > 0 {
             notes.push(format!("{} prices have more than six decimals and are rounded, half up; `listed_usd` keeps the digits of those on demand", self.rounded));
         }
+        self.listed.iter_mut().for_each(|l| l.origin.clone_from(&dated));
         let snapshot = Snapshot {
             name: options.name.clone(),
             provider: provider.name().to_owned(),
@@ -293,59 +303,42 @@ impl Collector {
             regions,
             listed: self.listed,
         };
-        Ok((snapshot, notes, self.skipped))
+        Ok(Imported { snapshot, origin, notes, skipped: self.skipped })
     }
 
     fn nothing(&self) -> ImportError {
         let reasons: Vec<String> = self.skipped.iter().map(|(reason, count)| format!("{count} × {reason}")).collect();
         let found = if reasons.is_empty() { "it has no rows".to_owned() } else { format!("left out: {}", reasons.join("; ")) };
-        ImportError::new(
-            0,
-            format!("nothing of this list can be imported; {found}"),
-            "check the format, `--region` and `--family`",
-        )
+        let message = format!("nothing of this list can be imported; {found}");
+        ImportError::new(0, message, "check the format, `--region` and `--family`")
     }
 
-    fn region(
-        &mut self,
-        name: String,
-        rows: Rows,
-        machines: &BTreeMap<String, Machine>,
-        origin: &Origin,
-        notes: &mut Vec<String>,
-    ) -> Region {
+    fn region(&mut self, name: String, rows: Rows, machines: &BTreeMap<String, Machine>, origin: &Origin) -> Region {
         let mut instances = Vec::new();
         for (machine, row) in rows.instances {
             let (Some(machine), Some(price)) = (machines.get(&machine), row.usd) else {
                 self.skip("spot or commitment without an on-demand price");
                 continue;
             };
-            let doubt = row.other.map(Doubt::Disputed);
             if let Some(other) = row.other {
-                let (low, high) = (unit_price_text(price.usd), unit_price_text(other));
-                notes.push(format!(
-                    "{name} `{}` has two prices, {low} and {high}: the lower stands, marked as disputed",
-                    machine.name
-                ));
+                let (kind, low, high) = (&machine.name, unit_price_text(price.usd), unit_price_text(other));
+                let note = format!("{name} `{kind}` has two prices, {low} and {high}: the lower stands, marked as disputed");
+                self.notes.push(note);
             }
-            let origin = Origin { doubt, ..origin.clone() };
-            let (spot, listed) = (row.spot, price.listed);
             let mut commitments = row.commitments;
             commitments.retain(|c| c.upfront > MicroUsd(0) || c.usd_per_hour > MicroUsd(0));
             commitments.sort_by(|a, b| (a.months, &a.name).cmp(&(b.months, &b.name)));
-            let machine = machine.clone();
             instances.push(Instance {
-                machine,
+                machine: machine.clone(),
                 usd_per_hour: price.usd,
-                listed_usd: listed,
-                spot_usd_per_hour: spot,
+                listed_usd: price.listed,
+                spot_usd_per_hour: row.spot,
                 commitments,
-                origin,
+                origin: Origin { doubt: row.other.map(Doubt::Disputed), ..origin.clone() },
                 line: 0,
             });
         }
-        instances
-            .sort_by(|a, b| size_order(&a.machine).partial_cmp(&size_order(&b.machine)).unwrap_or(std::cmp::Ordering::Equal));
+        instances.sort_by(|a, b| size_order(&a.machine, &b.machine));
         let mut volumes: Vec<VolumePrice> = rows.volumes.into_values().collect();
         for volume in &mut volumes {
             volume.capacity.origin = origin.clone();
@@ -380,6 +373,6 @@ impl Collector {
 }
 
 /// Families by name, sizes within by what they have.
-fn size_order(m: &Machine) -> (&str, u32, f64, &str) {
-    (&m.family, m.vcpu, m.memory_gib, &m.name)
+fn size_order(a: &Machine, b: &Machine) -> std::cmp::Ordering {
+    (&a.family, a.vcpu).cmp(&(&b.family, b.vcpu)).then(a.memory_gib.total_cmp(&b.memory_gib)).then_with(|| a.name.cmp(&b.name))
 }

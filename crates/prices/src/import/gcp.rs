@@ -9,52 +9,35 @@ use serde::Deserialize;
 use serde::de::{Error, IgnoredAny, MapAccess};
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
+use super::collect::{COMMITMENT, Collector, OTHER_REGION, Shape, ZERO};
 use super::names::Provider;
 use super::number::{Decimal, Exact, shown};
-use super::stream::{Entries, Items, List, pages};
-use crate::snapshot::{CapacityPrice, Commitment, Origin, VolumeLimits, VolumePrice};
+use super::stream::{Items, Pages};
+use crate::snapshot::{CapacityPrice, Commitment, VolumePrice};
+
+const PAGES: Pages = Pages {
+    page: "a page of SKUs, an object with `skus`",
+    items: ("skus", "a list of SKUs"),
+    next: "nextPageToken",
+    missing: "no page has `skus`, so this is no answer of the billing API",
+    help: "give the pages of the SKUs of Compute Engine, one after the other",
+};
 
 /// Reads the pages, one after the other in one file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Gcp, 1)?;
-    let mut page = Page { into, rates: Rates::default(), next: None, skus: false };
-    pages(list, &mut page, "a page of SKUs, an object with `skus`")?;
-    let Page { into, rates, next, skus } = page;
-    if !skus {
-        let message = "no page has `skus`, so this is no answer of the billing API";
-        return Err(ImportError::new(1, message, "give the pages of the SKUs of Compute Engine, one after the other"));
-    }
-    if let Some(next) = next {
-        into.note(format!("the last page names a next one, so the list is not complete: {}", shown(&next)));
-    }
+    let mut skus = Skus { into, rates: Rates::default() };
+    let note = PAGES.read(list, &mut skus)?;
+    let Skus { into, rates } = skus;
+    note.into_iter().for_each(|note| into.note(note));
     rates.finish(into)?;
     Ok(String::new())
 }
 
-struct Page<'a> {
+struct Skus<'a> {
     into: &'a mut Collector,
     rates: Rates,
-    next: Option<String>,
-    skus: bool,
 }
-
-impl Entries for Page<'_> {
-    fn entry<'de, A: MapAccess<'de>>(&mut self, key: String, map: &mut A) -> Result<(), A::Error> {
-        match key.as_str() {
-            "skus" => {
-                self.skus = true;
-                map.next_value_seed(List(&mut Skus(self), "a list of SKUs"))?;
-            }
-            "nextPageToken" => self.next = map.next_value::<Option<String>>()?.filter(|token| !token.is_empty()),
-            "error" => return Err(A::Error::custom("the page is an error answer of the API, not a list")),
-            _ => drop(map.next_value::<IgnoredAny>()?),
-        }
-        Ok(())
-    }
-}
-
-struct Skus<'a, 'b>(&'a mut Page<'b>);
 
 /// A SKU; the words are those of the API.
 #[derive(Deserialize)]
@@ -107,11 +90,18 @@ struct Money {
     nanos: u32,
 }
 
-impl Items for Skus<'_, '_> {
+impl Items for Skus<'_> {
     type Item = Sku;
 
+    fn other<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "error" => Err(A::Error::custom("the page is an error answer of the API, not a list")),
+            _ => map.next_value::<IgnoredAny>().map(drop),
+        }
+    }
+
     fn item(&mut self, sku: Sku) -> Result<(), String> {
-        let (into, rates) = (&mut *self.0.into, &mut self.0.rates);
+        let (into, rates) = (&mut *self.into, &mut self.rates);
         let Some(part) = part(&sku.description, &sku.category.usage_type, into) else { return Ok(()) };
         take(&sku, &part, rates, into).map_err(|why| format!("SKU {} ({}): {why}", shown(&sku.sku_id), shown(&sku.description)))
     }
@@ -174,13 +164,13 @@ fn part(description: &str, usage: &str, into: &mut Collector) -> Option<Part> {
             return None;
         }
     };
-    if (bound == Bound::Spot && !into.spot) || (bound > Bound::Spot && !into.commitments) {
-        let flag = if bound == Bound::Spot {
-            "spot price; --spot takes them"
-        } else {
-            "price with a commitment; --commitments takes them"
-        };
-        into.skip(flag);
+    let unwanted = match bound {
+        Bound::Spot if !into.spot => Some("spot price; --spot takes them"),
+        Bound::OneYear | Bound::ThreeYears if !into.commitments => Some(COMMITMENT),
+        _ => None,
+    };
+    if let Some(reason) = unwanted {
+        into.skip(reason);
         return None;
     }
     let disk = |what: &str| description == what || description.strip_prefix(what).is_some_and(|rest| rest.starts_with(" in "));
@@ -202,23 +192,17 @@ fn part(description: &str, usage: &str, into: &mut Collector) -> Option<Part> {
 
 /// The series, and whether it is a core: `N2 Instance Core running in …`, `Compute optimized Ram running in …`.
 fn running(description: &str) -> Option<(String, bool)> {
-    let (what, _place) = description.split_once(" running in ")?;
+    let (what, _region) = description.split_once(" running in ")?;
     let what = what.strip_prefix("Spot Preemptible ").unwrap_or(what);
     let (what, core) = core_or_ram(what, [" Core", " Ram"])?;
-    if what == "Compute optimized" {
-        return Some(("c2".to_owned(), core));
-    }
-    let what = what.strip_suffix(" Instance")?;
-    series(what).map(|series| (series, core))
+    let series = if what == COMPUTE_OPTIMIZED { series(what) } else { series(what.strip_suffix(" Instance")?) };
+    series.map(|series| (series, core))
 }
 
 /// The series of `Commitment v1: N2 Cpu in Americas for 1 Year`.
 fn committed(description: &str) -> Option<(String, bool)> {
-    let (what, _place) = description.strip_prefix("Commitment v1: ")?.split_once(" in ")?;
+    let (what, _region) = description.strip_prefix("Commitment v1: ")?.split_once(" in ")?;
     let (what, core) = core_or_ram(what, [" Cpu", " Ram"])?;
-    if what == "Compute optimized" {
-        return Some(("c2".to_owned(), core));
-    }
     series(what).map(|series| (series, core))
 }
 
@@ -226,8 +210,14 @@ fn core_or_ram<'a>(what: &'a str, words: [&str; 2]) -> Option<(&'a str, bool)> {
     what.strip_suffix(words[0]).map(|rest| (rest, true)).or(what.strip_suffix(words[1]).map(|rest| (rest, false)))
 }
 
+/// What the list calls the series C2.
+const COMPUTE_OPTIMIZED: &str = "Compute optimized";
+
 /// `T2A Arm`, `N2D AMD`, `N1 Predefined`, `C3` as `t2a`, `n2d`, `n1`, `c3`; custom machines and sole tenancy are none.
 fn series(words: &str) -> Option<String> {
+    if words == COMPUTE_OPTIMIZED {
+        return Some("c2".to_owned());
+    }
     let mut words = words.split(' ');
     let series = words.next()?.to_ascii_lowercase();
     let named = series.len() <= 4
@@ -243,12 +233,7 @@ struct Rates(BTreeMap<(String, Part), Decimal>);
 
 impl Rates {
     fn add(&mut self, region: &str, part: &Part, unit: &str, price: Decimal, into: &mut Collector) -> Result<(), String> {
-        if !into.wants_region(region) {
-            into.skip("other region than asked for");
-            return Ok(());
-        }
-        if price.is_zero() {
-            into.skip("price is zero");
+        if into.skips(&[(!into.wants_region(region), OTHER_REGION), (price.is_zero(), ZERO)]) {
             return Ok(());
         }
         let wants = match part {
@@ -260,7 +245,7 @@ impl Rates {
             return Err(format!("its unit is \"{}\", not \"{wants}\"", shown(unit)));
         }
         match part {
-            Part::Disk(kind) => into.volume(region, disk(kind, &price.exact()?, into.date())),
+            Part::Disk(kind) => into.volume(region, disk(kind, &price.exact()?)),
             Part::Snapshot => into.snapshot(region, price.exact()?.usd),
             Part::Core(..) | Part::Ram(..) => {
                 let before = self.0.insert((region.to_owned(), part.clone()), price);
@@ -274,13 +259,9 @@ impl Rates {
 
     fn finish(self, into: &mut Collector) -> Result<(), ImportError> {
         let regions: std::collections::BTreeSet<&String> = self.0.keys().map(|(region, _)| region).collect();
-        let types: Vec<(String, Shape)> = into
-            .known_types()
-            .filter_map(|m| Some((m.name.split_once('-')?.0.to_owned(), m.name.clone())))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .filter_map(|(series, name)| Some((series, into.known(&name)?)))
-            .collect();
+        let names: Vec<String> = into.known_types().map(|m| m.name.clone()).collect();
+        let sized = |name: &String| Some((name.split_once('-')?.0.to_owned(), into.known(name)?));
+        let types: Vec<(String, Shape)> = names.iter().filter_map(sized).collect();
         for region in regions {
             for (series, shape) in &types {
                 let wrong = |why: String| {
@@ -328,18 +309,7 @@ fn plain_machine(name: &str) -> bool {
     kind && size && parts.next().is_none()
 }
 
-fn disk(kind: &str, price: &Exact, date: String) -> VolumePrice {
-    let origin = Origin { date, source: String::new(), doubt: None };
-    let capacity = CapacityPrice { usd_per_gb_month: price.usd, origin };
-    let limits = VolumeLimits::default();
-    VolumePrice {
-        kind: kind.to_owned(),
-        capacity,
-        includes: String::new(),
-        iops: None,
-        iops_tiers: Vec::new(),
-        throughput: None,
-        limits,
-        line: 0,
-    }
+fn disk(kind: &str, price: &Exact) -> VolumePrice {
+    let capacity = CapacityPrice { usd_per_gb_month: price.usd, ..CapacityPrice::default() };
+    VolumePrice { kind: kind.to_owned(), capacity, ..VolumePrice::default() }
 }

@@ -31,10 +31,9 @@ struct Price {
 /// Reads the table.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     let mut table = Table::open(list, 0)?;
-    let columns = [["sku"], ["vendorName"], ["region"], ["service"], ["productFamily"], ["attributes"], ["prices"]];
     let mut at = [0; 7];
-    for (at, names) in at.iter_mut().zip(&columns) {
-        *at = table.required(names)?;
+    for (at, name) in at.iter_mut().zip(["sku", "vendorName", "region", "service", "productFamily", "attributes", "prices"]) {
+        *at = table.required(&[name])?;
     }
     let mut volumes = Volumes::default();
     while table.next()? {
@@ -59,8 +58,8 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
                     let reserved = p.purchase_option == "reserved";
                     let term = if reserved { Term::Reserved { length, class, option } } else { Term::OnDemand };
                     let usd = p.usd.as_deref().ok_or_else(|| wrong("it has no price in USD".to_owned()))?;
-                    let begin = p.start_usage_amount.as_deref().unwrap_or("0");
-                    price(&kept, &p.unit, usd, begin, &term, &mut volumes, into).map_err(wrong)?;
+                    let start = p.start_usage_amount.as_deref().unwrap_or("0");
+                    price(&kept, &p.unit, usd, start, &term, &mut volumes, into).map_err(wrong)?;
                 }
             }
             (Provider::Azure, "Virtual Machines") => {
@@ -82,18 +81,12 @@ fn flat(prices: &str) -> Result<Vec<Price>, String> {
     let wrong = |e: serde_json::Error| format!("prices: {e}");
     let by_hash: Value = serde_json::from_str(prices).map_err(wrong)?;
     let Value::Object(by_hash) = by_hash else { return Err("prices: not an object".to_owned()) };
-    let mut all = Vec::new();
-    for found in by_hash.into_iter().map(|(_, found)| found) {
-        match found {
-            Value::Array(list) => {
-                for one in list {
-                    all.push(serde_json::from_value(one).map_err(wrong)?);
-                }
-            }
-            one => all.push(serde_json::from_value(one).map_err(wrong)?),
-        }
-    }
-    Ok(all)
+    let listed = |found| match found {
+        Value::Array(list) => list,
+        one => vec![one],
+    };
+    let all = by_hash.into_iter().flat_map(|(_hash, found)| listed(found));
+    all.map(|one| serde_json::from_value(one).map_err(wrong)).collect()
 }
 
 /// A price as the retail prices API has it.

@@ -128,7 +128,7 @@ impl Provider {
     }
 }
 
-/// The letters behind the first number of a name: `gd` of `c6gd`, `ps_v5` of `D8ps_v5`.
+/// The letters after the first number of a name: `gd` of `c6gd`, `ps_v5` of `D8ps_v5`.
 fn additions(name: &str) -> &str {
     let digits = |c: char| c.is_ascii_digit();
     let rest = name.find(digits).map_or("", |at| name[at..].trim_start_matches(digits));

@@ -5,7 +5,7 @@
 
 use perbuck_core::units::MicroUsd;
 
-/// Digits behind the point that a price may have; lists have ten, products of two such prices stay below.
+/// Digits after the point that a price may have; lists have ten, products of two such prices stay below.
 const SCALE_MAX: u32 = 24;
 /// Above this an amount is no unit price: a billion dollars.
 const LARGEST_USD: i128 = 1_000_000_000;
@@ -54,7 +54,7 @@ impl Decimal {
         Ok(Self { mantissa, scale: 0 })
     }
 
-    /// The whole number with so many billionths behind the point.
+    /// The whole number with so many billionths after the point.
     pub(crate) fn from_nanos(units: u64, nanos: u32) -> Self {
         Self { mantissa: i128::from(units) * 1_000_000_000 + i128::from(nanos), scale: 9 }
     }

@@ -5,8 +5,8 @@ use std::io::BufRead;
 use super::ImportError;
 use super::collect::{Collector, NO_SIZE, Shape};
 use super::names::Provider;
-use super::number::{Decimal, shown};
-use super::table::{Table, gib, whole};
+use super::number::Decimal;
+use super::table::{Table, size};
 use crate::snapshot::{Machine, Rates};
 
 const TYPE: &[&str] = &["type", "instance", "InstanceType", "instance_type"];
@@ -47,14 +47,10 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             return Err(wrong("the price", "it is zero".to_owned()));
         }
         let price = decimal.exact().map_err(|why| wrong("the price", why))?;
-        let own_size = (table.get(vcpu), table.get(memory));
-        let shape = match own_size {
+        let shape = match (table.get(vcpu), table.get(memory)) {
             ("", "") => into.known(&name),
             (vcpu, memory) => {
-                let (Some(vcpu), Some(memory_gib)) = (whole(vcpu), gib(memory)) else {
-                    let message = format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(vcpu), shown(memory));
-                    return Err(ImportError::new(line, message, "both must be numbers above zero"));
-                };
+                let (vcpu, memory_gib) = size(line, &name, vcpu, memory)?;
                 let arch = architecture(table.get(arch));
                 let cpu = table.get(cpu).to_owned();
                 Some(Shape { name: name.clone(), vcpu, memory_gib, arch, cpu, rates: Rates::default() })
@@ -65,11 +61,7 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
             continue;
         };
         into.instance(&region, &shape, price);
-        let spot = table.get(spot);
-        if into.spot && !spot.is_empty() {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("the spot price", why))?;
-            into.spot(&region, &name, &spot);
-        }
+        into.spot_text(&region, &name, table.get(spot)).map_err(|why| wrong("the spot price", why))?;
     }
     Ok(String::new())
 }
@@ -86,18 +78,11 @@ pub(crate) fn machines(list: &mut dyn BufRead) -> Result<Vec<Machine>, ImportErr
         if name.is_empty() || machines.last().is_some_and(|m| m.name == name) {
             continue;
         }
-        let (Some(vcpu), Some(memory_gib)) = (whole(table.get(Some(vcpu))), gib(table.get(Some(memory)))) else {
-            let message =
-                format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(table.get(Some(vcpu))), shown(table.get(Some(memory))));
-            return Err(ImportError::new(table.line(), message, "both must be numbers above zero"));
-        };
+        let (vcpu, memory_gib) = size(table.line(), &name, table.get(Some(vcpu)), table.get(Some(memory)))?;
         let provider = Provider::of_type(&name);
         let Some(arch) = architecture(table.get(arch)).or(provider.as_ref().and_then(|p| p.arch(&name))) else {
-            return Err(ImportError::new(
-                table.line(),
-                format!("the architecture of `{name}` is not known"),
-                "add a column `arch`",
-            ));
+            let message = format!("the architecture of `{name}` is not known");
+            return Err(ImportError::new(table.line(), message, "add a column `arch`"));
         };
         let (family, cpu) = (provider.map_or_else(|| name.clone(), |p| p.family(&name)), table.get(cpu).to_owned());
         let rates = Rates::default();

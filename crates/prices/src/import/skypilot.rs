@@ -4,9 +4,8 @@
 use std::io::BufRead;
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
-use super::number::{Decimal, shown};
-use super::table::{Table, gib, whole};
+use super::collect::{ACCELERATED, Collector, Shape};
+use super::table::{Table, size};
 use crate::snapshot::Rates;
 
 /// Reads the table.
@@ -27,44 +26,23 @@ pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<Strin
         if into.unwanted(&provider, &region, &name) {
             continue;
         }
-        if !table.get(accelerators).is_empty() {
-            into.skip("built around accelerators, whose price does not follow vCPU and memory");
+        let left_out = [(!table.get(accelerators).is_empty(), ACCELERATED), (price.is_empty(), "no on-demand price")];
+        if into.skips(&left_out) {
             continue;
         }
-        if price.is_empty() {
-            into.skip("no on-demand price");
-            continue;
-        }
-        let (Some(vcpu), Some(memory_gib)) = (whole(&vcpus), gib(&memory)) else {
-            let message = format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(&vcpus), shown(&memory));
-            return Err(ImportError::new(line, message, "both must be numbers above zero"));
-        };
+        let (vcpu, memory_gib) = size(line, &name, &vcpus, &memory)?;
         let wrong =
             |what: &str, why: String| ImportError::new(line, format!("{what} of `{name}`: {why}"), "prices are dollars an hour");
-        let price = Decimal::parse(&price).map_err(|why| wrong("Price", why))?;
-        if price.is_zero() {
-            into.skip("price is zero");
-            continue;
-        }
-        let price = price.exact().map_err(|why| wrong("Price", why))?;
+        let Some(price) = into.price(&price).map_err(|why| wrong("Price", why))? else { continue };
         let arch = match table.get(arch) {
             "arm64" | "aarch64" => Some("aarch64"),
             // The first of several architectures is named; those that start in 32-bit mode run 64-bit programs.
             "x86_64" | "amd64" | "i386" => Some("x86_64"),
             _ => None,
         };
-        into.instance(
-            &region,
-            &Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() },
-            price,
-        );
-        let spot = table.get(spot);
-        if into.spot && !spot.is_empty() {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| wrong("SpotPrice", why))?;
-            if spot.usd.0 > 0 {
-                into.spot(&region, &name, &spot);
-            }
-        }
+        let shape = Shape { name: name.clone(), vcpu, memory_gib, arch, cpu: String::new(), rates: Rates::default() };
+        into.instance(&region, &shape, price);
+        into.spot_text(&region, &name, table.get(spot)).map_err(|why| wrong("SpotPrice", why))?;
     }
     Ok(String::new())
 }

@@ -4,11 +4,13 @@ use std::fmt;
 use std::io::BufRead;
 use std::marker::PhantomData;
 
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::ImportError;
+use super::number::shown;
 
 /// Something that takes the entries of an object as they come.
 pub(crate) trait Entries {
@@ -20,6 +22,11 @@ pub(crate) trait Entries {
 pub(crate) trait Items {
     /// What an item is.
     type Item: DeserializeOwned;
+
+    /// Takes an entry of a page beside its items; must read its value from `map`.
+    fn other<'de, A: MapAccess<'de>>(&mut self, _key: &str, map: &mut A) -> Result<(), A::Error> {
+        map.next_value::<IgnoredAny>().map(drop)
+    }
 
     /// Takes one item, or says what is wrong with it.
     fn item(&mut self, item: Self::Item) -> Result<(), String>;
@@ -78,20 +85,18 @@ impl<'de, T: Items> Visitor<'de> for List<'_, T> {
 }
 
 /// All entries of an object as pairs, which keeps a key that comes twice.
-pub(crate) struct Pairs<T>(PhantomData<T>);
+pub(crate) struct Pairs<T>(pub(crate) Vec<(String, T)>);
 
-impl<T> Pairs<T> {
-    pub(crate) fn deserialize<'de, D>(deserializer: D) -> Result<Vec<(String, T)>, D::Error>
-    where
-        D: Deserializer<'de>,
-        T: DeserializeOwned,
-    {
-        deserializer.deserialize_map(Self(PhantomData))
+impl<'de, T: DeserializeOwned> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsOf(PhantomData))
     }
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Pairs<T> {
-    type Value = Vec<(String, T)>;
+struct PairsOf<T>(PhantomData<T>);
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for PairsOf<T> {
+    type Value = Pairs<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
@@ -102,7 +107,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Pairs<T> {
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
-        Ok(pairs)
+        Ok(Pairs(pairs))
     }
 }
 
@@ -116,19 +121,62 @@ where
     deserializer.end().map_err(|e| failed(&e, 0))
 }
 
-/// Reads objects one after the other until the list ends: the pages of an API, joined to one file.
-pub(crate) fn pages<T: Entries>(list: &mut dyn BufRead, into: &mut T, what: &'static str) -> Result<(), ImportError> {
-    let mut before = 0;
-    loop {
-        let blank =
-            skip_blank(list).map_err(|e| ImportError::new(before + 1, format!("cannot read on: {e}"), "check the file"))?;
-        let Some(lines) = blank else { return Ok(()) };
-        before += lines;
-        let mut counted = Counted { list: &mut *list, lines: 0 };
-        // A deserializer takes no byte behind the closing brace, so that the next one begins there.
-        let mut deserializer = serde_json::Deserializer::from_reader(&mut counted);
-        Object(&mut *into, what).deserialize(&mut deserializer).map_err(|e| failed(&e, before))?;
-        before += counted.lines;
+/// The pages of an API, joined to one file: objects with a list of items and a link to the next page.
+pub(crate) struct Pages {
+    /// What a page is, for messages.
+    pub(crate) page: &'static str,
+    /// The key of the items, and what they are.
+    pub(crate) items: (&'static str, &'static str),
+    /// The key of the link.
+    pub(crate) next: &'static str,
+    /// What is wrong where no page has items.
+    pub(crate) missing: &'static str,
+    /// What to do then.
+    pub(crate) help: &'static str,
+}
+
+/// What the pages have had so far.
+struct Page<'a, T> {
+    pages: &'a Pages,
+    items: &'a mut T,
+    /// Where the next page is, as the last one said.
+    next: Option<String>,
+    any: bool,
+}
+
+impl<T: Items> Entries for Page<'_, T> {
+    fn entry<'de, A: MapAccess<'de>>(&mut self, key: String, map: &mut A) -> Result<(), A::Error> {
+        if key == self.pages.items.0 {
+            self.any = true;
+            return map.next_value_seed(List(&mut *self.items, self.pages.items.1));
+        }
+        if key == self.pages.next {
+            self.next = map.next_value::<Option<String>>()?.filter(|link| !link.is_empty());
+            return Ok(());
+        }
+        self.items.other(&key, map)
+    }
+}
+
+impl Pages {
+    /// Reads one page after the other until the list ends; says whether a further one is missing.
+    pub(crate) fn read<T: Items>(&self, list: &mut dyn BufRead, items: &mut T) -> Result<Option<String>, ImportError> {
+        let mut page = Page { pages: self, items, next: None, any: false };
+        let mut before = 0;
+        loop {
+            let io = |e| ImportError::new(before + 1, format!("cannot read on: {e}"), "check the file");
+            let Some(lines) = skip_blank(list).map_err(io)? else { break };
+            before += lines;
+            let mut counted = Counted { list: &mut *list, lines: 0 };
+            // A deserializer takes no byte after the closing brace, so that the next one starts there.
+            let mut deserializer = serde_json::Deserializer::from_reader(&mut counted);
+            Object(&mut page, self.page).deserialize(&mut deserializer).map_err(|e| failed(&e, before))?;
+            before += counted.lines;
+        }
+        if !page.any {
+            return Err(ImportError::new(1, self.missing, self.help));
+        }
+        Ok(page.next.map(|next| format!("the last page names a next one, so the list is not complete: {}", shown(&next))))
     }
 }
 

@@ -66,6 +66,17 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The vCPUs and the GiB of memory of a machine.
+///
+/// # Errors
+/// That one of them is no number above zero.
+pub(crate) fn size(line: u64, name: &str, vcpu: &str, memory: &str) -> Result<(u32, f64), ImportError> {
+    whole(vcpu).zip(gib(memory)).ok_or_else(|| {
+        let message = format!("`{name}` has \"{}\" vCPUs and \"{}\" GiB", shown(vcpu), shown(memory));
+        ImportError::new(line, message, "both must be numbers above zero")
+    })
+}
+
 fn failed(error: &csv::Error, before: u64) -> ImportError {
     let line = before + error.position().map_or(0, csv::Position::line);
     match error.kind() {

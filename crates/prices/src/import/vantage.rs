@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::ImportError;
-use super::collect::{Collector, Shape};
+use super::collect::{ACCELERATED, Collector, Shape};
 use super::names::Provider;
 use super::number::{Decimal, shown};
 use super::stream::{Items, List, Pairs, one, token};
@@ -45,8 +45,7 @@ struct Type {
     ebs_max_bandwidth: Option<f64>,
     ebs_baseline_iops: Option<f64>,
     ebs_iops: Option<f64>,
-    #[serde(deserialize_with = "Pairs::deserialize")]
-    pricing: Vec<(String, BySystem)>,
+    pricing: Pairs<BySystem>,
 }
 
 /// Prices by system; of the many only Linux is looked at.
@@ -60,15 +59,7 @@ struct Prices {
     ondemand: Option<Box<RawValue>>,
     spot_avg: Option<Box<RawValue>>,
     #[serde(default)]
-    reserved: Option<Reserved>,
-}
-
-struct Reserved(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Reserved {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Pairs::deserialize(deserializer).map(Self)
-    }
+    reserved: Option<Pairs<Box<RawValue>>>,
 }
 
 impl Items for Types<'_> {
@@ -77,7 +68,7 @@ impl Items for Types<'_> {
     fn item(&mut self, machine: Type) -> Result<(), String> {
         let name = &machine.instance_type;
         if machine.gpu.unwrap_or(0.0) > 0.0 {
-            self.0.skip("built around accelerators, whose price does not follow vCPU and memory");
+            self.0.skip(ACCELERATED);
             return Ok(());
         }
         let vcpu = machine.vcpu.filter(|n| n.fract() == 0.0 && (1.0..=65_536.0).contains(n));
@@ -88,7 +79,7 @@ impl Items for Types<'_> {
         let arch = (!machine.arch.is_empty()).then(|| if machine.arch.iter().any(arm) { "aarch64" } else { "x86_64" });
         let cpu = machine.physical_processor.clone().unwrap_or_default();
         let shape = Shape { name: name.clone(), vcpu: vcpu as u32, memory_gib, arch, cpu, rates: rates(&machine) };
-        for (region, by_system) in &machine.pricing {
+        for (region, by_system) in &machine.pricing.0 {
             let Some(prices) = &by_system.linux else {
                 self.0.skip("no Linux price");
                 continue;
@@ -108,17 +99,10 @@ impl Types<'_> {
             self.0.skip("no on-demand price");
             return Ok(());
         };
-        let price = Decimal::parse(price)?;
-        if price.is_zero() {
-            self.0.skip("price is zero");
-            return Ok(());
-        }
-        self.0.instance(region, shape, price.exact()?);
-        let spot = prices.spot_avg.as_deref().map(token).filter(|t| !["", "N/A", "null"].contains(t));
-        if let (true, Some(spot)) = (self.0.spot, spot) {
-            let spot = Decimal::parse(spot).and_then(Decimal::exact).map_err(|why| format!("spot_avg: {why}"))?;
-            self.0.spot(region, &shape.name, &spot);
-        }
+        let Some(price) = self.0.price(price)? else { return Ok(()) };
+        self.0.instance(region, shape, price);
+        let spot = prices.spot_avg.as_deref().map(token).filter(|t| !["N/A", "null"].contains(t)).unwrap_or("");
+        self.0.spot_text(region, &shape.name, spot).map_err(|why| format!("spot_avg: {why}"))?;
         let reserved = prices.reserved.as_ref().filter(|_| self.0.commitments);
         for (term, price) in reserved.into_iter().flat_map(|r| &r.0) {
             let Some((name, months)) = commitment(term) else {

@@ -1,6 +1,6 @@
 //! The rows of a snapshot file that hold prices.
 
-use perbuck_core::problem::nearest;
+use perbuck_core::problem::{did_you_mean, nearest};
 use perbuck_core::toml_reader::Section;
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
@@ -25,10 +25,7 @@ pub(super) fn read_region(s: &Section<'_>, known: &Known<'_>) -> Option<Region> 
         price
     });
     s.finish();
-    let volume_snapshot = match snapshot {
-        None => None,
-        Some(price) => Some(price?),
-    };
+    let volume_snapshot = snapshot.map_or(Some(None), |price| price.map(Some))?;
     let (instances, volumes) = (instances.into_iter().collect::<Option<_>>()?, volumes.into_iter().collect::<Option<_>>()?);
     Some(Region { name: name?.value, instances, volumes, volume_snapshot })
 }
@@ -38,7 +35,7 @@ fn read_instance(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Op
     let price = required_price(s, "usd_per_hour");
     let listed = s.text("listed_usd");
     let spot_usd_per_hour = optional_price(s, "spot_usd_per_hour");
-    let commitments = s.tables("commitment").iter().map(read_commitment).collect::<Option<Vec<_>>>();
+    let commitments = s.each("commitment", read_commitment);
     let origin = read_origin(s, Some(region), known);
     s.finish();
     let (name, price, commitments) = (name?, price?, commitments?);
@@ -126,7 +123,7 @@ fn optional_price(s: &Section<'_>, key: &str) -> Option<MicroUsd> {
     if s.has(key) { required_price(s, key) } else { None }
 }
 
-/// The prices behind the first one, ascending.
+/// The prices after the first one, ascending.
 fn read_tiers(s: &Section<'_>, key: &str) -> Vec<Tier> {
     let mut tiers: Vec<Tier> = Vec::new();
     for row in s.tables(key) {
@@ -156,10 +153,9 @@ fn read_origin(s: &Section<'_>, region: Option<&Section<'_>>, known: &Known<'_>)
     let (source, section) = source?;
     let text = known.sources.get(&source.value);
     if text.is_none() {
-        let help = match nearest(&source.value, known.sources.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "add it to `[sources]` with a few words on what it is".to_owned(),
-        };
+        let known: Vec<&str> = known.sources.keys().map(String::as_str).collect();
+        let add = || "add it to `[sources]` with a few words on what it is".to_owned();
+        let help = did_you_mean(&source.value, &known, add);
         section.report("source", format!("`[sources]` has no `{}`", source.value), help);
     }
     let doubt = disputed.map(Doubt::Disputed).or(mark.map(|_| Doubt::Inferred));
@@ -178,7 +174,7 @@ fn read_volume(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Opti
     let includes = s.text("includes").map(|t| t.value).unwrap_or_default();
     let mut iops = read_provisioned(s, "included_iops", "usd_per_iops_month");
     let throughput = read_provisioned(s, "included_mib_s", "usd_per_mib_s_month");
-    let top = s.int("iops_priced_up_to", 1..=100_000_000);
+    let top = s.count("iops_priced_up_to", 1..=100_000_000);
     let iops_tiers = read_tiers(s, "iops_tier");
     let limits = read_limits(s);
     s.finish();
@@ -187,19 +183,18 @@ fn read_volume(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Opti
     }
     match (&mut iops, top) {
         (_, None) => {}
-        (Some(iops), Some(top)) => iops.priced_up_to = Some(top.value as u32),
-        (None, Some(_)) => s.report(
-            "iops_priced_up_to",
-            "`iops_priced_up_to` without a price of IOPS",
-            "add `included_iops` and `usd_per_iops_month`",
-        ),
+        (Some(iops), top) => iops.priced_up_to = top,
+        (None, Some(_)) => {
+            let help = "add `included_iops` and `usd_per_iops_month`";
+            s.report("iops_priced_up_to", "`iops_priced_up_to` without a price of IOPS", help);
+        }
     }
     let (kind, capacity, line) = (kind?.value, capacity?, s.line());
     Some(VolumePrice { kind, capacity, includes, iops, iops_tiers, throughput, limits, line })
 }
 
 fn read_limits(s: &Section<'_>) -> VolumeLimits {
-    let number = |key: &str| s.int(key, 1..=100_000_000).map(|n| n.value as u32);
+    let number = |key: &str| s.count(key, 1..=100_000_000);
     VolumeLimits {
         size_gb_min: number("size_gb_min"),
         size_gb_max: number("size_gb_max"),

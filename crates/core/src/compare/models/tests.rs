@@ -1,36 +1,22 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::bill::{BillLine, Processors};
+use crate::bill::{
+    BillLine, Processors,
+    tests::{bill_of, line},
+};
 use crate::metric::{QPS, TPS};
 use crate::study::Rounding;
-use crate::units::MicroUsd;
 
 fn bill(contender: &str, lines: &[(LineGroup, i64)]) -> Bill {
-    let line = |(group, monthly): &(LineGroup, i64)| BillLine {
-        group: *group,
-        item: "db".into(),
-        sku: "m".into(),
-        formula: String::new(),
-        unit_price: MicroUsd(*monthly),
+    let machines =
+        |group: &LineGroup| (*group == LineGroup::Compute).then_some(Processors { vcpus: 16, vcpus_per_core: Some(2) });
+    let lines = lines.iter().map(|(group, monthly)| BillLine {
         unit: "hour".into(),
-        monthly: MicroUsd(*monthly),
-        priced: true,
-        price_date: String::new(),
-        source: String::new(),
-        processors: (*group == LineGroup::Compute).then_some(Processors { vcpus: 16, vcpus_per_core: Some(2) }),
-    };
-    Bill {
-        contender: contender.into(),
-        region: "r".into(),
-        place: None,
-        scenario: None,
-        snapshot: "p".into(),
-        lines: lines.iter().map(line).collect(),
-        hours_per_month: 730,
-        horizon_months: 60,
-        round: Rounding::None,
-    }
+        processors: machines(group),
+        ..line(*group, *monthly)
+    });
+    Bill { contender: contender.into(), ..bill_of(lines, Rounding::None) }
 }
 
 fn near(found: f64, expected: f64) {

@@ -8,16 +8,11 @@ fn two_workloads() -> (Study, Vec<RunRecord>) {
     let second = "[[workload]]\nname = \"large\"\nkind = \"sysbench\"\nweight = 3\n[sweep]";
     let study = study_with("[sweep]", second);
     let mut all = records();
-    for (contender, connections, values) in [
-        ("x86", 8, [3000, 3030, 2970]),
-        ("x86", 64, [3000, 3030, 2970]),
-        ("arm", 8, [2700, 2673, 2727]),
-        ("arm", 64, [2700, 2673, 2727]),
-    ] {
-        all.extend(cell_of(contender, connections, &values).into_iter().map(|mut r| {
+    for (contender, values) in [("x86", [3000, 3030, 2970]), ("arm", [2700, 2673, 2727])] {
+        for mut r in [8, 64].into_iter().flat_map(|connections| cell_of(contender, connections, &values)) {
             r.key.workload = "large".into();
-            r
-        }));
+            all.push(r);
+        }
     }
     (study, all)
 }
@@ -62,11 +57,9 @@ fn a_control_shows_the_noise_floor_and_is_no_rival() {
 #[test]
 fn deployments_are_what_intervals_rest_on() {
     let study = study_with("trials = 3", "trials = 3\ndeployments = 2");
-    let mut all = records();
-    all.extend(records().into_iter().map(|mut r| {
-        r.key.deployment = Some(2);
-        r
-    }));
+    let mut second = records();
+    second.iter_mut().for_each(|r| r.key.deployment = Some(2));
+    let all = [records(), second].concat();
     let c = compare(&study, &all, &[], &[]).unwrap();
     assert_eq!((c.planned, c.found, c.layout.deployments), (24, 24, 2));
     let judged = arm(&c).throughput.as_ref().unwrap();
@@ -146,17 +139,11 @@ fn ranks_stand_beside_the_interval_and_are_refused_for_three_trials() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
     let rank = arm(&c).throughput.as_ref().unwrap().rank.unwrap();
     assert_eq!((rank.interval, rank.superiority), (None, 1.0));
-    let c = compare(&study(), &records_of(4), &[], &[]).unwrap();
-    assert!(arm(&c).throughput.as_ref().unwrap().rank.unwrap().interval.is_some());
-}
-
-/// Four trials of each cell.
-fn records_of(trials: u32) -> Vec<RunRecord> {
+    let fourth = [("x86", 8, 1000), ("x86", 64, 2000), ("arm", 8, 1200), ("arm", 64, 2500)];
     let mut all = records();
-    for (contender, connections, n) in [("x86", 8, 1000), ("x86", 64, 2000), ("arm", 8, 1200), ("arm", 64, 2500)] {
-        all.push(record(contender, connections, trials, n));
-    }
-    all
+    all.extend(fourth.map(|(contender, connections, n)| record(contender, connections, 4, n)));
+    let c = compare(&study(), &all, &[], &[]).unwrap();
+    assert!(arm(&c).throughput.as_ref().unwrap().rank.unwrap().interval.is_some());
 }
 
 #[test]
@@ -165,11 +152,8 @@ fn clients_that_differ_between_contenders_are_remarked_on() {
     all.iter_mut().for_each(|r| r.host.shared_with_server = false);
     all.iter_mut().filter(|r| r.key.contender == "arm").for_each(|r| r.host.cpus = 4);
     let c = compare(&study(), &all, &[], &[]).unwrap();
-    assert!(
-        c.remarks.iter().any(|r| r.text.contains("the same client: the number of processors") && r.trials == 6),
-        "{:?}",
-        c.remarks
-    );
+    let processors = |r: &Remark| r.text.contains("the same client: the number of processors") && r.trials == 6;
+    assert!(c.remarks.iter().any(processors), "{:?}", c.remarks);
     // Where the client shares the machine of the server, the machine is what is compared.
     all.iter_mut().for_each(|r| r.host.shared_with_server = true);
     assert!(compare(&study(), &all, &[], &[]).unwrap().remarks.is_empty());

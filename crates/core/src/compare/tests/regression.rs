@@ -49,10 +49,8 @@ fn another_version_of_the_system_is_named_and_another_machine_refused() {
 fn what_only_one_side_has_is_named_and_nothing_in_common_is_refused() {
     let new: Vec<RunRecord> = records().into_iter().filter(|r| r.key.contender == "arm").collect();
     let found = of(&records(), &new, &[]).unwrap();
-    assert_eq!(
-        (found.results.len(), found.unmatched.as_slice()),
-        (1, ["x86, small is only in the old folder".to_owned()].as_slice())
-    );
+    assert_eq!(found.results.len(), 1);
+    assert_eq!(found.unmatched, ["x86, small is only in the old folder"]);
     let old: Vec<RunRecord> = records().into_iter().filter(|r| r.key.contender == "x86").collect();
     let refused = of(&old, &new, &[]).unwrap_err();
     assert_eq!((refused.len(), refused[0].insist), (1, None));

@@ -2,19 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::study::{AuditSpec, Contender, Located, Scalar, Study, Summary, Sweep, WorkloadSpec};
+use crate::study::{AuditSpec, Contender, Decision, Located, PriceBasis, Scalar, Study, Summary, Sweep, WorkloadSpec};
 use crate::units::Seed;
 use crate::workload_kind::WorkloadKind;
 
-use super::sweep::default_sweep;
-use super::{DEFAULT_SEED, default_decision, default_price};
-
-/// That of a study without `[sweep]`.
-impl Default for Sweep {
-    fn default() -> Self {
-        default_sweep()
-    }
-}
+use super::DEFAULT_SEED;
 
 impl Study {
     /// The study that the reader makes of a text with these contenders (name and target) and this workload (name, kind and
@@ -50,12 +42,12 @@ impl Study {
             question: question.to_owned(),
             baseline: 0,
             seed: Seed(DEFAULT_SEED as u64),
-            price: default_price(),
+            price: PriceBasis::default(),
             contenders: contenders.into_iter().map(contender).collect(),
             workloads: vec![workload],
             sweep,
             summary: Summary::Peak,
-            decision: default_decision(),
+            decision: Decision::default(),
             published: None,
             audit: AuditSpec::default(),
         }

@@ -1,6 +1,7 @@
 //! Fees, traffic, discounts, payment and scenarios of a study file.
 
 use crate::bill::LineGroup;
+use crate::exact::Exact;
 use crate::study::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
 use crate::toml_reader::Section;
 
@@ -14,20 +15,22 @@ pub(super) fn read_fee(s: &Section<'_>) -> Option<Fee> {
     let name = s.required_text("name", "\"EKS control plane\"");
     let groups = [("fee", LineGroup::Fee), ("licence", LineGroup::Licence), ("support", LineGroup::Support)];
     let group = word(s, "group", &groups);
-    let count = s.int("count", 1..=MANY).map_or(1, |v| v.value as u32);
+    let count = s.count("count", 1..=MANY).unwrap_or(1);
     let (hour, month, vcpu) = (s.usd("usd_per_hour"), s.usd("usd_per_month"), s.usd("usd_per_vcpu_month"));
     let (item, percent) = (s.text("item"), s.digits("percent"));
     let quantity = s.int("quantity", 0..=BYTES_MAX).map(|v| v.value as u64);
     let at_least = s.usd("at_least");
     s.finish();
-    let mut terms = Vec::new();
-    terms.extend(hour.map(|p| FeeTerms::Hour(p.value)));
-    terms.extend(month.map(|p| FeeTerms::Month(p.value)));
-    terms.extend(vcpu.map(|p| FeeTerms::VcpuMonth(p.value)));
-    terms.extend(item.map(|i| FeeTerms::Listed { item: i.value, quantity }));
     let at_least = at_least.map(|v| v.value);
     let usual = if percent.is_some() { LineGroup::Support } else { LineGroup::Fee };
-    terms.extend(percent.map(|p| FeeTerms::Percent { percent: p.value.value, at_least }));
+    let terms = [
+        hour.map(|p| FeeTerms::Hour(p.value)),
+        month.map(|p| FeeTerms::Month(p.value)),
+        vcpu.map(|p| FeeTerms::VcpuMonth(p.value)),
+        item.map(|i| FeeTerms::Listed { item: i.value, quantity }),
+        percent.map(|p| FeeTerms::Percent { percent: p.value.value, at_least }),
+    ];
+    let mut terms: Vec<FeeTerms> = terms.into_iter().flatten().collect();
     if terms.len() != 1 {
         let help = "give one of `usd_per_hour`, `usd_per_month`, `usd_per_vcpu_month`, `item` and `percent`";
         s.report("name", "a fee needs exactly one price", help);
@@ -42,7 +45,7 @@ pub(super) fn read_traffic(s: &Section<'_>) -> Option<Traffic> {
     let gb = s.int("gb_per_month", 0..=BYTES_MAX);
     let bytes = s.int("bytes_per_transaction", 0..=BYTES_MAX);
     let rate = s.int("transactions_per_s", 0..=PER_SECOND_MAX);
-    let ends = s.int("ends", 1..=2).map_or(1, |e| e.value as u32);
+    let ends = s.count("ends", 1..=2).unwrap_or(1);
     let measured = s.boolean("measured").is_some_and(|m| m.value);
     s.finish();
     if item.is_some() == usd_per_gb.is_some() {
@@ -75,15 +78,19 @@ pub(super) fn read_discount(s: &Section<'_>) -> Option<Discount> {
         }
         return None;
     };
-    let hundred = crate::exact::Exact::whole(100);
-    if percent < crate::exact::Exact::ZERO || percent > hundred {
+    if percent < Exact::ZERO || percent > Exact::whole(100) {
         s.report("percent", format!("`percent` is {percent}, outside 0 to 100"), "a discount takes off from 0 to 100 percent");
         return None;
     }
     let mut groups = Vec::new();
     for wanted in of.map_or_else(|| vec!["compute".to_owned()], |o| o.value) {
         match LineGroup::ALL.into_iter().find(|g| g.label() == wanted) {
-            Some(group) => groups.push(group),
+            // A share of the bill is one of what is paid, so fees come after discounts and cannot be part of one.
+            Some(LineGroup::Fee | LineGroup::Licence | LineGroup::Support) => {
+                let message = format!("a discount cannot be of `{wanted}`: fees, licences and support are added after discounts");
+                s.report("of", message, "lower the price of that `fee` itself");
+            }
+            Some(group @ (LineGroup::Compute | LineGroup::Volume | LineGroup::Snapshot | LineGroup::Traffic)) => groups.push(group),
             None => {
                 let known: Vec<&str> = LineGroup::ALL.iter().map(|g| g.label()).collect();
                 s.report("of", format!("`of` names no group of a bill: `{wanted}`"), format!("use {}", known.join(", ")));
@@ -104,11 +111,8 @@ pub(super) fn read_payment(s: &Section<'_>) -> Payment {
         (None, Some(name), false) => Payment::Commitment(name),
         (None, None, true) => Payment::Spot,
         _ => {
-            s.report(
-                "spot",
-                "a machine is paid in exactly one way",
-                "give one of `usd_per_hour`, `commitment` and `spot = true`",
-            );
+            let help = "give one of `usd_per_hour`, `commitment` and `spot = true`";
+            s.report("spot", "a machine is paid in exactly one way", help);
             Payment::OnDemand
         }
     }
@@ -117,18 +121,15 @@ pub(super) fn read_payment(s: &Section<'_>) -> Payment {
 pub(super) fn read_scenario(s: &Section<'_>) -> Option<Scenario> {
     let name = s.required_text("name", "\"1 year\"");
     let payment = read_payment(s);
-    let discounts: Vec<Option<Discount>> = s.tables("discount").iter().map(read_discount).collect();
+    let discounts = s.each("discount", read_discount);
     s.finish();
-    if matches!(payment, Payment::OnDemand) && discounts.is_empty() {
+    if matches!(payment, Payment::OnDemand) && discounts.as_ref().is_some_and(Vec::is_empty) {
         let help = "add `commitment = \"…\"`, `spot = true`, or a `discount`";
         s.report("name", "a scenario is paid as the study is", help);
     }
     if matches!(payment, Payment::Own(_)) {
-        s.report(
-            "usd_per_hour",
-            "a scenario has no price of its own for every machine",
-            "give the machines their `usd_per_hour`",
-        );
+        let help = "give the machines their `usd_per_hour`";
+        s.report("usd_per_hour", "a scenario has no price of its own for every machine", help);
     }
-    Some(Scenario { name: name?.value, payment, discounts: discounts.into_iter().collect::<Option<_>>()?, line: s.line() })
+    Some(Scenario { name: name?.value, payment, discounts: discounts?, line: s.line() })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::exact::Exact;
 use crate::formula::Formula;
 use crate::study::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule, Summary, WorkloadSpec};
-use crate::toml_reader::{Digits, Section};
+use crate::toml_reader::{Digits, Located, Section};
 
 /// Figures of one study at most, after filling in; far above the longest article.
 const FIGURES_LIMIT: usize = 20_000;
@@ -41,12 +41,8 @@ fn read_table(s: &Section<'_>, rows: &mut Vec<ResultRow>) {
         s.report("connections", "a table of results has no `connections`", "add for instance `connections = [1, 8, 64]`");
     }
     let error = s.digits("error").map_or(Exact::ZERO, |d| d.value.value);
-    let mut columns = Vec::new();
-    for name in s.others() {
-        if let Some(values) = s.numbers(&name) {
-            columns.push((name, values));
-        }
-    }
+    let column = |name: String| s.numbers(&name).map(|values| (name, values));
+    let columns: Vec<_> = s.others().into_iter().filter_map(column).collect();
     let (Some(workload), Some(contender), Some(connections)) = (workload, contender, connections) else { return };
     for (name, values) in &columns {
         if values.value.len() != connections.value.len() {
@@ -59,9 +55,7 @@ fn read_table(s: &Section<'_>, rows: &mut Vec<ResultRow>) {
         s.report("workload", "a table of results has no numbers", "add a column, for instance `tps = [100.5, 200.1]`");
     }
     for (i, level) in connections.value.iter().enumerate() {
-        let shown = |(name, values): &(String, crate::toml_reader::Located<Vec<Option<Exact>>>)| {
-            values.value[i].map(|value| (name.clone(), vec![value]))
-        };
+        let shown = |(name, values): &(String, Located<Vec<Option<Exact>>>)| Some((name.clone(), vec![values.value[i]?]));
         rows.push(ResultRow {
             workload: workload.value.clone(),
             contender: contender.value.clone(),
@@ -73,7 +67,7 @@ fn read_table(s: &Section<'_>, rows: &mut Vec<ResultRow>) {
     }
 }
 
-/// Finds rows of nobody, doubles, and points of a summary without a row.
+/// Finds rows of unknown contenders or workloads, doubles, and points of a summary without a row.
 pub(super) fn check_results(
     root: &Section<'_>,
     p: &Published,
@@ -112,18 +106,11 @@ pub(super) fn check_results(
 pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
     let mut spec = AuditSpec::default();
     if let Some(given) = root.table("given") {
-        for name in given.others() {
-            if let Some(number) = given.digits(&name) {
-                spec.given.insert(name, number.value.value);
-            }
-        }
+        let number = |name: String| given.digits(&name).map(|number| (name, number.value.value));
+        spec.given = given.others().into_iter().filter_map(number).collect();
     }
-    for s in root.tables("figure") {
-        read_figure(&s, &mut spec.figures);
-    }
-    for s in root.tables("claim") {
-        read_claim(&s, &mut spec.claims);
-    }
+    root.tables("figure").iter().for_each(|s| read_figure(s, &mut spec.figures));
+    root.tables("claim").iter().for_each(|s| read_claim(s, &mut spec.claims));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for figure in &spec.figures {
         if spec.given.contains_key(&figure.name) || seen.insert(&figure.name, figure.line).is_some() {
@@ -133,14 +120,13 @@ pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
     spec
 }
 
-/// A pattern with its places filled in.
-struct Filled {
-    values: Vec<(String, String)>,
-}
+/// The placeholders of a pattern with what takes their place.
+#[derive(Default)]
+struct Filled(Vec<(String, String)>);
 
 impl Filled {
     fn text(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, (place, value)| text.replace(&format!("{{{place}}}"), value))
+        self.0.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     }
 }
 
@@ -152,7 +138,7 @@ fn fill(s: &Section<'_>, key: &str, each: &[String], values: &str) -> Option<Fil
         s.report(key, message, format!("write one word for each of: {}", each.join(", ")));
         return None;
     }
-    Some(Filled { values: each.iter().cloned().zip(words.into_iter().map(str::to_owned)).collect() })
+    Some(Filled(each.iter().cloned().zip(words.into_iter().map(str::to_owned)).collect()))
 }
 
 fn each_of(s: &Section<'_>) -> Vec<String> {
@@ -208,7 +194,7 @@ fn read_printed(s: &Section<'_>, each: &[String]) -> Vec<(Filled, Digits)> {
         if digits.is_none() && !s.has("printed") {
             s.report("printed", "a figure has no `printed`", "add the digits as printed, for instance `printed = \"12.30\"`");
         }
-        return digits.map(|d| (Filled { values: Vec::new() }, d.value)).into_iter().collect();
+        return digits.map(|d| (Filled::default(), d.value)).into_iter().collect();
     }
     let Some(table) = s.table("printed") else { return Vec::new() };
     let one = |key: String| Some((fill(&table, &key, each, &key)?, table.digits(&key)?.value));
@@ -219,11 +205,8 @@ fn read_rule(s: &Section<'_>, name: String, text: String) -> Option<Rule> {
     match Formula::parse(&text) {
         Ok(formula) => Some(Rule { name, text, formula }),
         Err(why) => {
-            s.report(
-                "formula",
-                why,
-                "a formula has numbers, + - * /, brackets, [names] and functions; see docs/commands/audit.md",
-            );
+            let help = "a formula has numbers, + - * /, brackets, [names] and functions; see docs/commands/audit.md";
+            s.report("formula", why, help);
             None
         }
     }
@@ -242,7 +225,7 @@ fn read_claim(s: &Section<'_>, claims: &mut Vec<Claim>) {
     }
     let (Some(text), Some(formula)) = (text, formula) else { return };
     let fillings: Vec<Filled> = match (each.is_empty(), of.is_empty()) {
-        (true, true) => vec![Filled { values: Vec::new() }],
+        (true, true) => vec![Filled::default()],
         (false, false) => of.iter().filter_map(|values| fill(s, "of", &each, values)).collect(),
         _ => {
             s.report("each", "`each` and `of` go together", "write `each = [\"n\"]` and `of = [\"300\", \"600\"]`");

@@ -7,26 +7,28 @@ use crate::toml_reader::Section;
 
 use super::{MANY, word};
 
-pub(super) fn default_sweep() -> Sweep {
-    Sweep {
-        connections: vec![1, 4, 16],
-        rates_per_s: Vec::new(),
-        arrivals: Arrivals::Poisson,
-        phases: Vec::new(),
-        warmup_ns: 10_000_000_000,
-        duration_ns: 60_000_000_000,
-        trials: 5,
-        deployments: 1,
-        cooldown_ns: 0,
-        workers: None,
-        max_attempts: 10,
-        events: None,
-        collected: false,
+impl Default for Sweep {
+    fn default() -> Self {
+        Self {
+            connections: vec![1, 4, 16],
+            rates_per_s: Vec::new(),
+            arrivals: Arrivals::Poisson,
+            phases: Vec::new(),
+            warmup_ns: 10_000_000_000,
+            duration_ns: 60_000_000_000,
+            trials: 5,
+            deployments: 1,
+            cooldown_ns: 0,
+            workers: None,
+            max_attempts: 10,
+            events: None,
+            collected: false,
+        }
     }
 }
 
 pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
-    let mut sweep = default_sweep();
+    let mut sweep = Sweep::default();
     let counts = distinct(s, "connections", MANY);
     if let Some(list) = &counts {
         sweep.connections.clone_from(list);
@@ -34,11 +36,9 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     sweep.rates_per_s = distinct(s, "rate", HIGHEST_PER_S.into()).unwrap_or_default();
     sweep.arrivals =
         word(s, "arrivals", &[("poisson", Arrivals::Poisson), ("uniform", Arrivals::Uniform)]).unwrap_or(sweep.arrivals);
-    let phases: Vec<Option<Phase>> = s.tables("phases").iter().map(read_phase).collect();
+    let phases = s.each("phases", read_phase);
     let has_phases = s.has("phases");
-    if let Some(ns) = s.duration_ns("warmup") {
-        sweep.warmup_ns = ns.value;
-    }
+    sweep.warmup_ns = s.duration_ns("warmup").map_or(sweep.warmup_ns, |ns| ns.value);
     sweep.events = s.int("events", 1..=i64::MAX).map(|v| v.value as u64);
     sweep.collected = s.boolean("collected").is_some_and(|v| v.value);
     if sweep.events.is_some() {
@@ -47,19 +47,16 @@ pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     if let Some(ns) = s.duration_ns("duration") {
         sweep.duration_ns = ns.value;
         if ns.value < 100_000_000 {
-            s.report(
-                "duration",
-                "`sweep.duration` is too short to measure anything",
-                "give at least \"100ms\"; minutes for a result to publish",
-            );
+            let help = "give at least \"100ms\"; minutes for a result to publish";
+            s.report("duration", "`sweep.duration` is too short to measure anything", help);
         }
     }
-    sweep.trials = s.int("trials", 1..=1000).map_or(sweep.trials, |v| v.value as u32);
-    sweep.deployments = s.int("deployments", 1..=99).map_or(sweep.deployments, |v| v.value as u32);
+    sweep.trials = s.count("trials", 1..=1000).unwrap_or(sweep.trials);
+    sweep.deployments = s.count("deployments", 1..=99).unwrap_or(sweep.deployments);
     sweep.cooldown_ns = s.duration_ns("cooldown").map_or(0, |ns| ns.value);
-    sweep.workers = s.int("workers", 1..=4096).map(|v| v.value as u32);
-    sweep.max_attempts = s.int("max_attempts", 1..=1000).map_or(sweep.max_attempts, |v| v.value as u32);
-    sweep.phases = phases.into_iter().collect::<Option<_>>()?;
+    sweep.workers = s.count("workers", 1..=4096);
+    sweep.max_attempts = s.count("max_attempts", 1..=1000).unwrap_or(sweep.max_attempts);
+    sweep.phases = phases?;
     one_load(s, &mut sweep, counts.as_deref(), has_phases);
     s.finish();
     Some(sweep)
@@ -91,11 +88,8 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
     s.finish();
     let time = time?;
     if time.value == 0 || !time.value.is_multiple_of(1_000_000_000) {
-        s.report(
-            "time",
-            "the `time` of a phase is not whole seconds",
-            "figures are kept by the second; write for instance \"30s\"",
-        );
+        let help = "figures are kept by the second; write for instance \"30s\"";
+        s.report("time", "the `time` of a phase is not whole seconds", help);
     }
     let load = match (rate, to, connections) {
         (Some(from_per_s), to, None) => PhaseLoad::Rate { from_per_s, to_per_s: to.unwrap_or(from_per_s) },

@@ -89,11 +89,8 @@ fn two_workloads_of_one_kind_need_two_databases() {
 fn settings_of_servers_are_names_and_plain_values_and_decide_what_is_measured() {
     let with = |settings: &str| {
         let target = "target = \"sqlite:a.db\"";
-        Study::read(
-            "s.toml",
-            &GOOD.replace(target, &format!("{target}\nserver_settings = {{ {settings} }}\ntiflash_replicas = 2")),
-            &KINDS,
-        )
+        let settings = format!("{target}\nserver_settings = {{ {settings} }}\ntiflash_replicas = 2");
+        Study::read("s.toml", &GOOD.replace(target, &settings), &KINDS)
     };
     let study = with("Tidb_Enable_Auto_Analyze = false, r = 0.5, n = 7, t = \"20m\"").unwrap();
     let read: Vec<_> = study.contenders[0].server_settings.iter().map(|(n, v)| (n.as_str(), v.value.as_str())).collect();

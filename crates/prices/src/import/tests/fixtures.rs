@@ -30,17 +30,14 @@ const C6G: [(&str, &str); 6] = [
 ];
 
 fn machines() -> Vec<(Product, Vec<(&'static str, &'static str)>)> {
+    const XEON: (&str, &str) = ("physicalProcessor", "Intel Xeon Platinum 8488C");
     let machine = |sku, changed: &'static [(&'static str, &'static str)], usd| {
         (Product { sku, family: "Compute Instance", attributes: changed, unit: "Hrs", usd }, [&WANTED[..], &C6G[..]].concat())
     };
     vec![
         machine("AAAA1", &[], "0.0680000000"),
         machine("AAAA2", &[("instanceType", "c6g.2xlarge"), ("vcpu", "8"), ("memory", "16 GiB")], "0.2720000000"),
-        machine(
-            "AAAA3",
-            &[("instanceType", "m7i.large"), ("memory", "8 GiB"), ("physicalProcessor", "Intel Xeon Platinum 8488C")],
-            "0.1008000000",
-        ),
+        machine("AAAA3", &[("instanceType", "m7i.large"), ("memory", "8 GiB"), XEON], "0.1008000000"),
         machine("BBBB1", &[("tenancy", "Dedicated")], "0.0721000000"),
         machine("BBBB2", &[("operatingSystem", "Windows"), ("licenseModel", "License Included")], "0.1600000000"),
         machine("BBBB3", &[("preInstalledSw", "SQL Std")], "0.5480000000"),
@@ -51,57 +48,18 @@ fn machines() -> Vec<(Product, Vec<(&'static str, &'static str)>)> {
 }
 
 fn others() -> Vec<(Product, Vec<(&'static str, &'static str)>)> {
+    const GP3: (&str, &str) = ("volumeApiName", "gp3");
+    const IO2: (&str, &str) = ("volumeApiName", "io2");
     let other = |sku, family, attributes, unit, usd| (Product { sku, family, attributes, unit, usd }, WANTED[..2].to_vec());
+    let (capacity, iops, throughput) = ("Storage", "System Operation", "Provisioned Throughput");
     vec![
-        other(
-            "CCCC1",
-            "Storage",
-            &[("volumeApiName", "gp3"), ("usagetype", "USW2-EBS:VolumeUsage.gp3")],
-            "GB-Mo",
-            "0.0800000000",
-        ),
-        other(
-            "CCCC2",
-            "System Operation",
-            &[("volumeApiName", "gp3"), ("usagetype", "USW2-EBS:VolumeP-IOPS.gp3")],
-            "IOPS-Mo",
-            "0.0050000000",
-        ),
-        other(
-            "CCCC3",
-            "Provisioned Throughput",
-            &[("volumeApiName", "gp3"), ("usagetype", "USW2-EBS:VolumeP-Throughput.gp3")],
-            "GiBps-mo",
-            "40.9600000000",
-        ),
-        other(
-            "CCCC4",
-            "Storage",
-            &[("volumeApiName", "io2"), ("usagetype", "USW2-EBS:VolumeUsage.io2")],
-            "GB-Mo",
-            "0.1250000000",
-        ),
-        other(
-            "CCCC5",
-            "System Operation",
-            &[("volumeApiName", "io2"), ("usagetype", "USW2-EBS:VolumeP-IOPS.io2")],
-            "IOPS-Mo",
-            "0.0650000000",
-        ),
-        other(
-            "CCCC6",
-            "System Operation",
-            &[("volumeApiName", "io2"), ("usagetype", "USW2-EBS:VolumeP-IOPS.io2.tier2")],
-            "IOPS-Mo",
-            "0.0455000000",
-        ),
-        other(
-            "CCCC7",
-            "System Operation",
-            &[("volumeApiName", "io2"), ("usagetype", "USW2-EBS:VolumeP-IOPS.io2.tier3")],
-            "IOPS-Mo",
-            "0.0318500000",
-        ),
+        other("CCCC1", capacity, &[GP3, ("usagetype", "USW2-EBS:VolumeUsage.gp3")], "GB-Mo", "0.0800000000"),
+        other("CCCC2", iops, &[GP3, ("usagetype", "USW2-EBS:VolumeP-IOPS.gp3")], "IOPS-Mo", "0.0050000000"),
+        other("CCCC3", throughput, &[GP3, ("usagetype", "USW2-EBS:VolumeP-Throughput.gp3")], "GiBps-mo", "40.9600000000"),
+        other("CCCC4", capacity, &[IO2, ("usagetype", "USW2-EBS:VolumeUsage.io2")], "GB-Mo", "0.1250000000"),
+        other("CCCC5", iops, &[IO2, ("usagetype", "USW2-EBS:VolumeP-IOPS.io2")], "IOPS-Mo", "0.0650000000"),
+        other("CCCC6", iops, &[IO2, ("usagetype", "USW2-EBS:VolumeP-IOPS.io2.tier2")], "IOPS-Mo", "0.0455000000"),
+        other("CCCC7", iops, &[IO2, ("usagetype", "USW2-EBS:VolumeP-IOPS.io2.tier3")], "IOPS-Mo", "0.0318500000"),
         other("CCCC8", "Storage Snapshot", &[("usagetype", "USW2-EBS:SnapshotUsage")], "GB-Mo", "0.0500000000"),
         other("CCCC9", "NAT Gateway", &[("usagetype", "USW2-NatGateway-Hours")], "Hrs", "0.0450000000"),
         other("DDDD1", "IP Address", &[("usagetype", "USW2-ElasticIP:IdleAddress")], "Hrs", "0.0050000000"),
@@ -193,20 +151,9 @@ pub(super) fn aws_csv() -> String {
     let mut out = String::from(
         "\"FormatVersion\",\"v1.0\"\n\"Disclaimer\",\"for information, only\"\n\"Publication Date\",\"2026-07-20T00:00:00Z\"\n\"Version\",\"20260720\"\n\"OfferCode\",\"AmazonEC2\"\n",
     );
-    let head = [
-        "SKU",
-        "RateCode",
-        "TermType",
-        "StartingRange",
-        "Unit",
-        "PricePerUnit",
-        "Currency",
-        "LeaseContractLength",
-        "PurchaseOption",
-        "OfferingClass",
-        "Product Family",
-    ];
-    out += &quoted(&[&head[..], &COLUMNS.map(|(column, _)| column)[..]].concat());
+    let head = "SKU,RateCode,TermType,StartingRange,Unit,PricePerUnit,Currency,LeaseContractLength,PurchaseOption,OfferingClass,Product Family";
+    let head: Vec<&str> = head.split(',').chain(COLUMNS.map(|(column, _)| column)).collect();
+    out += &quoted(&head);
     for (product, common) in products() {
         let all = attributes(&product, &common);
         let values = COLUMNS.map(|(_, key)| all.iter().find(|(k, _)| *k == key).map_or("", |(_, v)| *v));

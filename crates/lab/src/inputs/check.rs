@@ -1,0 +1,146 @@
+//! Whether a study can have what it asks for from outside its own file, as far as the study alone tells.
+
+use perbuck_core::metric::{QPS, RELATIVE, TPS};
+use perbuck_core::problem::Problem;
+use perbuck_core::study::{Contender, Study, WorkloadSpec};
+use perbuck_database::registry::AnyTarget;
+use perbuck_deploy::local::{KINDS, Kind};
+use perbuck_workloads::Plan;
+
+use crate::registry::Registry;
+
+/// A check in progress.
+pub(super) struct Check<'a> {
+    /// What messages call the study.
+    pub(super) file: &'a str,
+    pub(super) registry: Registry,
+    /// What was found so far.
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Check<'_> {
+    fn problem(&mut self, line: usize, message: String, help: impl Into<String>) {
+        self.problems.push(Problem { file: self.file.to_owned(), line, message, help: help.into() });
+    }
+
+    /// The target of a contender; `None` for one that is only priced.
+    pub(super) fn target(&mut self, contender: &Contender) -> Option<AnyTarget> {
+        let written = contender.target.as_ref()?;
+        let target = self.registry.target(&written.value);
+        target.map_err(|p| self.problem(written.line, format!("contender `{}`: {}", contender.name, p.message), p.help)).ok()
+    }
+
+    /// The private server that a contender asks for.
+    pub(super) fn private_server(&mut self, contender: &Contender) {
+        let Some(spec) = &contender.server else { return };
+        let name = &contender.name;
+        let Some(kind) = Kind::named(&spec.kind.value) else {
+            let help =
+                format!("perbuck starts {}; give any other server by its `target`", KINDS.map(|(name, _)| name).join(", "));
+            let message = format!("contender `{name}`: perbuck cannot start a server of kind `{}`", spec.kind.value);
+            return self.problem(spec.kind.line, message, help);
+        };
+        for (key, value) in &spec.config {
+            if let Err(refused) = kind.check(key, &value.value) {
+                self.problem(value.line, format!("contender `{name}`: {}", refused.message), refused.help);
+            }
+        }
+    }
+
+    /// What a contender changes on running servers.
+    pub(super) fn changes(&mut self, contender: &Contender) {
+        // A control repeats its contender, whose problems are told once.
+        if contender.control_of.is_some() {
+            return;
+        }
+        // What is wrong with the target itself is said elsewhere.
+        let target = contender.target.as_ref().map(|t| self.registry.target(&t.value));
+        let lack = target.as_ref().and_then(|t| t.as_ref().ok()?.dialect().server_settings().err());
+        let why = |what: &str| match (&contender.server, &target, lack) {
+            (Some(_), _, _) => Some(format!("contender `{}`: a private server takes no {what}", contender.name)),
+            (None, None, _) => Some(format!("contender `{}`: without a target there is no server for {what}", contender.name)),
+            (None, Some(_), Some(lack)) => Some(format!("contender `{}`: {} {what}", contender.name, lack.why)),
+            (None, Some(_), None) => None,
+        };
+        let settings = contender.server_settings.values().map(|v| v.line).min();
+        if let Some((line, why)) = settings.zip(why("`server_settings`")) {
+            let help = match (&contender.server, lack) {
+                (Some(_), _) => "put them into `config` of the `server`",
+                (None, Some(lack)) => lack.help,
+                _ => "add a target of the MySQL protocol, or remove them",
+            };
+            self.problem(line, why, help);
+        }
+        if let Some((replicas, why)) = contender.tiflash_replicas.as_ref().zip(why("`tiflash_replicas`")) {
+            self.problem(replicas.line, why, "only TiDB has TiFlash; remove it");
+        }
+    }
+
+    /// The parameters of a workload.
+    pub(super) fn plan(&mut self, spec: &WorkloadSpec) -> Option<Plan> {
+        let line = |key: &str| match key {
+            "kind" => spec.kind.line,
+            key => spec.parameters.get(key).map_or(spec.line, |p| p.line),
+        };
+        let plan = match self.registry.plan(&spec.kind.value, &spec.parameters) {
+            Ok(plan) => plan,
+            Err(found) => {
+                for p in found {
+                    self.problem(line(&p.key), format!("workload `{}`: {}", spec.name, p.message), p.help);
+                }
+                return None;
+            }
+        };
+        let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind.has(m)) else { return Some(plan) };
+        if *metric == RELATIVE {
+            let kinds = self.registry.kinds();
+            let measured = [&TPS, &QPS].into_iter().chain(kinds.into_iter().flat_map(|kind| kind.metrics.iter().copied()));
+            let names: Vec<String> = measured.map(|m| format!("\"{}\"", m.name)).collect();
+            let help = names.split_last().map_or(String::new(), |(last, most)| format!("use {} or {last}", most.join(", ")));
+            let message = format!("workload `{}`: only published results can have the metric `relative`", spec.name);
+            self.problem(spec.line, message, help);
+        } else {
+            let message = format!("workload `{}` has no {}, so it has no {}", spec.name, metric.counts, metric.label);
+            self.problem(spec.line, message, "give this workload its own `metric = \"tps\"`");
+        }
+        None
+    }
+
+    /// Workloads that would spoil each other's tables; that their parameters agree is checked with the study.
+    pub(super) fn conflicts(&mut self, study: &Study, plans: &[Plan]) {
+        let all: Vec<(&WorkloadSpec, &Plan)> = study.workloads.iter().zip(plans).collect();
+        for (i, (spec, plan)) in all.iter().enumerate() {
+            let same = |(other, _): &&(&WorkloadSpec, &Plan)| other.database == spec.database;
+            let why = all[..i].iter().filter(same).find_map(|(other, p)| Some((other, p.conflict(&***plan)?)));
+            if let Some((other, why)) = why {
+                let message = format!("workloads `{}` and `{}` cannot share their tables, because {why}", other.name, spec.name);
+                self.problem(spec.line, message, "give one of them its own `database = \"…\"`");
+            }
+        }
+    }
+
+    /// Points that a workload has no room for.
+    pub(super) fn too_many_connections(&mut self, study: &Study, plans: &[Plan]) {
+        let most = study.sweep.connections.iter().copied().max().unwrap_or(0);
+        for (spec, plan) in study.workloads.iter().zip(plans) {
+            if let Some((limit, parameter)) = plan.connections_max().filter(|(limit, _)| *limit < most) {
+                let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
+                let message = format!("workload `{}`: `{parameter}` is {limit}, and the sweep has {most} connections", spec.name);
+                self.problem(line, message, format!("set `{parameter} = {most}`"));
+            }
+        }
+    }
+
+    /// Workloads whose terminals wait for themselves under a schedule of arrivals.
+    pub(super) fn paced_twice(&mut self, study: &Study, plans: &[Plan]) {
+        for (spec, plan) in study.workloads.iter().zip(plans) {
+            if let Some(parameter) = plan.paced_by().filter(|_| study.sweep.is_open()) {
+                let line = spec.parameters.get(parameter).map_or(spec.line, |p| p.line);
+                let message =
+                    format!("workload `{}`: `{parameter}` lets terminals pause, and the sweep says when they start", spec.name);
+                let help = format!("leave `{parameter}` out, or give the sweep `connections` without a rate");
+                self.problem(line, message, help);
+            }
+        }
+    }
+}
