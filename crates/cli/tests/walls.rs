@@ -154,7 +154,7 @@ const OPTION_NAMES: &str = "mysql_storage_engine | mysql_table_options | mysql.f
 
 /// Words of SQL; `load` carries statements and writes none.
 const SQL: [&str; 9] = ["SELECT", "INSERT", "UPDATE", "DELETE", "DROP", "CREATE", "ALTER", "COUNT", "WHERE"];
-/// The exception: the loader drops a table before it is made anew, and counts the rows of one after a load. Both are
+/// The exception: the loader drops a table before it is made again, and counts the rows of one after a load. Both are
 /// the same in every dialect.
 const LOADER_SQL: [&str; 2] = ["DROP TABLE IF EXISTS {}", "SELECT COUNT(*) FROM {table}"];
 

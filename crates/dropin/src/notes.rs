@@ -1,14 +1,11 @@
 //! What perbuck noted of the data in a database that a drop-in command changes: those commands work without such notes, and
-//! must not leave wrong ones behind.
+//! must leave no wrong ones.
 
 use perbuck_lab::data;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::stage::Stage;
 
 /// Removes what `perbuck run` noted of the data of workload `kind`, if it did: they are gone or changed.
-///
-/// # Errors
-/// The server's answer.
 pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
     // On TiKV no other kind of workload has any notes.
     let words = format!("DROP TABLE IF EXISTS {}", data::TABLE);
@@ -23,9 +20,6 @@ pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
 }
 
 /// Notes that these data are no longer as `perbuck run` loaded them, if it did. `command` is our own word.
-///
-/// # Errors
-/// The server's answer.
 pub(crate) fn used(stage: &Stage, kind: &str, command: &str) -> Result<(), LabError> {
     let words = format!("UPDATE {} 1 1 '{command}' '{kind}'", data::TABLE);
     noted(stage, words, format!("UPDATE {} SET used_by = '{command}' WHERE workload = '{kind}'", data::TABLE))
