@@ -38,18 +38,34 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
+    // The next three read their words themselves, in the syntax of the program whose place they take.
     /// Take the place of sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
-    Sysbench(SysbenchArguments),
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Sysbench {
+        /// Options, script and command as sysbench takes them
+        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Take the place of `go-tpc tpcc` and `tiup bench tpcc`: put `perbuck tpcc` in their place
     ///
     /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
-    Tpcc(TpccArguments),
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Tpcc {
+        /// Command and options as go-tpc takes them
+        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Take the place of go-ycsb: put `perbuck ycsb` in place of the program's name
     ///
     /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.
-    Ycsb(YcsbArguments),
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Ycsb {
+        /// load or run, the database, and options as go-ycsb takes them
+        #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown
@@ -227,33 +243,6 @@ pub(crate) struct CapacityArguments {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) password: PasswordArguments,
-}
-
-/// The command reads its words itself, since sysbench's syntax is not clap's.
-#[derive(Debug, Args)]
-#[command(disable_help_flag = true, disable_version_flag = true)]
-pub(crate) struct SysbenchArguments {
-    /// Options, script and command as sysbench takes them
-    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) words: Vec<OsString>,
-}
-
-/// The command reads its words itself: its options stand on either side of its command, as in go-tpc.
-#[derive(Debug, Args)]
-#[command(disable_help_flag = true, disable_version_flag = true)]
-pub(crate) struct TpccArguments {
-    /// Command and options as go-tpc takes them
-    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) words: Vec<OsString>,
-}
-
-/// The command reads its words itself, since `-P` and `-p` are not clap's.
-#[derive(Debug, Args)]
-#[command(disable_help_flag = true, disable_version_flag = true)]
-pub(crate) struct YcsbArguments {
-    /// load or run, the database, and options as go-ycsb takes them
-    #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) words: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

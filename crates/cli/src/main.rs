@@ -27,9 +27,9 @@ fn main() -> ExitCode {
         Command::Run(a) => commands::run::run(a),
         Command::Capacity(a) => commands::capacity::run(a),
         // The exit codes of these are those of the programs whose place they take.
-        Command::Sysbench(a) => return perbuck_dropin::sysbench::run(&a.words),
-        Command::Ycsb(a) => return perbuck_dropin::ycsb::run(&a.words),
-        Command::Tpcc(a) => perbuck_dropin::tpcc::run(&a.words),
+        Command::Sysbench { words } => return perbuck_dropin::sysbench::run(words),
+        Command::Ycsb { words } => return perbuck_dropin::ycsb::run(words),
+        Command::Tpcc { words } => perbuck_dropin::tpcc::run(words),
         Command::Compare(a) => commands::compare::run(a),
         Command::Report(a) => commands::report::run(a),
         Command::Serve(a) => commands::serve::run(a),

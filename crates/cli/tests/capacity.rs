@@ -122,9 +122,9 @@ fn a_capacity_follows_from_records_that_are_on_disk() {
     let written: BTreeSet<&str> = found[0].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(published, written, "the published schema names the fields that are written");
 
-    let again = desk.perbuck(&with(&[]));
-    assert_eq!(serde_json::from_str::<Vec<Value>>(&again.out).unwrap(), found);
-    assert!(again.err.contains("trials are on disk; the search is over") && !again.err.contains("holds"), "{again:#?}");
+    let rerun = desk.perbuck(&with(&[]));
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&rerun.out).unwrap(), found);
+    assert!(rerun.err.contains("trials are on disk; the search is over") && !rerun.err.contains("holds"), "{rerun:#?}");
     assert_eq!(seen(&desk), files, "nothing was run or written");
     let said = desk.perbuck(&SEARCH[..12]).out;
     for part in ["Capacity of small with p95 at most 5.00 ms", "full", "Bracket", "of 2 (", "open loop, uniform arrivals"] {
@@ -159,7 +159,7 @@ fn a_search_that_was_broken_off_goes_on_where_it_was() {
     let whole = seen(&desk);
     assert!(before.iter().all(|(path, state)| whole.get(path) == Some(state)), "finished trials are untouched");
 
-    // The last trial is measured again where its record is gone, and the result is written anew.
+    // The last trial is measured again where its record is gone, and the result is written again.
     let last = records(&desk, "off").into_values().max_by_key(|r| r.position).unwrap();
     let (path, _) = whole.iter().find(|(_, (text, _))| *text == last.to_json().unwrap()).unwrap();
     std::fs::remove_file(path).unwrap();
@@ -232,9 +232,9 @@ fn where_even_the_lowest_rate_breaks_the_objective_the_way_out_is_named() {
     ];
     assert!(says.iter().all(|part| failed.err.contains(part)), "{failed:#?}");
     assert!(failed.out.contains("< 10/s") && failed.out.contains("broken in 1 of 1 trial at 10/s"), "{failed:#?}");
-    let again = desk.perbuck(&arguments);
-    assert_eq!((again.code, again.out), (Some(1), failed.out));
-    assert!(again.err.contains("1 trial is on disk; the search is over"), "{}", again.err);
+    let rerun = desk.perbuck(&arguments);
+    assert_eq!((rerun.code, rerun.out), (Some(1), failed.out));
+    assert!(rerun.err.contains("1 trial is on disk; the search is over"), "{}", rerun.err);
     let lower = desk.perbuck(&[&arguments[..], &["--from=50"]].concat());
     assert!(lower.code == Some(1) && lower.err.contains("full, rw at 50/s"), "{lower:#?}");
 }

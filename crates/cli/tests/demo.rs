@@ -106,9 +106,9 @@ fn the_demo_measures_prices_compares_and_reports() {
     assert_eq!(figures_are_those_of_the_records(&comparison, &records), 2 * (6 * 4 + 2));
     the_report_is_whole(&desk, &demo);
 
-    let again = desk.perbuck(&["demo", "--out", "demo"]);
-    assert_eq!(again.code, Some(4), "{again:#?}");
-    assert!(again.err.contains("demo exists already") && again.err.contains("help: name a folder"), "{again:#?}");
+    let rerun = desk.perbuck(&["demo", "--out", "demo"]);
+    assert_eq!(rerun.code, Some(4), "{rerun:#?}");
+    assert!(rerun.err.contains("demo exists already") && rerun.err.contains("help: name a folder"), "{rerun:#?}");
     assert_eq!(desk.records("demo"), records, "what was there is untouched");
 }
 

@@ -17,7 +17,7 @@ fn connections(maria: &Maria) -> u32 {
 }
 
 fn settings_are_those_of_every_host(desk: &Desk, target: &str, both: [&Maria; 2]) {
-    // Of one of them perbuck is to put back another value than of the other.
+    // The two hosts have different values to restore.
     both[1].sql("SET GLOBAL innodb_flushing_avg_loops = 31");
     let values = || both.map(|m| m.sql("SELECT @@GLOBAL.innodb_flushing_avg_loops").trim().to_owned());
     let before = values();
@@ -33,7 +33,7 @@ fn settings_are_those_of_every_host(desk: &Desk, target: &str, both: [&Maria; 2]
 }
 
 #[test]
-fn connections_move_to_the_server_that_lives_and_go_home_when_theirs_is_back() {
+fn connections_fail_over_to_the_server_that_runs_and_return_when_their_own_is_back() {
     let mut desk = Desk::new();
     let lives = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "two_hosts");
     let dies = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB_KILL", "two_hosts");
@@ -64,7 +64,7 @@ fn connections_move_to_the_server_that_lives_and_go_home_when_theirs_is_back() {
     let record = desk.records("results/s").remove(0);
     assert_eq!((record.health.connections_lost, record.health.reconnects), (4, 8), "{:?}", record.errors);
     let lost: u64 = record.errors.values().filter(|e| e.class == "lost").map(|e| e.count).sum();
-    // Four statements, and at most one look at the server that was gone for each of them: going home is no error.
+    // Four statements, and at most one look at the server that was gone for each of them: failback is no error.
     assert!((4..=8).contains(&lost), "{:?}", record.errors);
     let failed: u64 = record.measured.transactions.values().map(|t| t.failed).sum();
     assert_eq!(failed, 4, "{:?}", record.errors);

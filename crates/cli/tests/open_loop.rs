@@ -98,8 +98,8 @@ fn a_server_that_stops_for_two_seconds_is_in_the_response_time_of_every_arrival_
     };
     let due: Vec<i64> =
         Schedule::new(&phases, arrivals, record.trial_seed).map(|at| at as i64 - record.load.warmup_ns as i64).collect();
-    let empty_again = record.intervals.iter().find(|i| i.start_ms * 1_000_000 > end_ns - 1_000_000_000 && i.backlog == 0);
-    let caught_up_ns = empty_again.map_or(i64::MAX, |i| (i.start_ms + i.length_ms as i64) * 1_000_000);
+    let empty_at_last = record.intervals.iter().find(|i| i.start_ms * 1_000_000 > end_ns - 1_000_000_000 && i.backlog == 0);
+    let caught_up_ns = empty_at_last.map_or(i64::MAX, |i| (i.start_ms + i.length_ms as i64) * 1_000_000);
     let (response, service) = (record.latency().unwrap(), record.service().unwrap());
     for age_ns in [300_000_000, 800_000_000, 1_300_000_000, 1_800_000_000] {
         let from_ns = gap.start_ms * 1_000_000;

@@ -101,7 +101,7 @@ fn errors_are_counted_and_nothing_is_committed_by_half() {
 }
 
 #[test]
-fn connections_that_are_cut_are_lost_and_opened_again() {
+fn connections_that_are_cut_are_lost_and_reopened() {
     let mut desk = Desk::new();
     let postgres = Postgres::fresh(&mut desk, "cut");
     desk.write("s.toml", &study(&postgres.url(), RW, &SHORT.replace("\"100ms\"", "\"1ms\"").replace("\"500ms\"", "\"3s\"")));

@@ -253,7 +253,7 @@ fn a_list_is_read_from_standard_input_too() {
 }
 
 #[test]
-fn a_wrong_import_names_the_place_and_writes_nothing() {
+fn a_wrong_import_names_the_line_and_writes_nothing() {
     let desk = Desk::new();
     desk.write("index.json", &OFFER[..1500]);
     let import = |file: &str, more: &[&str]| {

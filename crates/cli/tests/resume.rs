@@ -91,8 +91,8 @@ fn a_killed_study_goes_on_and_touches_no_finished_trial() {
     is_the_plan(&desk, &records);
     is_reported(&desk, &records);
 
-    let again = desk.good(&["run", "study.toml"]);
-    assert!(again.err.contains("all 12 trials are on disk"), "{again:#?}");
+    let rerun = desk.good(&["run", "study.toml"]);
+    assert!(rerun.err.contains("all 12 trials are on disk"), "{rerun:#?}");
     assert_eq!(seen(&desk).keys().count(), 12);
     assert!(seen(&desk).iter().all(|(path, state)| after[path] == *state));
 }
@@ -143,7 +143,7 @@ fn breaks_off_the_load(desk: &Desk, name: &str) -> std::process::ExitStatus {
 }
 
 #[test]
-fn a_load_that_was_broken_off_is_done_again_from_the_start() {
+fn a_load_that_was_broken_off_starts_over() {
     for (name, code, killed) in [("KILL", None, Some(9)), ("INT", Some(130), None)] {
         let desk = Desk::new();
         desk.write("study.toml", &slow_load());

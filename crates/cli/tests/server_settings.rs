@@ -1,4 +1,4 @@
-//! Global settings of a running server that a study declares: they hold while trials run, and are put back however a run ends.
+//! Global settings of a running server that a study declares: they hold while trials run, and the old values are restored however a run ends.
 //! Each test has variables of its own, because the server is shared.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 

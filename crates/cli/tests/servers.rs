@@ -93,8 +93,8 @@ fn every_deployment_has_a_server_of_its_own() {
     let ran = desk.good(&["run", "s.toml"]);
     assert_eq!(ran.err.matches(" runs at ").count(), 2, "{}", ran.err);
     let records = desk.records("results/s");
-    let places: Vec<u32> = records.iter().map(|r| r.key.deployment()).collect();
-    assert_eq!(places, [1, 2]);
+    let deployments: Vec<u32> = records.iter().map(|r| r.key.deployment()).collect();
+    assert_eq!(deployments, [1, 2]);
     assert_ne!(records[0].target.address, records[1].target.address);
     assert_eq!(left(&desk), Vec::<PathBuf>::new());
 }

@@ -54,8 +54,8 @@ fn every_command_works_on_a_study_and_every_json_is_json() {
         assert!(prepared.err.contains(&format!("{contender}, rw: sbtest1 rows holds")), "{prepared:#?}");
     }
     assert_eq!(differences(&desk, "full.db", "off.db"), BTreeMap::from([("sbtest1".to_owned(), (0, 1000))]));
-    let again = desk.good(&["prepare", "study.toml"]);
-    assert!(again.err.contains("the data are there") && !again.err.contains("loaded"), "{again:#?}");
+    let rerun = desk.good(&["prepare", "study.toml"]);
+    assert!(rerun.err.contains("the data are there") && !rerun.err.contains("loaded"), "{rerun:#?}");
 
     let ran = parsed(&desk.good(&["run", "--json", "study.toml"]).out);
     let compared = parsed(&desk.good(&["compare", "--json", "results/small"]).out);
@@ -92,7 +92,7 @@ fn contenders_see_the_same_work_and_records_say_what_the_data_were() {
 }
 
 #[test]
-fn a_reset_per_trial_loads_the_data_anew() {
+fn a_reset_per_trial_reloads_the_data() {
     for (reset, data) in [("per-trial", "reloaded"), ("never", "kept")] {
         let desk = Desk::new();
         let with_reset = format!("table_size = 1000\nreset = \"{reset}\"");

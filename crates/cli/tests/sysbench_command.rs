@@ -112,7 +112,7 @@ fn shapes(out: &str) -> Vec<(String, usize)> {
 }
 
 /// Runs a command line with both programs and holds exit codes and lines against each other.
-fn alike(sides: &[Side; 2], words: &[&str], sorted: bool) {
+fn same_output(sides: &[Side; 2], words: &[&str], sorted: bool) {
     let [theirs, ours] = sides.each_ref().map(|side| side.run(words));
     assert_eq!(ours.code, theirs.code, "{words:?}: {ours:#?} {theirs:#?}");
     let [mut their_lines, mut our_lines] = [&theirs, &ours].map(|e| shapes(&e.out));
@@ -139,15 +139,15 @@ const LINES: &[&str] = &[
     "oltp_point_select --table-size=1000 --time=1 --verbosity=0 run",
 ];
 
-fn lines_are_alike(sides: &[Side; 2], skip: &[&str]) {
+fn lines_are_the_same(sides: &[Side; 2], skip: &[&str]) {
     for side in sides {
         side.desk.write("options.cnf", "# of the nightly job\nthreads=2\ntime=2\nreport-interval=1\n");
     }
-    alike(sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prepare"], true);
+    same_output(sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prepare"], true);
     for line in LINES.iter().filter(|l| !skip.iter().any(|s| l.contains(s))) {
-        alike(sides, &line.split(' ').collect::<Vec<_>>(), false);
+        same_output(sides, &line.split(' ').collect::<Vec<_>>(), false);
     }
-    alike(sides, &["oltp_read_write", "--tables=3", "cleanup"], false);
+    same_output(sides, &["oltp_read_write", "--tables=3", "cleanup"], false);
     for line in ["prepare", "--time=1 --report-interval=1 run", "cleanup"] {
         let words: Vec<&str> = ["bulk_insert", "--threads=2"].into_iter().chain(line.split(' ')).collect();
         // sysbench makes these tables on one thread, and says of its threads what it does not do.
@@ -159,21 +159,21 @@ fn lines_are_alike(sides: &[Side; 2], skip: &[&str]) {
 #[test]
 fn command_lines_do_the_same_on_mariadb() {
     let sides = [true, false].map(|real| Side::on_mariadb(if real { "sbc_theirs" } else { "sbc_ours" }, real));
-    alike(&sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prepare"], true);
-    alike(&sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prewarm"], false);
-    alike(&sides, &["oltp_read_write", "--tables=2", "cleanup"], false);
-    lines_are_alike(&sides, &[]);
+    same_output(&sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prepare"], true);
+    same_output(&sides, &["oltp_read_write", "--tables=2", "--table-size=1000", "prewarm"], false);
+    same_output(&sides, &["oltp_read_write", "--tables=2", "cleanup"], false);
+    lines_are_the_same(&sides, &[]);
 }
 
 #[test]
 fn command_lines_do_the_same_on_postgresql() {
     let sides = [true, false].map(|real| Side::on_postgres(if real { "sbc_theirs" } else { "sbc_ours" }, real));
     // Statements as text are for MySQL's proxies.
-    lines_are_alike(&sides, &["--db-ps-mode=disable"]);
+    lines_are_the_same(&sides, &["--db-ps-mode=disable"]);
 }
 
 #[test]
-fn command_lines_that_are_wrong_fail_alike() {
+fn command_lines_that_are_wrong_fail_in_the_same_way() {
     let sides = [true, false].map(|real| Side::on_mariadb(if real { "sbw_theirs" } else { "sbw_ours" }, real));
     let table = ["oltp_read_write", "--table-size=100"];
     let good = |words: &[&str]| sides.iter().for_each(|s| assert_eq!(s.run(&[&table, words].concat()).code, Some(0)));

@@ -32,7 +32,7 @@ fn checkpoints_never_take_the_last_report() {
 }
 
 #[test]
-fn a_seed_that_was_drawn_can_be_given_again() {
+fn a_seed_that_was_drawn_can_be_reused() {
     let desk = Desk::new();
     good(&desk, &["prepare"]);
     let json = |words: &[&str]| -> serde_json::Value {

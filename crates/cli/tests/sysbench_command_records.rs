@@ -39,8 +39,8 @@ fn sqlite_is_prepared_run_and_cleaned_up() {
     {
         assert!(prepared.out.contains(line), "{prepared:#?}");
     }
-    let again = on_sqlite(&desk, &["prepare"]);
-    assert!(again.code == Some(1) && again.out.contains("FATAL: Table 'sbtest1' already exists"), "{again:#?}");
+    let rerun = on_sqlite(&desk, &["prepare"]);
+    assert!(rerun.code == Some(1) && rerun.out.contains("FATAL: Table 'sbtest1' already exists"), "{rerun:#?}");
     good(on_sqlite(&desk, &["prewarm"]));
     let ran = good(on_sqlite(&desk, &["--threads=2", "run"]));
     assert!(

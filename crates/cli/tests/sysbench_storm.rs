@@ -27,7 +27,7 @@ fn count(outcome: &TrialOutcome, code: &str) -> u64 {
     outcome.errors.get(code).map_or(0, |e| e.count)
 }
 
-/// The increments of `k`, without pairs of DELETE and INSERT, which draw it anew.
+/// The increments of `k`, without pairs of DELETE and INSERT, which draw a new one.
 #[test]
 fn no_half_transaction_is_committed_whatever_deadlocks_there_are() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +67,7 @@ fn rows_are_neither_lost_nor_doubled_in_a_storm() {
 
 /// Without transactions somebody else's INSERT comes between a DELETE and its own: the failure is that statement's alone.
 #[test]
-fn duplicate_keys_are_failures_and_not_tried_again() {
+fn duplicate_keys_are_failures_and_not_retried() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let maria = Both::on_mariadb("storm_keys");
     let options = options("oltp_write_only", &[&HOT[..], &[("skip_trx", "on")]].concat());

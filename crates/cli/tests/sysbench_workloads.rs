@@ -141,7 +141,7 @@ fn the_database_numbers_new_rows<D: Driver>(both: &Both<D>) {
     both.our(&insert, 4, 100, 1);
     both.their("oltp_insert", &[("table_size", "500")], &["--events=100", "--time=0", "run"]);
     assert_eq!((rows(both, 1), both.sql("SELECT MIN(id) FROM sbtest1").as_str()), (700, "1"));
-    // sysbench makes every sequence anew; TiDB and MariaDB may leave gaps, but none goes back.
+    // sysbench makes every sequence from the start; TiDB and MariaDB may leave gaps, but none goes back.
     assert!(both.sql("SELECT MAX(id) FROM sbtest1").parse::<u64>().unwrap() >= 700);
     both.our_cleanup(&insert);
 }

@@ -137,8 +137,8 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     let ended = cut_off_it_goes_on(&side, &maria);
     assert_eq!(ended.out.matches(" holds: ").count(), 12, "{ended:#?}");
     assert!(ended.err.contains("the password stood on the command line"), "{ended:#?}");
-    let again = side.run(&["prepare"]);
-    assert!(again.code == Some(4) && again.err.contains("--dropdata"), "{again:#?}");
+    let rerun = side.run(&["prepare"]);
+    assert!(rerun.code == Some(4) && rerun.err.contains("--dropdata"), "{rerun:#?}");
 
     let ran = side.good(&["run", "-T", "4", "--time", "4s", "--interval", "1s", "--ignore-error"]);
     summary_adds_up(&ran.out, 1.0);

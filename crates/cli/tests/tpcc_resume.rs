@@ -37,27 +37,27 @@ fn under_way(sql: &dyn Fn(&str) -> String) -> u64 {
 
 /// The same command once more; the rows with which it said to go on.
 fn goes_on(desk: &Desk) -> (u64, Ended) {
-    let again = desk.good(&["prepare", "--sessions", "4", "s.toml"]);
-    let line = again
+    let rerun = desk.good(&["prepare", "--sessions", "4", "s.toml"]);
+    let line = rerun
         .err
         .lines()
         .find(|l| l.contains("going on with a load that was cut off after "))
-        .unwrap_or_else(|| panic!("{again:#?}"));
+        .unwrap_or_else(|| panic!("{rerun:#?}"));
     let rows = line.rsplit("after ").next().unwrap().trim_end_matches(" rows").replace(',', "");
-    (rows.parse().unwrap(), again)
+    (rows.parse().unwrap(), rerun)
 }
 
-/// Loads once undisturbed, for the sums; then anew, cut off twice.
+/// Loads once undisturbed, for the sums; then from the start, cut off twice.
 fn cut_off_twice(desk: &Desk, sql: &dyn Fn(&str) -> String, sums: &dyn Fn() -> String, restart: &str) {
     desk.good(&["prepare", "s.toml"]);
     let undisturbed = sums();
     assert_eq!(sql(LEDGERS).trim(), "0", "the ledger goes when the load has ended");
-    let anew = || {
+    let reload = || {
         let mut command = desk.command(&["prepare", "--force", "--sessions", "4", "s.toml"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
 
-    let child = anew();
+    let child = reload();
     let seen = under_way(sql);
     signal(&child, "KILL");
     assert_eq!(ended(child.wait_with_output().unwrap()).code, None, "killed");
@@ -72,10 +72,10 @@ fn cut_off_twice(desk: &Desk, sql: &dyn Fn(&str) -> String, sums: &dyn Fn() -> S
     assert!(matches!(lost.code, Some(1 | 3)) && lost.err.contains("going on with a load that was cut off after"), "{lost:#?}");
     assert!(lost.err.contains("run the same command again, and the load goes on from there"), "{lost:#?}");
 
-    let (before, again) = goes_on(desk);
+    let (before, rerun) = goes_on(desk);
     assert!(before >= seen, "what was committed before the crash is there: {seen}, then {before}");
-    assert_eq!(again.err.matches(" holds: ").count(), 12, "{again:#?}");
-    assert_eq!(sums(), undisturbed, "{again:#?}");
+    assert_eq!(rerun.err.matches(" holds: ").count(), 12, "{rerun:#?}");
+    assert_eq!(sums(), undisturbed, "{rerun:#?}");
     assert_eq!(sql(LEDGERS).trim(), "0");
 }
 
@@ -98,7 +98,7 @@ fn postgres_holds_the_same_rows_after_two_deaths() {
 
 /// A table of a thousand rows is one part.
 #[test]
-fn a_load_that_cannot_go_on_begins_anew_or_says_why() {
+fn a_load_that_cannot_go_on_starts_over_or_says_why() {
     let mut desk = Desk::new();
     let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "load_resume");
     let small = "kind = \"sysbench\"\ntable_size = 1000\ntables = 2";
@@ -108,21 +108,21 @@ fn a_load_that_cannot_go_on_begins_anew_or_says_why() {
         as_if_cut_off(&|sql| drop(maria.sql(sql)), "sysbench", 2);
         maria.sql(&format!("UPDATE perbuck_load_sysbench SET {first} WHERE part = 0"));
     };
-    let anew = || {
-        let again = desk.good(&["prepare", "s.toml"]);
-        assert!(!again.err.contains("going on") && again.err.contains("loaded 2,000 rows"), "{again:#?}");
+    let reload = || {
+        let rerun = desk.good(&["prepare", "s.toml"]);
+        assert!(!rerun.err.contains("going on") && rerun.err.contains("loaded 2,000 rows"), "{rerun:#?}");
     };
     // All is in, and an index that was made already is no obstacle to who goes on.
     cut_off("loaded = 1000");
-    let (rows, again) = goes_on(&desk);
-    assert!(rows == 1_000 && again.err.contains("loaded 1,000 rows, 0 of them now"), "{again:#?}");
+    let (rows, rerun) = goes_on(&desk);
+    assert!(rows == 1_000 && rerun.err.contains("loaded 1,000 rows, 0 of them now"), "{rerun:#?}");
     cut_off("done = 1");
     maria.sql("DROP TABLE sbtest2");
-    anew();
+    reload();
     // Nobody can tell what was loaded by a ledger that is not whole, or by the note of other data.
     cut_off("done = 1");
     maria.sql("DELETE FROM perbuck_load_sysbench WHERE part = 1");
-    anew();
+    reload();
     cut_off("done = 1");
     desk.write("s.toml", &study(&maria.url(), &small.replace("2", "3"), SHORT));
     let other = desk.good(&["prepare", "s.toml"]);

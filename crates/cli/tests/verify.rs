@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Desk, LONG_ENOUGH, QUICK, edited, files};
+use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_report::evidence;
 
 /// A folder with a study that was run and reported: two contenders with two trials each.
@@ -48,6 +49,27 @@ fn an_untouched_report_holds_with_and_without_its_folder() {
     assert!(whole.contains("4 records in results/small are the embedded ones"), "{whole}");
     let json: serde_json::Value = serde_json::from_str(&desk.good(&["verify", "--json", "results/small"]).out).unwrap();
     assert_eq!(json["differs"].as_array().unwrap().len(), 0);
+}
+
+/// The example that a remark names is the first trial, and the folder and the page must agree which one that is.
+#[test]
+fn a_remark_on_trials_of_a_contender_and_of_its_control_holds() {
+    let desk = Desk::new();
+    desk.write(
+        "s.toml",
+        &edited(&[QUICK[0], QUICK[1], QUICK[2], ("baseline = \"full\"", "baseline = \"full\"\ncontrol = \"full\"")]),
+    );
+    desk.good(&["run", "s.toml"]);
+    for contender in ["full", "full-control"] {
+        let path = format!("results/small/{contender}/rw/c00001/001.json");
+        let mut record = RunRecord::from_json(&desk.read(&path)).unwrap();
+        record.flags.push(Flag::Gap { total_ms: 1000 });
+        desk.write(&path, &record.to_json().unwrap());
+    }
+    desk.good(&["report", "results/small"]);
+    assert!(desk.read(PAGE).contains("the first is full/rw/c00001/001.json"));
+    desk.good(&["verify", "results/small"]);
+    desk.good(&["verify", PAGE]);
 }
 
 #[test]

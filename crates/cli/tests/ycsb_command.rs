@@ -93,9 +93,9 @@ fn inserts_scans_and_misses_are_counted() {
     }
     assert!(ask(&desk, "SELECT COUNT(*) || '' FROM usertable").parse::<u64>().unwrap() > 250);
     // A load over the same table says what it found.
-    let again = desk.perbuck(&words("load", &["-P", "workloada", "-p", "recordcount=200"]));
-    assert_eq!((again.code, count(&again.out, "INSERT_DUPLICATE")), (Some(1), 200), "{again:?}");
-    assert!(again.err.contains("200 keys were there already"), "{}", again.err);
+    let rerun = desk.perbuck(&words("load", &["-P", "workloada", "-p", "recordcount=200"]));
+    assert_eq!((rerun.code, count(&rerun.out, "INSERT_DUPLICATE")), (Some(1), 200), "{rerun:?}");
+    assert!(rerun.err.contains("200 keys were there already"), "{}", rerun.err);
     // Records that nobody loaded are missing; a success of go-ycsb.
     desk.good(&words("load", &["-P", "workloada", "-p", "recordcount=200", "-p", "dropdata=true"]));
     let run = desk.good(&words("run", &["-P", "workloadc", "-p", "recordcount=400", "-p", "requestdistribution=sequential"]));

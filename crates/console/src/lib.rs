@@ -39,6 +39,11 @@ pub fn print_json(value: &impl Serialize) -> Result<(), LabError> {
     print(&json_text(value)?)
 }
 
+/// Prints a value as JSON where that is asked for, and else its text.
+pub fn print_either(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), LabError> {
+    if json { print_json(value) } else { print(&text()) }
+}
+
 /// A value as the JSON that is printed.
 pub fn json_text(value: &impl Serialize) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value);

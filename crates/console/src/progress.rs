@@ -28,7 +28,7 @@ impl Progress for Display {
     fn passing(&mut self, text: &str) {
         if self.terminal {
             self.clear();
-            // Without wrapping: a line that is longer than the terminal would leave its first part behind each time.
+            // Without wrapping: a line that is longer than the terminal would leave its first part on the screen each time.
             write(&format!("\x1b[?7l{text}\x1b[?7h"));
             self.open_line = true;
         } else if self.last.elapsed() > Duration::from_secs(10) {

@@ -21,11 +21,11 @@ pub(crate) fn go_duration_ns(text: &str) -> Option<u64> {
     let mut sum: u128 = 0;
     while !rest.is_empty() {
         let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').filter(|end| *end > 0)?;
-        let (digits, behind) = rest.split_at(number);
-        let end = behind.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(behind.len());
-        let (_, unit_ns) = UNITS.iter().find(|(unit, _)| *unit == &behind[..end])?;
+        let (digits, after) = rest.split_at(number);
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (_, unit_ns) = UNITS.iter().find(|(unit, _)| *unit == &after[..end])?;
         sum = sum.checked_add(scaled(digits, *unit_ns)?)?;
-        rest = &behind[end..];
+        rest = &after[end..];
     }
     u64::try_from(sum).ok().filter(|ns| i64::try_from(*ns).is_ok() && !text.is_empty())
 }
@@ -39,8 +39,8 @@ fn scaled(digits: &str, unit_ns: u128) -> Option<u128> {
     let whole: u128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
     // Beyond 18 digits there is nothing left of any unit.
     let part = &part[..part.len().min(18)];
-    let behind = if part.is_empty() { 0 } else { part.parse::<u128>().ok()? * unit_ns / 10u128.pow(part.len() as u32) };
-    whole.checked_mul(unit_ns)?.checked_add(behind)
+    let fraction = if part.is_empty() { 0 } else { part.parse::<u128>().ok()? * unit_ns / 10u128.pow(part.len() as u32) };
+    whole.checked_mul(unit_ns)?.checked_add(fraction)
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_is_put_together_is_read_again(h in 0u64..2_000_000, m in 0u64..600, s in 0u64..600, ms in 0u64..5_000) {
+        fn what_is_put_together_is_read_as_it_was(h in 0u64..2_000_000, m in 0u64..600, s in 0u64..600, ms in 0u64..5_000) {
             let ns = ((h * 60 + m) * 60 + s) * 1_000_000_000 + ms * 1_000_000;
             proptest::prop_assert_eq!(go_duration_ns(&format!("{h}h{m}m{s}s{ms}ms")), Some(ns));
         }

@@ -8,8 +8,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use perbuck_core::problem::nearest;
 
-use super::duration::go_duration_ns;
-use super::refused::{Refused, Typed};
+use crate::duration::go_duration_ns;
+use crate::option::{Group, OptionSpec, Use, split};
+use crate::refused::{Refused, Typed};
 
 /// What an option takes; pflag's own types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,50 +42,12 @@ impl Kind {
     }
 }
 
-/// What perbuck does with an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Use {
-    /// What it says.
-    Done,
-    /// Nothing, because there is nothing to do; said once where the option is given.
-    Ignored(&'static str),
-    /// It cannot do it and measures nothing else instead: why, and the way out behind a colon.
-    Refused(&'static str),
-}
-
 /// One option.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Flag {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Its letter, if it has one.
-    pub(crate) short: Option<char>,
-    /// What it takes.
-    pub(crate) kind: Kind,
-    /// Its value where none is given; empty is none.
-    pub(crate) default: &'static str,
-    /// What perbuck does with it.
-    pub(crate) usage: Use,
-    /// The orders that know it; all where it is empty.
-    pub(crate) of: &'static [&'static str],
-    /// One line for the help.
-    pub(crate) help: &'static str,
-}
+pub(crate) type Flag = OptionSpec<Kind>;
 
-impl Flag {
-    /// `-T, --threads`, as pflag names an option.
-    fn title(&self) -> String {
-        self.short.map_or_else(|| format!("--{}", self.name), |short| format!("-{short}, --{}", self.name))
-    }
-}
-
-/// Options that belong together, as the help shows them.
-#[derive(Debug)]
-pub(crate) struct Group {
-    /// Its heading.
-    pub(crate) title: &'static str,
-    /// The options.
-    pub(crate) flags: &'static [Flag],
+/// `-T, --threads`, as pflag names an option.
+fn title(flag: &Flag) -> String {
+    flag.short.map_or_else(|| format!("--{}", flag.name), |short| format!("-{short}, --{}", flag.name))
 }
 
 /// All options of a command.
@@ -93,7 +56,7 @@ pub(crate) struct Table {
     /// Its words, such as `perbuck tpcc`.
     pub(crate) command: &'static str,
     /// Its options.
-    pub(crate) groups: &'static [Group],
+    pub(crate) groups: &'static [Group<Kind>],
 }
 
 /// A command line, read.
@@ -103,27 +66,22 @@ pub(crate) struct Given {
     /// What is no option.
     pub(crate) words: Vec<String>,
     values: BTreeMap<&'static str, Vec<String>>,
-    /// The password of the command line.
     pub(crate) typed: Option<Typed>,
     /// The command line without what holds a password, or names another one.
     pub(crate) kept: Vec<OsString>,
-    /// Remarks for standard error.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Table {
     fn all(self) -> impl Iterator<Item = &'static Flag> {
-        self.groups.iter().flat_map(|g| g.flags)
+        self.groups.iter().flat_map(|g| g.options)
     }
 
     fn find(self, name: &str) -> Option<&'static Flag> {
         self.all().find(|f| f.name == name)
     }
 
-    /// Reads the words behind the command.
-    ///
-    /// # Errors
-    /// The first word that is wrong. No message quotes a value that may be a password.
+    /// Reads the words after the command. No message quotes a value that may be a password.
     pub(crate) fn read(self, words: &[OsString]) -> Result<Given, Refused> {
         let mut given =
             Given { table: self, words: Vec::new(), values: BTreeMap::new(), typed: None, kept: Vec::new(), remarks: Vec::new() };
@@ -154,7 +112,7 @@ impl Table {
         let mut out = String::new();
         for group in self.groups {
             out += &format!("\n{}\n", group.title);
-            for flag in group.flags {
+            for flag in group.options {
                 let of = if flag.of.is_empty() { String::new() } else { format!("[{}] ", flag.of.join(", ")) };
                 let default = if flag.default.is_empty() { String::new() } else { format!(" (default {})", flag.default) };
                 let what = match flag.usage {
@@ -178,9 +136,7 @@ impl Given {
     }
 
     fn long(&mut self, word: &OsStr, option: &[u8], rest: Rest<'_, '_>) -> Result<(), Refused> {
-        let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
-        let name = String::from_utf8_lossy(&option[..end]).into_owned();
-        let value = option.get(end + 1..).map(OsStr::from_bytes);
+        let (name, value) = split(option);
         let Some(flag) = self.table.find(&name) else {
             // The value is not shown: the slip may be in the name of a password.
             let near = nearest(&name, self.table.all().map(|f| f.name));
@@ -198,19 +154,19 @@ impl Given {
                 let help = format!("{} --help lists the options", self.table.command);
                 return Err(Refused::usage(format!("unknown shorthand flag: '{letter}'"), help));
             };
-            let behind = &option[at + 1..];
-            if flag.kind == Kind::Switch && behind.first() != Some(&b'=') {
+            let after = &option[at + 1..];
+            if flag.kind == Kind::Switch && after.first() != Some(&b'=') {
                 self.take(flag, &format!("-{letter}"), OsStr::from_bytes(&[b'-', *byte]), None, rest)?;
                 continue;
             }
-            let value = behind.strip_prefix(b"=").unwrap_or(behind);
-            let value = (!behind.is_empty()).then(|| OsStr::from_bytes(value));
+            let value = after.strip_prefix(b"=").unwrap_or(after);
+            let value = (!after.is_empty()).then(|| OsStr::from_bytes(value));
             return self.take(flag, &format!("-{letter}"), word, value, rest);
         }
         Ok(())
     }
 
-    /// Takes an option with its value: behind `=` or its letter, or the next word.
+    /// Takes an option with its value: after `=` or its letter, or the next word.
     fn take(
         &mut self,
         flag: &'static Flag,
@@ -244,10 +200,7 @@ impl Given {
         let checked = self.checked(flag, &text)?;
         match flag.usage {
             Use::Refused(_) if matches!(checked.first().map(String::as_str), None | Some("false" | "0" | "" | "0s")) => {}
-            Use::Refused(why) => {
-                let (message, help) = why.split_once(": ").unwrap_or((why, ""));
-                return Err(Refused::usage(format!("--{}: {message}", flag.name), help));
-            }
+            Use::Refused(why) => return Err(flag.refusal(why)),
             Use::Ignored(why) if !self.values.contains_key(flag.name) => self.remarks.push(format!("--{}: {why}", flag.name)),
             Use::Done | Use::Ignored(_) => {}
         }
@@ -266,7 +219,7 @@ impl Given {
             // -P for -p would show a password.
             let near = flag.short.is_some_and(|s| passwords().any(|p| p.eq_ignore_ascii_case(&s)));
             let shown = if near { String::new() } else { format!(" {text:?}") };
-            Refused::usage(format!("invalid argument{shown} for \"{}\" flag", flag.title()), help)
+            Refused::usage(format!("invalid argument{shown} for \"{}\" flag", title(flag)), help)
         };
         match flag.kind {
             Kind::Switch => match text {
@@ -288,9 +241,6 @@ impl Given {
     }
 
     /// Refuses what the order that the words name does not know.
-    ///
-    /// # Errors
-    /// The first such option, with the orders that know it.
     pub(crate) fn only_of(&self, order: &str) -> Result<(), Refused> {
         let foreign = |f: &&&str| self.table.find(f).is_some_and(|f| !f.of.is_empty() && !f.of.contains(&order));
         let Some(flag) = self.values.keys().find(foreign).and_then(|name| self.table.find(name)) else { return Ok(()) };
@@ -323,9 +273,6 @@ impl Given {
     }
 
     /// A number within these limits.
-    ///
-    /// # Errors
-    /// It is not.
     pub(crate) fn count(&self, name: &str, least: u32, most: u32) -> Result<u32, Refused> {
         let within = self.text(name).parse::<u32>().ok().filter(|n| (least..=most).contains(n));
         within.ok_or_else(|| self.invalid(name, &format!("give a whole number from {least} to {most}")))
@@ -338,7 +285,7 @@ impl Given {
 
     /// That a value is wrong.
     pub(crate) fn invalid(&self, name: &str, help: &str) -> Refused {
-        let title = self.table.find(name).map_or_else(|| format!("--{name}"), Flag::title);
+        let title = self.table.find(name).map_or_else(|| format!("--{name}"), title);
         let value = self.values.get(name).map_or_else(|| self.text(name).to_owned(), |v| v.join(","));
         Refused::usage(format!("invalid argument {value:?} for \"{title}\" flag"), help)
     }

@@ -13,6 +13,7 @@ use perbuck_load::recorder::KindSecond;
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
 
+use crate::cases::histogram;
 use crate::output::Streams;
 use crate::run::{Ended, Live, Printer};
 
@@ -34,9 +35,7 @@ pub(crate) fn record(name: &str, troubled: bool) -> RunRecord {
 }
 
 fn times(values_ms: &[u64]) -> Histogram {
-    let mut all = Histogram::new();
-    values_ms.iter().for_each(|ms| all.record(ms * 1_000_000));
-    all
+    histogram(values_ms.iter().map(|ms| ms * 1_000_000))
 }
 
 fn pauses(seconds: u64) -> PausesSeen {

@@ -34,7 +34,7 @@ fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
 }
 
 /// The database among those known: under the name that was asked for, or under the one made of its address, with a
-/// number behind it where another address has that name.
+/// number after it where another address has that name.
 fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Result<Member, LabError> {
     let member = |name: String| Member { name, address: address.to_owned() };
     let taken = |name: &str| known.iter().find(|m| m.name == name).filter(|m| m.address != address);
@@ -56,28 +56,19 @@ fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 }
 
 /// Finds out before a run whether its record can be kept under the name that was asked for, which `member` has.
-///
-/// # Errors
-/// Another database has that name, the name cannot be that of a folder, or the folder cannot be read.
 pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<(), LabError> {
     let (members, _) = known(&results.join(&series.name))?;
     let member = named(&members, Some(&member.name), &member.name, &member.address)?;
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            message,
-            "use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with a dot",
-        ));
+        let help = "use 1 to 64 letters, digits, `-`, `_` or `.`, not starting with a dot";
+        return Err(LabError::new(ErrorKind::Usage, message, help));
     }
     Ok(())
 }
 
 /// Writes the record; returns its path.
-///
-/// # Errors
-/// When the folder or a file in it cannot be written.
 pub(crate) fn keep(
     results: &Path,
     series: &Series,
@@ -115,7 +106,6 @@ fn runs_of(store: &Store, key: &TrialKey, contender: &str) -> u32 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

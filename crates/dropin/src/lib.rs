@@ -17,19 +17,22 @@
 //! (`console`). It decides nothing that a user of the library would miss.
 
 mod advice;
+#[cfg(test)]
+mod cases;
 mod duration;
 mod flags;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod keep;
 mod load;
 mod notes;
+mod option;
 mod output;
 mod refused;
 mod run;
 mod secret;
 mod study;
+mod style;
 pub mod sysbench;
 mod target;
 pub mod tpcc;

@@ -1,6 +1,5 @@
 //! How a command line loads the database.
 
-use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::arrivals::Arrivals;
@@ -19,7 +18,6 @@ pub(crate) const MOST_WORKERS: u32 = 4096;
 /// One load: a point of a sweep, with what a study does not say of it.
 #[derive(Debug, Clone)]
 pub(crate) struct Load {
-    /// Connections.
     pub(crate) connections: u32,
     /// Transactions per second offered; `None` is closed loop.
     pub(crate) rate: Option<u32>,
@@ -31,7 +29,7 @@ pub(crate) struct Load {
     pub(crate) events: Option<u64>,
     /// Load threads; `None` is one per processor.
     pub(crate) workers: Option<u32>,
-    /// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
+    /// How often a transaction is tried, at most; beyond it, it counts as failed and the next one starts.
     pub(crate) attempts: u32,
     /// How long the last transactions are waited for.
     pub(crate) drain_ns: u64,
@@ -39,7 +37,6 @@ pub(crate) struct Load {
     pub(crate) time_statements: bool,
     /// After which errors the run goes on.
     pub(crate) tolerance: Tolerance,
-    /// The seed of the operations.
     pub(crate) seed: Seed,
 }
 
@@ -90,21 +87,16 @@ impl Load {
     /// The same as a study writes it, but for the number of trials.
     pub(crate) fn text(&self) -> String {
         let (connections, warmup) = (self.connections, duration(self.warmup_ns));
-        let mut text = format!("[sweep]\ncollected = true\nconnections = [{connections}]\nwarmup = \"{warmup}\"\n");
-        if let Some(window_ns) = self.window_ns {
-            let _ = writeln!(text, "duration = \"{}\"", duration(window_ns));
-        }
-        if let Some(events) = self.events {
-            let _ = writeln!(text, "events = {events}");
-        }
-        if let Some(rate) = self.rate {
-            let _ = writeln!(text, "rate = [{rate}]\narrivals = \"poisson\"");
-        }
-        if let Some(workers) = self.workers {
-            let _ = writeln!(text, "workers = {workers}");
-        }
-        let _ = writeln!(text, "max_attempts = {}", self.attempts);
-        text
+        let optional = [
+            self.window_ns.map(|ns| format!("duration = \"{}\"\n", duration(ns))),
+            self.events.map(|events| format!("events = {events}\n")),
+            self.rate.map(|rate| format!("rate = [{rate}]\narrivals = \"poisson\"\n")),
+            self.workers.map(|workers| format!("workers = {workers}\n")),
+        ];
+        let (optional, attempts) = (optional.into_iter().flatten().collect::<String>(), self.attempts);
+        format!(
+            "[sweep]\ncollected = true\nconnections = [{connections}]\nwarmup = \"{warmup}\"\n{optional}max_attempts = {attempts}\n"
+        )
     }
 }
 
@@ -113,7 +105,7 @@ fn duration(ns: u64) -> String {
     if ns.is_multiple_of(SECOND_NS) { format!("{}s", ns / SECOND_NS) } else { format!("{}ms", ns / 1_000_000) }
 }
 
-/// A seed out of the time, for a run for which nobody gave one.
+/// A seed out of the time, for a run without one.
 pub(crate) fn drawn_seed() -> u64 {
     let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos() as u64);
     Seed(now_ns).derive("the seed of a run").0

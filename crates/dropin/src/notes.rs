@@ -1,5 +1,5 @@
 //! What perbuck noted of the data in a database that a drop-in command changes: those commands work without such notes, and
-//! must not leave wrong ones behind.
+//! must leave no wrong ones.
 
 use perbuck_lab::data;
 use perbuck_lab::error::{ErrorKind, LabError};
@@ -10,9 +10,6 @@ use perbuck_load::records::Action;
 const WRITING: &str = "writing perbuck's notes on the data";
 
 /// Removes what `perbuck run` noted of the data of workload `kind`, if it did: they are gone or changed.
-///
-/// # Errors
-/// The server's answer.
 pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
     // On TiKV no other kind of workload has any notes.
     let on_tikv = || stage.server.drop_table(WRITING, data::TABLE);
@@ -27,9 +24,6 @@ pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
 }
 
 /// Notes that these data are no longer as `perbuck run` loaded them, if it did. `command` is our own word.
-///
-/// # Errors
-/// The server's answer.
 pub(crate) fn used(stage: &Stage, kind: &str, command: &str) -> Result<(), LabError> {
     let used_by = Query::records(data::TABLE, Action::Update(1..2), [command, kind]);
     let sql = format!("UPDATE {} SET used_by = '{command}' WHERE workload = '{kind}'", data::TABLE);

@@ -1,6 +1,9 @@
-//! Where the lines of a run go.
+//! Where the lines of a run go, and lines that several commands print.
+
+use std::collections::BTreeMap;
 
 use perbuck_console::reader_gone;
+use perbuck_core::run_record::ErrorRecord;
 use perbuck_lab::error::{ErrorKind, LabError};
 
 /// Standard output, which programs read, and standard error, which people read.
@@ -24,14 +27,20 @@ impl Streams for Standard {
     }
 }
 
-/// Whether anybody reads on: a load that runs for nobody only keeps the database busy.
-///
-/// # Errors
-/// Standard output was closed by its reader.
+/// Fails where the reader of standard output has closed it: a load whose lines are not read only keeps the database busy.
 pub(crate) fn heard() -> Result<(), LabError> {
     if reader_gone() {
         let message = "standard output was closed by its reader, so the run was stopped and thrown away";
         return Err(LabError::new(ErrorKind::Failed, message, "write the output to a file, or let its reader read to the end"));
     }
     Ok(())
+}
+
+/// Errors by code, a line each.
+pub(crate) fn errors_by_code(errors: &BTreeMap<String, ErrorRecord>) -> String {
+    let line = |(code, error): (&String, &ErrorRecord)| {
+        let (label, example) = (format!("{code} ({}):", error.class), error.example.lines().next().unwrap_or(""));
+        format!("    {label:<37}{:<6} {example}\n", error.count)
+    };
+    errors.iter().map(line).collect()
 }

@@ -25,7 +25,7 @@ use crate::{keep, notes};
 /// A drop-in command: what it calls itself and how it words errors.
 #[derive(Debug)]
 pub(crate) struct DropIn {
-    /// Its word behind `perbuck`, which is also the kind of workload.
+    /// Its word after `perbuck`, which is also the kind of workload.
     pub(crate) word: &'static str,
     /// The variable that holds its password.
     pub(crate) variable: &'static str,
@@ -44,7 +44,7 @@ pub(crate) struct DropIn {
 pub(crate) struct Records {
     /// Folder of all records; `None` keeps none.
     pub(crate) folder: Option<PathBuf>,
-    /// Whether somebody named it.
+    /// Whether the user named it.
     pub(crate) asked: bool,
     /// The name of the database in them.
     pub(crate) contender: Option<String>,
@@ -52,15 +52,11 @@ pub(crate) struct Records {
 
 /// A command line, checked: what is run, how, and against what.
 pub(crate) struct Run<'a> {
-    /// The command.
     pub(crate) command: &'static DropIn,
     /// The workload and its load.
     pub(crate) series: &'a Series,
-    /// The database.
     pub(crate) target: &'a AnyTarget,
-    /// Its password.
     pub(crate) password: &'a Secret,
-    /// Where the record goes.
     pub(crate) records: &'a Records,
 }
 
@@ -72,35 +68,26 @@ pub(crate) trait Printer {
     }
 
     /// Connections are open, and load is sent.
-    ///
-    /// # Errors
-    /// When standard output cannot be written, as for all that is printed.
     fn starts(&mut self, _out: &mut dyn Streams) -> Result<(), LabError> {
         Ok(())
     }
 
     /// A second is over, of the measured window or before it.
-    ///
-    /// # Errors
-    /// As [`Self::starts`].
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError>;
 
     /// The run is over; `record` is the path of what was kept of it.
-    ///
-    /// # Errors
-    /// As [`Self::starts`], or a histogram that cannot be read.
     fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError>;
 }
 
 /// A run that has ended.
 pub(crate) struct Ended {
-    /// Its record, whose place in a study is yet to be found.
+    /// Its record, whose number in a study is not known yet.
     pub(crate) record: RunRecord,
     /// What the record does not hold.
     pub(crate) details: Details,
     /// How long it took, warm-up included.
     pub(crate) took: Duration,
-    /// Whether somebody ended it before its time.
+    /// Whether the user ended it before its time.
     pub(crate) early: bool,
 }
 
@@ -112,9 +99,6 @@ impl Run<'_> {
     }
 
     /// Finds out whether a record could be kept under the name that was asked for; one made of an address never collides.
-    ///
-    /// # Errors
-    /// It could not.
     pub(crate) fn check_name(&self) -> Result<(), LabError> {
         match (&self.records.folder, &self.records.contender) {
             (Some(folder), Some(_)) => keep::check(folder, self.series, &self.member()),
@@ -123,17 +107,11 @@ impl Run<'_> {
     }
 
     /// The database joined with the workload; an answer may take so many seconds, `None` is the longest possible.
-    ///
-    /// # Errors
-    /// An unreadable certificate, or a workload that the database cannot have.
     pub(crate) fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
         self.stage_on(&with_timeout(self.target, timeout_s))
     }
 
     /// The same on another target.
-    ///
-    /// # Errors
-    /// As [`Self::stage`].
     pub(crate) fn stage_on(&self, target: &AnyTarget) -> Result<Stage, LabError> {
         let study = self.series.study(&[self.member()], 1);
         Registry::default().stage(
@@ -147,25 +125,16 @@ impl Run<'_> {
     }
 
     /// Finds out whether the server lets us in.
-    ///
-    /// # Errors
-    /// It does not.
     pub(crate) fn reach(&self, stage: &Stage) -> Result<(), LabError> {
         stage.server.reach().map_err(|answer| self.unreachable(&answer))
     }
 
     /// Notes that the data are no longer as `perbuck run` loaded them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(crate) fn note_use(&self, stage: &Stage) -> Result<(), LabError> {
         notes::used(stage, self.command.word, &format!("perbuck {}", self.command.word))
     }
 
     /// Runs the load.
-    ///
-    /// # Errors
-    /// What ended the run without a result.
     pub(crate) fn drive(
         &self,
         stage: &Stage,
@@ -221,10 +190,8 @@ impl Run<'_> {
         Ok(Ended { record, details, took, early })
     }
 
-    /// Keeps the record where `keeps` says so, and prints the figures.
-    ///
-    /// # Errors
-    /// As [`Printer::end`], and a record that cannot be kept although somebody named its folder.
+    /// Keeps the record where `keeps` says so, and prints the figures. A record that cannot be kept is an error where the user
+    /// named its folder.
     pub(crate) fn finish(
         &self,
         ended: &Ended,
@@ -274,7 +241,7 @@ impl Run<'_> {
     }
 }
 
-/// A printer that looks on, and stops a run when nobody can read what it prints.
+/// A printer that looks on, and stops a run when the reader of what it prints is gone.
 pub(crate) struct Live<'a> {
     pub(crate) printer: &'a mut dyn Printer,
     pub(crate) out: &'a mut dyn Streams,

@@ -1,7 +1,6 @@
 //! Where the password comes from, and how one on the command line is taken off it.
 
-use std::ffi::{OsStr, OsString};
-use std::io;
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -28,48 +27,36 @@ pub(crate) struct PasswordSources<'a> {
 }
 
 impl DropIn {
-    /// Takes a password off the command line, which every user of the machine can read: starts the same program anew with
-    /// the password in its environment, which only the same user can read. `words` are those behind the command, without
+    /// Takes a password off the command line, which every user of the machine can read: starts the same program again with
+    /// the password in its environment, which only the same user can read. `words` are those after the command, without
     /// any password. Returns where that fails.
     pub(crate) fn hide(&self, words: &[OsString], password: Option<&Typed>) {
-        let error = self.start_anew(words, password);
-        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
-    }
-
-    fn start_anew(&self, words: &[OsString], password: Option<&Typed>) -> io::Error {
-        // Said before, since the program that is started anew does not know of it.
+        // Said before, since the program that is started again does not know of it.
         say(&format!(
             "perbuck: the password stood on the command line, where every user of this machine can read it;\n    \
              put it into {}, MYSQL_PWD or PGPASSWORD, or name a file with --password-file",
             self.variable
         ));
-        let program = match std::env::current_exe() {
-            Ok(program) => program,
-            Err(error) => return error,
-        };
-        let mut anew = Command::new(program);
-        if let Some(name) = std::env::args_os().next() {
-            anew.arg0(name);
-        }
-        anew.arg(self.word).args(words);
-        if let Some(password) = password {
-            anew.env(self.variable, &password.0);
-        }
-        anew.exec()
+        let error = std::env::current_exe().map_or_else(
+            |error| error,
+            |program| {
+                let name = std::env::args_os().next().unwrap_or_else(|| program.clone().into());
+                let mut command = Command::new(program);
+                command.arg0(name);
+                command.arg(self.word).args(words).envs(password.map(|password| (self.variable, &password.0)));
+                command.exec()
+            },
+        );
+        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
     }
 
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable
     /// of the database's own client; `None` where there is none.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub(crate) fn password(&self, sources: &PasswordSources<'_>) -> Result<Option<Secret>, Refused> {
-        let of = |text: &OsStr| Some(Secret::new(text.to_owned().into_vec()));
-        if let Some(typed) = sources.typed {
-            return Ok(of(&typed.0));
-        }
-        if let Some(value) = std::env::var_os(self.variable) {
-            return Ok(of(&value));
+        let of = |text: OsString| Some(Secret::new(text.into_vec()));
+        let bytes = |typed: &Typed| typed.0.clone();
+        if let Some(value) = sources.typed.map(bytes).or_else(|| std::env::var_os(self.variable)) {
+            return Ok(of(value));
         }
         if !sources.file.is_empty() {
             let mut text = read_text("the password in", Path::new(sources.file)).map_err(|e| {
@@ -78,7 +65,6 @@ impl DropIn {
             text.truncate(text.trim_end_matches(['\r', '\n']).len());
             return Ok(Some(Secret::new(text)));
         }
-        let filed = sources.filed.map(|t| t.0.clone());
-        Ok(filed.or_else(|| std::env::var_os(sources.client)).and_then(|value| of(&value)))
+        Ok(sources.filed.map(bytes).or_else(|| std::env::var_os(sources.client)).and_then(of))
     }
 }

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use perbuck_core::plan;
-use perbuck_core::study::{Scalar, Study};
-use perbuck_workloads::Plan;
+use perbuck_core::study::{Located, Scalar, Study};
+use perbuck_workloads::params::ParamProblem;
+use perbuck_workloads::{Benchmark, Plan};
 
 use crate::load::Load;
 
 /// A database in a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
-    /// Its name.
     pub(crate) name: String,
-    /// Its address.
     pub(crate) address: String,
 }
 
@@ -29,12 +28,22 @@ pub(crate) struct Workload {
     pub(crate) plan: Plan,
 }
 
+impl Workload {
+    /// The workload of these parameters, and its options.
+    pub(crate) fn of<B: Benchmark + Clone>(
+        name: &str,
+        parameters: BTreeMap<String, Scalar>,
+    ) -> Result<(Self, B), Vec<ParamProblem>> {
+        let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
+        let options = B::checked(&parameters.iter().map(located).collect())?;
+        Ok((Self { name: name.to_owned(), parameters, plan: Plan::of(options.clone()) }, options))
+    }
+}
+
 /// What all runs of one command line have in common, whatever the database and the seed: they are trials of one study.
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
-    /// What is run.
     pub(crate) workload: Workload,
-    /// How the database is loaded.
     pub(crate) load: Load,
     /// The name of the study, and of its folder.
     pub(crate) name: String,

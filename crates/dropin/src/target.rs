@@ -6,9 +6,6 @@ use perbuck_lab::registry::Registry;
 use crate::refused::Refused;
 
 /// Reads an address.
-///
-/// # Errors
-/// What no target can be.
 pub(crate) fn parsed(address: &str) -> Result<AnyTarget, Refused> {
     Registry::default().target(address).map_err(|p| Refused::usage(p.message, p.help))
 }
@@ -66,9 +63,6 @@ pub(crate) fn tls_options(mode: &'static str, authorities: &str) -> Vec<(&'stati
 
 /// The servers at an address that is made of parts. What is recorded must be readable again, so that names which cannot be
 /// written in an address are found here.
-///
-/// # Errors
-/// What no target can be.
 pub(crate) fn servers(
     scheme: &str,
     user: &str,
@@ -84,9 +78,6 @@ pub(crate) fn servers(
 }
 
 /// The target at an address with options that replace those of the same name.
-///
-/// # Errors
-/// What no target can be.
 pub(crate) fn with_options(address: &str, options: &[(&str, String)]) -> Result<AnyTarget, Refused> {
     let (servers, kept) = address.split_once('?').unwrap_or((address, ""));
     let replaced = |kept: &&str| options.iter().any(|(name, _)| kept.split('=').next() == Some(name));
@@ -120,7 +111,6 @@ pub(crate) fn contender_name(target: &AnyTarget) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

@@ -16,7 +16,6 @@ const DEEPEST: usize = 3;
 pub(super) struct Found {
     /// Its folder's name below the given one; `.` for that itself. Addresses carry it, and it is only ever looked up.
     pub(super) name: String,
-    /// Its folder.
     pub(super) folder: PathBuf,
     /// The study; `None` for a report alone, or a file that is no study any more.
     pub(super) study: Option<Study>,
@@ -25,9 +24,6 @@ pub(super) struct Found {
 }
 
 /// Everything that a folder holds, by name. Links are not followed: they may lead out of it.
-///
-/// # Errors
-/// A folder that cannot be read.
 pub(super) fn all(root: &Path) -> Result<Vec<Found>, LabError> {
     let mut out = Vec::new();
     below(root, root, 0, &mut out)?;

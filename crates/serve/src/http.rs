@@ -8,7 +8,7 @@ use std::time::Duration;
 const LARGEST: usize = 16 * 1024;
 
 /// How long a client may take for its request, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Request {
     pub(super) head_only: bool,
     /// The path, decoded.
     pub(super) path: String,
-    /// What stands behind the question mark: names and values, decoded.
+    /// What stands after the question mark: names and values, decoded.
     pub(super) query: Vec<(String, String)>,
 }
 
@@ -40,9 +40,14 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    /// What was asked for.
+    pub(super) fn ok(kind: &'static str, body: String) -> Self {
+        Self { status: 200, kind, body: vec![body] }
+    }
+
     /// A page.
     pub(super) fn page(body: String) -> Self {
-        Self { status: 200, kind: "text/html; charset=utf-8", body: vec![body] }
+        Self::ok("text/html; charset=utf-8", body)
     }
 
     /// An error in one sentence.
@@ -53,8 +58,8 @@ impl Answer {
 
 /// Reads a request, and answers what `answer` says to it or why it is none.
 pub(super) fn serve(stream: &mut TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
+    stream.set_write_timeout(Some(TIMEOUT))?;
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     while !bytes.windows(4).any(|w| w == b"\r\n\r\n") && bytes.len() < LARGEST {
@@ -209,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn an_encoded_text_is_read_again(text in any::<String>().prop_filter("no text", |t| !t.contains('\0'))) {
+        fn an_encoded_text_is_read_as_it_was(text in any::<String>().prop_filter("no text", |t| !t.contains('\0'))) {
             prop_assert_eq!(decoded(&encoded(&text)), Some(text));
         }
     }

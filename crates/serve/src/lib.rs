@@ -75,18 +75,14 @@ fn answer(root: &Path, request: &Request) -> Answer {
     let missing = || Answer::error(404, "there is no such page");
     match request.path.as_str() {
         "/" => Answer::page(pages::index(&found)),
-        "/live.js" => {
-            Answer { status: 200, kind: "text/javascript; charset=utf-8", body: vec![include_str!("live.js").to_owned()] }
-        }
+        "/live.js" => Answer::ok("text/javascript; charset=utf-8", include_str!("live.js").to_owned()),
         "/study" => study().map_or_else(missing, |f| Answer::page(pages::study(f))),
         "/report" => study().map_or_else(missing, report),
         "/trial" => study().and_then(|f| trials::one(f, request.value("trial"))).map_or_else(missing, Answer::page),
         "/compare" => Answer::page(trials::two(&found, request.value("a"), request.value("b"))),
         "/studies" => Answer::page(studies::two(&found, request.value("old"), request.value("new"))),
         "/live" => study().map_or_else(missing, |f| Answer::page(pages::live(f))),
-        "/live.json" => {
-            study().map_or_else(missing, |f| Answer { status: 200, kind: "application/json", body: vec![watch::json(&f.folder)] })
-        }
+        "/live.json" => study().map_or_else(missing, |f| Answer::ok("application/json", watch::json(&f.folder).to_string())),
         _ => missing(),
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn one(f: &Found, name: &str) -> Option<String> {
 
 /// The record of a name that the study has.
 fn record_of(f: &Found, name: &str) -> Option<RunRecord> {
-    // The name is one of those that were found, never a path that somebody wrote.
+    // The name is one of those that were found, never a path out of the address.
     let known = f.records().into_iter().find(|r| r == name)?;
     read_record(&f.folder.join(known)).ok()
 }

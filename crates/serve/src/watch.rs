@@ -19,14 +19,14 @@ const SECONDS: usize = 300;
 const SILENCE_S: u64 = 30;
 
 /// What the study does now.
-pub(super) fn json(folder: &Path) -> String {
+pub(super) fn json(folder: &Path) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now).to_string()
+    state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now)
 }
 
 /// Whether a run writes to the folder now.
 pub(super) fn runs(folder: &Path) -> bool {
-    serde_json::from_str::<Value>(&json(folder)).is_ok_and(|v| v["state"] == "running")
+    json(folder)["state"] == "running"
 }
 
 /// The last whole lines of a file.

@@ -1,6 +1,6 @@
 //! `perbuck audit STUDY`
 
-use perbuck_console::{print, print_json};
+use perbuck_console::print_either;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::{ErrorKind, LabError, inputs, replay};
 
@@ -14,11 +14,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), LabError> {
         return Err(replay::no_results(&study.name));
     }
     let found = replay::audit(&inputs)?;
-    if arguments.json {
-        print_json(&found)?;
-    } else {
-        print(&perbuck_report::text::audit(&found))?;
-    }
+    print_either(arguments.json, &found, || perbuck_report::text::audit(&found))?;
     if arguments.strict && !found.is_clean() {
         return Err(LabError::new(ErrorKind::Failed, "the audit found figures, claims or checks that do not hold", ""));
     }

@@ -1,6 +1,6 @@
 //! `perbuck capacity STUDY`
 
-use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
+use perbuck_console::{Display, TRIAL_STOPS, print_either, stop_on_signal};
 use perbuck_core::arrivals::Arrivals;
 use perbuck_lab::capacity::{CapacityRequest, search_capacity};
 use perbuck_lab::registry::Registry;
@@ -31,10 +31,6 @@ pub(crate) fn run(arguments: &CapacityArguments) -> Result<(), LabError> {
     };
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
-    if arguments.json {
-        print_json(&capacity.found)?;
-    } else {
-        print(&capacity.text)?;
-    }
+    print_either(arguments.json, &capacity.found, || capacity.text.clone())?;
     capacity.kept()
 }

@@ -23,12 +23,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     }
     let study = &inputs.study;
     if let Some(published) = &study.published {
-        let rows = published.rows.len();
-        let (figures, claims) = (study.audit.figures.len(), study.audit.claims.len());
-        let path = path.display();
+        let (rows, figures, claims) = (published.rows.len(), study.audit.figures.len(), study.audit.claims.len());
         return print(&format!(
-            "{path}: no problem found\n{rows} published points, {figures} printed figures and {claims} claims; `perbuck audit` checks \
-             the formulas\n"
+            "{}: no problem found\n{rows} published points, {figures} printed figures and {claims} claims; `perbuck audit` checks \
+             the formulas\n",
+            path.display()
         ));
     }
     let trials = study.plan().len();

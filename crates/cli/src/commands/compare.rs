@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use perbuck_console::{print, print_json};
+use perbuck_console::print_either;
 use perbuck_core::compare::Compared;
 use perbuck_lab::{ErrorKind, LabError, results};
 
@@ -14,20 +14,14 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<(), LabError> {
         return regression(old, arguments);
     }
     let results = results::read(&arguments.results, &arguments.basis.basis())?;
-    if arguments.json {
-        return print_json(&results.comparison);
-    }
-    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))
+    let text = || perbuck_report::text::verdicts(&results.study, &results.comparison);
+    print_either(arguments.json, &results.comparison, text)
 }
 
 /// Whether what was measured has become worse.
 fn regression(old: &Path, arguments: &CompareArguments) -> Result<(), LabError> {
     let found = results::against(old, &arguments.results, arguments.margin, &arguments.basis.insist)?;
-    if arguments.json {
-        print_json(&found)?;
-    } else {
-        print(&perbuck_report::text::regression(&found))?;
-    }
+    print_either(arguments.json, &found, || perbuck_report::text::regression(&found))?;
     let worse: Vec<&Compared> = found.worse().collect();
     let Some(first) = worse.first() else { return Ok(()) };
     let more = if worse.len() > 1 { format!(" and {} more", worse.len() - 1) } else { String::new() };

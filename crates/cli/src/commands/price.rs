@@ -1,6 +1,6 @@
 //! `perbuck price STUDY`
 
-use perbuck_console::{print, print_json};
+use perbuck_console::print_either;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::{ErrorKind, LabError, inputs};
 
@@ -13,8 +13,5 @@ pub(crate) fn run(arguments: &PriceArguments) -> Result<(), LabError> {
         let message = format!("{} names no prices", arguments.study.path.display());
         return Err(LabError::new(ErrorKind::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
     }
-    if arguments.json {
-        return print_json(&inputs.bills);
-    }
-    print(&perbuck_report::text::bills(&inputs.study, &inputs.bills))
+    print_either(arguments.json, &inputs.bills, || perbuck_report::text::bills(&inputs.study, &inputs.bills))
 }

@@ -36,8 +36,8 @@ fn snapshot(wanted: &str) -> Result<(String, Snapshot), LabError> {
         return Ok((file, read));
     }
     let path = Path::new(wanted);
-    let looks_like_a_file = path.exists() || wanted.contains('/') || path.extension().is_some();
-    if !looks_like_a_file {
+    let is_a_file_name = path.exists() || wanted.contains('/') || path.extension().is_some();
+    if !is_a_file_name {
         let names = || catalogue().iter().map(|b| b.name);
         let near = nearest(wanted, names()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
         let all = names().collect::<Vec<_>>().join(", ");

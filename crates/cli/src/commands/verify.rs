@@ -1,6 +1,6 @@
 //! `perbuck verify REPORT`
 
-use perbuck_console::{print, print_json};
+use perbuck_console::print_either;
 use perbuck_lab::verify::{VerifyRequest, verify};
 use perbuck_lab::{ErrorKind, LabError};
 
@@ -16,11 +16,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), LabError> {
         extract: arguments.extract.clone(),
     };
     let found = verify(&request)?;
-    if arguments.json {
-        print_json(&found)?;
-    } else {
-        print(&found.text())?;
-    }
+    print_either(arguments.json, &found, || found.text())?;
     let differences = match found.differs.len() {
         0 => return Ok(()),
         1 => "1 difference".to_owned(),

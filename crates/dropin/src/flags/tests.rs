@@ -1,8 +1,10 @@
 use super::Kind::{Duration, Int, List, Password, Switch, Text};
 use super::*;
+use crate::cases::words;
+use crate::option::{done, ignored, refused};
 
 const fn flag(short: Option<char>, name: &'static str, kind: Kind, default: &'static str) -> Flag {
-    Flag { name, short, kind, default, usage: Use::Done, of: &[], help: "what it is" }
+    Flag { short, ..done(name, kind, default, "what it is") }
 }
 
 const FLAGS: &[Flag] = &[
@@ -15,15 +17,11 @@ const FLAGS: &[Flag] = &[
     flag(None, "time", Duration, ""),
     flag(None, "name", Text, "x"),
     flag(None, "password-file", Text, ""),
-    Flag { usage: Use::Ignored("nothing to do"), ..flag(None, "pprof", Text, "") },
-    Flag { usage: Use::Refused("not supported: leave it out"), ..flag(None, "ssl-key", Text, "") },
-    Flag { of: &["run"], ..flag(None, "wait", Switch, "false") },
+    ignored("pprof", Text, "", "nothing to do"),
+    refused("ssl-key", Text, "not supported: leave it out"),
+    flag(None, "wait", Switch, "false").of(&["run"]),
 ];
-const TABLE: Table = Table { command: "perbuck test", groups: &[Group { title: "All:", flags: FLAGS }] };
-
-fn words(list: &[&str]) -> Vec<OsString> {
-    list.iter().map(OsString::from).collect()
-}
+const TABLE: Table = Table { command: "perbuck test", groups: &[Group { title: "All:", options: FLAGS }] };
 
 fn read(list: &[&str]) -> Result<Given, Refused> {
     TABLE.read(&words(list))

@@ -1,12 +1,20 @@
-use std::ffi::OsString;
-
 use super::*;
+use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
+
+/// A command line, read.
+pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
+    parse::parse(&words(line), &script::options(None, None))
+}
+
+/// The values of a command line.
+pub(super) fn settings(line: &[&str]) -> Result<Settings, Refused> {
+    Settings::read(&read(line)?)
+}
 
 /// Prints a run of a command line whose first word names its record.
 fn printed(words: &[&str], out: &mut Kept) {
-    let line: Vec<OsString> = words[1..].iter().map(OsString::from).collect();
-    let given = parse::parse(&line, &script::options(None, None)).unwrap();
+    let given = read(&words[1..]).unwrap();
     let settings = Settings::read(&given).unwrap();
     let log = Log::new(settings.verbosity, settings.output == Output::Text);
     let (workload, options) = script::workload(&given, script::script(&given).unwrap().0, &settings, &mut Vec::new()).unwrap();

@@ -2,7 +2,7 @@
 
 use perbuck_workloads::sysbench::{Compat, SCRIPTS, Script};
 
-use super::options::{GROUPS, OptionSpec, Use};
+use super::options::{GROUPS, OLDER, Spec};
 use super::script::options;
 
 /// Lines of the form and what it does, in two columns as sysbench prints them.
@@ -11,15 +11,10 @@ fn columns(rows: &[(String, String)]) -> String {
     rows.iter().map(|(form, what)| format!("  {form:<widest$} {what}\n")).collect()
 }
 
-fn row(option: &OptionSpec) -> Option<(String, String)> {
-    let (name, form) = (option.name, option.kind.form());
-    let what = match option.usage {
-        Use::Alias(_) => return None,
-        Use::Refused(_) => option.help.to_owned(),
-        Use::Done | Use::Ignored(_) if option.default.is_empty() => option.help.to_owned(),
-        Use::Done | Use::Ignored(_) => format!("{} [{}]", option.help, option.default),
-    };
-    Some((format!("--{name}{form}"), what))
+/// An option with what it does, and its default if it has one.
+fn row(option: &Spec) -> (String, String) {
+    let default = if option.default.is_empty() { String::new() } else { format!(" [{}]", option.default) };
+    (format!("--{}{}", option.name, option.kind.form()), format!("{}{default}", option.help))
 }
 
 /// `perbuck sysbench --help`.
@@ -34,26 +29,18 @@ Commands: prepare run cleanup help, and prewarm, which reads the tables into mem
 "
     .to_owned();
     for group in &GROUPS {
-        let rows: Vec<(String, String)> = group.options.iter().filter_map(row).collect();
+        let rows: Vec<(String, String)> = group.options.iter().map(row).collect();
         out += &format!("{}\n{}\n", group.title, columns(&rows));
     }
-    let older = GROUPS.iter().flat_map(|g| g.options).filter_map(|o| match o.usage {
-        Use::Alias(of) => Some((format!("--{}", o.name), format!("--{of}"))),
-        _ => None,
-    });
-    out += &format!("Older names:\n{}\nScripts:\n", columns(&older.collect::<Vec<_>>()));
+    let older = OLDER.map(|(old, new)| (format!("--{old}"), format!("--{new}")));
+    out += &format!("Older names:\n{}\nScripts:\n", columns(&older));
     SCRIPTS.iter().for_each(|(name, _)| out += &format!("  {name}\n"));
     out + "\nSee 'perbuck sysbench <script> help' for a list of options for each script.\n\n"
 }
 
 /// `perbuck sysbench SCRIPT help`.
 pub(super) fn of_script(script: Script, compat: Option<Compat>) -> String {
-    let shown = |text: &str| if text.is_empty() { String::new() } else { format!(" [{text}]") };
-    let row = |o: super::parse::ScriptOption| {
-        let what = format!("{}{}", o.help, shown(&o.default));
-        (format!("--{}{}", o.name, o.kind.form()), what)
-    };
-    let rows: Vec<(String, String)> = options(Some(script), compat).into_iter().map(row).collect();
+    let rows: Vec<(String, String)> = options(Some(script), compat).iter().map(row).collect();
     format!("{} options:\n{}\n", script.name(), columns(&rows))
 }
 
@@ -64,23 +51,10 @@ mod tests {
     #[test]
     fn the_help_names_every_option_and_script() {
         let text = general();
-        for option in super::super::options::all() {
-            assert!(text.contains(&format!("  --{}", option.name)), "{}", option.name);
+        for name in super::super::options::all().map(|o| o.name).chain(OLDER.map(|o| o.0)) {
+            assert!(text.contains(&format!("  --{name}")), "{name}");
         }
         assert!(SCRIPTS.iter().all(|(name, _)| text.contains(name)));
         assert!(text.contains("--threads=N") && text.contains("[1]\n"), "{text}");
-    }
-
-    #[test]
-    fn the_help_of_a_script_has_sysbenchs_names_and_defaults() {
-        let text = of_script(Script::ReadWrite, Some(Compat::Sysbench10));
-        assert!(text.starts_with("oltp_read_write options:\n  --auto_inc[=on|off] "), "{text}");
-        for (name, default) in
-            [("table_size=N", "10000"), ("skip_trx[=on|off]", "off"), ("mysql_storage_engine=STRING", "innodb")]
-        {
-            let line = text.lines().find(|l| l.contains(name)).unwrap_or_default();
-            assert!(line.ends_with(&format!("[{default}]")), "{name}: {line}");
-        }
-        assert!(!text.contains("--rand_type") && !text.contains("--script"), "{text}");
     }
 }

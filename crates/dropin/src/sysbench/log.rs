@@ -9,12 +9,10 @@ use perbuck_lab::error::LabError;
 use crate::output::Streams;
 use crate::refused::Refused;
 
-/// The verbosity that sysbench has for lines of a report.
-const NOTICE: u8 = 3;
-/// For remarks on the way.
-const INFO: u8 = 4;
-/// For warnings.
+/// The verbosities that sysbench has for warnings, for lines of a report, and for remarks on the way.
 const WARNING: u8 = 2;
+const NOTICE: u8 = 3;
+const INFO: u8 = 4;
 
 /// Where lines go and which of them.
 #[derive(Debug, Clone, Copy)]
@@ -32,25 +30,16 @@ impl Log {
     }
 
     /// Lines of a report, with their ends.
-    ///
-    /// # Errors
-    /// When standard output cannot be written.
     pub(super) fn notice(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(NOTICE, text, out)
     }
 
     /// A remark on the way.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
     pub(super) fn info(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(INFO, text, out)
     }
 
     /// Something that the reader of the figures should know.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
     pub(super) fn warning(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         if self.on_stdout {
             return self.line(WARNING, &format!("WARNING: {text}\n"), out);
@@ -61,10 +50,7 @@ impl Log {
         Ok(())
     }
 
-    /// A line that nobody can turn off.
-    ///
-    /// # Errors
-    /// As [`Self::notice`].
+    /// A line that no verbosity turns off.
     pub(super) fn fatal(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(0, &format!("FATAL: {text}\n"), out)
     }
@@ -74,7 +60,7 @@ impl Log {
     }
 
     /// What ends the run: sysbench's line on standard output, the way out on standard error. The exit code is sysbench's,
-    /// which knows no other than 1. Nobody can read the line of a pipe that is closed.
+    /// which knows no other than 1. The line of a pipe that is closed has no reader.
     pub(super) fn refused(self, refused: &Refused) -> ExitCode {
         if refused.fatal && self.on_stdout {
             if print(&format!("FATAL: {}\n", refused.message)).is_err() {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::ErrorRecord;
+use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
 use serde::Serialize;
 
 use super::settings::Settings;
-use super::tally::{Distribution, Extras, Fairness, Summary, Tally};
+use super::tally::{Distribution, Fairness, Summary, Tally};
 
 /// A run as JSON. Times are seconds, latencies milliseconds, rates per second.
 #[derive(Debug, Serialize)]
@@ -60,15 +60,7 @@ pub(super) struct SummaryJson {
     reconnects: u64,
     latency_ms: LatencyJson,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fairness: Option<FairnessJson>,
-}
-
-#[derive(Debug, Serialize)]
-struct FairnessJson {
-    events_avg: f64,
-    events_stddev: f64,
-    execution_time_avg_s: f64,
-    execution_time_stddev_s: f64,
+    fairness: Option<Fairness>,
 }
 
 /// Latencies in milliseconds.
@@ -110,12 +102,6 @@ fn latency(of: &Distribution, settings: &Settings) -> LatencyJson {
 /// A full report as JSON.
 pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
     let tally = &summary.tally;
-    let fairness = summary.fairness.map(|Fairness { events, busy_s }| FairnessJson {
-        events_avg: events.0,
-        events_stddev: events.1,
-        execution_time_avg_s: busy_s.0,
-        execution_time_stddev_s: busy_s.1,
-    });
     SummaryJson {
         at_s: summary.elapsed_s,
         covers_s: summary.covers_s,
@@ -129,18 +115,15 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
         ignored_errors: tally.errors,
         reconnects: tally.reconnects,
         latency_ms: latency(&summary.latency, settings),
-        fairness,
+        fairness: summary.fairness,
     }
 }
 
 /// Latencies of statements as JSON.
-pub(super) fn statements(extras: &Extras, settings: &Settings) -> BTreeMap<String, LatencyJson> {
-    let empty = perbuck_core::histogram::Histogram::new();
-    let one = |times: &perbuck_core::run_record::HistogramRecord| {
-        // A record that was made a moment ago can be read.
-        latency(&Distribution::since(&times.to_histogram().unwrap_or_default(), &empty), settings)
-    };
-    extras.statements.iter().map(|(label, times)| (label.clone(), one(times))).collect()
+pub(super) fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> BTreeMap<String, LatencyJson> {
+    // A record that was made a moment ago can be read.
+    let one = |times: &HistogramRecord| latency(&Distribution::of(&times.to_histogram().unwrap_or_default()), settings);
+    all.iter().map(|(label, times)| (label.clone(), one(times))).collect()
 }
 
 /// An interval as JSON; also the source of a line of values.
@@ -164,15 +147,10 @@ pub(super) fn interval(at_s: i64, settings: &Settings, seconds: f64, tally: &Tal
 
 /// The names of the values of a line.
 pub(super) fn csv_header(settings: &Settings) -> String {
-    let mut names = vec!["time_s".to_owned(), "threads".to_owned()];
-    for rate in ["tps", "qps", "reads_per_s", "writes_per_s", "other_per_s", "errors_per_s", "reconnects_per_s"] {
-        names.push(rate.to_owned());
-    }
-    names.extend(settings.percentiles.iter().map(|(label, _)| format!("p{label}_ms")));
-    if settings.load.rate.is_some() {
-        names.extend(["queue_length".to_owned(), "concurrency".to_owned()]);
-    }
-    names.join(",") + "\n"
+    let always = "time_s,threads,tps,qps,reads_per_s,writes_per_s,other_per_s,errors_per_s,reconnects_per_s";
+    let percentiles: String = settings.percentiles.iter().map(|(label, _)| format!(",p{label}_ms")).collect();
+    let queue = if settings.load.rate.is_some() { ",queue_length,concurrency" } else { "" };
+    format!("{always}{percentiles}{queue}\n")
 }
 
 /// The values of an interval.
@@ -186,29 +164,4 @@ pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
     values.extend(settings.percentiles.iter().map(|(label, _)| format!("{:.3}", percentile(label))));
     values.extend([i.queue_length, i.concurrency].iter().flatten().map(u64::to_string));
     values.join(",") + "\n"
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
-mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
-    use super::*;
-
-    #[test]
-    fn a_line_has_a_value_for_every_name() {
-        let words = ["--percentile=50,99.9", "--rate=10", "--threads=4"].map(OsString::from);
-        let settings = Settings::read(&parse(&words, &[]).unwrap()).unwrap();
-        let mut tally = Tally { transactions: 20, read: 280, write: 80, other: 40, ..Tally::default() };
-        tally.latency.record(5_000_000);
-        let line = csv_line(&interval(2, &settings, 2.0, &tally, Some((7, 3))), &settings);
-        let header = csv_header(&settings);
-        assert_eq!(
-            header,
-            "time_s,threads,tps,qps,reads_per_s,writes_per_s,other_per_s,errors_per_s,reconnects_per_s,p50_ms,p99.9_ms,queue_length,concurrency\n"
-        );
-        assert_eq!(line, "2,4,10.00,200.00,140.00,40.00,20.00,0.00,0.00,5.000,5.000,7,3\n");
-        assert_eq!(header.split(',').count(), line.split(',').count());
-    }
 }

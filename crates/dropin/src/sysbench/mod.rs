@@ -5,7 +5,6 @@
 //! mean), then [`tables`] or the runner with [`printer`], [`tally`], [`text`] and [`machine`].
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod help;
 mod log;
@@ -31,13 +30,13 @@ use perbuck_lab::error::ErrorKind;
 use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
-use perbuck_workloads::sysbench::{Compat as Version, Options, SysbenchData};
+use perbuck_workloads::sysbench::{Compat, Options, SysbenchData};
 
 use log::Log;
 use parse::Given;
 use printer::Lines;
 use script::Order;
-use settings::{Compat, Output, Settings};
+use settings::{Output, Settings};
 use tables::Tables;
 
 use crate::advice::{Advice, answer_text};
@@ -97,7 +96,7 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
     let (workload, options) = script::workload(&given, script, &settings, &mut remarks)?;
     remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
     if order == Order::Help {
-        print(&help::of_script(script, Version::named(settings.compat.word())))?;
+        print(&help::of_script(script, settings.compat))?;
         return Ok(ExitCode::SUCCESS);
     }
     if settings.load.events.is_none() && settings.time_s.is_none() && order == Order::Run {
@@ -113,7 +112,7 @@ fn ordered(words: &[OsString], log: &mut Log) -> Result<ExitCode, End> {
 /// What a command line asks to be told; `None` where it asks for work.
 fn asked(given: &Given) -> Option<String> {
     let switch = |name| settings::switch(given, name);
-    switch("help").then(help::general).or_else(|| switch("version").then(|| text::header(Compat::V10)))
+    switch("help").then(help::general).or_else(|| switch("version").then(|| text::header(Some(Compat::Sysbench10))))
 }
 
 /// The option and the variable of the database's own client that hold a password.
@@ -201,14 +200,12 @@ fn unreachable(target: &AnyTarget, answer: &DriverError) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::study::hold_against_its_text;
 
     fn of(words: &[&str]) -> Series {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = parse::parse(&words, &script::options(None, None)).unwrap();
+        let given = golden::read(words).unwrap();
         let (settings, script) = (Settings::read(&given).unwrap(), script::script(&given).unwrap().0);
         let (workload, _) = script::workload(&given, script, &settings, &mut Vec::new()).unwrap();
         series(workload, &settings)

@@ -3,6 +3,8 @@
 
 use perbuck_core::problem::nearest;
 
+use crate::option::{Group, OptionSpec, done, ignored, refused};
+
 /// What an option takes; sysbench's own types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -10,7 +12,7 @@ pub(super) enum Kind {
     Switch,
     /// A whole number of 32 bits.
     Int,
-    /// A whole number, with K, M, G or T behind it.
+    /// A whole number, with K, M, G or T after it.
     Size,
     /// A number.
     Number,
@@ -33,67 +35,21 @@ impl Kind {
     }
 }
 
-/// What perbuck does with an option.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
-    /// What it says.
-    Done,
-    /// Nothing, because there is nothing to do; said once where the option is given.
-    Ignored(&'static str),
-    /// It cannot do it and measures nothing else instead: why, and the way out.
-    Refused(&'static str),
-    /// It is an older name of this one.
-    Alias(&'static str),
-}
-
-/// One option.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OptionSpec {
-    /// Its name with dashes; underscores are the same.
-    pub(super) name: &'static str,
-    /// What it takes.
-    pub(super) kind: Kind,
-    /// Its value where none is given; empty is none.
-    pub(super) default: &'static str,
-    /// What perbuck does with it.
-    pub(super) usage: Use,
-    /// One line for the help.
-    pub(super) help: &'static str,
-}
-
-/// Options that belong together, as the help shows them.
-#[derive(Debug)]
-pub(super) struct Group {
-    /// Its heading.
-    pub(super) title: &'static str,
-    /// The options.
-    pub(super) options: &'static [OptionSpec],
-}
-
-const fn done(name: &'static str, kind: Kind, default: &'static str, help: &'static str) -> OptionSpec {
-    OptionSpec { name, kind, default, usage: Use::Done, help }
-}
-
-const fn ignored(name: &'static str, kind: Kind, default: &'static str, why: &'static str) -> OptionSpec {
-    OptionSpec { name, kind, default, usage: Use::Ignored(why), help: why }
-}
-
-const fn refused(name: &'static str, kind: Kind, why: &'static str) -> OptionSpec {
-    OptionSpec { name, kind, default: "", usage: Use::Refused(why), help: "refused by perbuck, which cannot do it" }
-}
-
-const fn alias(name: &'static str, of: &'static str) -> OptionSpec {
-    OptionSpec { name, kind: Int, default: "", usage: Use::Alias(of), help: "older name" }
-}
+/// An option of sysbench, or of one of its scripts; names of the latter have underscores.
+pub(super) type Spec = OptionSpec<Kind>;
 
 /// Passwords: read once and never printed, logged or recorded.
 pub(super) const PASSWORDS: [&str; 2] = ["mysql-password", "pgsql-password"];
 /// The option that names a file of options.
 pub(super) const CONFIG_FILE: &str = "config-file";
 
+/// Older names of options.
+pub(super) const OLDER: [(&str, &str); 4] =
+    [("num-threads", "threads"), ("max-requests", "events"), ("max-time", "time"), ("tx-rate", "rate")];
+
 use Kind::{Int, List, Number, Size, Switch, Text};
 
-const GENERAL: &[OptionSpec] = &[
+const GENERAL: &[Spec] = &[
     done("threads", Int, "1", "connections, each with one transaction in flight; thousands are fine"),
     done("events", Int, "0", "end after so many transactions; 0 is no limit"),
     done("time", Int, "10", "end after so many seconds; 0 is no limit"),
@@ -115,13 +71,9 @@ const GENERAL: &[OptionSpec] = &[
     done("help", Switch, "off", "print this help"),
     done("version", Switch, "off", "print the version"),
     done(CONFIG_FILE, Text, "", "a file of lines NAME=VALUE"),
-    alias("num-threads", "threads"),
-    alias("max-requests", "events"),
-    alias("max-time", "time"),
-    alias("tx-rate", "rate"),
 ];
 
-const RANDOM: &[OptionSpec] = &[
+const RANDOM: &[Spec] = &[
     done(
         "rand-type",
         Text,
@@ -136,7 +88,7 @@ const RANDOM: &[OptionSpec] = &[
     done("rand-seed", Int, "0", "seed of all that is drawn; 0 draws one from the time and says which"),
 ];
 
-const LOG: &[OptionSpec] = &[
+const LOG: &[Spec] = &[
     done("verbosity", Int, "3", "how much is printed {5 - everything, 0 - only what ends the run}"),
     done(
         "percentile",
@@ -147,13 +99,13 @@ const LOG: &[OptionSpec] = &[
     done("histogram", Switch, "off", "print the distribution of the latency"),
 ];
 
-const DATABASE: &[OptionSpec] = &[
+const DATABASE: &[Spec] = &[
     done("db-driver", Text, "mysql", "which database {mysql,mariadb,tidb,pgsql,cockroach,yugabyte,sqlite}"),
     done("db-ps-mode", Text, "auto", "statements prepared on the server, or sent as text {auto,disable}"),
     ignored("db-debug", Switch, "off", "nothing to do: --statement-latency prints the time of every kind of statement"),
 ];
 
-const MYSQL: &[OptionSpec] = &[
+const MYSQL: &[Spec] = &[
     done("mysql-host", List, "localhost", "servers; connections take them in turn. localhost is reached by TCP, too"),
     done("mysql-port", List, "3306", "ports; every host is reached at every port. With --db-driver=tidb 4000 if not given"),
     refused(
@@ -176,7 +128,7 @@ const MYSQL: &[OptionSpec] = &[
     refused("mysql-dry-run", Switch, "there is no dry run: `perbuck run STUDY --driver sim` measures the client alone"),
 ];
 
-const PGSQL: &[OptionSpec] = &[
+const PGSQL: &[Spec] = &[
     done("pgsql-host", List, "localhost", "servers; connections take them in turn"),
     done("pgsql-port", List, "5432", "ports (cockroach: 26257, yugabyte: 5433); every host is reached at every port"),
     done("pgsql-user", Text, "sbtest", "user"),
@@ -186,14 +138,14 @@ const PGSQL: &[OptionSpec] = &[
     done("pgsql-sslrootcert", Text, "", "PEM file of certificate authorities"),
 ];
 
-const SQLITE: &[OptionSpec] = &[done(
+const SQLITE: &[Spec] = &[done(
     "sqlite-db",
     Text,
     "sbtest.db",
     "the database file, with settings behind a question mark as in docs/targets.md (sbtest.db?synchronous=OFF)",
 )];
 
-const OWN: &[OptionSpec] = &[
+const OWN: &[Spec] = &[
     done(
         "compat",
         Text,
@@ -211,7 +163,7 @@ const OWN: &[OptionSpec] = &[
 ];
 
 /// All groups, in the order of the help.
-pub(super) const GROUPS: [Group; 8] = [
+pub(super) const GROUPS: [Group<Kind>; 8] = [
     Group { title: "General options:", options: GENERAL },
     Group { title: "Pseudo-Random Numbers Generator options:", options: RANDOM },
     Group { title: "Log options:", options: LOG },
@@ -223,7 +175,7 @@ pub(super) const GROUPS: [Group; 8] = [
 ];
 
 /// Every option.
-pub(super) fn all() -> impl Iterator<Item = &'static OptionSpec> {
+pub(super) fn all() -> impl Iterator<Item = &'static Spec> {
     GROUPS.iter().flat_map(|g| g.options)
 }
 
@@ -233,18 +185,19 @@ pub(super) fn canonical(name: &str) -> String {
 }
 
 /// The option of that name; dashes and underscores are the same.
-pub(super) fn find(name: &str) -> Option<&'static OptionSpec> {
+pub(super) fn find(name: &str) -> Option<&'static Spec> {
     let name = canonical(name);
     all().find(|o| o.name == name)
 }
 
-/// The known name that an unknown one was most likely meant to be; `script` are the names of the script's own.
-pub(super) fn meant(unknown: &str, script: &[String]) -> Option<String> {
+/// The known name that an unknown one was most likely meant to be; `script` are the options of scripts.
+pub(super) fn meant(unknown: &str, script: &[Spec]) -> Option<String> {
     let unknown = canonical(unknown);
     // Scripts of sysbench 0.4 and 0.5 say --oltp-table-size and the like.
     let plain = unknown.strip_prefix("oltp-").unwrap_or(&unknown);
-    let script: Vec<String> = script.iter().map(|n| canonical(n)).collect();
-    let names = || all().map(|o| o.name).chain(script.iter().map(String::as_str));
+    let script: Vec<String> = script.iter().map(|o| canonical(o.name)).collect();
+    let older = OLDER.iter().map(|(old, _)| *old);
+    let names = || all().map(|o| o.name).chain(older.clone()).chain(script.iter().map(String::as_str));
     let exact = names().find(|n| *n == plain).map(str::to_owned);
     let named = || ["host", "port", "user", "password", "db"].contains(&plain).then(|| format!("mysql-{plain}"));
     exact.or_else(named).or_else(|| nearest(plain, names()).map(str::to_owned))
@@ -253,27 +206,20 @@ pub(super) fn meant(unknown: &str, script: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::option::hold_together;
 
     #[test]
-    fn every_name_is_there_once_and_aliases_lead_somewhere() {
-        let mut names: Vec<&str> = all().map(|o| o.name).collect();
-        names.sort_unstable();
-        let count = names.len();
-        names.dedup();
-        assert_eq!(names.len(), count);
-        assert!(names.iter().all(|n| canonical(n) == *n && !n.is_empty()));
-        for option in all() {
-            match option.usage {
-                Use::Done | Use::Ignored(_) => {}
-                Use::Alias(of) => assert!(find(of).is_some(), "{} leads to {of}", option.name),
-                Use::Refused(why) => assert!(why.contains(": "), "{} has a way out", option.name),
-            }
+    fn every_name_is_there_once_and_older_ones_lead_somewhere() {
+        hold_together(&all().collect::<Vec<_>>());
+        for (old, new) in OLDER {
+            assert!(find(old).is_none() && find(new).is_some(), "{old} leads to {new}");
         }
+        assert!(all().map(|o| o.name).chain(OLDER.map(|o| o.0)).all(|n| canonical(n) == n && !n.is_empty()));
     }
 
     #[test]
     fn slips_are_recognised() {
-        let script = ["table_size".to_owned(), "tables".to_owned()];
+        let script = ["table_size", "tables"].map(|name| done(name, Number, "", ""));
         assert_eq!(meant("table-sise", &script).as_deref(), Some("table-size"));
         assert_eq!(meant("oltp_table_size", &script).as_deref(), Some("table-size"));
         assert_eq!(meant("user", &script).as_deref(), Some("mysql-user"));

@@ -7,29 +7,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use super::options::{CONFIG_FILE, Kind, PASSWORDS, Use, canonical, find, meant};
+use super::options::{CONFIG_FILE, Kind, OLDER, PASSWORDS, Spec, canonical, find, meant};
+use crate::option::{Use, chosen, split};
 use crate::refused::{Refused, Typed};
 use perbuck_lab::inputs::read_text;
-
-/// An option of a script.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ScriptOption {
-    /// Its name with underscores.
-    pub(super) name: String,
-    /// What it takes.
-    pub(super) kind: Kind,
-    /// Its value where none is given.
-    pub(super) default: String,
-    /// One line for the help.
-    pub(super) help: String,
-}
 
 /// A command line, read.
 #[derive(Debug, Default)]
 pub(super) struct Given {
     /// The script, as typed.
     pub(super) script: Option<String>,
-    /// The command.
     pub(super) command: Option<String>,
     /// Values of the general options by name (with dashes), checked for their type.
     pub(super) general: BTreeMap<&'static str, String>,
@@ -47,11 +34,9 @@ pub(super) struct Given {
     bare_password: bool,
 }
 
-/// Reads the words behind `perbuck sysbench`; `script` are the options of all scripts.
-///
-/// # Errors
-/// The first word that is wrong. No message quotes a value that may be a password.
-pub(super) fn parse(words: &[OsString], script: &[ScriptOption]) -> Result<Given, Refused> {
+/// Reads the words after `perbuck sysbench`; `script` are the options of all scripts. No message quotes a value that may be a
+/// password.
+pub(super) fn parse(words: &[OsString], script: &[Spec]) -> Result<Given, Refused> {
     let mut given = Given::default();
     for word in words {
         match word.as_bytes().strip_prefix(b"--") {
@@ -60,13 +45,6 @@ pub(super) fn parse(words: &[OsString], script: &[ScriptOption]) -> Result<Given
         }
     }
     Ok(given)
-}
-
-/// Name and value of a word behind its dashes.
-fn split(option: &[u8]) -> (String, Option<&OsStr>) {
-    let end = option.iter().position(|b| *b == b'=').unwrap_or(option.len());
-    let value = option.get(end + 1..).map(OsStr::from_bytes);
-    (String::from_utf8_lossy(&option[..end]).into_owned(), value)
 }
 
 /// The words without those that hold a password, and without what would name another one.
@@ -103,7 +81,7 @@ impl Given {
         Ok(())
     }
 
-    fn option(&mut self, option: &[u8], script: &[ScriptOption]) -> Result<(), Refused> {
+    fn option(&mut self, option: &[u8], script: &[Spec]) -> Result<(), Refused> {
         self.bare_password = false;
         let (name, value) = split(option);
         if name == "test" {
@@ -127,8 +105,7 @@ impl Given {
         if self.set(&name, text.as_deref(), script)? {
             return Ok(());
         }
-        let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
-        let help = meant(&name, &names).map_or_else(
+        let help = meant(&name, script).map_or_else(
             || "perbuck sysbench --help lists the options, perbuck sysbench SCRIPT help those of a script".to_owned(),
             |near| format!("did you mean --{near}?"),
         );
@@ -137,16 +114,15 @@ impl Given {
     }
 
     /// Sets an option, if there is one of that name.
-    fn set(&mut self, name: &str, value: Option<&str>, script: &[ScriptOption]) -> Result<bool, Refused> {
+    fn set(&mut self, name: &str, value: Option<&str>, script: &[Spec]) -> Result<bool, Refused> {
+        let older = canonical(name);
+        if let Some(newer) = chosen(&older, &OLDER) {
+            self.warnings.push(format!("--{older} is deprecated, use --{newer} instead"));
+            return self.set(newer, value, script);
+        }
         if let Some(spec) = find(name) {
             match spec.usage {
-                Use::Alias(of) => {
-                    self.warnings.push(format!("--{} is deprecated, use --{of} instead", spec.name));
-                    return self.set(of, value, script);
-                }
-                Use::Refused(why) if checked(spec.name, spec.kind, value)? != "off" => {
-                    return Err(Refused::usage(format!("--{}: {}", spec.name, head(why)), tail(why)));
-                }
+                Use::Refused(why) if checked(spec.name, spec.kind, value)? != "off" => return Err(spec.refusal(why)),
                 Use::Ignored(why) => self.remarks.push(format!("--{}: {why}", spec.name)),
                 Use::Done | Use::Refused(_) => {}
             }
@@ -158,49 +134,40 @@ impl Given {
         }
         let underscored = name.replace('-', "_");
         let Some(own) = script.iter().find(|o| o.name == underscored) else { return Ok(false) };
-        let value = checked(&own.name, own.kind, value)?;
+        let value = checked(own.name, own.kind, value)?;
         self.own.insert(underscored, value);
         Ok(true)
     }
 
     /// Reads a file of options. Later words of the command line win over it, earlier ones do not, as in sysbench.
-    fn config_file(&mut self, path: &Path, script: &[ScriptOption]) -> Result<(), Refused> {
+    fn config_file(&mut self, path: &Path, script: &[Spec]) -> Result<(), Refused> {
         // sysbench goes on with its defaults where the file is missing, and measures something else.
         let text = read_text("the option file", path)
             .map_err(|e| Refused::usage(e.to_string(), "name a file that exists, or leave --config-file out"))?;
         for (number, line) in text.lines().enumerate() {
-            let place = format!("{}:{}", path.display(), number + 1);
+            let at = format!("{}:{}", path.display(), number + 1);
             let line = line.trim();
             if line.is_empty() || line.starts_with(['#', ';', '[']) {
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
-                self.remarks.push(format!("{place}: no NAME=VALUE, so the line is ignored"));
+                self.remarks.push(format!("{at}: no NAME=VALUE, so the line is ignored"));
                 continue;
             };
             let name = name.trim().trim_start_matches("--");
-            let values = file_values(value).map_err(|e| Refused::usage(format!("{place}: {e}"), "close the quote"))?;
+            let values = file_values(value).map_err(|e| Refused::usage(format!("{at}: {e}"), "close the quote"))?;
             if let Some(password) = PASSWORDS.iter().find(|p| **p == canonical(name)) {
                 self.filed.insert(password, Typed(values.into()));
                 continue;
             }
             let set = self.set(name, Some(&values), script);
-            if !set.map_err(|e| Refused { message: format!("{place}: {}", e.message), ..e })? {
-                let names: Vec<String> = script.iter().map(|o| o.name.clone()).collect();
-                let near = meant(name, &names).map_or(String::new(), |near| format!("; did you mean {near}?"));
-                self.remarks.push(format!("{place}: no option is called {name}, so the line is ignored{near}"));
+            if !set.map_err(|e| Refused { message: format!("{at}: {}", e.message), ..e })? {
+                let near = meant(name, script).map_or(String::new(), |near| format!("; did you mean {near}?"));
+                self.remarks.push(format!("{at}: no option is called {name}, so the line is ignored{near}"));
             }
         }
         Ok(())
     }
-}
-
-fn head(why: &str) -> &str {
-    why.split_once(": ").map_or(why, |(head, _)| head)
-}
-
-fn tail(why: &str) -> &str {
-    why.split_once(": ").map_or("", |(_, tail)| tail)
 }
 
 /// The values of a line of an option file, joined by commas: words, in quotes or not, up to a comment.

@@ -10,8 +10,8 @@ use perbuck_workloads::sysbench;
 
 use super::log::Log;
 use super::machine::{self, IntervalJson, RunJson, SummaryJson};
-use super::settings::{Output, Settings};
-use super::tally::{Checkpoint, Extras, Fairness, Summary, Tally, Trouble};
+use super::settings::{Output, Settings, compat_word};
+use super::tally::{Checkpoint, Fairness, Summary, Tally, Trouble, unfinished};
 use super::text;
 use crate::load::SECOND_NS;
 use crate::output::Streams;
@@ -25,6 +25,12 @@ pub(super) struct Lines<'a> {
     options: &'a sysbench::Options,
     dialect: &'static dyn Dialect,
     log: Log,
+    seen: Seen,
+}
+
+/// What was seen of a run.
+#[derive(Default)]
+struct Seen {
     /// Whole seconds of the window that are over.
     seconds: u32,
     /// Since the window opened.
@@ -35,9 +41,7 @@ pub(super) struct Lines<'a> {
     since: u32,
     /// What was counted at the last checkpoint.
     checkpoint: Checkpoint,
-    /// The reports of all checkpoints.
     checkpoints: Vec<SummaryJson>,
-    /// The interval lines.
     intervals: Vec<IntervalJson>,
     /// Whether the start was told.
     said: bool,
@@ -56,60 +60,45 @@ impl<'a> Lines<'a> {
         dialect: &'static dyn Dialect,
         log: Log,
     ) -> Self {
-        Self {
-            settings,
-            workload,
-            options,
-            dialect,
-            log,
-            seconds: 0,
-            all: Tally::default(),
-            interval: Tally::default(),
-            since: 0,
-            checkpoint: Checkpoint::default(),
-            checkpoints: Vec::new(),
-            intervals: Vec::new(),
-            said: false,
-            before: Trouble::default(),
-            within: Trouble::default(),
-        }
+        Self { settings, workload, options, dialect, log, seen: Seen::default() }
     }
 
     fn interval_line(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
         let s = self.settings;
         let queue = s.load.rate.map(|_| (seen.interval.backlog, seen.in_flight));
-        let (at_s, length_s) = (i64::from(self.seconds), f64::from(self.seconds - self.since));
-        let tally = std::mem::take(&mut self.interval);
-        self.since = self.seconds;
+        let (at_s, length_s) = (i64::from(self.seen.seconds), f64::from(self.seen.seconds - self.seen.since));
+        let tally = std::mem::take(&mut self.seen.interval);
+        self.seen.since = self.seen.seconds;
         let json = machine::interval(at_s, s, length_s, &tally, queue);
         match s.output {
             Output::Text => return self.log.notice(&text::interval(&json, s), out),
             Output::Csv => out.print(&machine::csv_line(&json, s))?,
             Output::Json => {}
         }
-        self.intervals.push(json);
+        self.seen.intervals.push(json);
         Ok(())
     }
 
     fn checkpoint_report(&mut self, out: &mut dyn Streams) -> Result<(), LabError> {
-        let (s, at_s) = (self.settings, f64::from(self.seconds));
-        let summary = Summary::since(&self.checkpoint, s.load.connections, at_s, &self.all);
+        let (s, at_s) = (self.settings, f64::from(self.seen.seconds));
+        let summary = Summary::since(&self.seen.checkpoint, s.load.connections, at_s, &self.seen.all);
         if s.output == Output::Text {
-            self.log.notice(&(text::checkpoint(i64::from(self.seconds)) + &text::summary(&summary, s)), out)?;
+            let report = text::summary(&summary, s);
+            self.log.notice(&format!("[ {}s ] Checkpoint report:\n{report}", self.seen.seconds), out)?;
         }
-        self.checkpoints.push(machine::summary(&summary, s));
-        self.checkpoint = Checkpoint { at_s, tally: self.all.clone() };
+        self.seen.checkpoints.push(machine::summary(&summary, s));
+        self.seen.checkpoint = Checkpoint { at_s, tally: self.seen.all.clone() };
         Ok(())
     }
 
     /// The report at the end: of all, or of what came since the last checkpoint.
     fn summary(&self, record: &RunRecord, details: &Details, all: &Tally) -> Result<Summary, LabError> {
         let elapsed_s = record.measured.window_ns as f64 / 1e9;
-        let mut summary = Summary::since(&self.checkpoint, self.settings.load.connections, elapsed_s, all);
+        let mut summary = Summary::since(&self.seen.checkpoint, self.settings.load.connections, elapsed_s, all);
         if let Some(open) = &record.measured.open_loop {
             summary.latency = summary.latency.with_unfinished(&open.unfinished.to_histogram().map_err(defect)?);
         }
-        if self.checkpoint.at_s <= 0.0 {
+        if self.seen.checkpoint.at_s <= 0.0 {
             summary.fairness = Some(Fairness::of(&details.terminals));
         }
         Ok(summary)
@@ -119,37 +108,37 @@ impl<'a> Lines<'a> {
     /// is waited for after it either, so it is what the whole run had beyond the warm-up.
     fn trouble(&self, record: &RunRecord, early: bool) -> Trouble {
         if !early {
-            return self.within;
+            return self.seen.within;
         }
         let losses: u64 = record.errors.values().filter(|e| e.class == "lost").map(|e| e.count).sum();
         Trouble {
-            losses: losses.saturating_sub(self.before.losses),
-            reconnects: record.health.reconnects.saturating_sub(self.before.reconnects),
+            losses: losses.saturating_sub(self.seen.before.losses),
+            reconnects: record.health.reconnects.saturating_sub(self.seen.before.reconnects),
         }
     }
 
-    fn end_text(&self, summary: &Summary, extras: &Extras, notes: &[String], out: &mut dyn Streams) -> Result<(), LabError> {
-        let (s, log) = (self.settings, self.log);
+    fn end_text(&self, summary: &Summary, ended: &Ended, notes: &[String], out: &mut dyn Streams) -> Result<(), LabError> {
+        let (s, log, run) = (self.settings, self.log, &ended.record);
         if s.histogram {
             log.notice(&text::histogram(summary), out)?;
         }
-        if extras.aborted > 0 && s.forced_shutdown_s.is_some() {
+        if run.health.aborted > 0 && s.forced_shutdown_s.is_some() {
             let message = "the time limit and the one of --forced-shutdown have passed, so the last transactions are cut off";
             log.fatal(message, out)?;
-            let count = extras.aborted;
+            let count = run.health.aborted;
             log.notice(&format!("\nNumber of unfinished transactions on forced shutdown: {count}\n\n"), out)?;
         }
         log.notice(&text::summary(summary, s), out)?;
-        log.notice(&text::extras(extras, s), out)?;
+        log.notice(&text::extras(run, &ended.details, s), out)?;
         log.notice(&text::notes(notes, s.compat), out)?;
-        extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+        flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
     }
 }
 
 impl Printer for Lines<'_> {
     /// Says once that connections are open and load is sent.
     fn starts(&mut self, out: &mut dyn Streams) -> Result<(), LabError> {
-        if std::mem::replace(&mut self.said, true) {
+        if std::mem::replace(&mut self.seen.said, true) {
             return Ok(());
         }
         let warmup_s = self.settings.warmup_s;
@@ -160,21 +149,21 @@ impl Printer for Lines<'_> {
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError> {
         self.starts(out)?;
         let measured = seen.interval.start_ms >= 0;
-        let trouble = if measured { &mut self.within } else { &mut self.before };
+        let trouble = if measured { &mut self.seen.within } else { &mut self.seen.before };
         trouble.losses += seen.losses;
         trouble.reconnects += seen.reconnects;
         if !measured {
             return Ok(());
         }
-        self.seconds += 1;
-        self.interval.add(seen);
+        self.seen.seconds += 1;
+        self.seen.interval.add(seen);
         if !self.settings.checkpoints_s.is_empty() {
-            self.all.add(seen);
+            self.seen.all.add(seen);
         }
-        if self.settings.report_interval_s.is_some_and(|every| self.seconds.is_multiple_of(every)) {
+        if self.settings.report_interval_s.is_some_and(|every| self.seen.seconds.is_multiple_of(every)) {
             self.interval_line(seen, out)?;
         }
-        if self.settings.checkpoints_s.contains(&self.seconds) {
+        if self.settings.checkpoints_s.contains(&self.seen.seconds) {
             self.checkpoint_report(out)?;
         }
         Ok(())
@@ -188,25 +177,24 @@ impl Printer for Lines<'_> {
         log.info(&format!("{limit} limit exceeded, exiting...\nDone.\n\n"), out)?;
         let whole = Tally::of(run, self.trouble(run, early)).map_err(defect)?;
         let summary = self.summary(run, &ended.details, &whole)?;
-        let extras = extras(run, &ended.details, s);
         let notes = sysbench::compat_notes(self.options, self.dialect);
         match s.output {
-            Output::Text => self.end_text(&summary, &extras, &notes, out),
+            Output::Text => self.end_text(&summary, ended, &notes, out),
             Output::Csv => {
-                if self.intervals.is_empty() {
+                if self.seen.intervals.is_empty() {
                     // One line for the run is of all of it, checkpoints or not.
                     let all = Tally { latency: run.latency().map_err(defect)?, ..whole };
                     let elapsed_s = summary.elapsed_s;
                     let line = machine::interval(elapsed_s.round() as i64, s, elapsed_s, &all, queue_at_end(run));
                     out.print(&machine::csv_line(&line, s))?;
                 }
-                extras.flags.iter().try_for_each(|flag| log.warning(flag, out))
+                flags(run, s).iter().try_for_each(|flag| log.warning(flag, out))
             }
             Output::Json => {
                 let buckets = summary.latency.buckets.iter().map(|(ns, n)| (*ns as f64 / 1e6, *n)).collect();
                 let json = RunJson {
                     perbuck: env!("CARGO_PKG_VERSION"),
-                    compat: s.compat.word(),
+                    compat: compat_word(s.compat),
                     script: self.options.script.name(),
                     parameters: self.workload.plan.parameters(),
                     target: &run.target.address,
@@ -214,14 +202,14 @@ impl Printer for Lines<'_> {
                     rate: s.load.rate,
                     seed: s.seed,
                     summary: machine::summary(&summary, s),
-                    checkpoints: &self.checkpoints,
-                    intervals: &self.intervals,
+                    checkpoints: &self.seen.checkpoints,
+                    intervals: &self.seen.intervals,
                     errors_by_code: &run.errors,
-                    statement_latency_ms: machine::statements(&extras, s),
+                    statement_latency_ms: machine::statements(&ended.details.statement_latency, s),
                     histogram_ms: s.histogram.then_some(buckets),
-                    unfinished: extras.unfinished,
-                    aborted: extras.aborted,
-                    flags: extras.flags,
+                    unfinished: unfinished(run),
+                    aborted: run.health.aborted,
+                    flags: flags(run, s),
                     notes,
                     record,
                 };
@@ -236,19 +224,14 @@ fn queue_at_end(record: &RunRecord) -> Option<(u64, u64)> {
     Some((open.backlog_at_close, open.unfinished.count.saturating_sub(open.backlog_at_close)))
 }
 
-fn extras(record: &RunRecord, details: &Details, settings: &Settings) -> Extras {
+/// What a reader of the figures must know.
+fn flags(record: &RunRecord, settings: &Settings) -> Vec<String> {
     // A handful of transactions account for little of the time of their connections, and an event that only puts a row
     // into a buffer for less: both have nothing to do with what was not counted.
     let completed: u64 = record.measured.transactions.values().map(TransactionRecord::completed).sum();
     let brief = record.measured.window_ns < SECOND_NS || record.measured.statements.total() < completed;
     let matters = |flag: &&Flag| !(brief && matches!(flag, Flag::LittlesLaw { .. }));
-    Extras {
-        errors: record.errors.clone(),
-        statements: details.statement_latency.clone(),
-        flags: record.flags.iter().filter(matters).map(|flag| flag_text(flag, settings)).collect(),
-        aborted: record.health.aborted,
-        unfinished: record.measured.open_loop.as_ref().map_or(0, |o| o.unfinished.count),
-    }
+    record.flags.iter().filter(matters).map(|flag| flag_text(flag, settings)).collect()
 }
 
 /// A remark in the words of this command.

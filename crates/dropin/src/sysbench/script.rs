@@ -4,29 +4,25 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perbuck_core::problem::nearest;
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_core::workload_kind::ParameterKind;
 use perbuck_workloads::sysbench::{self, Compat, SCRIPTS, Script};
-use perbuck_workloads::{Benchmark, Plan};
 
-use super::options::{Kind, find};
-use super::parse::{Given, ScriptOption};
-use super::settings::{Compat as SettingsCompat, Settings};
+use super::options::{Kind, Spec, find};
+use super::parse::Given;
+use super::settings::Settings;
+use crate::option::done;
 use crate::refused::Refused;
 use crate::study::Workload;
 
 /// What a script is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Makes and fills its tables.
     Prepare,
-    /// Reads them into the server's memory.
+    /// Reads the tables into the server's memory.
     Prewarm,
-    /// Drives load.
     Run,
-    /// Drops them.
     Cleanup,
-    /// Prints its options.
     Help,
 }
 
@@ -43,9 +39,6 @@ const ORDERS: [(&str, Order); 6] = [
 const BUILT_IN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
 /// The command that a command line names.
-///
-/// # Errors
-/// None, or one that is none.
 pub(super) fn order(given: &Given) -> Result<Order, Refused> {
     let words = ORDERS.map(|(word, _)| word);
     let Some(typed) = &given.command else {
@@ -60,9 +53,6 @@ pub(super) fn order(given: &Given) -> Result<Order, Refused> {
 }
 
 /// The script that a command line names, and a remark where its file is not read.
-///
-/// # Errors
-/// None, or one that perbuck does not have.
 pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused> {
     let names = || SCRIPTS.map(|(name, _)| name);
     let all = || format!("perbuck runs these scripts, which it has built in: {}", names().join(", "));
@@ -88,7 +78,7 @@ pub(super) fn script(given: &Given) -> Result<(Script, Option<String>), Refused>
 }
 
 /// The options of one script, or of all, that are not options of every script.
-pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<ScriptOption> {
+pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Spec> {
     let own = sysbench::option_help(script, compat).into_iter();
     let own = own.filter(|o| find(o.name).is_none() && o.name != "script");
     let kind = |kind| match kind {
@@ -96,13 +86,7 @@ pub(super) fn options(script: Option<Script>, compat: Option<Compat>) -> Vec<Scr
         ParameterKind::Switch => Kind::Switch,
         ParameterKind::Text => Kind::Text,
     };
-    own.map(|o| ScriptOption {
-        name: o.name.to_owned(),
-        kind: kind(o.kind),
-        default: o.default.to_owned(),
-        help: o.help.to_owned(),
-    })
-    .collect()
+    own.map(|o| done(o.name, kind(o.kind), o.default, o.help)).collect()
 }
 
 /// Options of every script that are the workload's.
@@ -110,9 +94,6 @@ const SHARED: [&str; 6] = ["rand-type", "rand-spec-iter", "rand-spec-pct", "rand
 
 /// What the script does, checked, with the parameters that say so in a study. What a script without options of its own does
 /// not know is left out with a remark, as sysbench leaves it out.
-///
-/// # Errors
-/// The first problem of an option.
 pub(super) fn workload(
     given: &Given,
     script: Script,
@@ -120,15 +101,16 @@ pub(super) fn workload(
     remarks: &mut Vec<String>,
 ) -> Result<(Workload, sysbench::Options), Refused> {
     let mut parameters = BTreeMap::new();
-    let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), Located { value, line: 0 });
+    let mut put = |name: &str, value: Scalar| parameters.insert(name.to_owned(), value);
+    let value = |name: &str, text: &String| sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone()));
     put("script", Scalar::Text(script.name().to_owned()));
-    if settings.compat != SettingsCompat::Own {
-        put("compat", Scalar::Text(settings.compat.word().to_owned()));
+    if let Some(compat) = settings.compat {
+        put("compat", Scalar::Text(compat.name().to_owned()));
     }
     let of_script: Vec<&str> = sysbench::option_help(Some(script), None).iter().map(|o| o.name).collect();
     for (name, text) in &given.own {
         if of_script.contains(&name.as_str()) {
-            put(name, sysbench::option_value(name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+            put(name, value(name, text));
         } else if script == Script::BulkInsert {
             remarks.push(format!("--{name}: {} has no such option, so it is ignored", script.name()));
         } else {
@@ -139,16 +121,13 @@ pub(super) fn workload(
     for shared in SHARED {
         if let Some(text) = given.general.get(shared) {
             let name = shared.replace('-', "_");
-            put(&name, sysbench::option_value(&name, text).unwrap_or_else(|| Scalar::Text(text.clone())));
+            put(&name, value(&name, text));
         }
     }
     if script == Script::BulkInsert {
         put("threads", Scalar::Int(i64::from(settings.load.connections)));
     }
-    let options = sysbench::Options::checked(&parameters).map_err(|problems| refused(&problems, given))?;
-    let plan = Plan::of(options.clone());
-    let parameters = parameters.into_iter().map(|(name, located)| (name, located.value)).collect();
-    Ok((Workload { name: script.name().to_owned(), parameters, plan }, options))
+    Workload::of(script.name(), parameters).map_err(|problems| refused(&problems, given))
 }
 
 fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) -> Refused {
@@ -165,16 +144,13 @@ fn refused(problems: &[perbuck_workloads::params::ParamProblem], given: &Given) 
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn given(words: &[&str]) -> Given {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        parse(&words, &options(None, None)).unwrap()
+        golden::read(words).unwrap()
     }
 
     fn read(words: &[&str]) -> Result<(Workload, sysbench::Options), Refused> {
@@ -221,15 +197,13 @@ mod tests {
 
     #[test]
     fn what_a_script_cannot_do_is_refused() {
-        for (words, said) in [
-            (&["oltp_read_only", "--rand-type=zipf"][..], "Invalid random numbers distribution: zipf."),
+        let cases: &[(&[&str], &str)] = &[
+            (&["oltp_read_only", "--rand-type=zipf"], "Invalid random numbers distribution: zipf."),
             (&["oltp_read_only", "--rand-type=zipfian"], "Invalid random numbers distribution: zipfian."),
             (&["oltp_read_only", "--tables=0"], "Invalid value for the 'tables' option: `tables` is 0"),
             (&["oltp_read_only", "--random-points=3"], "invalid option: --random_points=3"),
             (&["oltp_read_only", "--table-size=3000000000"], "Invalid value for the 'table_size' option"),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

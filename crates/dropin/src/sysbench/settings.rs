@@ -1,45 +1,23 @@
 //! The values of a command line with their types and limits.
 
-use std::path::PathBuf;
-
 use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
+use perbuck_workloads::sysbench::Compat;
 
 use super::options::find;
 use super::parse::Given;
 use super::target::scheme;
-use crate::load::{Load, MOST_WORKERS, SECOND_NS};
+use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
 
-/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one begins.
+/// How often a transaction is tried, at most; beyond it, it counts as failed and the next one starts.
 const ATTEMPTS: u32 = 1000;
 /// The most connections that a study can name.
 const MOST_THREADS: u32 = 1_000_000;
-
-/// Whose defaults and summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compat {
-    /// sysbench 1.0.20.
-    V10,
-    /// sysbench 1.1, the development version.
-    V11,
-    /// None: draws and defaults as in a study without `compat`.
-    Own,
-}
-
-impl Compat {
-    /// The word of `--compat`, and of the workload's parameter of that name.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::V10 => "sysbench-1.0",
-            Self::V11 => "sysbench-1.1",
-            Self::Own => "perbuck",
-        }
-    }
-}
 
 /// What standard output holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +33,7 @@ pub(super) enum Output {
 /// After which errors a run goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ignored {
-    /// Those after which a transaction can be tried again, as the driver knows them; nobody said anything else.
+    /// Those after which a transaction can be tried again, as the driver knows them; the command line lists none.
     Default,
     /// All of them.
     All,
@@ -66,9 +44,8 @@ pub(super) enum Ignored {
 /// A command line with everything about it checked, but for the database and the script.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Whose defaults and summary.
-    pub(super) compat: Compat,
-    /// The load of a run.
+    /// Whose defaults, draws and summary; `None` draws as a study without `compat`.
+    pub(super) compat: Option<Compat>,
     pub(super) load: Load,
     /// Seconds of the measured window; `None` is no limit.
     pub(super) time_s: Option<u32>,
@@ -82,35 +59,28 @@ pub(super) struct Settings {
     pub(super) forced_shutdown_s: Option<u32>,
     /// Percentiles of the latency to show, as typed and as number; empty shows none.
     pub(super) percentiles: Vec<(String, f64)>,
-    /// Whether the distribution is printed.
     pub(super) histogram: bool,
     /// 0 to 5.
     pub(super) verbosity: u8,
     /// The seed of the operations; never 0.
     pub(super) seed: i32,
-    /// Whether it was drawn from the time, as nobody gave one.
+    /// Whether it was drawn from the time, as none was given.
     pub(super) seed_drawn: bool,
     /// Whether `--debug` is given, which the banner says.
     pub(super) debug: bool,
     /// Whether `--validate` is given, which the banner says.
     pub(super) validate: bool,
-    /// What standard output holds.
     pub(super) output: Output,
-    /// After which errors the run goes on.
     pub(super) ignored: Ignored,
-    /// Whether statements are sent as text.
     pub(super) as_text: bool,
-    /// Where the record goes.
     pub(super) records: Records,
 }
 
 impl Settings {
     /// Checks the values of a command line.
-    ///
-    /// # Errors
-    /// The first that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
-        let compat = compat(given)?;
+        let compats = [Some(Compat::Sysbench10), Some(Compat::Sysbench11), None].map(|compat| (compat_word(compat), compat));
+        let compat = word(given, "compat", &compats, "use sysbench-1.0, sysbench-1.1 or perbuck")?;
         let time_s = count(given, "time")?;
         let events = count(given, "events")?;
         let percentiles = percentiles(given)?;
@@ -123,8 +93,8 @@ impl Settings {
         let threads = at_most(given, "threads", MOST_THREADS)?.ok_or_else(|| invalid(given, "threads", "give at least 1"))?;
         let (warmup_s, forced_shutdown_s) = (count(given, "warmup-time")?.unwrap_or(0), forced_shutdown(given, time_s)?);
         let (ignored, ns) = (ignored(given)?, |seconds: u32| u64::from(seconds) * SECOND_NS);
-        // One that was drawn from the time can be given again.
-        let seed = typed_seed.unwrap_or_else(drawn_seed);
+        // One that was drawn from the time can be given again: 31 bits, and not 0.
+        let seed = typed_seed.unwrap_or_else(|| ((drawn_seed() & 0x7fff_ffff) as i32).max(1));
         let load = Load {
             connections: threads,
             rate: at_most(given, "rate", HIGHEST_PER_S)?,
@@ -158,7 +128,7 @@ impl Settings {
             ignored,
             as_text: ps_mode(given)?,
             records: Records {
-                folder: results(given),
+                folder: (switch(given, "record") && !switch(given, "no-record")).then(|| text(given, "results").into()),
                 asked: given.has("results"),
                 contender: Some(text(given, "contender").to_owned()).filter(|c| !c.is_empty()),
             },
@@ -176,6 +146,11 @@ impl Settings {
         let usual = self.percentiles.iter().find(|(_, p)| *p == 95.0);
         usual.or_else(|| self.percentiles.first())
     }
+}
+
+/// The word of `--compat`.
+pub(super) fn compat_word(compat: Option<Compat>) -> &'static str {
+    compat.map_or("perbuck", Compat::name)
 }
 
 /// The value of an option, or its default.
@@ -209,34 +184,22 @@ fn count(given: &Given, name: &str) -> Result<Option<u32>, Refused> {
 
 /// After which errors the run goes on. sysbench knows numbers of MySQL, and three states of PostgreSQL.
 fn tolerance(scheme: &str, ignored: &Ignored) -> Tolerance {
-    let listed = |codes: &[u16]| codes.iter().map(|n| format!("mysql {n}")).collect();
-    let retries = |codes: Vec<String>, losses| Tolerance::Listed { codes, retries: true, losses };
+    let retries = |codes| Tolerance::Listed { codes, retries: true, losses: false };
     match (scheme, ignored) {
         ("mysql" | "tidb", Ignored::All) => Tolerance::Every,
         ("mysql" | "tidb", Ignored::Listed(codes)) => {
             // The numbers of the client library for a connection that is gone.
             let losses = codes.iter().any(|n| matches!(n, 2006 | 2011 | 2013 | 2055));
-            Tolerance::Listed { codes: listed(codes), retries: false, losses }
+            Tolerance::Listed { codes: codes.iter().map(|n| format!("mysql {n}")).collect(), retries: false, losses }
         }
-        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new(), false),
-        _ => retries(vec!["sqlstate 23505".to_owned()], false),
+        ("mysql" | "tidb" | "sqlite", _) => retries(Vec::new()),
+        _ => retries(vec!["sqlstate 23505".to_owned()]),
     }
 }
 
 /// One of a closed set of words.
 fn word<T: Copy>(given: &Given, name: &str, words: &[(&str, T)], help: &str) -> Result<T, Refused> {
-    let found = words.iter().find(|(word, _)| *word == text(given, name)).map(|(_, value)| *value);
-    found.ok_or_else(|| invalid(given, name, help))
-}
-
-fn compat(given: &Given) -> Result<Compat, Refused> {
-    let words = [Compat::V10, Compat::V11, Compat::Own].map(|compat| (compat.word(), compat));
-    word(given, "compat", &words, "use sysbench-1.0, sysbench-1.1 or perbuck")
-}
-
-/// A seed out of the time that `--rand-seed` can take: 31 bits, and not 0.
-fn drawn_seed() -> i32 {
-    ((crate::load::drawn_seed() & 0x7fff_ffff) as i32).max(1)
+    chosen(text(given, name), words).ok_or_else(|| invalid(given, name, help))
 }
 
 /// The same where a study can name no more.
@@ -267,14 +230,11 @@ fn percentiles(given: &Given) -> Result<Vec<(String, f64)>, Refused> {
 
 /// The seconds of `--report-checkpoints` that come before the end: at the end itself stands the report of the end.
 fn checkpoints(given: &Given, time_s: Option<u32>) -> Result<Vec<u32>, Refused> {
-    let mut all: Vec<u32> = Vec::new();
-    for part in list(given, "report-checkpoints") {
-        let second = part.parse().map_err(|_| {
-            let message = format!("Invalid value for --report-checkpoints: '{part}'");
-            Refused::fatal(message, "give whole seconds, several with commas between them, such as 60,120")
-        })?;
-        all.push(second);
-    }
+    let second = |part: &str| {
+        let message = format!("Invalid value for --report-checkpoints: '{part}'");
+        part.parse().map_err(|_| Refused::fatal(message, "give whole seconds, several with commas between them, such as 60,120"))
+    };
+    let mut all = list(given, "report-checkpoints").into_iter().map(second).collect::<Result<Vec<u32>, _>>()?;
     all.sort_unstable();
     all.dedup();
     all.retain(|second| *second > 0 && time_s.is_none_or(|time_s| *second < time_s));
@@ -322,30 +282,17 @@ fn ignored(given: &Given) -> Result<Ignored, Refused> {
 }
 
 fn ps_mode(given: &Given) -> Result<bool, Refused> {
-    match text(given, "db-ps-mode") {
-        "auto" => Ok(false),
-        "disable" => Ok(true),
-        other => Err(Refused::fatal(format!("Invalid value for db-ps-mode: {other}"), "use auto or disable")),
-    }
-}
-
-fn results(given: &Given) -> Option<PathBuf> {
-    let wanted = switch(given, "record") && !switch(given, "no-record");
-    wanted.then(|| PathBuf::from(text(given, "results")))
+    let typed = text(given, "db-ps-mode");
+    let refused = || Refused::fatal(format!("Invalid value for db-ps-mode: {typed}"), "use auto or disable");
+    chosen(typed, &[("auto", false), ("disable", true)]).ok_or_else(refused)
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
+    use std::path::PathBuf;
 
-    use super::super::parse::parse;
+    use super::super::golden::settings as read;
     use super::*;
-
-    fn read(words: &[&str]) -> Result<Settings, Refused> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        Settings::read(&parse(&words, &[])?)
-    }
 
     #[test]
     fn defaults_are_those_of_sysbench() {
@@ -354,7 +301,7 @@ mod tests {
         assert_eq!((s.report_interval_s, s.verbosity, s.seed_drawn, s.warmup_s), (None, 3, true, 0));
         assert!(s.seed > 0 && read(&["--rand-seed=-7"]).unwrap().seed == -7);
         assert_eq!((s.percentiles.as_slice(), s.histogram), ([("95".to_owned(), 95.0)].as_slice(), false));
-        assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Compat::V10, Ignored::Default, None));
+        assert_eq!((s.compat, s.ignored, s.forced_shutdown_s), (Some(Compat::Sysbench10), Ignored::Default, None));
         assert_eq!(s.records.folder, Some(PathBuf::from("results/sysbench")));
         assert_eq!(read(&["--no-record"]).unwrap().records.folder, None);
         assert_eq!(read(&["--record=off"]).unwrap().records.folder, None);

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use perbuck_database::Dialect;
-use perbuck_load::loader::LoadProgress;
 use perbuck_load::stop::StopToken;
 use perbuck_load::workload::TableSpec;
 use perbuck_workloads::sysbench::{self, Options};
@@ -20,15 +19,10 @@ use perbuck_lab::stage::Stage;
 
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
-    /// The database with the script.
     pub(super) stage: &'a Stage,
-    /// The options of the script.
     pub(super) options: &'a Options,
-    /// Its SQL.
     pub(super) dialect: &'static dyn Dialect,
-    /// The tables.
     pub(super) specs: Vec<TableSpec>,
-    /// Where lines go.
     pub(super) log: Log,
 }
 
@@ -42,10 +36,7 @@ impl Tables<'_> {
         if settings.load.connections > 1 { self.log.notice("Initializing worker threads...\n\n", &mut Standard) } else { Ok(()) }
     }
 
-    /// Makes and fills the tables.
-    ///
-    /// # Errors
-    /// A table that is there already: it may hold somebody's data, and nothing is touched. The server's answer.
+    /// Makes and fills the tables. A table that is there already may hold data of the user: then nothing is touched.
     pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
         for name in self.names() {
             if self.stage.server.has_table(&name)? {
@@ -58,15 +49,19 @@ impl Tables<'_> {
         for name in self.names() {
             print(&format!("Creating table '{name}'...\n"))?;
         }
-        let (mut progress, began, mut stages) = (Display::default(), Instant::now(), Stages::default());
+        let (mut progress, began) = (Display::default(), Instant::now());
+        let (mut inserting, mut indexing) = (self.inserting(), self.indexing());
         let mut shown = Ok(());
-        // One thread is what somebody gets who asked for none in particular.
+        // One thread is also the default of a command line that names none.
         let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data
             .fill(sessions, stop, &mut |p| {
                 if shown.is_ok() {
-                    shown = stages.show(self, &p);
+                    shown = told(&mut inserting);
+                }
+                if shown.is_ok() && p.parts == p.of {
+                    shown = told(&mut indexing);
                 }
                 progress.passing(&load_text(&p, began.elapsed()));
             })
@@ -74,15 +69,22 @@ impl Tables<'_> {
         shown?;
         drop(progress);
         // Every line is there even where the load was too quick to be seen on its way.
-        stages.inserting(self)?;
-        stages.indexing(self)?;
+        told(&mut inserting)?;
+        told(&mut indexing)?;
         notes::forget(self.stage, super::COMMAND.word)
     }
 
+    fn inserting(&self) -> Vec<String> {
+        let tables = self.specs.iter().filter_map(|table| Some((table, table.rows.filter(|rows| *rows > 0)?)));
+        tables.map(|(table, rows)| format!("Inserting {rows} records into '{}'\n", table.bulk.name)).collect()
+    }
+
+    fn indexing(&self) -> Vec<String> {
+        let indexed = self.specs.iter().filter(|t| t.after_load.iter().any(|sql| sql.starts_with("CREATE INDEX")));
+        indexed.map(|table| format!("Creating a secondary index on '{}'...\n", table.bulk.name)).collect()
+    }
+
     /// Reads the tables into the server's memory.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn prewarm(&self, settings: &Settings) -> Result<(), LabError> {
         self.threads(settings)?;
         let mut last = String::new();
@@ -98,9 +100,6 @@ impl Tables<'_> {
     }
 
     /// Drops the tables, whoever made them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         for (name, sql) in self.names().zip(sysbench::cleanup(self.options, self.dialect)) {
             print(&format!("Dropping table '{name}'...\n"))?;
@@ -115,40 +114,9 @@ fn mentions(sql: &str, table: &str) -> bool {
     sql.match_indices(table).any(|(at, _)| !sql[at + table.len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Which lines of a load were printed.
-#[derive(Default)]
-struct Stages {
-    inserting: bool,
-    indexing: bool,
-}
-
-impl Stages {
-    fn show(&mut self, tables: &Tables<'_>, progress: &LoadProgress) -> Result<(), LabError> {
-        self.inserting(tables)?;
-        if progress.parts == progress.of { self.indexing(tables) } else { Ok(()) }
-    }
-
-    fn inserting(&mut self, tables: &Tables<'_>) -> Result<(), LabError> {
-        if std::mem::replace(&mut self.inserting, true) {
-            return Ok(());
-        }
-        for table in &tables.specs {
-            if let Some(rows) = table.rows.filter(|r| *r > 0) {
-                print(&format!("Inserting {rows} records into '{}'\n", table.bulk.name))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn indexing(&mut self, tables: &Tables<'_>) -> Result<(), LabError> {
-        if std::mem::replace(&mut self.indexing, true) {
-            return Ok(());
-        }
-        for table in tables.specs.iter().filter(|t| t.after_load.iter().any(|sql| sql.starts_with("CREATE INDEX"))) {
-            print(&format!("Creating a secondary index on '{}'...\n", table.bulk.name))?;
-        }
-        Ok(())
-    }
+/// Prints the lines that are left.
+fn told(lines: &mut Vec<String>) -> Result<(), LabError> {
+    lines.drain(..).try_for_each(|line| print(&line))
 }
 
 #[cfg(test)]

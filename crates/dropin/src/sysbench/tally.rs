@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::{ErrorRecord, HistogramRecord, RunRecord, TransactionRecord};
+use perbuck_core::run_record::{RunRecord, TransactionRecord};
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::totals::TerminalTotals;
+use serde::Serialize;
 
 /// Nanoseconds of a millisecond, the unit of all latencies shown.
 const MS: f64 = 1e6;
@@ -32,9 +33,8 @@ pub(super) struct Tally {
 /// Connections lost in a time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Trouble {
-    /// Errors that were the loss of a connection, or a vain try to open it again.
+    /// Errors that were the loss of a connection, or a failed reconnect.
     pub(super) losses: u64,
-    /// Connections opened again.
     pub(super) reconnects: u64,
 }
 
@@ -52,9 +52,6 @@ impl Tally {
 
     /// The whole measured window of a record, in which connections were lost so often. The record has them of the whole run
     /// only, warm-up and last transactions included.
-    ///
-    /// # Errors
-    /// Says which histogram cannot be decoded.
     pub(super) fn of(record: &RunRecord, trouble: Trouble) -> Result<Self, String> {
         let measured = &record.measured;
         // Errors are kept by second and, over the whole run, by code: those of the warm-up are not of the window. Lost
@@ -72,7 +69,6 @@ impl Tally {
         })
     }
 
-    /// All statements.
     pub(super) fn queries(&self) -> u64 {
         self.read + self.write + self.other
     }
@@ -101,6 +97,11 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
+    /// What a histogram holds.
+    pub(super) fn of(all: &Histogram) -> Self {
+        Self::since(all, &Histogram::new())
+    }
+
     /// What a histogram holds beyond an earlier state of it.
     pub(super) fn since(all: &Histogram, earlier: &Histogram) -> Self {
         let before: BTreeMap<u64, u64> = earlier.buckets().collect();
@@ -125,12 +126,10 @@ impl Distribution {
         Self { buckets: counts.into_iter().collect(), sum_ns, max_ns, ..self }
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, n)| n).sum()
     }
 
-    /// Their sum in milliseconds.
     pub(super) fn sum_ms(&self) -> f64 {
         self.sum_ns as f64 / MS
     }
@@ -165,12 +164,12 @@ impl Distribution {
 }
 
 /// How evenly the connections shared the work: means and standard deviations over them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Fairness {
-    /// Transactions of a connection.
-    pub(super) events: (f64, f64),
-    /// Seconds that a connection was busy.
-    pub(super) busy_s: (f64, f64),
+    pub(super) events_avg: f64,
+    pub(super) events_stddev: f64,
+    pub(super) execution_time_avg_s: f64,
+    pub(super) execution_time_stddev_s: f64,
 }
 
 impl Fairness {
@@ -182,7 +181,9 @@ impl Fairness {
             let variance = terminals.iter().map(|t| (value(t) - mean).powi(2)).sum::<f64>() / count;
             (mean, variance.sqrt())
         };
-        Self { events: spread(|t| t.transactions as f64), busy_s: spread(|t| t.busy_ns as f64 / 1e9) }
+        let (events_avg, events_stddev) = spread(|t| t.transactions as f64);
+        let (execution_time_avg_s, execution_time_stddev_s) = spread(|t| t.busy_ns as f64 / 1e9);
+        Self { events_avg, events_stddev, execution_time_avg_s, execution_time_stddev_s }
     }
 }
 
@@ -195,9 +196,7 @@ pub(super) struct Summary {
     pub(super) elapsed_s: f64,
     /// Seconds that the counters cover: since the last checkpoint, if there was one.
     pub(super) covers_s: f64,
-    /// The counters.
     pub(super) tally: Tally,
-    /// The latency.
     pub(super) latency: Distribution,
     /// Over the whole run; not known at a checkpoint, nor after one.
     pub(super) fairness: Option<Fairness>,
@@ -235,49 +234,34 @@ impl Summary {
     }
 }
 
-/// What only perbuck prints.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Extras {
-    /// Errors of the whole run by code.
-    pub(super) errors: BTreeMap<String, ErrorRecord>,
-    /// Latency by kind of statement, where it was asked for.
-    pub(super) statements: BTreeMap<String, HistogramRecord>,
-    /// Remarks on the run.
-    pub(super) flags: Vec<String>,
-    /// Transactions that did not end within the limit for the last ones.
-    pub(super) aborted: u64,
-    /// Open loop: due and not ended when the window closed; their latency is counted by their age.
-    pub(super) unfinished: u64,
+/// Open loop: how many were due and had not ended when the window closed; their latency is counted by their age.
+pub(super) fn unfinished(record: &RunRecord) -> u64 {
+    record.measured.open_loop.as_ref().map_or(0, |open| open.unfinished.count)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
-        let mut h = Histogram::new();
-        values.into_iter().for_each(|ns| h.record(ns));
-        h
-    }
+    use crate::cases::histogram;
 
     #[test]
     #[expect(clippy::float_cmp, reason = "nothing is computed of nothing")]
     fn a_distribution_is_that_of_its_values() {
-        let d = Distribution::since(&histogram((1..=1000).map(|i| i * 1_000_000)), &Histogram::new());
+        let d = Distribution::of(&histogram((1..=1000).map(|i| i * 1_000_000)));
         assert_eq!(d.count(), 1000);
         for (percent, ms) in [(1.0, 10.0), (50.0, 500.0), (95.0, 950.0), (99.9, 999.0), (100.0, 1000.0)] {
             assert!((d.percentile_ms(percent) - ms).abs() <= ms * 0.001, "{percent}: {}", d.percentile_ms(percent));
         }
         assert!((d.min_ms() - 1.0).abs() < 0.001 && (d.max_ms() - 1000.0).abs() < 1e-9);
         assert!((d.mean_ms() - 500.5).abs() < 1e-9 && (d.sum_ms() - 500_500.0).abs() < 1e-6);
-        let none = Distribution::since(&Histogram::new(), &Histogram::new());
+        let none = Distribution::of(&Histogram::new());
         let all = [none.min_ms(), none.mean_ms(), none.max_ms(), none.percentile_ms(95.0), none.sum_ms()];
         assert_eq!(all, [0.0; 5]);
     }
 
     #[test]
     fn a_single_value_is_its_own_minimum_mean_percentile_and_maximum() {
-        let d = Distribution::since(&histogram([1_234_567]), &Histogram::new());
+        let d = Distribution::of(&histogram([1_234_567]));
         let all = [d.min_ms(), d.mean_ms(), d.percentile_ms(95.0), d.max_ms()];
         assert!(all.iter().all(|ms| (ms - 1.234_567).abs() < 1e-9), "{all:?}");
     }
@@ -298,8 +282,7 @@ mod tests {
 
     #[test]
     fn what_had_not_ended_counts_by_its_age_but_for_the_shortest() {
-        let none = Histogram::new();
-        let d = Distribution::since(&histogram([5_000_000, 7_000_000]), &none).with_unfinished(&histogram([1_000, 90_000_000]));
+        let d = Distribution::of(&histogram([5_000_000, 7_000_000])).with_unfinished(&histogram([1_000, 90_000_000]));
         assert_eq!(d.count(), 4);
         assert!((d.min_ms() - 5.0).abs() < 0.01 && (d.max_ms() - 90.0).abs() < 1e-9, "{} {}", d.min_ms(), d.max_ms());
         assert!((d.percentile_ms(99.0) - 90.0).abs() < 1e-9 && (d.sum_ms() - 102.001).abs() < 1e-6, "{}", d.sum_ms());
@@ -309,6 +292,7 @@ mod tests {
     fn fairness_is_the_spread_over_connections() {
         let terminal = |transactions, busy_ns| TerminalTotals { transactions, busy_ns, last_ended_ns: 0 };
         let fair = Fairness::of(&[terminal(10, 1_000_000_000), terminal(20, 3_000_000_000)]);
-        assert_eq!(fair, Fairness { events: (15.0, 5.0), busy_s: (2.0, 1.0) });
+        let [events_avg, events_stddev, execution_time_avg_s, execution_time_stddev_s] = [15.0, 5.0, 2.0, 1.0];
+        assert_eq!(fair, Fairness { events_avg, events_stddev, execution_time_avg_s, execution_time_stddev_s });
     }
 }

@@ -8,9 +8,6 @@ use crate::refused::Refused;
 use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, tls_options};
 
 /// The scheme of the kind of database that `--db-driver` names.
-///
-/// # Errors
-/// One that perbuck does not drive.
 pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
     match text(given, "db-driver") {
         "mysql" | "mariadb" => Ok("mysql"),
@@ -25,9 +22,6 @@ pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
 }
 
 /// The target that the command line names.
-///
-/// # Errors
-/// What no target can be.
 pub(super) fn target(given: &Given, as_text: bool) -> Result<AnyTarget, Refused> {
     match scheme(given)? {
         "sqlite" => parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),
@@ -77,14 +71,14 @@ fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>
     if hosts.is_empty() {
         return Err(none("host"));
     }
-    let mut ports = if given.has(&option) { Vec::new() } else { vec![default_port(scheme)] };
-    for typed in list(given, &option).into_iter().filter(|_| given.has(&option)) {
-        let bad = || {
+    let port = |typed: &str| {
+        target::port(typed).ok_or_else(|| {
             let message = format!("Invalid value for the '{driver}_port' option: '{typed}'");
             Refused::usage(message, "give a port from 1 to 65535, several with commas between them")
-        };
-        ports.push(target::port(typed).ok_or_else(bad)?);
-    }
+        })
+    };
+    let typed = list(given, &option).into_iter().map(port).collect::<Result<Vec<_>, _>>();
+    let ports = if given.has(&option) { typed? } else { vec![default_port(scheme)] };
     if ports.is_empty() {
         return Err(none("port"));
     }
@@ -92,17 +86,13 @@ fn hosts(given: &Given, scheme: &str, driver: &str) -> Result<Vec<(String, u16)>
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::parse::parse;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<AnyTarget, Refused> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = parse(&words, &[])?;
-        target(&given, false)
+        target(&golden::read(words)?, false)
     }
 
     fn address(words: &[&str]) -> String {
@@ -133,17 +123,15 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for (words, said) in [
-            (&["--db-driver=foo"][..], "invalid database driver name: 'foo'"),
-            (&["--mysql-port=0"], "Invalid value for the 'mysql_port' option: '0'"),
-            (&["--mysql-port=33o6"], "Invalid value for the 'mysql_port' option: '33o6'"),
-            (&["--mysql-host=,"], "No mysql host specified, aborting"),
-            (&["--mysql-ssl=sometimes"], "Invalid value for --mysql-ssl: 'sometimes'"),
-            (&["--db-driver=pgsql", "--pgsql-sslmode=x"], "Invalid value for --pgsql-sslmode: 'x'"),
-            (&["--mysql-host=a b"], "`a b:3306` is not a host"),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        let cases: &[(&[&str], &str)] = &[
+            (&["--db-driver=foo"], "…invalid database driver name: 'foo'"),
+            (&["--mysql-port=0"], "…Invalid value for the 'mysql_port' option: '0'"),
+            (&["--mysql-port=33o6"], "…Invalid value for the 'mysql_port' option: '33o6'"),
+            (&["--mysql-host=,"], "…No mysql host specified, aborting"),
+            (&["--mysql-ssl=sometimes"], "…Invalid value for --mysql-ssl: 'sometimes'"),
+            (&["--db-driver=pgsql", "--pgsql-sslmode=x"], "…Invalid value for --pgsql-sslmode: 'x'"),
+            (&["--mysql-host=a b"], "…`a b:3306` is not a host"),
+        ];
+        hold_refused(read, cases);
     }
 }

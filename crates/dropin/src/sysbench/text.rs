@@ -1,16 +1,23 @@
 //! sysbench's lines, in the shape that its parsers know: labels, columns and digits.
 
+use std::collections::BTreeMap;
+
+use perbuck_core::run_record::{HistogramRecord, RunRecord};
+use perbuck_lab::trial::Details;
+use perbuck_workloads::sysbench::Compat;
+
 use super::machine::IntervalJson;
-use super::settings::{Compat, Settings};
-use super::tally::{Extras, Fairness, Summary};
+use super::settings::{Settings, compat_word};
+use super::tally::{Summary, unfinished};
+use crate::output::errors_by_code;
 
 /// What stands above everything.
-pub(super) fn header(compat: Compat) -> String {
+pub(super) fn header(compat: Option<Compat>) -> String {
     let version = match compat {
-        Compat::V10 => "1.0.20",
-        Compat::V11 => "1.1",
+        Some(Compat::Sysbench10) => "1.0.20",
+        Some(Compat::Sysbench11) => "1.1",
         // Its own draws, and the lines that most parsers know.
-        Compat::Own => "1.0.20, and perbuck's own draws",
+        None => "1.0.20, and perbuck's own draws",
     };
     format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
 }
@@ -67,11 +74,6 @@ pub(super) fn interval(i: &IntervalJson, settings: &Settings) -> String {
     line
 }
 
-/// What stands above the report of a checkpoint.
-pub(super) fn checkpoint(at_s: i64) -> String {
-    format!("[ {at_s}s ] Checkpoint report:\n")
-}
-
 /// A full report.
 pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
     let tally = &summary.tally;
@@ -90,8 +92,10 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
     rate("reconnects:", tally.reconnects);
     let (elapsed_s, events) = (summary.elapsed_s, tally.transactions);
     out += &match settings.compat {
-        Compat::V10 | Compat::Own => format!("\nGeneral statistics:\n    total time:                          {elapsed_s:.4}s\n"),
-        Compat::V11 => format!(
+        Some(Compat::Sysbench10) | None => {
+            format!("\nGeneral statistics:\n    total time:                          {elapsed_s:.4}s\n")
+        }
+        Some(Compat::Sysbench11) => format!(
             "\nThroughput:\n    events/s (eps):                      {:.4}\n    time elapsed:                        {elapsed_s:.4}s\n",
             summary.per_s(events)
         ),
@@ -121,9 +125,10 @@ fn latency(summary: &Summary, settings: &Settings) -> String {
 
 fn fairness(summary: &Summary) -> String {
     let (events, busy) = match summary.fairness {
-        Some(Fairness { events, busy_s }) => {
-            (format!("{:.4}/{:3.2}", events.0, events.1), format!("{:.4}/{:3.2}", busy_s.0, busy_s.1))
-        }
+        Some(f) => (
+            format!("{:.4}/{:3.2}", f.events_avg, f.events_stddev),
+            format!("{:.4}/{:3.2}", f.execution_time_avg_s, f.execution_time_stddev_s),
+        ),
         // Connections are told apart over the whole run only, so there is no spread to show.
         None => {
             let threads = f64::from(summary.threads.max(1));
@@ -160,54 +165,50 @@ pub(super) fn histogram(summary: &Summary) -> String {
 }
 
 /// What only perbuck has to say, below sysbench's report; nothing where there is nothing.
-pub(super) fn extras(extras: &Extras, settings: &Settings) -> String {
+pub(super) fn extras(record: &RunRecord, details: &Details, settings: &Settings) -> String {
     let mut out = String::new();
-    if !extras.statements.is_empty() {
-        out += &statements(extras, settings);
+    if !details.statement_latency.is_empty() {
+        out += &statements(&details.statement_latency, settings);
     }
-    if !extras.errors.is_empty() {
+    if !record.errors.is_empty() {
         out += "Errors by code (of the whole run, with warm-up and last transactions):\n";
-        for (code, error) in &extras.errors {
-            let label = format!("{code} ({}):", error.class);
-            let example = error.example.lines().next().unwrap_or("");
-            out += &format!("    {label:<37}{:<6} {example}\n", error.count);
-        }
-        out += "\n";
+        out += &(errors_by_code(&record.errors) + "\n");
     }
-    if extras.unfinished > 0 {
+    let unfinished = unfinished(record);
+    if unfinished > 0 {
         let text = "due and not ended at the end, in the latency by their age";
-        out += &format!("Unfinished transactions:\n    {text}: {}\n\n", extras.unfinished);
+        out += &format!("Unfinished transactions:\n    {text}: {unfinished}\n\n");
     }
     out
 }
 
-fn statements(extras: &Extras, settings: &Settings) -> String {
-    let widest = extras.statements.keys().map(String::len).max().unwrap_or(0).max(20);
-    let mut out = format!("Statement latency (ms):\n    {:<widest$} {:>10} {:>10}", "statement", "count", "avg");
-    for (label, _) in &settings.percentiles {
-        out += &format!(" {:>10}", format!("p{label}"));
-    }
-    out += &format!(" {:>10}\n", "max");
-    for (label, times) in &extras.statements {
+fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> String {
+    let widest = all.keys().map(String::len).max().unwrap_or(0).max(20);
+    let row = |label: &str, count: &str, avg: &str, percentiles: &[String], max: &str| {
+        let percentiles: String = percentiles.iter().map(|p| format!(" {p:>10}")).collect();
+        format!("    {label:<widest$} {count:>10} {avg:>10}{percentiles} {max:>10}\n")
+    };
+    let labels: Vec<String> = settings.percentiles.iter().map(|(label, _)| format!("p{label}")).collect();
+    let mut out = "Statement latency (ms):\n".to_owned() + &row("statement", "count", "avg", &labels, "max");
+    for (label, times) in all {
         // A record that was made a moment ago can be read.
         let times = times.to_histogram().unwrap_or_default();
-        let ms = |ns: f64| ns / 1e6;
-        out += &format!("    {label:<widest$} {:>10} {:>10.3}", times.count(), ms(times.mean_ns().unwrap_or(0.0)));
-        for (_, percent) in &settings.percentiles {
-            out += &format!(" {:>10.3}", ms(times.percentile_ns(*percent).unwrap_or(0) as f64));
-        }
-        out += &format!(" {:>10.3}\n", ms(times.max_ns() as f64));
+        let ms = |ns: f64| format!("{:.3}", ns / 1e6);
+        let at = |percent: f64| ms(times.percentile_ns(percent).unwrap_or(0) as f64);
+        let percentiles: Vec<String> = settings.percentiles.iter().map(|(_, percent)| at(*percent)).collect();
+        let (count, avg) = (times.count().to_string(), ms(times.mean_ns().unwrap_or(0.0)));
+        out += &row(label, &count, &avg, &percentiles, &ms(times.max_ns() as f64));
     }
     out + "\n"
 }
 
 /// What is done otherwise than by sysbench; nothing where nothing is.
-pub(super) fn notes(notes: &[String], compat: Compat) -> String {
+pub(super) fn notes(notes: &[String], compat: Option<Compat>) -> String {
     if notes.is_empty() {
         return String::new();
     }
     let lines: String = notes.iter().map(|note| format!("    {note}\n")).collect();
-    format!("Other than {}:\n{lines}\n", compat.word())
+    format!("Other than {}:\n{lines}\n", compat_word(compat))
 }
 
 #[cfg(test)]

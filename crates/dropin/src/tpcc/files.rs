@@ -10,17 +10,13 @@ use super::settings::Settings;
 use crate::flags::Given;
 use crate::refused::{End, Refused};
 use crate::run::Run;
-use perbuck_console::Display;
-use perbuck_console::{print, stop_on_signal};
+use perbuck_console::{Display, print, stop_on_signal};
 use perbuck_lab::csv::study::{end_text, passing_text, table_text};
 use perbuck_lab::csv::{self, CsvRequest};
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
 /// Whether files are asked for.
-///
-/// # Errors
-/// Another type than csv, or an option that belongs to files where none are asked for.
 pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
     match given.text("output-type") {
         "" => match ["output-dir", "tables"].into_iter().find(|name| given.has(name)) {

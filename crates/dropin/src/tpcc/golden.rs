@@ -1,11 +1,15 @@
-use std::ffi::OsString;
-
 use super::*;
+use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
 
-/// Prints a run of a command line, which somebody ended early where it begins with `early`.
+/// A command line, read.
+pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
+    TABLE.read(&words(line))
+}
+
+/// Prints a run of a command line, which the user ended early where it begins with `early`.
 fn printed(words: &[&str], out: &mut Kept) {
-    let given = TABLE.read(&words[1..].iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
+    let given = read(&words[1..]).unwrap();
     let settings = Settings::read(&given).unwrap();
     let connection = Connection::of(&given).unwrap();
     let (_, options) = plan::workload(&given, Order::Run, &settings, &connection.session).unwrap();

@@ -3,26 +3,12 @@
 
 use perbuck_core::histogram::Histogram;
 use perbuck_load::totals::PausesSeen;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::settings::Output;
+use crate::style::{self, Style};
 
-/// The names of the columns.
-const COLUMNS: [&str; 13] = [
-    "Prefix",
-    "Operation",
-    "Takes(s)",
-    "Count",
-    "TPM",
-    "Sum(ms)",
-    "Avg(ms)",
-    "50th(ms)",
-    "90th(ms)",
-    "95th(ms)",
-    "99th(ms)",
-    "99.9th(ms)",
-    "Max(ms)",
-];
+/// A column of JSON alone.
+const JSON_ONLY: &str = "99.99th(ms)";
 
 /// What a block of lines is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,70 +28,54 @@ impl Span {
     }
 }
 
-/// One kind of transaction in a time, or what failed of it, under go-tpc's names of columns; times in milliseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One kind of transaction in a time, or what failed of it.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Row {
-    /// Its name in upper case; with `_ERR` behind it for what failed.
-    #[serde(rename = "Operation")]
+    /// Its name in upper case; with `_ERR` after it for what failed.
     pub(super) operation: String,
-    /// The length of the time in seconds.
-    #[serde(rename = "Takes(s)")]
     takes_s: f64,
-    /// How many ended in it.
-    #[serde(rename = "Count")]
     count: u64,
-    /// How many ended in a minute.
-    #[serde(rename = "TPM")]
-    tpm: f64,
-    #[serde(rename = "Sum(ms)")]
-    sum: f64,
-    #[serde(rename = "Avg(ms)")]
-    avg: f64,
-    #[serde(rename = "50th(ms)")]
-    p50: f64,
-    #[serde(rename = "90th(ms)")]
-    p90: f64,
-    #[serde(rename = "95th(ms)")]
-    p95: f64,
-    #[serde(rename = "99th(ms)")]
-    p99: f64,
-    #[serde(rename = "99.9th(ms)")]
-    p999: f64,
-    /// Of JSON alone.
-    #[serde(rename = "99.99th(ms)")]
-    p9999: f64,
-    #[serde(rename = "Max(ms)")]
-    max: f64,
+    /// By go-tpc's names of columns.
+    figures: [(&'static str, f64); 10],
 }
 
 impl Row {
     fn new(operation: String, times: &Histogram, takes_s: f64) -> Self {
         let ms = |ns: u64| ns as f64 / 1e6;
         let at = |percent| ms(times.percentile_ns(percent).unwrap_or(0));
-        let (count, sum) = (times.count(), times.sum_ns() as f64 / 1e6);
-        Self {
-            operation,
-            takes_s,
-            count,
-            tpm: if takes_s > 0.0 { count as f64 / takes_s * 60.0 } else { 0.0 },
-            sum,
-            avg: sum / count.max(1) as f64,
-            p50: at(50.0),
-            p90: at(90.0),
-            p95: at(95.0),
-            p99: at(99.0),
-            p999: at(99.9),
-            p9999: at(99.99),
-            max: ms(times.max_ns()),
-        }
+        let (count, sum_ms) = (times.count(), times.sum_ns() as f64 / 1e6);
+        let figures = [
+            ("TPM", if takes_s > 0.0 { count as f64 / takes_s * 60.0 } else { 0.0 }),
+            ("Sum(ms)", sum_ms),
+            ("Avg(ms)", sum_ms / count.max(1) as f64),
+            ("50th(ms)", at(50.0)),
+            ("90th(ms)", at(90.0)),
+            ("95th(ms)", at(95.0)),
+            ("99th(ms)", at(99.0)),
+            ("99.9th(ms)", at(99.9)),
+            (JSON_ONLY, at(99.99)),
+            ("Max(ms)", ms(times.max_ns())),
+        ];
+        Self { operation, takes_s, count, figures }
     }
 
-    /// The cells after prefix and operation, as go-tpc writes them.
-    fn cells(&self) -> Vec<String> {
-        let mut cells = vec![format!("{:.1}", self.takes_s), self.count.to_string()];
-        let figures = [self.tpm, self.sum, self.avg, self.p50, self.p90, self.p95, self.p99, self.p999, self.max];
-        cells.extend(figures.iter().map(|f| format!("{f:.1}")));
+    /// Names and cells of the columns after prefix and operation, as go-tpc writes them.
+    fn cells(&self) -> Vec<(&'static str, String)> {
+        let mut cells = vec![("Takes(s)", format!("{:.1}", self.takes_s)), ("Count", self.count.to_string())];
+        let figures = self.figures.iter().filter(|(name, _)| *name != JSON_ONLY);
+        cells.extend(figures.map(|(name, figure)| (*name, format!("{figure:.1}"))));
         cells
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("Operation", &self.operation)?;
+        map.serialize_entry("Takes(s)", &self.takes_s)?;
+        map.serialize_entry("Count", &self.count)?;
+        self.figures.iter().try_for_each(|(name, figure)| map.serialize_entry(name, figure))?;
+        map.end()
     }
 }
 
@@ -144,85 +114,68 @@ pub(super) fn waits<'a>(kinds: impl IntoIterator<Item = (&'a str, PausesSeen)>) 
 }
 
 /// A block of lines of waits, or a table.
-pub(super) fn wait_block(span: Span, waits: &[Wait], output: Output) -> String {
+pub(super) fn wait_block(span: Span, waits: &[Wait], output: Style) -> String {
     let cells = |wait: &Wait| vec![span.prefix().to_owned(), wait.operation.clone(), format!("{:.1}s", wait.mean_s)];
     let rows: Vec<Vec<String>> = waits.iter().map(cells).collect();
     match output {
-        Output::Plain => rows.iter().map(|row| format!("{}{:<6} - {}\n", row[0], row[1], row[2])).collect(),
-        Output::Table => table(&["Prefix", "Operation", "Avg(s)"], &rows),
-        Output::Json => String::new(),
+        Style::Plain => rows.iter().map(|row| format!("{}{:<6} - {}\n", row[0], row[1], row[2])).collect(),
+        Style::Table => table(&["Prefix", "Operation", "Avg(s)"], rows),
+        Style::Json => String::new(),
     }
 }
 
 /// A block of lines, or a table.
-pub(super) fn block(span: Span, rows: &[Row], output: Output) -> String {
+pub(super) fn block(span: Span, rows: &[Row], output: Style) -> String {
     let line = |row: &Row| {
-        let cells = row.cells();
-        let labelled: Vec<String> = COLUMNS[2..].iter().zip(&cells).map(|(label, cell)| format!("{label}: {cell}")).collect();
+        let labelled: Vec<String> = row.cells().iter().map(|(label, cell)| format!("{label}: {cell}")).collect();
         format!("{}{:<6} - {}\n", span.prefix(), row.operation, labelled.join(", "))
     };
     match output {
-        Output::Plain => rows.iter().map(line).collect(),
-        Output::Table => {
-            let cells = |row: &Row| [vec![span.prefix().to_owned(), row.operation.clone()], row.cells()].concat();
-            table(&COLUMNS, &rows.iter().map(cells).collect::<Vec<_>>())
+        Style::Plain => rows.iter().map(line).collect(),
+        Style::Table => {
+            let names = rows.iter().take(1).flat_map(Row::cells).map(|(name, _)| name);
+            let headings: Vec<&str> = ["Prefix", "Operation"].into_iter().chain(names).collect();
+            let cells = |row: &Row| {
+                let own = [span.prefix().to_owned(), row.operation.clone()];
+                own.into_iter().chain(row.cells().into_iter().map(|(_, cell)| cell)).collect()
+            };
+            table(&headings, rows.iter().map(cells).collect())
         }
-        Output::Json => String::new(),
+        Style::Json => String::new(),
     }
 }
 
 /// The closing line: new orders a minute, all transactions a minute, and the efficiency in percent.
-pub(super) fn closing(tpmc: f64, tpm_total: f64, efficiency_percent: f64, output: Output) -> String {
+pub(super) fn closing(tpmc: f64, tpm_total: f64, efficiency_percent: f64, output: Style) -> String {
     let cells = [format!("{tpmc:.1}"), format!("{tpm_total:.1}"), format!("{efficiency_percent:.1}%")];
     match output {
-        Output::Plain => format!("tpmC: {}, tpmTotal: {}, efficiency: {}\n", cells[0], cells[1], cells[2]),
-        Output::Table => table(&["tpmC", "tpmTotal", "efficiency"], &[cells.to_vec()]),
-        Output::Json => String::new(),
+        Style::Plain => format!("tpmC: {}, tpmTotal: {}, efficiency: {}\n", cells[0], cells[1], cells[2]),
+        Style::Table => table(&["tpmC", "tpmTotal", "efficiency"], vec![cells.to_vec()]),
+        Style::Json => String::new(),
     }
 }
 
-/// A table as tablewriter draws it: headings in capitals in the middle, numbers to the right, words to the left.
-fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
+/// A table as tablewriter draws it: headings in capitals in the middle, numbers to the right, words to the left. What has a
+/// unit is a word.
+fn table(headings: &[&str], mut rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(String::len);
-        cells.chain([headings[column].len()]).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
-    let rule: String = widths.iter().map(|w| format!("+{}", "-".repeat(w + 2))).collect::<String>() + "+\n";
-    let mut out = rule.clone();
-    out += &headings.iter().zip(&widths).map(|(h, w)| format!("| {} ", centred(&h.to_uppercase(), *w))).collect::<String>();
-    out += &format!("|\n{rule}");
-    for row in rows {
-        for (cell, width) in row.iter().zip(&widths) {
-            // What has a unit is a word.
-            let number = cell.parse::<f64>().is_ok();
-            out += &if number { format!("| {cell:>width$} ") } else { format!("| {cell:<width$} ") };
-        }
-        out += "|\n";
-    }
-    out + &rule
-}
-
-/// Text in the middle; what is left over stands to the right.
-fn centred(text: &str, width: usize) -> String {
-    let left = (width - text.len()) / 2;
-    format!("{}{text}{}", " ".repeat(left), " ".repeat(width - text.len() - left))
+    rows.insert(0, headings.iter().map(|h| h.to_uppercase()).collect());
+    style::table(&rows, |is_heading, cell, width| match cell.parse::<f64>() {
+        _ if is_heading => format!("{cell:^width$}"),
+        Ok(_) => format!("{cell:>width$}"),
+        Err(_) => format!("{cell:<width$}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn times(values_ms: &[u64]) -> Histogram {
-        let mut h = Histogram::new();
-        values_ms.iter().for_each(|ms| h.record(ms * 1_000_000));
-        h
-    }
+    use crate::cases::histogram;
 
     fn example() -> Vec<Row> {
+        let times = |values_ms: &[u64]| histogram(values_ms.iter().map(|ms| ms * 1_000_000));
         let (orders, failed, none) = (times(&[2, 4, 30_000]), times(&[5]), times(&[]));
         rows([("payment", &orders, &none), ("new_order", &orders, &failed), ("delivery", &none, &none)], 10.0)
     }
@@ -234,11 +187,11 @@ mod tests {
 [Current] NEW_ORDER_ERR - Takes(s): 10.0, Count: 1, TPM: 6.0, Sum(ms): 5.0, Avg(ms): 5.0, 50th(ms): 5.0, 90th(ms): 5.0, 95th(ms): 5.0, 99th(ms): 5.0, 99.9th(ms): 5.0, Max(ms): 5.0
 [Current] PAYMENT - Takes(s): 10.0, Count: 3, TPM: 18.0, Sum(ms): 30006.0, Avg(ms): 10002.0, 50th(ms): 4.0, 90th(ms): 30000.0, 95th(ms): 30000.0, 99th(ms): 30000.0, 99.9th(ms): 30000.0, Max(ms): 30000.0
 ";
-        assert_eq!(block(Span::Current, &example(), Output::Plain), expected);
-        assert!(block(Span::Summary, &example(), Output::Plain).starts_with("[Summary] NEW_ORDER - Takes(s): 10.0, "));
-        assert_eq!(closing(1234.56, 2743.2, 960.0, Output::Plain), "tpmC: 1234.6, tpmTotal: 2743.2, efficiency: 960.0%\n");
+        assert_eq!(block(Span::Current, &example(), Style::Plain), expected);
+        assert!(block(Span::Summary, &example(), Style::Plain).starts_with("[Summary] NEW_ORDER - Takes(s): 10.0, "));
+        assert_eq!(closing(1234.56, 2743.2, 960.0, Style::Plain), "tpmC: 1234.6, tpmTotal: 2743.2, efficiency: 960.0%\n");
         assert_eq!(
-            (block(Span::Summary, &[], Output::Plain), block(Span::Summary, &[], Output::Table)),
+            (block(Span::Summary, &[], Style::Plain), block(Span::Summary, &[], Style::Table)),
             <(String, String)>::default()
         );
     }
@@ -248,9 +201,9 @@ mod tests {
         let mut pauses = PausesSeen::default();
         (pauses.before.count, pauses.before.sum_ns) = (2, 36_000_000_000);
         let waits = waits([("new_order", pauses), ("delivery", PausesSeen::default())]);
-        assert_eq!(wait_block(Span::Summary, &waits, Output::Plain), "[Summary] KEYINGTIME-NEW_ORDER - 18.0s\n");
-        assert!(wait_block(Span::Current, &waits, Output::Table).contains("| KEYINGTIME-NEW_ORDER | 18.0s  |\n"));
-        assert_eq!(wait_block(Span::Current, &[], Output::Table), "");
+        assert_eq!(wait_block(Span::Summary, &waits, Style::Plain), "[Summary] KEYINGTIME-NEW_ORDER - 18.0s\n");
+        assert!(wait_block(Span::Current, &waits, Style::Table).contains("| KEYINGTIME-NEW_ORDER | 18.0s  |\n"));
+        assert_eq!(wait_block(Span::Current, &[], Style::Table), "");
     }
 
     #[test]
@@ -262,7 +215,7 @@ mod tests {
 | 1234.6 |   2743.2 | 960.0%     |
 +--------+----------+------------+
 ";
-        assert_eq!(closing(1234.56, 2743.2, 960.0, Output::Table), expected);
+        assert_eq!(closing(1234.56, 2743.2, 960.0, Style::Table), expected);
         // go-tpc 682637f on MariaDB, with the figures of the example.
         let expected = "\
 +------------+---------------+----------+-------+------+---------+---------+----------+----------+----------+----------+------------+---------+
@@ -270,7 +223,7 @@ mod tests {
 +------------+---------------+----------+-------+------+---------+---------+----------+----------+----------+----------+------------+---------+
 | [Summary]  | NEW_ORDER     |     10.0 |     3 | 18.0 | 30006.0 | 10002.0 |      4.0 |  30000.0 |  30000.0 |  30000.0 |    30000.0 | 30000.0 |
 ";
-        let text = block(Span::Summary, &example(), Output::Table);
+        let text = block(Span::Summary, &example(), Style::Table);
         assert!(text.starts_with(expected), "{text}");
         assert!(text.lines().all(|line| line.len() == text.find('\n').unwrap_or(0)), "{text}");
     }

@@ -45,7 +45,7 @@ pub(super) struct RunJson<'a> {
     pub(super) flags: Vec<String>,
     /// What is done otherwise than by the specification.
     pub(super) notes: &'static [&'static str],
-    /// Whether somebody ended it before its time.
+    /// Whether the user ended it before its time.
     pub(super) interrupted: bool,
     /// The record of the run.
     pub(super) record: Option<&'a str>,

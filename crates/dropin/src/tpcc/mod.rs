@@ -6,7 +6,6 @@
 
 mod files;
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod lines;
 mod machine;
@@ -160,15 +159,10 @@ impl Work<'_> {
     fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
         // The parameters of the workload in the words of the command line.
         self.run.stage(timeout_s).map_err(|error| {
-            let words = |text: &str| {
-                let named = [
-                    ("`partitions`", "--parts"),
-                    ("`foreign_keys`", "--use-fk"),
-                    ("`session`", "--conn-params"),
-                    ("`compat`", "--compat"),
-                ];
-                named.iter().fold(text.to_owned(), |text, (parameter, option)| text.replace(parameter, option))
+            let named = |text: String, (option, parameter): &(&str, &str)| {
+                text.replace(&format!("`{parameter}`"), &format!("--{option}"))
             };
+            let words = |text: &str| plan::PARAMETERS.iter().fold(text.to_owned(), named);
             let (message, help) = (error.words().0, COMMAND.advice.of_failure(&error));
             LabError::new(error.kind(), words(message), words(help))
         })
@@ -211,7 +205,6 @@ impl Work<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
     use crate::study::hold_against_its_text;
@@ -225,7 +218,7 @@ mod tests {
             &["run", "--wait", "--weight=45,43,4,4,4", "--conn-params=a='x'&b=1", "--time=1h"],
             &["prepare", "--parts=4", "--partition-type=2", "--use-fk"],
         ] {
-            let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
+            let given = golden::read(words).unwrap();
             let (order, settings) = (Order::of(&given).unwrap(), Settings::read(&given).unwrap());
             let session = Connection::of(&given).unwrap().session;
             hold_against_its_text(&series(plan::workload(&given, order, &settings, &session).unwrap().0, &settings));

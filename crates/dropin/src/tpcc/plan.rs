@@ -2,29 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_workloads::params::ParamProblem;
-use perbuck_workloads::{Benchmark, Plan, tpcc};
+use perbuck_workloads::tpcc;
 
 use super::settings::{Order, Settings};
 use crate::flags::Given;
 use crate::refused::Refused;
 use crate::study::Workload;
 
-/// Options with the parameter that each becomes.
-const PARAMETERS: [(&str, &str); 6] = [
-    ("warehouses", "warehouses"),
+/// Options whose parameter has another name, and those that a refusal of a database quotes.
+pub(super) const PARAMETERS: [(&str, &str); 6] = [
     ("parts", "partitions"),
     ("partition-type", "partition_type"),
-    ("isolation", "isolation"),
     ("weight", "weights"),
     ("conn-params", "session"),
+    ("use-fk", "foreign_keys"),
+    ("compat", "compat"),
 ];
 
 /// The workload of a command line; `session` are the variables of every session of a run.
-///
-/// # Errors
-/// The first option that is wrong, by its name.
 pub(super) fn workload(
     given: &Given,
     order: Order,
@@ -49,9 +46,7 @@ pub(super) fn workload(
     if order == Order::Run {
         of_run(given, settings, session, &mut put)?;
     }
-    let located = |(name, value): (&String, &Scalar)| (name.clone(), Located { value: value.clone(), line: 0 });
-    let options = tpcc::Options::checked(&parameters.iter().map(located).collect()).map_err(|problems| refused(&problems))?;
-    Ok((Workload { name: "tpcc".to_owned(), parameters, plan: Plan::of(options.clone()) }, options))
+    Workload::of("tpcc", parameters).map_err(|problems| refused(&problems))
 }
 
 /// What decides a run and not the data.
@@ -113,17 +108,15 @@ fn refused(problems: &[ParamProblem]) -> Refused {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
     use perbuck_workloads::tpcc::{Compat, Isolation, PartitionType};
 
-    use super::super::options::TABLE;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<tpcc::Options, Refused> {
-        let given = TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?;
+        let given = golden::read(words)?;
         let order = Order::of(&given)?;
         workload(&given, order, &Settings::read(&given)?, "").map(|(_, options)| options)
     }
@@ -143,8 +136,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_by_its_option() {
-        for (words, said) in [
-            (&["run", "--warehouses=0"][..], "invalid argument \"0\" for \"--warehouses\" flag"),
+        let cases: &[(&[&str], &str)] = &[
+            (&["run", "--warehouses=0"], "invalid argument \"0\" for \"--warehouses\" flag"),
             (&["prepare", "--parts=11", "--partition-type=2"], "--parts: --parts is 11, and there are 10 warehouses"),
             (&["prepare", "--partition-type=4"], "invalid argument \"4\" for \"--partition-type\" flag"),
             (&["prepare", "--partition-type=x"], "invalid argument \"x\""),
@@ -153,9 +146,7 @@ mod tests {
             (&["run", "--weight=50,50"], "--weight: --weight is \"50,50\", not five shares"),
             (&["run", "--compat=go-tpc", "--batch"], "--batch: --batch is given beside `compat`"),
             (&["prepare", "--use-clustered-index=false"], "--use-clustered-index=false: "),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

@@ -6,17 +6,18 @@ use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::{DRAIN_NS, Details};
 use perbuck_load::observer::SecondSeen;
-use perbuck_load::totals::PausesSeen;
-use perbuck_workloads::tpcc::audit::{Ran, audit};
+use perbuck_load::recorder::KindSecond;
+use perbuck_workloads::tpcc::audit::{Audit, Ran, audit};
 use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 
 use super::lines::{self, Row, Span, Wait};
 use super::machine::{self, CurrentJson, RunJson};
-use super::report::{self, Extras};
-use super::settings::{Output, Settings};
+use super::report;
+use super::settings::Settings;
 use crate::load::SECOND_NS;
 use crate::output::Streams;
 use crate::run::{Ended, Printer, defect};
+use crate::style::Style;
 
 /// The printer of a run.
 pub(super) struct Lines<'a> {
@@ -24,41 +25,18 @@ pub(super) struct Lines<'a> {
     options: &'a Options,
     /// Whole seconds of the window that are over.
     seconds: u32,
-    /// By kind since the last lines: what was completed, and what failed.
-    kinds: Vec<(Histogram, Histogram)>,
-    pauses: Vec<PausesSeen>,
+    /// By kind since the last lines.
+    kinds: Vec<KindSecond>,
     intervals: Vec<CurrentJson>,
 }
 
 impl<'a> Lines<'a> {
     /// Nothing seen yet.
     pub(super) fn new(settings: &'a Settings, options: &'a Options) -> Self {
-        let kinds = KINDS.iter().map(|_| Default::default()).collect();
-        let pauses = vec![PausesSeen::default(); KINDS.len()];
-        Self { settings, options, seconds: 0, kinds, pauses, intervals: Vec::new() }
+        Self { settings, options, seconds: 0, kinds: vec![KindSecond::default(); KINDS.len()], intervals: Vec::new() }
     }
 
-    fn extras(&self, record: &RunRecord) -> Result<Extras, String> {
-        let options = self.options;
-        let ran = Ran { warehouses: options.warehouses, waited: options.wait, window_ns: record.measured.window_ns };
-        Ok(Extras {
-            audit: audit(&record.measured.transactions, ran)?,
-            errors: record.errors.clone(),
-            retries: record.measured.retries,
-            flags: record.flags.iter().map(flag_text).collect(),
-            notes: compat_notes(options),
-            seed: self.settings.seed,
-        })
-    }
-
-    fn json(
-        &self,
-        ended: &Ended,
-        rows: &[Row],
-        waits: &[Wait],
-        extras: Extras,
-        record: Option<&str>,
-    ) -> Result<String, LabError> {
+    fn json(&self, ended: &Ended, rows: &[Row], waits: &[Wait], audit: &Audit, record: Option<&str>) -> Result<String, LabError> {
         let run = &ended.record;
         perbuck_console::json_text(&RunJson {
             perbuck: env!("CARGO_PKG_VERSION"),
@@ -73,15 +51,15 @@ impl<'a> Lines<'a> {
             waits_s: machine::waits(waits),
             tpmc: run.metric(&TPMC),
             tpm_total: run.metric(&TPS) * 60.0,
-            efficiency: extras.audit.efficiency.percent,
-            efficiency_meaning: extras.audit.efficiency.meaning,
-            audit: extras.audit.figures.iter().map(Into::into).collect(),
-            disclosure: extras.audit.disclosure,
-            retries: extras.retries,
+            efficiency: audit.efficiency.percent,
+            efficiency_meaning: audit.efficiency.meaning,
+            audit: audit.figures.iter().map(Into::into).collect(),
+            disclosure: audit.disclosure,
+            retries: run.measured.retries,
             errors_by_code: &run.errors,
             aborted: run.health.aborted,
-            flags: extras.flags,
-            notes: extras.notes,
+            flags: run.flags.iter().map(flag_text).collect(),
+            notes: compat_notes(self.options),
             interrupted: ended.early,
             record,
         })
@@ -98,24 +76,21 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         self.seconds += 1;
-        for ((completed, failed), kind) in self.kinds.iter_mut().zip(seen.kinds) {
-            completed.merge(&kind.completed);
-            failed.merge(&kind.failed);
+        for (all, kind) in self.kinds.iter_mut().zip(seen.kinds) {
+            all.completed.merge(&kind.completed);
+            all.failed.merge(&kind.failed);
+            all.pauses.merge(&kind.pauses);
         }
-        self.pauses.iter_mut().zip(seen.kinds).for_each(|(all, kind)| all.merge(&kind.pauses));
         if !self.seconds.is_multiple_of(self.settings.interval_s) {
             return Ok(());
         }
-        let kinds = KINDS.iter().zip(&self.kinds).map(|(name, (completed, failed))| (*name, completed, failed));
-        let rows = lines::rows(kinds, f64::from(self.settings.interval_s));
-        let waits = lines::waits(KINDS.iter().copied().zip(self.pauses.iter().copied()));
-        self.pauses.fill(PausesSeen::default());
-        self.kinds.iter_mut().for_each(|(completed, failed)| {
-            completed.reset();
-            failed.reset();
-        });
+        let kinds = || KINDS.iter().copied().zip(&self.kinds);
+        let rows = kinds().map(|(name, kind)| (name, &kind.completed, &kind.failed));
+        let rows = lines::rows(rows, f64::from(self.settings.interval_s));
+        let waits = lines::waits(kinds().map(|(name, kind)| (name, kind.pauses)));
+        self.kinds.fill(KindSecond::default());
         let output = self.settings.output;
-        if output == Output::Json {
+        if output == Style::Json {
             self.intervals.push(CurrentJson::of(self.seconds, rows, &waits));
             return Ok(());
         }
@@ -127,16 +102,19 @@ impl Printer for Lines<'_> {
         let (output, run) = (self.settings.output, &ended.record);
         let rows = rows(run, &ended.details).map_err(defect)?;
         let waits = lines::waits(ended.details.pauses.iter().map(|(name, pauses)| (name.as_str(), *pauses)));
-        let extras = self.extras(run).map_err(defect)?;
-        if output == Output::Json {
-            return out.print(&self.json(ended, &rows, &waits, extras, record)?);
+        let Options { warehouses, wait: waited, .. } = *self.options;
+        let ran = Ran { warehouses, waited, window_ns: run.measured.window_ns };
+        let audit = audit(&run.measured.transactions, ran).map_err(defect)?;
+        if output == Style::Json {
+            return out.print(&self.json(ended, &rows, &waits, &audit, record)?);
         }
         let (tpmc, tpm_total) = (run.metric(&TPMC), run.metric(&TPS) * 60.0);
-        out.print(&report::text(&extras))?;
+        let flags: Vec<String> = run.flags.iter().map(flag_text).collect();
+        out.print(&report::text(&audit, run, &flags, compat_notes(self.options), self.settings.seed))?;
         out.print("Finished\n")?;
         out.print(&lines::block(Span::Summary, &rows, output))?;
         out.print(&lines::wait_block(Span::Summary, &waits, output))?;
-        out.print(&lines::closing(tpmc, tpm_total, extras.audit.efficiency.percent, output))
+        out.print(&lines::closing(tpmc, tpm_total, audit.efficiency.percent, output))
     }
 }
 

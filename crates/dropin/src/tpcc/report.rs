@@ -1,61 +1,38 @@
 //! What go-tpc does not say of a run: the audit, remarks, errors by code, and what is done otherwise than by the
 //! specification. It stands above the lines of the end, so that those are the last ones, as their readers expect.
 
-use std::collections::BTreeMap;
+use perbuck_core::run_record::{AuditFigure, Judgement, RunRecord};
+use perbuck_workloads::tpcc::audit::{Audit, Efficiency, TPMC_MAX_PER_WAREHOUSE};
 
-use perbuck_core::run_record::{AuditFigure, ErrorRecord, Judgement};
-use perbuck_workloads::tpcc::audit::{Audit, TPMC_MAX_PER_WAREHOUSE};
+use crate::output::errors_by_code;
 
-/// All that is said of a run besides its figures.
-#[derive(Debug, Clone)]
-pub(super) struct Extras {
-    /// The audit.
-    pub(super) audit: Audit,
-    /// Errors of the whole run by code.
-    pub(super) errors: BTreeMap<String, ErrorRecord>,
-    /// Attempts beyond the first, in the measured window.
-    pub(super) retries: u64,
-    /// What a reader of the figures must know.
-    pub(super) flags: Vec<String>,
-    /// What is done otherwise than by the specification.
-    pub(super) notes: &'static [&'static str],
-    /// The seed, as `--seed` takes it.
-    pub(super) seed: u64,
-}
-
-/// The block of text.
-pub(super) fn text(extras: &Extras) -> String {
+/// All that is said of a run besides its figures; `notes` say what is done otherwise than by the specification.
+pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &[&str], seed: u64) -> String {
     let mut out = "\nAudit of the measured time (clauses of TPC-C 5.11):\n".to_owned();
-    out += &extras.audit.figures.iter().map(line).collect::<String>();
-    let few = |f: &AuditFigure| f.judgement == Judgement::TooFewToTell;
-    if extras.audit.figures.iter().any(few) {
+    out += &audit.figures.iter().map(line).collect::<String>();
+    if audit.figures.iter().any(|f| f.judgement == Judgement::TooFewToTell) {
         out +=
             "    too few to tell: outside of its range, by no more than chance explains with so few transactions; run longer\n";
     }
-    let efficiency = &extras.audit.efficiency;
-    out += &format!(
-        "    efficiency {:.1} % of {TPMC_MAX_PER_WAREHOUSE} tpmC per warehouse: {}\n    {}\n",
-        efficiency.percent, efficiency.meaning, extras.audit.disclosure
-    );
-    if !extras.errors.is_empty() {
+    let Efficiency { percent, meaning, .. } = &audit.efficiency;
+    out += &format!("    efficiency {percent:.1} % of {TPMC_MAX_PER_WAREHOUSE} tpmC per warehouse: {meaning}\n");
+    out += &format!("    {}\n", audit.disclosure);
+    if !record.errors.is_empty() {
         out += &format!(
-            "\nErrors by code (of the whole run, with warm-up and last transactions; {} attempts beyond the first in the measured time):\n",
-            extras.retries
+            "\nErrors by code (of the whole run, with warm-up and last transactions; {} attempts beyond the first in the measured time):\n{}",
+            record.measured.retries,
+            errors_by_code(&record.errors)
         );
-        for (code, error) in &extras.errors {
-            let label = format!("{code} ({}):", error.class);
-            out += &format!("    {label:<37}{:<6} {}\n", error.count, error.example.lines().next().unwrap_or(""));
-        }
     }
-    if !extras.notes.is_empty() {
+    if !notes.is_empty() {
         out += "\nOther than the specification, as go-tpc does it:\n";
-        extras.notes.iter().for_each(|note| out += &format!("    {note}\n"));
+        notes.iter().for_each(|note| out += &format!("    {note}\n"));
     }
-    if !extras.flags.is_empty() {
+    if !flags.is_empty() {
         out += "\nRemarks:\n";
-        extras.flags.iter().for_each(|flag| out += &format!("    {flag}\n"));
+        flags.iter().for_each(|flag| out += &format!("    {flag}\n"));
     }
-    out + &format!("\nSeed: {}\n\n", extras.seed)
+    out + &format!("\nSeed: {seed}\n\n")
 }
 
 /// `    9.2.2.5  remote payments   15.02 %   14 to 16   chance ±1.07   of 9,999   holds`
@@ -70,28 +47,25 @@ fn line(figure: &AuditFigure) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use perbuck_core::histogram::Histogram;
+    use std::collections::BTreeMap;
+
     use perbuck_core::run_record::{HistogramRecord, TransactionRecord};
     use perbuck_workloads::tpcc::audit::{Ran, audit};
 
     use super::*;
-
-    fn extras(orders: u64, rolled_back: u64) -> Extras {
-        let mut times = Histogram::new();
-        (0..orders).for_each(|_| times.record(6_000_000_000));
-        let service = HistogramRecord::from_histogram(&times);
-        let facts = BTreeMap::from([("order_lines".to_owned(), orders * 10), ("remote_lines".to_owned(), orders / 10)]);
-        let record = TransactionRecord { committed: orders - rolled_back, rolled_back, service, facts, ..Default::default() };
-        let transactions = BTreeMap::from([("new_order".to_owned(), record)]);
-        let audit = audit(&transactions, Ran { warehouses: 2, waited: false, window_ns: 60_000_000_000 }).unwrap();
-        Extras { audit, errors: BTreeMap::new(), retries: 0, flags: Vec::new(), notes: &[], seed: 7 }
-    }
+    use crate::cases::histogram;
+    use crate::golden::record;
 
     #[test]
     fn every_figure_stands_beside_its_range_and_what_follows() {
-        let text = text(&extras(100_000, 1_000));
+        let (orders, rolled_back) = (100_000, 1_000);
+        let service = HistogramRecord::from_histogram(&histogram((0..orders).map(|_| 6_000_000_000)));
+        let facts = BTreeMap::from([("order_lines".to_owned(), orders * 10), ("remote_lines".to_owned(), orders / 10)]);
+        let new_orders = TransactionRecord { committed: orders - rolled_back, rolled_back, service, facts, ..Default::default() };
+        let transactions = BTreeMap::from([("new_order".to_owned(), new_orders)]);
+        let audit = audit(&transactions, Ran { warehouses: 2, waited: false, window_ns: 60_000_000_000 }).unwrap();
+        let text = text(&audit, &record("tpcc", false), &[], &[], 7);
         for expected in [
             "    9.2.2.5  new orders rolled back                              1.00 %   0.9 to 1.1     chance ±0.09    of 100,000     holds\n",
             "    9.2.2.5  lines of a new order                           10.00 lines   9.5 to 10.5    chance ±0.03    of 100,000     holds\n",
@@ -104,22 +78,5 @@ mod tests {
             assert!(text.contains(expected), "{expected}{text}");
         }
         assert!(!text.contains("too few to tell") && !text.contains("Errors by code") && !text.contains("Remarks"));
-    }
-
-    #[test]
-    fn a_short_run_says_that_it_tells_nothing() {
-        let text = text(&extras(50, 0));
-        assert!(text.contains("of 50          too few to tell\n") && text.contains("; run longer\n"), "{text}");
-    }
-
-    #[test]
-    fn errors_notes_and_remarks_stand_below() {
-        let error = ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found\nmore".into() };
-        let errors = BTreeMap::from([("mysql 1213".to_owned(), error)]);
-        let all =
-            Extras { errors, retries: 3, flags: vec!["it was slow".into()], notes: &["stock is not remote"], ..extras(50, 1) };
-        let text = text(&all);
-        assert!(text.contains("3 attempts beyond the first in the measured time):\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
-        assert!(text.contains("as go-tpc does it:\n    stock is not remote\n\nRemarks:\n    it was slow\n"), "{text}");
     }
 }

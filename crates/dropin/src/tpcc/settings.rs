@@ -9,19 +9,17 @@ use perbuck_load::limit::Tolerance;
 
 use crate::flags::Given;
 use crate::load::{Load, SECOND_NS, drawn_seed};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
+use crate::style::{STYLES, Style};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Makes, fills and checks the tables.
     Prepare,
-    /// Drives load.
     Run,
-    /// Checks the conditions.
     Check,
-    /// Drops the tables.
     Cleanup,
 }
 
@@ -30,9 +28,6 @@ const ORDERS: [(&str, Order); 4] =
 
 impl Order {
     /// The one that the command line names; its beginning is enough, as in go-tpc.
-    ///
-    /// # Errors
-    /// None, or one that is none.
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
         let list = "use prepare, run, check or cleanup: perbuck tpcc prepare --warehouses 10";
         let Some(typed) = given.words.first() else {
@@ -52,41 +47,25 @@ impl Order {
         Ok(*order)
     }
 
-    /// Its word.
     pub(super) fn word(self) -> &'static str {
         ORDERS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| *word)
     }
 }
 
-/// What standard output holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Output {
-    /// go-tpc's lines.
-    Plain,
-    /// Its tables.
-    Table,
-    /// One JSON document at the end.
-    Json,
-}
-
 /// A command line with everything about it checked, but for the database and the workload.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Connections that load; `None` where nobody said how many.
+    /// Connections that load; `None` where the command line does not say how many.
     pub(super) sessions: Option<u32>,
-    /// The load of a run.
     pub(super) load: Load,
-    /// Seconds between lines.
     pub(super) interval_s: u32,
-    /// Whether the run goes on after an error.
     pub(super) ignore_error: bool,
     /// Whether the run does as go-tpc does.
     pub(super) go_tpc: bool,
-    /// What standard output holds.
-    pub(super) output: Output,
+    /// How figures are laid out; as JSON they are one document at the end.
+    pub(super) output: Style,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,
-    /// Where the record goes.
     pub(super) records: Records,
     /// Whether tables that are there are dropped before a load.
     pub(super) drop_data: bool,
@@ -101,18 +80,18 @@ const ATTEMPTS: u32 = 1000;
 
 impl Settings {
     /// Checks the values of a command line.
-    ///
-    /// # Errors
-    /// The first that is wrong.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let threads = given.count("threads", 1, 1_000_000)?;
         let some = |number: u32| Some(number).filter(|n| *n > 0);
-        let (ignore_error, go_tpc) = (given.switch("ignore-error"), go_tpc(given)?);
+        let ignore_error = given.switch("ignore-error");
+        let go_tpc = chosen(given.text("compat"), &[("", false), ("go-tpc", true)])
+            .ok_or_else(|| given.invalid("compat", "use go-tpc, or leave it out for the specification"))?;
         // go-tpc's own default is the longest duration that Go has.
         let time_ns = given.duration_ns("time").filter(|ns| given.has("time") && *ns < NO_LIMIT_NS);
         if time_ns.is_some_and(|ns| ns < SECOND_NS) {
             return Err(given.invalid("time", "give a second at least, or leave --time out for a run until Ctrl-C"));
         }
+        let warmup_ns = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
         let typed_seed: i64 = given.text("seed").parse().unwrap_or(0);
         let seed = match u64::try_from(typed_seed) {
             // 53 bits, so that every reader of JSON reads the number that was drawn.
@@ -125,7 +104,7 @@ impl Settings {
             load: Load {
                 connections: threads,
                 rate: None,
-                warmup_ns: warmup_ns(given)?,
+                warmup_ns: warmup_ns.ok_or_else(|| given.invalid("warmup", "give less than a century"))?,
                 window_ns: time_ns,
                 events: some(given.count("count", 0, u32::MAX)?).map(u64::from),
                 workers: some(given.count("max-procs", 0, 1024)?),
@@ -133,13 +112,18 @@ impl Settings {
                 attempts: if go_tpc { 1 } else { ATTEMPTS },
                 drain_ns: DRAIN_NS,
                 time_statements: false,
-                tolerance: tolerance(ignore_error, go_tpc),
+                // By the specification a transaction that the server asks to send again is sent again.
+                tolerance: if ignore_error {
+                    Tolerance::Every
+                } else {
+                    Tolerance::Listed { codes: Vec::new(), retries: !go_tpc, losses: false }
+                },
                 seed: Seed(seed).derive("perbuck tpcc"),
             },
             interval_s: interval_s(given)?,
             ignore_error,
             go_tpc,
-            output: output(given)?,
+            output: chosen(given.text("output"), &STYLES).ok_or_else(|| given.invalid("output", "use plain, table or json"))?,
             seed,
             records: Records {
                 folder: (!given.switch("no-record")).then(|| PathBuf::from(given.text("results"))),
@@ -153,15 +137,6 @@ impl Settings {
     }
 }
 
-/// After which errors a run goes on. By the specification a transaction that the server asks to send again is sent again;
-/// go-tpc's worker ends by it, too.
-fn tolerance(ignore_error: bool, go_tpc: bool) -> Tolerance {
-    if ignore_error {
-        return Tolerance::Every;
-    }
-    Tolerance::Listed { codes: Vec::new(), retries: !go_tpc, losses: false }
-}
-
 /// Lines come when a second is over, so that they show whole seconds.
 fn interval_s(given: &Given) -> Result<u32, Refused> {
     let ns = given.duration_ns("interval").unwrap_or(0);
@@ -169,39 +144,11 @@ fn interval_s(given: &Given) -> Result<u32, Refused> {
     seconds.ok_or_else(|| given.invalid("interval", "give whole seconds, such as 10s or 1m"))
 }
 
-fn warmup_ns(given: &Given) -> Result<u64, Refused> {
-    let within = given.duration_ns("warmup").filter(|ns| *ns < NO_LIMIT_NS);
-    within.ok_or_else(|| given.invalid("warmup", "give less than a century"))
-}
-
-fn go_tpc(given: &Given) -> Result<bool, Refused> {
-    match given.text("compat") {
-        "" => Ok(false),
-        "go-tpc" => Ok(true),
-        _ => Err(given.invalid("compat", "use go-tpc, or leave it out for the specification")),
-    }
-}
-
-fn output(given: &Given) -> Result<Output, Refused> {
-    match given.text("output") {
-        "plain" => Ok(Output::Plain),
-        "table" => Ok(Output::Table),
-        "json" => Ok(Output::Json),
-        _ => Err(given.invalid("output", "use plain, table or json")),
-    }
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::options::TABLE;
+    use super::super::golden::read as given;
     use super::*;
-
-    fn given(words: &[&str]) -> Result<Given, Refused> {
-        TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())
-    }
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<Settings, Refused> {
         Settings::read(&given(words)?)
@@ -213,7 +160,7 @@ mod tests {
         let load = &s.load;
         assert_eq!((load.connections, s.sessions, load.window_ns, load.events), (1, None, None, None));
         assert_eq!((s.interval_s, load.warmup_ns), (10, 0));
-        assert_eq!((s.ignore_error, s.go_tpc, s.output, s.check, s.check_all), (false, false, Output::Plain, true, false));
+        assert_eq!((s.ignore_error, s.go_tpc, s.output, s.check, s.check_all), (false, false, Style::Plain, true, false));
         assert_eq!((s.load.attempts, s.records.folder), (ATTEMPTS, Some(PathBuf::from("results/tpcc"))));
         assert!(s.seed > 0 && s.seed < 1 << 53);
     }
@@ -225,15 +172,16 @@ mod tests {
         assert_eq!((load.connections, load.window_ns), (64, Some(5_400 * SECOND_NS)));
         assert_eq!((s.interval_s, load.events, load.workers, s.seed), (60, Some(5), Some(2), 9));
         let s = read(&["run", "--compat=go-tpc", "--ignore-error", "--no-record", "--output=table"]).unwrap();
-        assert_eq!((s.load.attempts, s.ignore_error, s.output, s.records.folder), (1, true, Output::Table, None));
+        assert_eq!((s.load.attempts, s.ignore_error, s.output, s.records.folder), (1, true, Style::Table, None));
         assert_eq!(Order::of(&given(&["prep", "--no-check"]).unwrap()), Ok(Order::Prepare));
         assert_eq!(Order::of(&given(&["-T4", "r"]).unwrap()), Ok(Order::Run));
     }
 
     #[test]
     fn wrong_values_are_named_with_the_way_out() {
-        for (words, said) in [
-            (&["run", "--threads=0"][..], "invalid argument \"0\" for \"-T, --threads\" flag"),
+        let read_all = |words: &[&str]| given(words).and_then(|g| Order::of(&g).and_then(|_| Settings::read(&g)));
+        let cases: &[(&[&str], &str)] = &[
+            (&["run", "--threads=0"], "invalid argument \"0\" for \"-T, --threads\" flag"),
             (&["run", "--threads=x"], "invalid argument \"x\" for \"-T, --threads\" flag"),
             (&["run", "--time=60"], "invalid argument \"60\" for \"--time\" flag"),
             (&["run", "--time=0"], "invalid argument \"0\" for \"--time\" flag"),
@@ -253,10 +201,8 @@ mod tests {
             (&["load"], "unknown command \"load\""),
             (&["c"], "unknown command \"c\""),
             (&[], "no command is given"),
-        ] {
-            let refused = given(words).and_then(|g| Order::of(&g).and_then(|_| Settings::read(&g))).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read_all, cases);
         assert!(read(&["run", "--conn-refresh-interval=0s"]).is_ok());
         assert_eq!(read(&["run", "--time=2562047h47m16.854775807s"]).unwrap().load.window_ns, None);
     }

@@ -14,8 +14,7 @@ use perbuck_workloads::tpcc::{Options, TpccData};
 use super::COMMAND;
 use super::settings::Settings;
 use crate::notes;
-use perbuck_console::print;
-use perbuck_console::{Display, say};
+use perbuck_console::{Display, print, say};
 use perbuck_lab::data::LoadLedger;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::prepare::{condition_text, load_text};
@@ -35,11 +34,8 @@ pub(super) fn create_database(target: &AnyTarget) -> Option<(AnyTarget, String)>
 
 /// A database and what is done to its tables.
 pub(super) struct Tables<'a> {
-    /// The database with the workload.
     pub(super) stage: &'a Stage,
-    /// The options of the workload.
     pub(super) options: &'a Options,
-    /// Its SQL.
     pub(super) dialect: &'static dyn Dialect,
 }
 
@@ -51,11 +47,8 @@ impl Tables<'_> {
         specs.into_iter().map(|table| table.bulk.name).collect()
     }
 
-    /// Makes and fills the tables, or goes on where the same command was cut off, and checks them.
-    ///
-    /// # Errors
-    /// A table that is there already, unless `--dropdata` is given: it may hold somebody's data, and nothing is touched. The
-    /// server's answer. A condition that does not hold.
+    /// Makes and fills the tables, or goes on where the same command was cut off, and checks them. A table that is there
+    /// already may hold data of the user: without `--dropdata` nothing is touched.
     pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
         if settings.drop_data {
             self.drop_all()?;
@@ -98,9 +91,6 @@ impl Tables<'_> {
     }
 
     /// Checks the data.
-    ///
-    /// # Errors
-    /// A condition that does not hold, or the server's answer.
     pub(super) fn check(&self, all: bool) -> Result<(), LabError> {
         self.has_warehouses()?;
         self.conditions(all)?;
@@ -126,9 +116,6 @@ impl Tables<'_> {
     }
 
     /// Drops the tables, whoever made them.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         self.drop_all()?;
         print("Finished\n")
@@ -146,19 +133,13 @@ impl Tables<'_> {
     }
 
     /// Finds out whether the database has the warehouses that the command line names.
-    ///
-    /// # Errors
-    /// It has fewer, or no such table.
     pub(super) fn has_warehouses(&self) -> Result<(), LabError> {
         let found = self.stage.server.number("counting the warehouses", "SELECT COUNT(*) FROM warehouse")?;
         let asked = i64::from(self.options.warehouses);
         if found < asked {
             let message = format!("the database holds {found} warehouses, and --warehouses is {asked}");
-            return Err(LabError::new(
-                ErrorKind::Refused,
-                message,
-                format!("give --warehouses {found}, or load {asked} of them"),
-            ));
+            let help = format!("give --warehouses {found}, or load {asked} of them");
+            return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if found > asked {
             say(&format!("perbuck: the database holds {found} warehouses, more than the {asked} of --warehouses"));
@@ -167,16 +148,16 @@ impl Tables<'_> {
     }
 }
 
-/// A load that did not end, and how it goes on: with `--dropdata` the same command would begin anew.
+/// A load that did not end, and how it goes on: with `--dropdata` the same command would start again.
 fn way_on(error: LabError, drop_data: bool) -> LabError {
     let without = if drop_data { " without --dropdata" } else { "" };
-    let again = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");
+    let way_out = format!("the same command{without} goes on from there; perbuck tpcc cleanup drops the tables");
     let (message, help) = error.words();
     if error.kind() == ErrorKind::Interrupted {
-        return LabError::new(ErrorKind::Interrupted, "interrupted; what was committed is kept", again);
+        return LabError::new(ErrorKind::Interrupted, "interrupted; what was committed is kept", way_out);
     }
     if help == GOES_ON {
-        return LabError::new(error.kind(), message, format!("what was committed is kept: {again}"));
+        return LabError::new(error.kind(), message, format!("what was committed is kept: {way_out}"));
     }
     error
 }

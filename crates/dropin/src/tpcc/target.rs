@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use perbuck_database::registry::AnyTarget;
 
 use crate::flags::Given;
+use crate::option::is_in;
 use crate::refused::Refused;
 use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
@@ -20,42 +21,15 @@ pub(super) struct Connection {
 }
 
 /// Names of go-sql-driver/mysql 1.9 that say how its client works and are no variable of a session.
-const MYSQL_CLIENT: [&str; 25] = [
-    "allowAllFiles",
-    "allowCleartextPasswords",
-    "allowFallbackToPlaintext",
-    "allowNativePasswords",
-    "allowOldPasswords",
-    "charset",
-    "checkConnLiveness",
-    "clientFoundRows",
-    "collation",
-    "columnsWithAlias",
-    "compress",
-    "connectionAttributes",
-    "interpolateParams",
-    "loc",
-    "maxAllowedPacket",
-    "multiStatements",
-    "parseTime",
-    "readTimeout",
-    "rejectReadOnly",
-    "serverPubKey",
-    "strict",
-    "timeTruncate",
-    "timeout",
-    "useCompression",
-    "writeTimeout",
-];
+const MYSQL_CLIENT: &str = "\
+    allowAllFiles allowCleartextPasswords allowFallbackToPlaintext allowNativePasswords allowOldPasswords charset \
+    checkConnLiveness clientFoundRows collation columnsWithAlias compress connectionAttributes interpolateParams loc \
+    maxAllowedPacket multiStatements parseTime readTimeout rejectReadOnly serverPubKey strict timeTruncate timeout \
+    useCompression writeTimeout";
 /// The same of lib/pq.
-const POSTGRES_CLIENT: [&str; 6] = [
-    "application_name",
-    "binary_parameters",
-    "client_encoding",
-    "disable_prepared_binary_result",
-    "fallback_application_name",
-    "sslinline",
-];
+const POSTGRES_CLIENT: &str = "\
+    application_name binary_parameters client_encoding disable_prepared_binary_result fallback_application_name \
+    sslinline";
 
 /// What `--conn-params` is to a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +54,6 @@ impl Client {
 
 impl Connection {
     /// The one that the command line names.
-    ///
-    /// # Errors
-    /// What no target can be.
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
         let address = given.text("target");
         if !address.is_empty() {
@@ -142,8 +113,8 @@ impl Connection {
                 (Client::Postgres, "sslcert" | "sslkey") => {
                     return Err(given.invalid("conn-params", "client certificates are not supported: log in by password"));
                 }
-                (Client::Mysql, name) if MYSQL_CLIENT.contains(&name) => unused.push(name.to_owned()),
-                (Client::Postgres, name) if POSTGRES_CLIENT.contains(&name) => unused.push(name.to_owned()),
+                (Client::Mysql, name) if is_in(MYSQL_CLIENT, name) => unused.push(name.to_owned()),
+                (Client::Postgres, name) if is_in(POSTGRES_CLIENT, name) => unused.push(name.to_owned()),
                 (Client::Postgres, _) => variables.push(format!("{name}='{word}'")),
                 (Client::Mysql | Client::Own, _) => variables.push(part.to_owned()),
             }
@@ -197,15 +168,13 @@ fn hosts(given: &Given, scheme: &str) -> Result<Vec<(String, u16)>, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
-    use super::super::options::TABLE;
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn read(words: &[&str]) -> Result<Connection, Refused> {
-        Connection::of(&TABLE.read(&words.iter().map(OsString::from).collect::<Vec<_>>())?)
+        Connection::of(&golden::read(words)?)
     }
 
     fn address(words: &[&str]) -> String {
@@ -245,8 +214,8 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for (words, said) in [
-            (&["-d", "oracle"][..], "invalid argument \"oracle\" for \"-d, --driver\" flag"),
+        let cases: &[(&[&str], &str)] = &[
+            (&["-d", "oracle"], "invalid argument \"oracle\" for \"-d, --driver\" flag"),
             (&["-P", "0"], "invalid argument for \"-P, --port\" flag"),
             (&["-P", "hunter2"], "invalid argument for \"-P, --port\" flag: not a port"),
             (&["-H", ","], "invalid argument \"\" for \"-H, --host\" flag"),
@@ -257,9 +226,7 @@ mod tests {
             (&["-d", "postgres", "--conn-params", "sslmode=x"], "invalid argument \"sslmode=x\""),
             (&["--target", "sqlite:x", "-H", "h"], "--host is given beside --target"),
             (&["--target", "x"], "the target has no scheme"),
-        ] {
-            let refused = read(words).unwrap_err();
-            assert!(refused.message.starts_with(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        ];
+        hold_refused(read, cases);
     }
 }

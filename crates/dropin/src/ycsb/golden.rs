@@ -1,13 +1,22 @@
-use std::ffi::OsString;
-
 use super::*;
+use crate::cases;
 use crate::golden::{Kept, details, hold, record, show};
+use crate::refused::Refused;
+
+/// The properties of a command line.
+pub(super) fn properties(line: &[&str]) -> Result<Properties, Refused> {
+    Properties::read(&words::read(&cases::words(line))?)
+}
+
+/// The values of a command line.
+pub(super) fn settings(line: &[&str]) -> Result<Settings, Refused> {
+    let given = words::read(&cases::words(line))?;
+    Settings::read(&given, &Properties::read(&given)?, given.order()?.0)
+}
 
 /// Prints a run of a command line; its first word says how.
 fn printed(words: &[&str], out: &mut Kept) {
-    let given = words::read(&words[1..].iter().map(OsString::from).collect::<Vec<_>>()).unwrap();
-    let properties = Properties::read(&given).unwrap();
-    let settings = Settings::read(&given, &properties, given.order().unwrap().0).unwrap();
+    let (properties, settings) = (properties(&words[1..]).unwrap(), settings(&words[1..]).unwrap());
     header(&settings, &properties, out).unwrap();
     let mut record = record("ycsb", words[0] != "whole");
     for (kind, fact, count) in [("READ", "missing", 4), ("READ", "wrong", 2), ("INSERT", "duplicate", 3)] {

@@ -4,7 +4,6 @@
 //! they mean), then the runner with [`printer`] and [`report`].
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod golden;
 mod help;
 mod printer;
@@ -39,6 +38,7 @@ use crate::notes;
 use crate::output::{Standard, Streams};
 use crate::refused::End;
 use crate::run::{DropIn, Run};
+use crate::study::Series;
 
 /// The command.
 const COMMAND: DropIn = DropIn {
@@ -85,7 +85,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     let target = database.target(&properties)?;
     let password = database.password(given, &properties)?;
     properties.remarks.iter().for_each(|remark| say(&format!("perbuck: {remark}")));
-    let series = settings.series();
+    let series = Series::new(settings.workload.clone(), settings.load.clone(), "");
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
     run.check_name()?;
     let stage = run.stage(series.load.longest_s())?;

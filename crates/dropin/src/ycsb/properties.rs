@@ -104,9 +104,6 @@ pub(super) struct Properties {
 
 impl Properties {
     /// Reads the files and puts the command line over them.
-    ///
-    /// # Errors
-    /// A file that cannot be read or understood.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let mut all = Self { name: "core".to_owned(), ..Self::default() };
         for (i, file) in given.files.iter().enumerate() {
@@ -180,18 +177,14 @@ fn of_file(file: &str) -> Result<Vec<(String, String)>, Refused> {
     let text = read_text("the properties in", path)
         .map_err(|e| Refused::usage(e.to_string(), "name a file; workloada to workloadf need none"))?;
     parse(&text).map_err(|line| {
-        Refused::usage(
-            format!("{file}:{line}: an escape \\u without four hexadecimal digits"),
-            "write \\u0041 for A, or the character itself",
-        )
+        let message = format!("{file}:{line}: an escape \\u without four hexadecimal digits");
+        Refused::usage(message, "write \\u0041 for A, or the character itself")
     })
 }
 
 /// Reads the syntax of `java.util.Properties`: `name = value`, `name: value` or `name value`; `#` and `!` begin a comment, a
-/// backslash at the end of a line joins it with the next, and `\t`, `\n`, `\uXXXX` stand for characters.
-///
-/// # Errors
-/// The number of the line with a bad escape.
+/// backslash at the end of a line joins it with the next, and `\t`, `\n`, `\uXXXX` stand for characters. The error is
+/// the number of the line with a bad escape.
 pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut all = Vec::new();
     let mut lines = text.lines().enumerate();
@@ -260,8 +253,8 @@ fn safe_name(file: &str) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
+    use super::super::golden;
     use super::*;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
@@ -284,8 +277,7 @@ mod tests {
         let file = folder.path().join("mine.properties");
         std::fs::write(&file, "recordcount=5\nmysql.password=geheim\nreadpropotion=1\nsilence=false\n").unwrap();
         let words = ["run", "mysql", "-P", "workloads/workloadb", "-P", file.to_str().unwrap(), "-p", "recordcount=7"];
-        let given = super::super::words::read(&words.map(OsString::from)).unwrap();
-        let all = Properties::read(&given).unwrap();
+        let all = golden::properties(&words).unwrap();
         assert_eq!(
             (all.get("recordcount"), all.get("readproportion"), all.name.as_str()),
             (Some("7"), Some("0.95"), "workloadb")
@@ -296,8 +288,8 @@ mod tests {
         assert!(remarks.contains("silence has no effect"), "{remarks}");
         let shown = format!("{:?} {all:?}", all.shown());
         assert!(shown.contains("***") && !shown.contains("geheim"), "{shown}");
-        let missing = super::super::words::read(&["run", "mysql", "-P", "nowhere/workloadx"].map(OsString::from)).unwrap();
-        assert!(Properties::read(&missing).unwrap_err().message.contains("nowhere/workloadx"));
+        let missing = golden::properties(&["run", "mysql", "-P", "nowhere/workloadx"]);
+        assert!(missing.unwrap_err().message.contains("nowhere/workloadx"));
     }
 
     #[test]

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::load_model::HIGHEST_PER_S;
-use perbuck_core::study::{Located, Scalar};
+use perbuck_core::study::Scalar;
 use perbuck_core::units::Seed;
 use perbuck_lab::trial::DRAIN_NS;
 use perbuck_load::limit::Tolerance;
+use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::ycsb::{Options, PROPERTIES, property_value};
-use perbuck_workloads::{Benchmark, Plan};
 
 use super::properties::Properties;
 use super::words::{Given, Order};
 use crate::load::{Load, MOST_WORKERS, SECOND_NS, drawn_seed};
+use crate::option::chosen;
 use crate::refused::Refused;
 use crate::run::Records;
-use crate::study::{Series, Workload};
+use crate::study::Workload;
+use crate::style::{STYLES, Style};
 use perbuck_lab::inputs::read_text;
 
 /// The most connections that one client can well have.
@@ -31,27 +33,11 @@ pub(super) enum Shape {
     Ycsb,
 }
 
-/// How go-ycsb's figures are laid out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
-    /// A line for each operation.
-    Plain,
-    /// A table.
-    Table,
-    /// A JSON array.
-    Json,
-}
-
 /// A command line with everything about it checked, but for the database.
 #[derive(Debug)]
 pub(super) struct Settings {
-    /// The name of the workload in its study.
-    pub(super) name: String,
-    /// The workload.
+    pub(super) workload: Workload,
     pub(super) options: Options,
-    /// Its properties as a study writes them.
-    pub(super) parameters: BTreeMap<String, Scalar>,
-    /// The load.
     pub(super) load: Load,
     /// Whether the load takes the fastest way, and measures no single INSERT.
     pub(super) bulk: bool,
@@ -59,9 +45,7 @@ pub(super) struct Settings {
     pub(super) drop_data: bool,
     /// Seconds between two reports.
     pub(super) interval_s: u32,
-    /// How figures are printed.
     pub(super) shape: Shape,
-    /// How go-ycsb's are laid out.
     pub(super) style: Style,
     /// Percentiles of YCSB's shape, as typed and as number.
     pub(super) percentiles: Vec<(String, f64)>,
@@ -69,17 +53,12 @@ pub(super) struct Settings {
     pub(super) status_s: Option<u32>,
     /// The file for the figures at the end.
     pub(super) output_file: Option<PathBuf>,
-    /// The seed of the operations.
     pub(super) seed: u64,
-    /// Where the record goes.
     pub(super) records: Records,
 }
 
 impl Settings {
     /// Checks the values of a command line.
-    ///
-    /// # Errors
-    /// The first that is wrong.
     pub(super) fn read(given: &Given, properties: &Properties, order: Order) -> Result<Self, Refused> {
         let loads = order == Order::Load;
         let batch = count(properties, "batch.size", 1, 1_000_000)?;
@@ -88,16 +67,12 @@ impl Settings {
             return Err(Refused::usage(format!("batch.size {batch}: batches of operations are not supported in a run"), help));
         }
         let bulk = batch > 1;
-        let parameters = parameters(properties, loads && !bulk)?;
-        let located = parameters.iter().map(|(n, v)| (n.clone(), Located { value: v.clone(), line: 0 })).collect();
-        let options = match Options::checked(&located) {
-            Ok(options) => options,
-            Err(problems) => {
-                let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
-                let help = problems.first().map(|p| p.help.clone()).unwrap_or_default();
-                return Err(Refused::usage(lines.join("\n"), help));
-            }
+        let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
+        let refused = |problems: Vec<ParamProblem>| {
+            let lines: Vec<String> = problems.iter().map(|p| p.message.clone()).collect();
+            Refused::usage(lines.join("\n"), problems.first().map(|p| p.help.clone()).unwrap_or_default())
         };
+        let (workload, options) = Workload::of::<Options>(&name, parameters(properties, loads && !bulk)?).map_err(refused)?;
         let time_s = Some(count(properties, "maxexecutiontime", 0, u32::MAX)?).filter(|s| *s > 0);
         if !loads && options.operationcount.is_none() && time_s.is_none() {
             let help = "give -p operationcount=… or -p maxexecutiontime=… (seconds)";
@@ -105,11 +80,9 @@ impl Settings {
         }
         let seed = seed(given, properties)?;
         let load = load(given, properties, &options, (loads, time_s, seed))?;
-        let name = if loads { format!("{}-load", properties.name) } else { properties.name.clone() };
         Ok(Self {
-            name,
+            workload,
             options,
-            parameters,
             load,
             bulk,
             drop_data: switch(properties, "dropdata")?,
@@ -133,14 +106,6 @@ impl Settings {
                 contender: given.option("--contender").map(str::to_owned),
             },
         })
-    }
-}
-
-impl Settings {
-    /// The command line as a study: everything that decides what is measured, but for the database and the seed.
-    pub(super) fn series(&self) -> Series {
-        let (name, parameters) = (self.name.clone(), self.parameters.clone());
-        Series::new(Workload { name, parameters, plan: Plan::of(self.options.clone()) }, self.load.clone(), "")
     }
 }
 
@@ -233,8 +198,7 @@ pub(super) fn switch(properties: &Properties, name: &str) -> Result<bool, Refuse
 }
 
 fn word<T: Copy>(typed: &str, name: &str, words: &[(&str, T)]) -> Result<T, Refused> {
-    let found = words.iter().find(|(w, _)| *w == typed).map(|(_, value)| *value);
-    found.ok_or_else(|| {
+    chosen(typed, words).ok_or_else(|| {
         let all: Vec<&str> = words.iter().map(|(w, _)| *w).collect();
         Refused::usage(format!("{name} is \"{typed}\""), format!("use one of {}", all.join(", ")))
     })
@@ -246,8 +210,7 @@ fn style(properties: &Properties) -> Result<Style, Refused> {
         let help = "leave it out; the record of the run holds the whole histograms of every operation";
         Refused { help: help.to_owned(), ..refused }
     })?;
-    let styles = [("plain", Style::Plain), ("table", Style::Table), ("json", Style::Json)];
-    word(properties.text("outputstyle"), "outputstyle", &styles)
+    word(properties.text("outputstyle"), "outputstyle", &STYLES)
 }
 
 fn percentiles(properties: &Properties) -> Result<Vec<(String, f64)>, Refused> {
@@ -269,33 +232,23 @@ fn seed(given: &Given, properties: &Properties) -> Result<u64, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
     use perbuck_workloads::ycsb::Compat;
 
-    use super::super::words;
+    use super::super::golden::settings;
     use super::*;
-
-    fn settings(words: &[&str]) -> Result<Settings, Refused> {
-        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let given = words::read(&words)?;
-        let properties = Properties::read(&given)?;
-        let (order, _) = given.order()?;
-        Settings::read(&given, &properties, order)
-    }
+    use crate::cases::hold_refused;
 
     #[test]
     fn a_plain_command_line_has_the_defaults_of_go_ycsb() {
         let s = settings(&["run", "mysql", "-P", "workloads/workloada"]).unwrap();
         let l = &s.load;
         assert_eq!((l.connections, l.rate, l.window_ns, l.events, l.warmup_ns), (1, None, None, Some(1000), 0));
-        assert_eq!((s.shape, s.style, s.interval_s, s.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
+        assert_eq!((s.shape, s.style, s.interval_s, s.workload.name.as_str()), (Shape::GoYcsb, Style::Plain, 10, "workloada"));
         assert_eq!((s.options.compat, s.options.dotransactions, s.options.recordcount), (Compat::GoYcsb, true, 1000));
         let load = settings(&["load", "mysql", "-Pworkloadc", "--threads=4", "-precordcount=50", "-p", "compat=ycsb"]).unwrap();
         assert_eq!(
-            (load.load.connections, load.load.events, load.bulk, load.name.as_str()),
+            (load.load.connections, load.load.events, load.bulk, load.workload.name.as_str()),
             (4, Some(50), false, "workloadc-load")
         );
         assert_eq!((load.options.dotransactions, load.options.compat), (false, Compat::Ycsb));
@@ -307,25 +260,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_the_way_out() {
-        for (words, said) in [
-            (&["run", "mysql"][..], "`recordcount` is missing"),
-            (&["run", "mysql", "-p", "recordcount=5"], "neither operationcount nor maxexecutiontime"),
-            (&["run", "mysql", "-P", "workloada", "-p", "batch.size=5"], "not supported in a run"),
-            (&["run", "mysql", "-P", "workloada", "--threads", "0"], "threadcount is \"0\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "measurementtype=raw"], "measurementtype is \"raw\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "requestdistribution=zipf"], "`requestdistribution` is \"zipf\""),
-            (&["run", "mysql", "-P", "workloada", "-p", "fieldlengthdistribution=histogram"], "hist.txt"),
-            (&["run", "mysql", "-P", "workloada", "-p", "noequals"], "bad property"),
-            (&["run", "mysql", "-P", "workloada", "--shape=csv"], "--shape is \"csv\""),
-            (&["run", "mysql", "-P"], "flag needs an argument: -P"),
-            (&["run", "mysql", "--thread", "4"], "unknown flag: --thread"),
-            (&["run"], "no database is given"),
-            (&["runn", "mysql"], "unknown command \"runn\""),
-            (&["run", "mysql", "extra", "-P", "workloada"], "unknown word \"extra\""),
-        ] {
-            let refused = settings(words).unwrap_err();
-            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{words:?}: {refused:?}");
-        }
+        let cases: &[(&[&str], &str)] = &[
+            (&["run", "mysql"], "…`recordcount` is missing"),
+            (&["run", "mysql", "-p", "recordcount=5"], "…neither operationcount nor maxexecutiontime"),
+            (&["run", "mysql", "-P", "workloada", "-p", "batch.size=5"], "…not supported in a run"),
+            (&["run", "mysql", "-P", "workloada", "--threads", "0"], "…threadcount is \"0\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "measurementtype=raw"], "…measurementtype is \"raw\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "requestdistribution=zipf"], "…`requestdistribution` is \"zipf\""),
+            (&["run", "mysql", "-P", "workloada", "-p", "fieldlengthdistribution=histogram"], "…hist.txt"),
+            (&["run", "mysql", "-P", "workloada", "-p", "noequals"], "…bad property"),
+            (&["run", "mysql", "-P", "workloada", "--shape=csv"], "…--shape is \"csv\""),
+            (&["run", "mysql", "-P"], "…flag needs an argument: -P"),
+            (&["run", "mysql", "--thread", "4"], "…unknown flag: --thread"),
+            (&["run"], "…no database is given"),
+            (&["runn", "mysql"], "…unknown command \"runn\""),
+            (&["run", "mysql", "extra", "-P", "workloada"], "…unknown word \"extra\""),
+        ];
+        hold_refused(settings, cases);
     }
 
     #[test]

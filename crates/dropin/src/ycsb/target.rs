@@ -7,29 +7,16 @@ use perbuck_database::secret::Secret;
 use super::COMMAND;
 use super::properties::Properties;
 use super::words::Given;
+use crate::option::is_in;
 use crate::refused::Refused;
 use crate::secret::PasswordSources;
 use crate::target::{default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
 const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
 /// Other databases of go-ycsb.
-const OTHERS: [&str; 15] = [
-    "aerospike",
-    "badger",
-    "foundationdb",
-    "rocksdb",
-    "spanner",
-    "pegasus",
-    "cassandra",
-    "scylla",
-    "mongodb",
-    "redis",
-    "boltdb",
-    "minio",
-    "elastic",
-    "etcd",
-    "dynamodb",
-];
+const OTHERS: &str = "\
+    aerospike badger foundationdb rocksdb spanner pegasus cassandra scylla mongodb redis boltdb minio elastic etcd \
+    dynamodb";
 
 /// The kind of database that the command line names, by its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +24,6 @@ pub(super) struct Database(&'static str);
 
 impl Database {
     /// The one of that name.
-    ///
-    /// # Errors
-    /// One that perbuck does not drive.
     pub(super) fn of(name: &str) -> Result<Self, Refused> {
         match name {
             "mysql" | "mariadb" => Ok(Self("mysql")),
@@ -48,10 +32,10 @@ impl Database {
             "sqlite" | "sqlite3" => Ok(Self("sqlite")),
             "tikv" => Ok(Self("tikv")),
             "jdbc" => Err(Refused::usage("jdbc names no database", SUPPORTED)),
-            other if OTHERS.contains(&other) => Err(Refused::usage(
-                format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
-                SUPPORTED,
-            )),
+            other if is_in(OTHERS, other) => {
+                let message = format!("{other} is not supported: perbuck ycsb drives databases that speak SQL, and TiKV");
+                Err(Refused::usage(message, SUPPORTED))
+            }
             other => postgres_compatible(other).map(Self).ok_or_else(|| {
                 let near = nearest(other, ["mysql", "mariadb", "tidb", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"]);
                 let help = near.map_or_else(|| SUPPORTED.to_owned(), |n| format!("did you mean {n}?"));
@@ -77,9 +61,6 @@ impl Database {
     }
 
     /// The password; none is the empty one.
-    ///
-    /// # Errors
-    /// A file that cannot be read.
     pub(super) fn password(self, given: &Given, properties: &Properties) -> Result<Secret, Refused> {
         let Some((property, client)) = self.password_names() else { return Ok(Secret::default()) };
         let typed = given.typed.as_ref().filter(|(name, _)| name == property).map(|(_, typed)| typed);
@@ -89,9 +70,6 @@ impl Database {
     }
 
     /// The target that the properties name.
-    ///
-    /// # Errors
-    /// What no target can be.
     pub(super) fn target(self, properties: &Properties) -> Result<AnyTarget, Refused> {
         match self.0 {
             "mysql" | "tidb" => self.mysql(properties),
@@ -155,22 +133,19 @@ fn of_port(name: &str, typed: &str) -> Result<u16, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
-    fn address(database: &str, words: &[&str]) -> Result<String, Refused> {
-        let words: Vec<OsString> = ["run", database].iter().chain(words).map(OsString::from).collect();
-        let given = super::super::words::read(&words)?;
-        let properties = Properties::read(&given)?;
-        Ok(Database::of(database)?.target(&properties)?.address())
+    /// The address of a database with these properties.
+    fn address(line: &[&str]) -> Result<String, Refused> {
+        Ok(Database::of(line[0])?.target(&golden::properties(&line[1..])?)?.address())
     }
 
     #[test]
     fn properties_of_databases_become_addresses() {
-        let good = |database, words: &[&str]| address(database, words).unwrap();
+        let good = |database, words: &[&str]| address(&[&[database], words].concat()).unwrap();
         assert_eq!(good("mysql", &[]), "mysql://root@127.0.0.1:3306/test?tls=disabled");
         assert_eq!(good("tidb", &[]), "mysql://root@127.0.0.1:4000/test?tls=disabled");
         let two = ["-p", "tidb.instances=a:1, b", "-p", "mysql.user=me", "-p", "mysql.db=x"];
@@ -189,14 +164,12 @@ mod tests {
 
     #[test]
     fn what_is_not_driven_is_refused_with_what_is() {
-        for (database, words, said) in [
-            ("redis", &[][..], "redis is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
-            ("mysq", &[], "mysq is not registered"),
-            ("mysql", &["-p", "mysql.port=0"], "mysql.port is \"0\""),
-            ("postgres", &["-p", "pg.sslmode=x"], "pg.sslmode is \"x\""),
-        ] {
-            let refused = address(database, words).unwrap_err();
-            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{refused:?}");
-        }
+        let cases: &[(&[&str], &str)] = &[
+            (&["redis"], "redis is not supported: perbuck ycsb drives databases that speak SQL, and TiKV"),
+            (&["mysq"], "mysq is not registered"),
+            (&["mysql", "-p", "mysql.port=0"], "mysql.port is \"0\""),
+            (&["postgres", "-p", "pg.sslmode=x"], "pg.sslmode is \"x\""),
+        ];
+        hold_refused(address, cases);
     }
 }

@@ -21,9 +21,6 @@ const SAME: [(&str, &str); 9] = [
 ];
 
 /// The cluster that the properties name.
-///
-/// # Errors
-/// What no target can be.
 pub(super) fn target(properties: &Properties) -> Result<AnyTarget, Refused> {
     let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
     let given = SAME.iter().map(|(property, option)| (*option, properties.text(property).to_owned()));
@@ -42,16 +39,13 @@ pub(super) fn target(properties: &Properties) -> Result<AnyTarget, Refused> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use std::ffi::OsString;
-
+    use super::super::golden;
     use super::*;
+    use crate::cases::hold_refused;
 
     fn address(words: &[&str]) -> Result<String, Refused> {
-        let words: Vec<OsString> = ["run", "tikv"].iter().chain(words).map(OsString::from).collect();
-        let given = super::super::words::read(&words)?;
-        Ok(target(&Properties::read(&given)?)?.address())
+        Ok(target(&golden::properties(words)?)?.address())
     }
 
     #[test]
@@ -61,14 +55,12 @@ mod tests {
         assert_eq!(address(&txn).unwrap(), "tikv://a:1,b:2379/?type=txn&mode=pessimistic&one_pc=off");
         let v2 = ["-p", "tikv.apiversion=v2", "-p", "tikv.keyspace=5", "-p", "tikv.batchsize=0", "-p", "tikv.conncount=4"];
         assert_eq!(address(&v2).unwrap(), "tikv://127.0.0.1:2379/?type=raw&api=v2&keyspace=5&connections=4&batch_size=0");
-        for (words, said) in [
-            (["-p", "tikv.type=coprocessor"], "`coprocessor` is not a value of `type`"),
-            (["-p", "tikv.apiversion=v3"], "tikv.apiversion is \"V3\""),
-            (["-p", "tikv.keyspace=5"], "version 1 of the interface knows no keyspaces"),
-            (["-p", "tikv.one_pc=perhaps"], "tikv.one_pc is \"perhaps\""),
-        ] {
-            let refused = address(&words).unwrap_err();
-            assert!(refused.message.contains(said) && !refused.help.is_empty(), "{refused:?}");
-        }
+        let cases: &[(&[&str], &str)] = &[
+            (&["-p", "tikv.type=coprocessor"], "…`coprocessor` is not a value of `type`"),
+            (&["-p", "tikv.apiversion=v3"], "…tikv.apiversion is \"V3\""),
+            (&["-p", "tikv.keyspace=5"], "…version 1 of the interface knows no keyspaces"),
+            (&["-p", "tikv.one_pc=perhaps"], "…tikv.one_pc is \"perhaps\""),
+        ];
+        hold_refused(address, cases);
     }
 }

@@ -11,9 +11,7 @@ use crate::refused::{Refused, Typed};
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// Insert the records.
     Load,
-    /// Do the operations of the mix.
     Run,
 }
 
@@ -66,10 +64,7 @@ pub(super) const FLAGS: [Flag; 16] = [
     flag(&["-db"], "CLASS", "", "YCSB's name for the database, which is the second word here"),
 ];
 
-/// Reads the words behind `perbuck ycsb`.
-///
-/// # Errors
-/// The first word that is wrong. No message quotes a value that may be a password.
+/// Reads the words after `perbuck ycsb`. No message quotes a value that may be a password.
 pub(super) fn read(words: &[OsString]) -> Result<Given, Refused> {
     let mut given = Given::default();
     let mut rest = words.iter();
@@ -98,15 +93,15 @@ pub(super) fn read(words: &[OsString]) -> Result<Given, Refused> {
     Ok(given)
 }
 
-/// The option of a word, and the value that stands in the same word: behind `=`, or directly behind `-P` and `-p`.
+/// The option of a word, and the value that stands in the same word: after `=`, or directly after `-P` and `-p`.
 fn find(word: &OsStr) -> Result<(&'static Flag, Option<OsString>), Refused> {
     let bytes = word.as_bytes();
     let (name, value) = match bytes.iter().position(|b| *b == b'=') {
         Some(at) if bytes.starts_with(b"--") => (&bytes[..at], Some(&bytes[at + 1..])),
         // `-pNAME=VALUE` and `-p=NAME=VALUE`, as cobra takes them.
         _ if bytes.starts_with(b"-P") || bytes.starts_with(b"-p") => {
-            let behind = &bytes[2..];
-            (&bytes[..2], Some(behind.strip_prefix(b"=").unwrap_or(behind)))
+            let after = &bytes[2..];
+            (&bytes[..2], Some(after.strip_prefix(b"=").unwrap_or(after)))
         }
         _ => (bytes, None),
     };
@@ -156,9 +151,6 @@ impl Given {
     }
 
     /// What is done, and the name of the database.
-    ///
-    /// # Errors
-    /// Another word, or too few or too many.
     pub(super) fn order(&self) -> Result<(Order, &str), Refused> {
         let usage = "write perbuck ycsb load or perbuck ycsb run, and the database behind it: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
         let order = match self.words.first().map(String::as_str) {

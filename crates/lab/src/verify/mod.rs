@@ -6,6 +6,7 @@ mod folder;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::parallel::in_parallel;
+use perbuck_core::run_record::RunRecord;
 use perbuck_report::difference::{self, Difference};
 use perbuck_report::evidence::{self, Head, Kind, Source, Unpacked};
 use perbuck_report::{ReportModel, html};
@@ -206,6 +207,10 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
 /// The report of embedded data.
 fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     let Unpacked { head, records, sums, .. } = data;
+    // A folder is read in the order of its paths, `full/` before `full-control/`; as texts the dash comes before the slash.
+    let mut trials: Vec<(RunRecord, String)> = records.into_iter().zip(sums).collect();
+    trials.sort_by_cached_key(|(record, _)| PathBuf::from(record.key.path()));
+    let (records, sums) = trials.into_iter().unzip();
     match head.kind {
         Kind::Measured => {
             let (study_path, prices) = (head.study.name.clone(), head.prices.as_ref().map(|p| PathBuf::from(&p.name)));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
 use perbuck_prices::import::Format as ListFormat;
 
@@ -118,7 +119,7 @@ pub(crate) struct DiffArguments {
 pub(crate) struct ImportArguments {
     /// The format of the list
     #[arg(value_name = "FORMAT", value_parser = list_format())]
-    pub(crate) format: String,
+    pub(crate) format: ListFormat,
     /// The list, uncompressed; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
@@ -151,15 +152,9 @@ pub(crate) struct ImportArguments {
     pub(crate) force: bool,
 }
 
-impl ImportArguments {
-    /// The format as a type; the parser has let through known words only.
-    pub(crate) fn list_format(&self) -> Option<ListFormat> {
-        ListFormat::ALL.iter().find(|(_, word)| *word == self.format).map(|(format, _)| *format)
-    }
-}
-
-fn list_format() -> clap::builder::PossibleValuesParser {
-    ListFormat::ALL.iter().map(|(_, word)| *word).collect::<Vec<_>>().into()
+fn list_format() -> impl TypedValueParser<Value = ListFormat> {
+    let of = |typed: String| ListFormat::ALL.iter().find(|(_, word)| *word == typed).map(|(format, _)| *format);
+    PossibleValuesParser::new(ListFormat::ALL.map(|(_, word)| word)).try_map(move |typed| of(typed).ok_or("no such format"))
 }
 
 /// A day as `2026-07-20`.

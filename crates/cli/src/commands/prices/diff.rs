@@ -30,18 +30,18 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), LabError> {
     match arguments.format {
         Output::Json => print_json(&found.iter().map(row).collect::<Vec<_>>()),
         Output::Csv => {
-            let header = ["change", "region", "item", "price", "old_usd", "new_usd", "percent"];
+            let columns = "change,region,item,price,old_usd,new_usd,percent";
             let plain = |usd: Option<MicroUsd>| usd.map(|usd| unit_price_text(usd).replace(['$', ','], "")).unwrap_or_default();
-            print(&table::csv(&header, &found.iter().map(|d| cells(d, plain)).collect::<Vec<_>>()))
+            print(&table::csv(columns, &found.iter().map(|d| cells(d, plain)).collect::<Vec<_>>()))
         }
         Output::Text if found.is_empty() => print("no price differs\n"),
         Output::Text => {
-            let header = ["change", "region", "item", "price", ">old", ">new", ">percent"];
+            let columns = "change,region,item,price,>old,>new,>percent";
             let dollars = |usd: Option<MicroUsd>| usd.map(unit_price_text).unwrap_or_default();
             let count = |word: &str| found.iter().filter(|d| d.change.word() == word).count();
             let (added, removed, changed) = (count("added"), count("removed"), count("changed"));
             let rows: Vec<Vec<String>> = found.iter().map(|d| cells(d, dollars)).collect();
-            print(&format!("{}\n{added} added, {removed} removed, {changed} changed\n", table::text(&header, &rows)))
+            print(&format!("{}\n{added} added, {removed} removed, {changed} changed\n", table::text(columns, &rows)))
         }
     }
 }

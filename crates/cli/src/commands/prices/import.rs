@@ -21,11 +21,8 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
         output.file_stem().and_then(|stem| stem.to_str()).filter(|_| output.extension().is_some_and(|e| e == "toml"))
     else {
         let message = format!("{} does not end in .toml", output.display());
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            message,
-            "name the snapshot file to write, such as `-o prices/aws-2026-11.toml`",
-        ));
+        let help = "name the snapshot file to write, such as `-o prices/aws-2026-11.toml`";
+        return Err(LabError::new(ErrorKind::Usage, message, help));
     };
     // Before hundreds of megabytes are read, not after.
     refuse_to_overwrite(arguments)?;
@@ -41,16 +38,9 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
         commitments: arguments.commitments,
         machines: sizes(arguments)?,
     };
-    let Some(format) = arguments.list_format() else {
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            format!("`{}` is no format", arguments.format),
-            "see `perbuck prices import --help`",
-        ));
-    };
     let mut list = BufReader::with_capacity(1 << 18, Hashed { inner: open(&arguments.file)?, hash: Sha256::new() });
-    let imported = import(format, &mut list, &options).map_err(|e| failed(&file, e))?;
-    // Blanks behind the end of the list belong to its hash, too.
+    let imported = import(arguments.format, &mut list, &options).map_err(|e| failed(&file, e))?;
+    // Blanks after the end of the list belong to its hash, too.
     std::io::copy(&mut list, &mut std::io::sink()).map_err(|e| LabError::file("read the list", &arguments.file, &e))?;
     let hash: String = list.into_inner().hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     write(arguments, &file, imported, &hash)

@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &LintArguments) -> Result<(), LabError> {
                 .iter()
                 .map(|r| vec![r.file.clone(), r.line.to_string(), r.rule.to_owned(), r.fault.to_string(), r.message.clone()])
                 .collect();
-            print(&table::csv(&["file", "line", "rule", "fault", "message"], &cells))?;
+            print(&table::csv("file,line,rule,fault,message", &cells))?;
         }
         Output::Text => print(&text(&rows))?,
     }

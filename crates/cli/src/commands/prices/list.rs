@@ -39,15 +39,13 @@ pub(crate) fn run(arguments: &ListArguments) -> Result<(), LabError> {
     if arguments.format == Output::Json {
         return print_json(&rows);
     }
-    let header = ["name", "provider", "as of", ">machines", ">volumes", ">fees", "regions"];
     let cells = |r: &Row| {
-        let counts = [r.machine_prices, r.volume_prices, r.fees].map(|n| n.to_string());
-        let [machines, volumes, fees] = counts;
+        let [machines, volumes, fees] = [r.machine_prices, r.volume_prices, r.fees].map(|n| n.to_string());
         vec![r.name.to_owned(), r.provider.clone(), r.as_of.clone(), machines, volumes, fees, r.regions.join(" ")]
     };
     let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
     match arguments.format {
-        Output::Csv => print(&table::csv(&["name", "provider", "as_of", "machines", "volumes", "fees", "regions"], &cells)),
-        _ => print(&table::text(&header, &cells)),
+        Output::Csv => print(&table::csv("name,provider,as_of,machines,volumes,fees,regions", &cells)),
+        _ => print(&table::text("name,provider,as of,>machines,>volumes,>fees,regions", &cells)),
     }
 }

@@ -17,9 +17,9 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), LabError> {
     let (_, mut s) = snapshot(&arguments.snapshot)?;
     filter(&mut s, arguments)?;
     match arguments.format {
-        Output::Json => print_json(&Shown::of(&s, arguments.only)),
+        Output::Json => print_json(&Shown::of(&s)),
         Output::Csv => print(&csv(&s, arguments.only.unwrap_or(Kind::Machines))),
-        Output::Text => print(&text(&s, arguments.only)),
+        Output::Text => print(&text(&s)),
     }
 }
 
@@ -31,53 +31,45 @@ fn filter(s: &mut Snapshot, a: &ShowArguments) -> Result<(), LabError> {
     let machines = || s.regions.iter().flat_map(|r| &r.instances).map(|i| &i.machine);
     known("family", &a.family, machines().map(|m| m.family.as_str()))?;
     known("machine type", &a.types, machines().map(|m| m.name.as_str()))?;
+    let wants = |kind| a.only.is_none_or(|only| only == kind);
     for region in &mut s.regions {
         region.instances.retain(|i| {
-            let m = &i.machine;
-            passes(&a.family, &m.family) && passes(&a.types, &m.name) && a.arch.as_ref().is_none_or(|arch| *arch == m.arch)
+            let (m, arch) = (&i.machine, a.arch.as_deref());
+            let right = passes(&a.family, &m.family) && passes(&a.types, &m.name) && arch.is_none_or(|arch| arch == m.arch);
+            right && wants(Kind::Machines)
         });
+        if !wants(Kind::Volumes) {
+            region.volumes.clear();
+            region.volume_snapshot = None;
+        }
     }
+    s.listed.retain(|_| wants(Kind::Fees));
     Ok(())
 }
 
-fn text(s: &Snapshot, only: Option<Kind>) -> String {
-    let wants = |kind| only.is_none_or(|only| only == kind);
+fn text(s: &Snapshot) -> String {
     let mut out = format!("{}: list prices of {} as of {}, in USD\n", s.name, s.provider, s.as_of);
     for region in &s.regions {
-        if wants(Kind::Machines) && !region.instances.is_empty() {
+        if !region.instances.is_empty() {
             let rows: Vec<Vec<String>> = region.instances.iter().map(machine_cells).collect();
-            let header = [
-                "type",
-                "arch",
-                ">vCPU",
-                ">cores",
-                ">GiB",
-                ">hour",
-                ">vCPU-hour",
-                ">core-hour",
-                ">Mbit/s net",
-                ">volumes",
-                "date",
-                "mark",
-            ];
+            let columns = "type,arch,>vCPU,>cores,>GiB,>hour,>vCPU-hour,>core-hour,>Mbit/s net,>volumes,date,mark";
             out += &format!(
                 "\n{}, machines (Mbit/s: baseline, and burst in brackets)\n{}",
                 region.name,
-                table::text(&header, &rows)
+                table::text(columns, &rows)
             );
             out += &commitments(region);
         }
-        if wants(Kind::Volumes) && (!region.volumes.is_empty() || region.volume_snapshot.is_some()) {
+        if !region.volumes.is_empty() || region.volume_snapshot.is_some() {
             let rows = volume_rows(region, &s.capacity_unit, unit_price_text);
-            out += &format!("\n{}, volumes\n{}", region.name, table::text(&["kind", "unit", ">price", "date", "mark"], &rows));
+            out += &format!("\n{}, volumes\n{}", region.name, table::text("kind,unit,>price,date,mark", &rows));
         }
     }
-    if wants(Kind::Fees) && !s.listed.is_empty() {
+    if !s.listed.is_empty() {
         let rows: Vec<Vec<String>> = s.listed.iter().flat_map(|l| fee_rows(l, unit_price_text)).collect();
-        let header = ["region", "item", "kind", "unit", ">price", "date", "note"];
-        out += &format!("\nfees\n{}", table::text(&header, &rows));
+        out += &format!("\nfees\n{}", table::text("region,item,kind,unit,>price,date,note", &rows));
     }
-    out + &sources(s, only)
+    out + &sources(&Shown::of(s))
 }
 
 fn machine_cells(i: &Instance) -> Vec<String> {
@@ -130,31 +122,17 @@ fn commitments(region: &Region) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    format!("\n{}, spot and commitments\n{}", region.name, table::text(&["type", "terms", ">upfront", ">hour"], &rows))
+    format!("\n{}, spot and commitments\n{}", region.name, table::text("type,terms,>upfront,>hour", &rows))
 }
 
 fn volume_rows(region: &Region, unit: &str, money: impl Fn(MicroUsd) -> String) -> Vec<Vec<String>> {
-    let mut rows = Vec::new();
-    let mut add = |kind: &str, unit: String, usd: MicroUsd, origin: &Origin| {
-        rows.push(vec![kind.to_owned(), unit, money(usd), origin.date.clone(), mark(origin)]);
+    let row = |p: &ShownPrice, unit: String, usd| vec![p.item.clone(), unit, money(usd), p.date.clone(), p.mark.clone()];
+    let rows = |p: &ShownPrice| {
+        let of = p.unit.split(" above ").next().unwrap_or_default();
+        let tiers = p.tiers.iter().map(|t| row(p, format!("{of} above {}", t.above), t.micro_usd));
+        [row(p, p.unit.clone(), p.micro_usd)].into_iter().chain(tiers).collect::<Vec<_>>()
     };
-    for v in &region.volumes {
-        let origin = &v.capacity.origin;
-        add(&v.kind, format!("{unit}-month"), v.capacity.usd_per_gb_month, origin);
-        if let Some(iops) = v.iops {
-            add(&v.kind, format!("IOPS-month above {}", iops.included), iops.usd_per_month, origin);
-        }
-        for tier in &v.iops_tiers {
-            add(&v.kind, format!("IOPS-month above {}", tier.above), tier.usd, origin);
-        }
-        if let Some(rate) = v.throughput {
-            add(&v.kind, format!("MiB/s-month above {}", rate.included), rate.usd_per_month, origin);
-        }
-    }
-    if let Some(s) = &region.volume_snapshot {
-        add("snapshot of a volume", format!("{unit}-month"), s.usd_per_gb_month, &s.origin);
-    }
-    rows
+    volumes(region, unit).iter().flat_map(rows).collect()
 }
 
 fn fee_rows(l: &Listed, money: impl Fn(MicroUsd) -> String) -> Vec<Vec<String>> {
@@ -166,21 +144,10 @@ fn fee_rows(l: &Listed, money: impl Fn(MicroUsd) -> String) -> Vec<Vec<String>> 
 }
 
 /// Where the prices shown are from.
-fn sources(s: &Snapshot, only: Option<Kind>) -> String {
-    let wants = |kind| only.is_none_or(|only| only == kind);
-    let mut all = BTreeSet::new();
-    for region in &s.regions {
-        if wants(Kind::Machines) {
-            all.extend(region.instances.iter().map(|i| &i.origin.source));
-        }
-        if wants(Kind::Volumes) {
-            all.extend(region.volumes.iter().map(|v| &v.capacity.origin.source));
-            all.extend(region.volume_snapshot.iter().map(|s| &s.origin.source));
-        }
-    }
-    if wants(Kind::Fees) {
-        all.extend(s.listed.iter().map(|l| &l.origin.source));
-    }
+fn sources(shown: &Shown<'_>) -> String {
+    let machines = shown.machines.iter().map(|m| m.source);
+    let others = shown.volumes.iter().chain(&shown.fees).map(|p| p.source.as_str());
+    let all: BTreeSet<&str> = machines.chain(others).collect();
     let lines: String = all.into_iter().map(|source| format!("- {source}\n")).collect();
     if lines.is_empty() { "\nnothing to show\n".to_owned() } else { format!("\nsources\n{lines}") }
 }
@@ -189,21 +156,7 @@ fn csv(s: &Snapshot, kind: Kind) -> String {
     let plain = |usd: MicroUsd| unit_price_text(usd).replace(['$', ','], "");
     match kind {
         Kind::Machines => {
-            let header = [
-                "provider",
-                "region",
-                "type",
-                "family",
-                "arch",
-                "cpu",
-                "vcpu",
-                "cores",
-                "memory_gib",
-                "usd_per_hour",
-                "date",
-                "mark",
-                "source",
-            ];
+            let columns = "provider,region,type,family,arch,cpu,vcpu,cores,memory_gib,usd_per_hour,date,mark,source";
             let row = |(region, i): (&Region, &Instance)| {
                 let m = &i.machine;
                 let cores = m.cores().map(|cores| cores.to_string()).unwrap_or_default();
@@ -214,17 +167,17 @@ fn csv(s: &Snapshot, kind: Kind) -> String {
                 texts.into_iter().chain(numbers).chain(origin).collect()
             };
             let all = s.regions.iter().flat_map(|r| r.instances.iter().map(move |i| (r, i)));
-            table::csv(&header, &all.map(row).collect::<Vec<Vec<String>>>())
+            table::csv(columns, &all.map(row).collect::<Vec<Vec<String>>>())
         }
         Kind::Volumes => {
             let rows = s.regions.iter().flat_map(|r| {
                 volume_rows(r, &s.capacity_unit, plain).into_iter().map(|row| [vec![r.name.clone()], row].concat())
             });
-            table::csv(&["region", "kind", "unit", "usd", "date", "mark"], &rows.collect::<Vec<_>>())
+            table::csv("region,kind,unit,usd,date,mark", &rows.collect::<Vec<_>>())
         }
         Kind::Fees => {
             let rows: Vec<Vec<String>> = s.listed.iter().flat_map(|l| fee_rows(l, plain)).collect();
-            table::csv(&["region", "item", "kind", "unit", "usd", "date", "note"], &rows)
+            table::csv("region,item,kind,unit,usd,date,note", &rows)
         }
     }
 }
@@ -291,13 +244,10 @@ struct ShownTier {
 }
 
 impl<'a> Shown<'a> {
-    fn of(s: &'a Snapshot, only: Option<Kind>) -> Self {
-        let wants = |kind| only.is_none_or(|only| only == kind);
-        let machines =
-            s.regions.iter().filter(|_| wants(Kind::Machines)).flat_map(|r| r.instances.iter().map(move |i| machine(r, i)));
-        let volumes = s.regions.iter().filter(|_| wants(Kind::Volumes)).flat_map(|r| volumes(r, &s.capacity_unit));
-        let fees = s.listed.iter().filter(|_| wants(Kind::Fees));
-        let fees = fees.map(|l| priced(&l.region, &l.item, l.unit.clone(), l.usd, &l.tiers, &l.origin));
+    fn of(s: &'a Snapshot) -> Self {
+        let machines = s.regions.iter().flat_map(|r| r.instances.iter().map(move |i| machine(r, i)));
+        let volumes = s.regions.iter().flat_map(|r| volumes(r, &s.capacity_unit));
+        let fees = s.listed.iter().map(|l| priced(&l.region, &l.item, l.unit.clone(), l.usd, &l.tiers, &l.origin));
         let (machines, volumes, fees) = (machines.collect(), volumes.collect(), fees.collect());
         Self { name: &s.name, provider: &s.provider, as_of: &s.as_of, machines, volumes, fees }
     }

@@ -1,7 +1,8 @@
 //! Tables as text and as CSV.
 
-/// Rows under a header, columns aligned; a column whose name begins with `>` is aligned to the right.
-pub(crate) fn text(header: &[&str], rows: &[Vec<String>]) -> String {
+/// Rows under the names of their columns, aligned; a column whose name begins with `>` is aligned to the right.
+pub(crate) fn text(columns: &str, rows: &[Vec<String>]) -> String {
+    let header: Vec<&str> = columns.split(',').collect();
     let names: Vec<&str> = header.iter().map(|h| h.trim_start_matches('>')).collect();
     let length = |text: &str| text.chars().count();
     let widths: Vec<usize> =
@@ -23,13 +24,12 @@ pub(crate) fn text(header: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// The same as CSV (RFC 4180).
-pub(crate) fn csv(header: &[&str], rows: &[Vec<String>]) -> String {
-    let quoted = |cell: &str| {
-        if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+pub(crate) fn csv(columns: &str, rows: &[Vec<String>]) -> String {
+    let quoted = |cell: &String| {
+        if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
     };
-    let names: Vec<String> = header.iter().map(|h| quoted(h)).collect();
-    let rows = rows.iter().map(|r| r.iter().map(|c| quoted(c)).collect::<Vec<_>>().join(",") + "\n");
-    format!("{}\n{}", names.join(","), rows.collect::<String>())
+    let rows = rows.iter().map(|r| r.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n");
+    format!("{columns}\n{}", rows.collect::<String>())
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn columns_are_aligned_and_cells_are_quoted() {
         let rows = [vec!["a,b".to_owned(), "1".to_owned()], vec!["say \"x\"".to_owned(), "22".to_owned()]];
-        assert_eq!(text(&["name", ">n"], &rows), "name      n\n───────────\na,b       1\nsay \"x\"  22\n");
-        assert_eq!(csv(&["name", "n"], &rows), "name,n\n\"a,b\",1\n\"say \"\"x\"\"\",22\n");
+        assert_eq!(text("name,>n", &rows), "name      n\n───────────\na,b       1\nsay \"x\"  22\n");
+        assert_eq!(csv("name,n", &rows), "name,n\n\"a,b\",1\n\"say \"\"x\"\"\",22\n");
     }
 }

@@ -1,21 +1,16 @@
 use super::*;
+use crate::cases::words;
+use crate::option::done;
 
-fn script() -> Vec<ScriptOption> {
-    let option = |name: &str, kind| ScriptOption { name: name.into(), kind, default: String::new(), help: String::new() };
-    vec![
-        option("table_size", Kind::Number),
-        option("tables", Kind::Number),
-        option("skip_trx", Kind::Switch),
-        option("create_table_options", Kind::Text),
-    ]
-}
-
-fn words(list: &[&str]) -> Vec<OsString> {
-    list.iter().map(OsString::from).collect()
-}
+const SCRIPT: [Spec; 4] = [
+    done("table_size", Kind::Number, "", ""),
+    done("tables", Kind::Number, "", ""),
+    done("skip_trx", Kind::Switch, "", ""),
+    done("create_table_options", Kind::Text, "", ""),
+];
 
 fn read(list: &[&str]) -> Result<Given, Refused> {
-    parse(&words(list), &script())
+    parse(&words(list), &SCRIPT)
 }
 
 fn refused(list: &[&str]) -> String {

@@ -1,31 +1,19 @@
-use std::ffi::OsString;
-
-use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::{ErrorRecord, HistogramRecord};
-
-use super::super::machine;
-use super::super::parse::parse;
-use super::super::tally::{Distribution, Tally};
+use super::super::golden;
+use super::super::tally::{Distribution, Fairness, Tally};
 use super::*;
+use crate::cases::histogram as latency;
 
 fn settings(words: &[&str]) -> Settings {
-    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-    Settings::read(&parse(&words, &[]).unwrap()).unwrap()
-}
-
-fn latency(values: &[u64]) -> Histogram {
-    let mut h = Histogram::new();
-    values.iter().for_each(|ns| h.record(*ns));
-    h
+    golden::settings(words).unwrap()
 }
 
 /// The counters of a run of real sysbench, as its report had them.
 fn example() -> Summary {
-    let times = latency(&[1_720_000, 6_160_000, 83_270_000]);
     let tally = Tally { transactions: 650, read: 9142, write: 2605, other: 1303, errors: 3, ..Tally::default() };
-    let fairness = Some(Fairness { events: (325.0, 33.0), busy_s: (2.0036, 0.0) });
-    let latency = Distribution::since(&times, &Histogram::new());
-    Summary { threads: 2, elapsed_s: 2.00763, covers_s: 2.00763, tally, latency, fairness }
+    let (events_avg, events_stddev) = (325.0, 33.0);
+    let fairness = Fairness { events_avg, events_stddev, execution_time_avg_s: 2.0036, execution_time_stddev_s: 0.0 };
+    let latency = Distribution::of(&latency([1_720_000, 6_160_000, 83_270_000]));
+    Summary { threads: 2, elapsed_s: 2.00763, covers_s: 2.00763, tally, latency, fairness: Some(fairness) }
 }
 
 #[test]
@@ -86,25 +74,6 @@ fn several_percentiles_stand_below_each_other_and_none_is_said() {
 }
 
 #[test]
-fn interval_lines_are_those_of_sysbench() {
-    let tally = Tally {
-        transactions: 306,
-        read: 4318,
-        write: 1226,
-        other: 615,
-        errors: 2,
-        latency: latency(&[11_650_000]),
-        ..Tally::default()
-    };
-    let settings = settings(&["--threads=2"]);
-    let expected = "[ 1s ] thds: 2 tps: 306.00 qps: 6159.00 (r/w/o: 4318.00/1226.00/615.00) lat (ms,95%): 11.65 err/s: 2.00 reconn/s: 0.00\n";
-    assert_eq!(interval(&machine::interval(1, &settings, 1.0, &tally, None), &settings), expected);
-    let open = interval(&machine::interval(12, &settings, 2.0, &tally, Some((7, 3))), &settings);
-    assert!(open.starts_with("[ 12s ] thds: 2 tps: 153.00 "), "{open}");
-    assert!(open.ends_with("\n[ 12s ] queue length: 7, concurrency: 3\n"), "{open}");
-}
-
-#[test]
 fn the_banner_says_what_is_about_to_run() {
     let words = [
         "--threads=2",
@@ -137,7 +106,7 @@ Initializing worker threads...
 #[test]
 fn the_histogram_has_sysbenchs_buckets() {
     let mut summary = example();
-    summary.latency = Distribution::since(&latency(&[2_106_000, 2_223_000, 2_662_000, 2_662_000]), &Histogram::new());
+    summary.latency = Distribution::of(&latency([2_106_000, 2_223_000, 2_662_000, 2_662_000]));
     let expected = "\
 Latency histogram (values are in milliseconds)
        value  ------------- distribution ------------- count
@@ -147,27 +116,4 @@ Latency histogram (values are in milliseconds)
  
 ";
     assert_eq!(histogram(&summary), expected);
-}
-
-#[test]
-fn what_sysbench_does_not_say_comes_below() {
-    let errors = ErrorRecord { count: 3, class: "retry".into(), example: "Deadlock found".into() };
-    let statements = HistogramRecord::from_histogram(&latency(&[1_000_000, 3_000_000]));
-    let all = Extras {
-        errors: [("mysql 1213".to_owned(), errors)].into(),
-        statements: [("point_select".to_owned(), statements)].into(),
-        unfinished: 4,
-        ..Extras::default()
-    };
-    let text = extras(&all, &settings(&["--percentile=50"]));
-    assert!(text.contains("Errors by code (of the whole run, with warm-up and last transactions):\n    mysql 1213 (retry):                  3      Deadlock found\n"), "{text}");
-    assert!(text.contains("    point_select                  2      2.000      1.000      3.000\n"), "{text}");
-    assert!(text.contains("by their age: 4\n"), "{text}");
-    assert_eq!(extras(&Extras::default(), &settings(&[])), "");
-}
-
-#[test]
-fn a_checkpoint_has_no_spread_over_connections() {
-    let text = summary(&Summary { fairness: None, ..example() }, &settings(&[]));
-    assert!(text.contains("    events (avg/stddev):           325.0000/n/a\n"), "{text}");
 }
