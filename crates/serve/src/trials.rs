@@ -83,8 +83,8 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
         String::new()
     };
     let warning = format!(
-        "{ratio}Two trials are two trials: without repeats no uncertainty can be stated and nothing is decided. The report of a study \
-         compares its contenders with intervals."
+        "{ratio}This compares one trial with one other trial. Without repeats there is no interval and no verdict. The report of a study \
+         has both."
     );
     html! {
         (note(&warning))

@@ -176,7 +176,7 @@ pub(super) fn extras(record: &RunRecord, details: &Details, settings: &Settings)
     }
     let unfinished = unfinished(record);
     if unfinished > 0 {
-        let text = "due and not ended at the end, in the latency by their age";
+        let text = "still running or waiting at the end, in the latency with their age";
         out += &format!("Unfinished transactions:\n    {text}: {unfinished}\n\n");
     }
     out

@@ -41,7 +41,7 @@ pub(super) struct RunJson<'a> {
     pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     /// Not ended within the limit for the last transactions.
     pub(super) aborted: u64,
-    /// What a reader of the figures must know.
+    /// What a reader of the numbers must know.
     pub(super) flags: Vec<String>,
     /// What is done otherwise than by the specification.
     pub(super) notes: &'static [&'static str],

@@ -40,8 +40,9 @@ impl Order {
             return Err(Refused::usage(format!("unknown command {typed:?} for \"perbuck tpcc\""), help));
         };
         if given.words.len() > 1 {
-            let help = "options begin with dashes, as in --warehouses 10; the word may be the value of an option that takes none";
-            return Err(Refused::usage("there is a word behind the command that is no option", help));
+            let help =
+                "options start with dashes, as in --warehouses 10; an option that takes no value may stand before the word";
+            return Err(Refused::usage("there is a word after the command that is no option", help));
         }
         given.only_of(order.word())?;
         Ok(*order)
@@ -197,7 +198,7 @@ mod tests {
             (&["run", "--conn-refresh-interval=10s"], "--conn-refresh-interval: connections are kept"),
             (&["run", "--threads"], "flag needs an argument: --threads"),
             (&["run", "-x"], "unknown shorthand flag: 'x'"),
-            (&["ru", "n"], "there is a word behind the command"),
+            (&["ru", "n"], "there is a word after the command"),
             (&["load"], "unknown command \"load\""),
             (&["c"], "unknown command \"c\""),
             (&[], "no command is given"),

@@ -141,7 +141,7 @@ impl Table<'_> {
         let folded = if self.folds { name.to_ascii_lowercase() } else { name.clone() };
         let there = server.has_table(&folded)?;
         if self.settings.bulk && there && !self.settings.drop_data {
-            let message = format!("table {name} is there already; nothing was changed");
+            let message = format!("table {name} exists already; nothing was changed");
             let help = "batch.size above 1 loads a new table: add -p dropdata=true to drop this one, or leave batch.size out";
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }

@@ -69,7 +69,7 @@ impl Printer for Lines<'_> {
         Ok(())
     }
 
-    /// On standard output or into the file that was named, and what a reader must know of them besides on standard error.
+    /// The numbers go to standard output or into the named file, remarks on them to standard error.
     fn end(&self, ended: &Ended, _record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError> {
         let (settings, record) = (self.settings, &ended.record);
         let operations = operations(record, &ended.details.statement_latency).map_err(defect)?;
@@ -105,7 +105,7 @@ pub(super) fn verdict(settings: &Settings, ended: &Ended, out: &mut dyn Streams)
     let sum = |fact: &str| operations.iter().map(|o: &Operation| o.fact(fact)).sum::<u64>();
     let (missing, wrong, duplicate) = (sum("missing"), sum("wrong"), sum("duplicate"));
     if duplicate > 0 {
-        let message = format!("{duplicate} keys were there already, and their rows were left as they are");
+        let message = format!("{duplicate} keys existed already; their rows were left as they are");
         return Err(LabError::new(ErrorKind::Failed, message, "-p dropdata=true drops the table before the load"));
     }
     if missing + wrong == 0 {
@@ -113,7 +113,7 @@ pub(super) fn verdict(settings: &Settings, ended: &Ended, out: &mut dyn Streams)
     }
     let message = format!("{missing} operations did not find a row that must be there, and {wrong} found wrong rows");
     if settings.options.dataintegrity {
-        let help = "load the table with the same properties, dataintegrity and compat among them, before its runs";
+        let help = "load the table again with the properties of this run, above all its dataintegrity and compat";
         return Err(LabError::new(ErrorKind::Failed, message, help));
     }
     out.say(&format!(
