@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(read(&range).unwrap_err(), ["`partitions` is 3, but there are only 2 warehouses"]);
         assert!(read(&[("partition_type", "hash")]).unwrap_err()[0].contains("only one partition"));
         let both = read(&[("compat", "go-tpc"), ("batch", "true")]);
-        assert!(both.unwrap_err()[0].contains("beside `compat`"));
+        assert!(both.unwrap_err()[0].contains("both given"));
         assert!(read(&[("isolation", "snapshot")]).unwrap_err()[0].contains("\"snapshot\""));
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
         assert!(split.refusal(MYSQL).is_some() && split.refusal(POSTGRES).is_none());
