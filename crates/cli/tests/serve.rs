@@ -62,7 +62,7 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     let (status, index) = server.get("/");
     assert_eq!(status, 200);
     for text in
-        ["<a href=\"/study?study=small\">small</a>", "4 of 4", "complete", "published figures", "tidb-eks-arm-2021-published"]
+        ["<a href=\"/study?study=small\">small</a>", "4 of 4", "complete", "published numbers", "tidb-eks-arm-2021-published"]
     {
         assert!(index.contains(text), "{text}: {index}");
     }

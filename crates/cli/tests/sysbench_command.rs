@@ -56,7 +56,7 @@ impl Side {
     }
 }
 
-/// A line with its figures taken out, and where its value stands: at which column it begins, or ends where sysbench aligns
+/// A line with its numbers taken out, and where its value stands: at which column it begins, or ends where sysbench aligns
 /// it to the right.
 fn shape(line: &str) -> (String, usize) {
     // A seed that was drawn is named by perbuck alone.

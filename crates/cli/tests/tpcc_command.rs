@@ -19,7 +19,7 @@ fn asked(out: &str, line: &str) -> String {
     ended(shell.wait_with_output().unwrap()).out.trim().to_owned()
 }
 
-/// The figures of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
+/// The numbers of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
 fn figures(out: &str, prefix: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     let line = |line: &str| {
         let (operation, rest) = line.strip_prefix(prefix)?.split_once(" - ")?;

@@ -29,7 +29,7 @@ pub fn print(text: &str) -> Result<(), LabError> {
 /// Whether standard output was found closed by its reader.
 static READER_GONE: AtomicBool = AtomicBool::new(false);
 
-/// Whether whoever read standard output has closed it, as far as [`print()`] has seen.
+/// Whether the reader of standard output has closed it, as far as [`print()`] has seen.
 pub fn reader_gone() -> bool {
     READER_GONE.load(Ordering::Relaxed)
 }

@@ -96,7 +96,7 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
 fn facts(r: &RunRecord) -> Vec<(String, String)> {
     let metric = r.workload.metric.metric();
     let mut out = vec![
-        ("Figure".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label)),
+        ("Metric".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label)),
         ("Completed".to_owned(), thousands(r.measured.transactions.values().map(TransactionRecord::completed).sum())),
         ("Failed".to_owned(), thousands(r.measured.transactions.values().map(|t| t.failed).sum())),
         ("Retries".to_owned(), thousands(r.measured.retries)),

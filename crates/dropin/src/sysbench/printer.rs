@@ -237,6 +237,7 @@ fn flags(record: &RunRecord, settings: &Settings) -> Vec<String> {
 /// A remark in the words of this command.
 fn flag_text(flag: &Flag, settings: &Settings) -> String {
     let Flag::Aborted { count } = flag else { return flag.text() };
-    let where_ = if settings.load.rate.is_some() { "they count in the latency only, with their age" } else { "they count in no number" };
+    let where_ =
+        if settings.load.rate.is_some() { "they count in the latency only, with their age" } else { "they count in no number" };
     format!("{count} transactions were still in flight {} s after the end of the run; {where_}", settings.drain_s())
 }

@@ -202,7 +202,7 @@ fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> S
     out + "\n"
 }
 
-/// What is done otherwise than by sysbench; nothing where nothing is.
+/// How this run differs from sysbench; empty if it does not.
 pub(super) fn notes(notes: &[String], compat: Option<Compat>) -> String {
     if notes.is_empty() {
         return String::new();

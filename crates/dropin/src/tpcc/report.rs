@@ -6,7 +6,7 @@ use perbuck_workloads::tpcc::audit::{Audit, Efficiency, TPMC_MAX_PER_WAREHOUSE};
 
 use crate::output::errors_by_code;
 
-/// What is said of a run in addition to its numbers; `notes` say what is done otherwise than by the specification.
+/// What is said of a run in addition to its numbers; `notes` say how it differs from the specification.
 pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &[&str], seed: u64) -> String {
     let mut out = "\nAudit of the measured time (clauses of TPC-C 5.11):\n".to_owned();
     out += &audit.figures.iter().map(line).collect::<String>();

@@ -63,7 +63,7 @@ pub(super) struct Settings {
     pub(super) ignore_error: bool,
     /// Whether the run does as go-tpc does.
     pub(super) go_tpc: bool,
-    /// How figures are laid out; as JSON they are one document at the end.
+    /// How numbers are laid out; as JSON they are one document at the end.
     pub(super) output: Style,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,

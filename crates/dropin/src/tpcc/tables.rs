@@ -114,7 +114,7 @@ impl Tables<'_> {
         Err(LabError::new(ErrorKind::Failed, message, help))
     }
 
-    /// Drops the tables, whoever made them.
+    /// Drops the tables, also those of another program.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         self.drop_all()?;
         print("Finished\n")

@@ -115,7 +115,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     Ok(verdict(&settings, &ended, &mut Standard)?)
 }
 
-/// The properties, as go-ycsb shows them; YCSB's shape has its figures alone on standard output.
+/// The properties, as go-ycsb shows them; YCSB's shape has its numbers alone on standard output.
 fn header(settings: &Settings, properties: &Properties, out: &mut dyn Streams) -> Result<(), LabError> {
     if settings.shape == Shape::GoYcsb {
         let lines: Vec<String> = properties.shown().iter().map(|(n, v)| format!("\"{n}\"=\"{v}\"\n")).collect();

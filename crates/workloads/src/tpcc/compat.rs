@@ -1,10 +1,10 @@
-//! What differs where go-tpc's traffic is reproduced, so that old figures have something to be compared with.
+//! What differs where go-tpc's traffic is reproduced, so that old numbers have something to be compared with.
 
 use perbuck_database::Dialect;
 
 use super::{Compat, Options};
 
-/// What a run in the way of another program does otherwise than the specification, for people; empty without one.
+/// How a run with `compat` differs from the specification, for people; empty without `compat`.
 pub fn compat_notes(options: &Options) -> &'static [&'static str] {
     match options.compat {
         None => &[],

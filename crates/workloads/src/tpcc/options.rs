@@ -70,7 +70,7 @@ pub struct Options {
     pub history_key: bool,
     /// Whose traffic is reproduced; by the specification where none is given.
     pub compat: Option<Compat>,
-    /// Shares of the five transactions in percent, in the order of their names in figures, each transaction drawn by itself
+    /// Shares of the five transactions in percent, in the order in which they are printed, each transaction drawn by itself
     /// (5.2.4.1); dealt from a deck (5.2.4.2) where none is given.
     pub weights: Option<[u8; 5]>,
     /// Variables that every session sets when it opens: name, and value as SQL has it.

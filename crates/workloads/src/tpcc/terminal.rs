@@ -218,7 +218,7 @@ impl Terminal for TpccTerminal {
         let scope = &self.scope.for_transaction(rng);
         let mut done = Done::committed(kind);
         // Every input is drawn before the first statement: what is sent never depends on what others committed, and
-        // an operation that is tried again sends the same. Data that lack a row of the specification are a fatal error.
+        // a retried operation sends the same. Data that lack a row of the specification are a fatal error.
         match kind {
             deck::NEW_ORDER => {
                 let input = new_order::Input::draw(rng, scope);

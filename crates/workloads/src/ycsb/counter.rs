@@ -19,7 +19,7 @@ pub(super) struct Counter {
     /// Acknowledged numbers from `end` on, each at its position modulo the window; empty if no operation inserts.
     acknowledged: Box<[AtomicBool]>,
     moving: AtomicBool,
-    /// Numbers whose INSERT failed, for whoever inserts next, and how many they are.
+    /// Numbers whose INSERT failed, for the next insert, and how many they are.
     returned: Mutex<Vec<u64>>,
     waiting: AtomicUsize,
 }

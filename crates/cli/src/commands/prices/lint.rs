@@ -76,7 +76,7 @@ fn text(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The findings of a snapshot that was just written, for whoever imported it.
+/// The findings of a snapshot that was just written, for the user who imported it.
 pub(crate) fn told(file: &str, read: &Snapshot) -> (String, usize) {
     let rows: Vec<Row> = lint(read).into_iter().map(|f| row(file, f)).filter(|r| r.fault).collect();
     (text(&rows), rows.len())

@@ -23,7 +23,7 @@ pub use presets::{WORKLOADS, preset};
 
 /// Records of one table; keys and counts stay far below 2⁶³, and a typo is seen.
 const MAX_RECORDS: i64 = 1_000_000_000_000;
-/// Columns that every database takes beside the key.
+/// Columns that every database takes in addition to the key.
 const MAX_FIELDS: i64 = 1_000;
 /// Bytes of a field: a row of many of them still fits into a packet.
 const MAX_FIELD_LENGTH: i64 = 16 * 1024 * 1024;
