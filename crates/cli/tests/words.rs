@@ -54,6 +54,7 @@ fn every_planted_mistake_is_named_with_its_line() {
             "crates/x/src/lib.rs:2: name `HostGuests`: say `failover`, not `guest`",
         ),
         (fine, "fn start_anew() {}\n", allowed, "crates/x/src/lib.rs:1: name `start_anew`: say `redo`, not `anew`"),
+        (fine, "const A: &str = \"load anew\";\n", allowed, "crates/x/src/lib.rs:1: `anew`: say `redo`"),
         (fine, "// It is\n// going home.\n", allowed, "crates/x/src/lib.rs:2: `going home`: say `failover`"),
         (fine, "", "guest  crates/x/*  another word\n", "dev/words-allowed.txt:1: nothing needs `guest` in crates/x/*"),
     ];
@@ -66,7 +67,7 @@ fn every_planted_mistake_is_named_with_its_line() {
 
 #[test]
 fn text_in_quotes_and_allowed_uses_pass() {
-    let rust = "struct Guest;\nconst A: &str = \"guest anew\";\nconst B: &str = r#\"a \"guest\" anew\"#;\nconst C: char = '\"';\n// `anew` is code\n";
+    let rust = "struct Guest;\nconst A: &str = \"a guest\";\nconst B: &str = r#\"a \"guest\" here\"#;\nconst C: char = '\"';\n// `anew` is code\n#[cfg(test)]\nconst D: &str = \"start anew\";\n";
     let ended = words("# A page\n\nIt runs.\n", rust, "# why\nguest  crates/x/src/lib.rs  SQL's GUEST\n");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
 }

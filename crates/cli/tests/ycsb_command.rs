@@ -95,7 +95,7 @@ fn inserts_scans_and_misses_are_counted() {
     // A load over the same table says what it found.
     let rerun = desk.perbuck(&words("load", &["-P", "workloada", "-p", "recordcount=200"]));
     assert_eq!((rerun.code, count(&rerun.out, "INSERT_DUPLICATE")), (Some(1), 200), "{rerun:?}");
-    assert!(rerun.err.contains("200 keys were there already"), "{}", rerun.err);
+    assert!(rerun.err.contains("200 keys existed already"), "{}", rerun.err);
     // Records that were not loaded are missing, which go-ycsb counts as a success.
     desk.good(&words("load", &["-P", "workloada", "-p", "recordcount=200", "-p", "dropdata=true"]));
     let run = desk.good(&words("run", &["-P", "workloadc", "-p", "recordcount=400", "-p", "requestdistribution=sequential"]));
