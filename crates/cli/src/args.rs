@@ -26,20 +26,20 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Compare two settings of an embedded database, with no server and no flags, and write a report
     Demo(DemoArguments),
-    /// Report every problem of a study file, with its line and the way out
+    /// Check a study file: print every problem with its line and how to mend it
     Check(CheckArguments),
     /// Print the bills of a study's contenders
     Price(PriceArguments),
-    /// Look at price lists, check them, compare them, import public ones
+    /// List, show, check, compare and import price lists
     Prices(crate::commands::prices::args::PricesArguments),
     /// Load the data that a study needs, and check them
     Prepare(PrepareArguments),
-    /// Run a study: prepare what is missing, go on where it was interrupted
+    /// Run a study: load missing data, and resume after an interruption
     Run(RunArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next three read their words themselves, in the syntax of the program whose place they take.
-    /// Take the place of sysbench: put `perbuck` before a command line of one of its database scripts
+    // The next three read their words themselves, in the syntax of the program that they replace.
+    /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -48,7 +48,7 @@ pub(crate) enum Command {
         #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Take the place of `go-tpc tpcc` and `tiup bench tpcc`: put `perbuck tpcc` in their place
+    /// Replace `go-tpc tpcc` and `tiup bench tpcc`: write `perbuck tpcc` instead
     ///
     /// `perbuck tpcc --help` lists the options, which are go-tpc's own; docs/commands/tpcc.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -57,7 +57,7 @@ pub(crate) enum Command {
         #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Take the place of go-ycsb: put `perbuck ycsb` in place of the program's name
+    /// Replace go-ycsb: write `perbuck ycsb` instead
     ///
     /// `perbuck ycsb --help` lists the properties, which are those of YCSB and go-ycsb; docs/commands/ycsb.md says what differs.
     #[command(disable_help_flag = true, disable_version_flag = true)]
@@ -72,11 +72,11 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Show results in a browser on this machine, and follow a running study
     Serve(ServeArguments),
-    /// Make a report anew from the data that it embeds, and say where the page, its data or the records differ
+    /// Make a report again from the data that it embeds, and show where the page, its data or the records differ
     Verify(VerifyArguments),
-    /// Write the report of a published study, with its printed results in place of trials
+    /// Write the report of a published study, from its printed results instead of trials
     Replay(ReplayArguments),
-    /// Recompute every figure that a published study prints, and say which rule gives its digits
+    /// Recompute every number that a published study prints, and name the rule that gives its digits
     Audit(AuditArguments),
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct PrepareArguments {
     /// The study file
     #[arg(value_name = "STUDY")]
     pub(crate) study: PathBuf,
-    /// Load the data anew even where they are there
+    /// Load the data again even if they exist; drops only tables that perbuck made
     #[arg(long, conflicts_with = "check")]
     pub(crate) force: bool,
     /// Load nothing; only check the data that are there
@@ -154,10 +154,10 @@ pub(crate) struct PrepareArguments {
 /// Files in place of a load.
 #[derive(Debug, Args)]
 pub(crate) struct FileArguments {
-    /// Load nothing, and reach no target: write the rows as files for bulk importers
+    /// Write the rows as files for bulk importers; connects to no target
     #[arg(long, value_name = "TYPE", value_parser = ["csv"], requires = "output_dir", conflicts_with_all = ["force", "check", "sessions", "ask_password"])]
     pub(crate) output_type: Option<String>,
-    /// Folder for the files; made where it is missing, and nothing in it is overwritten
+    /// Folder for the files; perbuck creates it, and overwrites nothing in it
     #[arg(long, value_name = "FOLDER", requires = "output_type")]
     pub(crate) output_dir: Option<PathBuf>,
     /// Write only these tables, such as `item,stock`
@@ -166,10 +166,10 @@ pub(crate) struct FileArguments {
     /// Files for each table; 1 if not given
     #[arg(long, value_name = "COUNT", requires = "output_type", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) files: Option<u32>,
-    /// Whose CSV it is: `mysql` (MySQL, MariaDB, TiDB Lightning) or `postgres`; that of the targets if not given
+    /// CSV dialect: `mysql` (MySQL, MariaDB, TiDB Lightning) or `postgres`; that of the targets if not given
     #[arg(long, value_name = "FORMAT", value_parser = ["mysql", "postgres"], requires = "output_type")]
     pub(crate) csv_format: Option<String>,
-    /// Threads that make the rows; as many as processors if not given. The files do not depend on it
+    /// Threads that make the rows; one per processor if not given. The files are the same for any number
     #[arg(long, value_name = "COUNT", requires = "output_type", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) threads: Option<u32>,
 }
@@ -181,11 +181,11 @@ pub(crate) struct RunArguments {
     /// Folder that holds the results of all studies
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     pub(crate) results: PathBuf,
-    /// Drive the simulated database instead, which answers at once: the ceiling of this machine's client. Nothing is
-    /// prepared and nothing is written
+    /// Measure the limit of the client on this machine, with a simulated database that answers at once. Loads nothing and
+    /// writes nothing
     #[arg(long, value_name = "DRIVER", value_parser = ["sim"], conflicts_with = "json")]
     pub(crate) driver: Option<String>,
-    /// Run this deployment only, for targets that you deploy anew yourself (`sweep.deployments`)
+    /// Run this deployment only, for targets that you deploy yourself (`sweep.deployments`)
     #[arg(long, value_name = "NUMBER", conflicts_with = "driver")]
     pub(crate) deployment: Option<u32>,
     /// Print the comparison as JSON at the end
@@ -211,19 +211,19 @@ pub(crate) struct CapacityArguments {
     /// The objective: the percentile is at most this, such as 20ms; that of the study's `slo` if not given
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
     pub(crate) at_most: Option<u64>,
-    /// Transactions per second to begin with; if not given 100, then 10, then 1 where that breaks the objective
+    /// First rate of the search, in transactions per second; 100 if not given, then 10, then 1 if that breaks the objective
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=i64::from(HIGHEST_PER_S)))]
     pub(crate) from: Option<u32>,
     /// The highest rate to try
     #[arg(long, value_name = "RATE", value_parser = clap::value_parser!(u32).range(1..=i64::from(HIGHEST_PER_S)))]
     pub(crate) to: Option<u32>,
-    /// How far the rate that broke may lie above the rate that kept, as a share of it
+    /// End the search when the lowest broken rate is at most this share above the highest kept rate
     #[arg(long, value_name = "SHARE", default_value_t = 0.02)]
     pub(crate) resolution: f64,
-    /// Trials of each of these two rates
+    /// Trials at each of these two rates
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: u32,
-    /// The most transactions in flight, others wait; the largest count of the study's sweep if not given
+    /// Limit of transactions in flight, others wait; the largest count of the study's sweep if not given
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) connections: Option<u32>,
     /// Time before the measured window of each trial; that of the study's sweep if not given
@@ -232,7 +232,7 @@ pub(crate) struct CapacityArguments {
     /// The measured window of each trial; that of the study's sweep if not given
     #[arg(long, value_name = "DURATION", value_parser = parse_duration_ns)]
     pub(crate) duration: Option<u64>,
-    /// How the starts lie in time: `poisson` (like independent users) or `uniform`; that of the study's sweep if not given
+    /// How transactions arrive: `poisson` (like independent users) or `uniform`; that of the study's sweep if not given
     #[arg(long, value_name = "HOW", value_parser = ["poisson", "uniform"])]
     pub(crate) arrivals: Option<String>,
     /// Folder that holds the results of all studies
@@ -250,7 +250,7 @@ pub(crate) struct CompareArguments {
     /// The results folder of a study, such as results/my-study
     #[arg(value_name = "RESULTS")]
     pub(crate) results: PathBuf,
-    /// Compare RESULTS with this older results folder, and end with exit code 6 where something has become worse
+    /// Compare RESULTS with this older results folder, and end with exit code 6 if a contender became worse
     #[arg(long, value_name = "OLD", conflicts_with_all = ["study", "prices"])]
     pub(crate) baseline: Option<PathBuf>,
     /// With --baseline: the relative difference that counts, such as 0.05; that of the study if not given
@@ -269,7 +269,7 @@ fn share(text: &str) -> Result<f64, String> {
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err("not between 0 and 1; give a share such as 0.05".to_owned()) }
 }
 
-/// What a comparison is based on besides the records.
+/// What a comparison uses in addition to the records.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BasisArguments {
     /// Take prices, summary and decision from this study file instead of the stored one
@@ -278,7 +278,7 @@ pub(crate) struct BasisArguments {
     /// Use this price snapshot file instead of the stored one
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Compare all the same: `emulated`, `client-limited` or `errors`; with --baseline also `workloads` or `environment`
+    /// Compare in spite of a warning: `emulated`, `client-limited` or `errors`; with --baseline also `workloads` or `environment`
     #[arg(long, value_name = "WHY", value_parser = ["emulated", "client-limited", "errors", "workloads", "environment"])]
     pub(crate) insist: Vec<String>,
 }
@@ -310,7 +310,7 @@ pub(crate) struct ServeArguments {
     /// A folder of results, or the results folder of one study
     #[arg(value_name = "RESULTS", default_value = "results")]
     pub(crate) results: PathBuf,
-    /// Port on 127.0.0.1; 0 takes one that is free
+    /// Port on 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 7330)]
     pub(crate) port: u16,
 }
@@ -320,19 +320,19 @@ pub(crate) struct VerifyArguments {
     /// A report.html, or a results folder that holds one
     #[arg(value_name = "REPORT")]
     pub(crate) report: PathBuf,
-    /// Hold the page against the records of this results folder; that of the report if a folder is given
+    /// Compare the page with the records of this results folder; that of the report if a folder is given
     #[arg(long, value_name = "FOLDER")]
     pub(crate) results: Option<PathBuf>,
-    /// Hold the embedded study against this file instead of the folder's
+    /// Compare the embedded study with this file instead of the folder's
     #[arg(long, value_name = "FILE")]
     pub(crate) study: Option<PathBuf>,
-    /// Hold the embedded prices against this file instead of the folder's
+    /// Compare the embedded prices with this file instead of the folder's
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
     /// Write the embedded study, prices and records to this folder, which must not exist
     #[arg(long, value_name = "FOLDER")]
     pub(crate) extract: Option<PathBuf>,
-    /// Print what held and what differs as JSON
+    /// Print what matches and what differs as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -342,7 +342,7 @@ pub(crate) struct VerifyArguments {
 pub(crate) struct PublishedArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
-    /// Take the results from this CSV file: workload, contender, connections, and a column for each figure
+    /// Take the results from this CSV file: workload, contender, connections, and a column for each metric
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
 }
@@ -370,7 +370,7 @@ pub(crate) struct ReplayArguments {
 pub(crate) struct AuditArguments {
     #[command(flatten)]
     pub(crate) published: PublishedArguments,
-    /// End with exit code 1 where a figure is inconsistent, or a claim or check does not hold
+    /// End with exit code 1 if a number is inconsistent, or a claim or check does not hold
     #[arg(long)]
     pub(crate) strict: bool,
     /// Print the findings as JSON

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Command::Prepare(a) => commands::prepare::run(a),
         Command::Run(a) => commands::run::run(a),
         Command::Capacity(a) => commands::capacity::run(a),
-        // The exit codes of these are those of the programs whose place they take.
+        // Their exit codes are those of the programs that they replace.
         Command::Sysbench { words } => return perbuck_dropin::sysbench::run(words),
         Command::Ycsb { words } => return perbuck_dropin::ycsb::run(words),
         Command::Tpcc { words } => perbuck_dropin::tpcc::run(words),

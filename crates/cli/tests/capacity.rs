@@ -288,6 +288,6 @@ fn wrong_inputs_are_named_and_nothing_is_begun() {
     let mut left = Vec::new();
     files(&desk.path("."), &mut left);
     assert_eq!(left, [desk.path("./study.toml")], "no folder, no database");
-    // A contender that is only priced is passed over where nobody asked for it.
+    // A contender that is only priced is skipped unless the command names it.
     assert_eq!(searched(&desk, &[]).len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The demo: one command from nothing to a report whose every figure comes from the records beside it.
+//! The demo: one command from nothing to a report whose every number comes from the records beside it.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
@@ -11,7 +11,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// Whether two figures are the same but for the order in which they were added.
+/// Whether two numbers are the same but for the order in which they were added.
 fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
 }

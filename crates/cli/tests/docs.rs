@@ -37,8 +37,8 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What a page shows is long or names servers of its own; this takes their place: page, shown, run. Every row must be needed.
-const IN_PLACE_OF: &[(&str, &str, &str)] = &[
+/// What a page shows is long or names servers of its own; this replaces them: page, shown, run. Every row must be needed.
+const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
     ("docs/commands/sysbench.md", "MYSQL_PWD=…", "MYSQL_PWD=$PASSWORD"),
     (
         "docs/commands/sysbench.md",
@@ -132,7 +132,7 @@ fn shape(line: &str) -> String {
     let plain = |word: &str| {
         if word.contains(|c: char| c.is_ascii_digit()) && !word.contains(".toml") { "0".to_owned() } else { word.to_owned() }
     };
-    // An interval stands behind its number or below it, as the width of the table allows.
+    // An interval follows its number or stands below it, as the width of the table allows.
     let interval = |word: &&str| word.starts_with('(') && word.ends_with(')') && word.contains('–');
     let mut words: Vec<String> = line.split_whitespace().filter(|word| !interval(word)).map(plain).collect();
     words.retain(|word| !["ns", "µs", "ms", "s", "%", "%)"].contains(&word.as_str()));
@@ -169,7 +169,7 @@ fn run(desk: &Desk, shown: &[Shown]) {
         format!("{}:{}", Path::new(env!("CARGO_BIN_EXE_perbuck")).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut exports = String::new();
     for Shown { page, line, command, output } in shown {
-        let here = IN_PLACE_OF.iter().filter(|row| row.0 == page).fold(command.clone(), |text, row| text.replace(row.1, row.2));
+        let here = SUBSTITUTIONS.iter().filter(|row| row.0 == page).fold(command.clone(), |text, row| text.replace(row.1, row.2));
         if here.starts_with("export ") {
             exports = format!("{here}; ");
             continue;
@@ -230,7 +230,7 @@ fn every_command_of_a_page_runs_in_a_test_or_says_why_not() {
             let reason = NOT_RUN.iter().position(|row| row.0 == page && command.starts_with(row.1));
             needed.push(reason.unwrap_or_else(|| panic!("{page}: `{command}` stands in no console block; nothing runs it")));
         }
-        for (page, from, _) in IN_PLACE_OF.iter().filter(|row| row.0 == page) {
+        for (page, from, _) in SUBSTITUTIONS.iter().filter(|row| row.0 == page) {
             assert!(shown.iter().any(|shown| shown.command.contains(from)), "{page} has no `{from}` to replace");
         }
     }

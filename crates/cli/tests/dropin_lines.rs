@@ -7,7 +7,7 @@ mod common;
 
 use common::{Desk, Ended, files};
 
-/// Numbers as `N` and runs of spaces as one: the text of a run whose figures are chance.
+/// Numbers as `N` and runs of spaces as one: the text of a run whose numbers are chance.
 fn masked(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars().peekable();
@@ -28,7 +28,7 @@ fn told(ended: &Ended, is_masked: bool) -> String {
     let lines = |mark: &str, text: &str| version(text).lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
     let code = ended.code.unwrap();
     if is_masked {
-        // What a busy machine warns of, and rules as wide as their figures.
+        // What a busy machine warns of, and rules as wide as their numbers.
         let chance = |line: &&str| line.starts_with("WARNING: ") || line.starts_with("+-");
         let out = match ended.out.split_once("\nRemarks:\n") {
             Some((before, remarks)) => before.to_owned() + &remarks[remarks.find("\nSeed: ").unwrap()..],

@@ -104,7 +104,7 @@ fn a_server_that_stops_for_two_seconds_is_in_the_response_time_of_every_arrival_
     for age_ns in [300_000_000, 800_000_000, 1_300_000_000, 1_800_000_000] {
         let from_ns = gap.start_ms * 1_000_000;
         let expected = due.iter().filter(|at| **at > from_ns && end_ns - **at > age_ns).count() as u64;
-        // Until the queue was empty again others had to wait behind them, as long as the machine took for it.
+        // Later transactions waited too, until the queue was empty again.
         let most = due.iter().filter(|at| **at > from_ns && caught_up_ns - **at > age_ns).count() as u64;
         let seen = more_than(&response, age_ns as u64);
         // Those that were sent just before the gap began may not have been answered any more.

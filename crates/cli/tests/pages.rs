@@ -36,7 +36,7 @@ fn file(desk: &Desk, name: &str) -> String {
     format!("file://{}", desk.path(name).display())
 }
 
-/// Nothing failed, nothing but the page and what `allowed` begins was fetched, and nobody is shut out.
+/// Nothing failed, nothing but the page and what `allowed` begins was fetched, and every reader can use the page.
 fn is_sound(seen: &Value, allowed: &str) {
     assert_eq!(seen["errors"], json!([]), "{seen:#}");
     let asked: Vec<&str> = seen["requests"].as_array().unwrap().iter().map(|r| r.as_str().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! CockroachDB and YugabyteDB, of which no program can be had here: a real PostgreSQL that says it is one of them. It shows
 //! what perbuck makes of the answer, and that the statements made for them do what those for PostgreSQL do, as far as PostgreSQL
-//! takes them (a key with ASC, `SHOW ALL` in brackets and an index behind `@` it does not). It shows nothing of the databases.
+//! takes them (a key with ASC, `SHOW ALL` in brackets and an index after `@` it does not). It shows nothing of the databases.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;

@@ -229,7 +229,7 @@ fn an_imported_list_passes_the_lint_and_prices_a_study_at_once() {
 
     // A list that is there is never replaced by chance.
     let ended = failed(&desk, &import, 4);
-    assert!(ended.err.contains("is there already") && ended.err.contains("--force"), "{ended:#?}");
+    assert!(ended.err.contains("exists already") && ended.err.contains("--force"), "{ended:#?}");
     assert_eq!(desk.read("lists-2026.toml"), text);
     desk.write("index.json", &OFFER.replace("0.0680000000", "0.0690000000"));
     let ended = desk.good(&[&import[..], &["--force"]].concat());

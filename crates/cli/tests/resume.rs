@@ -13,7 +13,7 @@ use common::{Desk, edited, ended, files, nothing_half_written, signal, wait_unti
 use perbuck_core::metric::TPS;
 use perbuck_core::run_record::RunRecord;
 
-/// Every record file with what tells whether somebody touched it.
+/// Every record file with what tells whether it was touched.
 type Seen = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
 
 fn seen(desk: &Desk) -> Seen {
@@ -74,7 +74,7 @@ fn a_killed_study_goes_on_and_touches_no_finished_trial() {
     assert_eq!(child.wait().unwrap().signal(), Some(9));
     let before = seen(&desk);
     assert!((2..12).contains(&before.len()), "killed in the middle: {}", before.len());
-    // What a power cut in the middle of a write leaves behind.
+    // What a power cut in the middle of a write leaves.
     let torn = desk.write("results/small/full/rw/c00001/009.json.partial", "{ \"schema\": 1, \"perb");
 
     let ran = desk.good(&["run", "study.toml"]);

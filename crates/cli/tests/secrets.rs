@@ -57,7 +57,7 @@ impl Refusing {
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                // A test that has ended waits for nobody.
+                // The test has ended.
                 if tell.send(()).is_err() || told.recv().is_err() {
                     return;
                 }

@@ -62,7 +62,7 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     let (status, index) = server.get("/");
     assert_eq!(status, 200);
     for text in
-        ["<a href=\"/study?study=small\">small</a>", "4 of 4", "complete", "published figures", "tidb-eks-arm-2021-published"]
+        ["<a href=\"/study?study=small\">small</a>", "4 of 4", "complete", "published numbers", "tidb-eks-arm-2021-published"]
     {
         assert!(index.contains(text), "{text}: {index}");
     }
@@ -81,7 +81,10 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     assert!(published.contains("Nothing was measured here"));
     let both = "/compare?a=small%3A%3Afull/rw/c00001/001.json&b=small%3A%3Aoff/rw/c00001/002.json";
     let (_, both) = server.get(both);
-    assert!(both.contains("The second gives") && both.contains("nothing is decided") && both.contains("differs"), "{both}");
+    assert!(
+        both.contains("The second gives") && both.contains("no interval and no verdict") && both.contains("differs"),
+        "{both}"
+    );
     // A study beside itself: nothing has become worse, and nothing has changed.
     let (_, same) = server.get("/studies?old=small&new=small");
     assert!(same.contains("No regression shown") && same.contains("New against old"), "{same}");

@@ -56,7 +56,7 @@ impl Side {
     }
 }
 
-/// A line with its figures taken out, and where its value stands: at which column it begins, or ends where sysbench aligns
+/// A line with its numbers taken out, and where its value stands: at which column it begins, or ends where sysbench aligns
 /// it to the right.
 fn shape(line: &str) -> (String, usize) {
     // A seed that was drawn is named by perbuck alone.
@@ -200,7 +200,7 @@ fn command_lines_that_are_wrong_fail_in_the_same_way() {
         "oltp_read_write",
         "oltp_read_wrote run",
         "oltp_read_write run --verbosity=9",
-        // Two transactions insert the row of the same id: nobody has said that this is to be ignored.
+        // Two transactions insert the row of the same id: no option says that this is to be ignored.
         "oltp_read_write --table-size=3 --threads=16 --skip-trx --time=20 run",
     ] {
         let [theirs, ours] = sides.each_ref().map(|side| side.run(&words.split(' ').collect::<Vec<_>>()));
@@ -299,7 +299,7 @@ fn machines_read_json_and_csv() {
     let lines: Vec<&str> = ended.out.lines().collect();
     assert_eq!((lines.len(), lines[0].split(',').count()), (3, lines[1].split(',').count()), "{ended:#?}");
     assert!(lines[0].starts_with("time_s,threads,tps,qps,") && lines[2].starts_with("2,2,"), "{ended:#?}");
-    // One line for the whole run where nobody asked for intervals.
+    // One line for the whole run without --report-interval.
     let ended = side.run(&[&data[..], &["--events=10", "--output=csv", "run"]].concat());
     assert_eq!(ended.out.lines().count(), 2, "{ended:#?}");
 }

@@ -44,7 +44,7 @@ fn a_seed_that_was_drawn_can_be_reused() {
     assert_eq!(json(&[&format!("--rand-seed={seed}")])["seed"].as_i64(), Some(seed));
     let ran = good(&desk, &["--events=5", "run"]);
     assert!(ran.out.contains("Initializing random number generator from current time (seed "), "{ran:#?}");
-    // Nobody who runs SQLite needs to know what sysbench sends to MySQL.
+    // A user of SQLite need not know what sysbench sends to MySQL.
     assert!(ran.out.contains("Other than sysbench-1.0:") && !ran.out.contains("ROLLBACK"), "{ran:#?}");
 }
 

@@ -1,5 +1,5 @@
 //! Deadlocks and duplicate keys in numbers: each error is counted by its code, each broken transaction rolled back as a
-//! whole, and nobody tries for ever.
+//! whole, and no terminal retries for ever.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
@@ -65,7 +65,7 @@ fn rows_are_neither_lost_nor_doubled_in_a_storm() {
     maria.checks_hold(&options);
 }
 
-/// Without transactions somebody else's INSERT comes between a DELETE and its own: the failure is that statement's alone.
+/// Without transactions another terminal's INSERT comes between a DELETE and its own: the failure is that statement's alone.
 #[test]
 fn duplicate_keys_are_failures_and_not_retried() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

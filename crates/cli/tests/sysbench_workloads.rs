@@ -100,7 +100,7 @@ fn new_ids_never_meet_old_ones<D: Driver>(both: &Both<D>) {
     // The real program scatters its ids over all 32 bits; any of them may be the last one of the column.
     both.sql(&format!("INSERT INTO sbtest2 (id, k, c, pad) VALUES ({}, 1, '', '')", i32::MAX));
     match both.ours(&numbered, 4, 300, 1) {
-        Err(RunError::Fatal(error)) => assert!(error.message.contains("load the tables anew"), "{error}"),
+        Err(RunError::Fatal(error)) => assert!(error.message.contains("load the tables again"), "{error}"),
         other => panic!("{other:?}"),
     }
     both.our_cleanup(&numbered);
@@ -134,7 +134,7 @@ fn connections_are_renewed<D: Driver>(both: &Both<D>) {
     both.our_cleanup(&plain);
 }
 
-/// `SERIAL` goes on behind the loaded ids, whoever inserts.
+/// `SERIAL` goes on after the loaded ids, whichever program inserts.
 fn the_database_numbers_new_rows<D: Driver>(both: &Both<D>) {
     let insert = options("oltp_insert", &[("table_size", "500")]);
     both.our_prepare(&insert);

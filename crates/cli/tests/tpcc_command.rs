@@ -19,7 +19,7 @@ fn asked(out: &str, line: &str) -> String {
     ended(shell.wait_with_output().unwrap()).out.trim().to_owned()
 }
 
-/// The figures of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
+/// The numbers of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
 fn figures(out: &str, prefix: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     let line = |line: &str| {
         let (operation, rest) = line.strip_prefix(prefix)?.split_once(" - ")?;
@@ -281,7 +281,7 @@ fn wrong_words_are_named_with_the_way_out_and_nothing_is_done() {
         (
             &["prepare", "--output-type=csv", "--output-dir=x", "--target=sqlite:t.db"],
             2,
-            &["SQLite and TiKV take no CSV", "-d mysql"],
+            &["SQLite and TiKV cannot import CSV", "-d mysql"],
         ),
         (&["prepare", "--partition-type=4"], 2, &["--partition-type", "2 (range)"]),
         (&["prepare", "--target=sqlite:t.db", "--parts=2"], 2, &["--parts is given, and SQLite", "leave --parts out"]),

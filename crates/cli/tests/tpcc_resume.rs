@@ -1,4 +1,4 @@
-//! Loads of TPC-C that are cut off, by the death of perbuck and by that of the server: the same command goes on behind the
+//! Loads of TPC-C that are cut off, by the death of perbuck and by that of the server: the same command goes on after the
 //! last commit, and the rows are those of a load that nothing disturbed.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -119,7 +119,7 @@ fn a_load_that_cannot_go_on_starts_over_or_says_why() {
     cut_off("done = 1");
     maria.sql("DROP TABLE sbtest2");
     reload();
-    // Nobody can tell what was loaded by a ledger that is not whole, or by the note of other data.
+    // A ledger that is not whole, or one of other data, cannot tell what was loaded.
     cut_off("done = 1");
     maria.sql("DELETE FROM perbuck_load_sysbench WHERE part = 1");
     reload();

@@ -22,7 +22,7 @@ const PAGE: &str = "results/small/report.html";
 fn found(desk: &Desk, arguments: &[&str]) -> String {
     let ended = desk.perbuck(&[&["verify"], arguments].concat());
     assert_eq!(ended.code, Some(1), "{arguments:?}: {ended:#?}");
-    assert!(ended.err.contains("is not what its data give"), "{ended:#?}");
+    assert!(ended.err.contains("does not match its data"), "{ended:#?}");
     ended.out
 }
 
@@ -34,7 +34,7 @@ fn changed(desk: &Desk, from: &str, to: &str) -> String {
     page
 }
 
-/// What stands behind the first `before` up to `after`.
+/// The text from the first `before` to `after`.
 fn between<'t>(text: &'t str, before: &str, after: &str) -> &'t str {
     text.split(before).nth(1).unwrap().split(after).next().unwrap()
 }

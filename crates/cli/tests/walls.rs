@@ -248,7 +248,7 @@ fn code(text: &str) -> String {
             }
             continue;
         }
-        // Web addresses hold `//` too, but always behind a colon.
+        // Web addresses hold `//` too, but always after a colon.
         let comment = line.match_indices("//").map(|(at, _)| at).find(|at| !line[..*at].ends_with(':'));
         out += &line[..comment.unwrap_or(line.len())];
         out.push('\n');

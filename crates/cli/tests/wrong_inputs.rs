@@ -147,7 +147,7 @@ fn paths_that_are_not_what_they_should_be_are_named() {
 
 #[test]
 fn targets_that_cannot_be_used_are_named_and_leave_no_record() {
-    // A port that was free a moment ago, and that nobody listens on.
+    // A port that was free a moment ago, and that no server listens on.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let closed = format!("mysql://root@127.0.0.1:{port}/test");
     let cases: [(&str, i32, &[&str]); 7] = [
@@ -343,7 +343,7 @@ fn a_reader_that_closed_its_pipe_has_seen_enough() {
         let ended = common::ended(desk.command(arguments).stdout(closed()).output().unwrap());
         assert_eq!((ended.code, ended.err.as_str()), (Some(0), ""), "{arguments:?}");
     }
-    // Progress that nobody reads must not end a study, nor hide the exit code of a failure.
+    // Progress into a closed pipe must not end a study, nor hide the exit code of a failure.
     let run = desk.command(&["run", "study.toml"]).stdout(closed()).stderr(closed()).status().unwrap();
     assert_eq!((run.code(), desk.records("results").len()), (Some(0), 2));
     let failed = desk.command(&["check", "nothing.toml"]).stdout(closed()).stderr(closed()).status().unwrap();

@@ -6,7 +6,7 @@ mod common;
 use common::Desk;
 use perbuck_core::run_record::TransactionRecord;
 
-/// The words behind `perbuck` for a database file of the desk.
+/// The words after `perbuck` for a database file of the desk.
 fn words<'a>(order: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["ycsb", order, "sqlite", "-p", "sqlite.db=y.db", "--results=results"], more].concat()
 }
@@ -16,7 +16,7 @@ fn ask(desk: &Desk, sql: &str) -> String {
     rusqlite::Connection::open(desk.path("y.db")).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The figure behind `Count: ` of an operation.
+/// The number after `Count: ` of an operation.
 fn count(text: &str, operation: &str) -> u64 {
     let last = text.split("Run finished").last().unwrap();
     let line = last.lines().find(|l| l.split(" - ").next().unwrap().trim() == operation);
@@ -95,8 +95,8 @@ fn inserts_scans_and_misses_are_counted() {
     // A load over the same table says what it found.
     let rerun = desk.perbuck(&words("load", &["-P", "workloada", "-p", "recordcount=200"]));
     assert_eq!((rerun.code, count(&rerun.out, "INSERT_DUPLICATE")), (Some(1), 200), "{rerun:?}");
-    assert!(rerun.err.contains("200 keys were there already"), "{}", rerun.err);
-    // Records that nobody loaded are missing; a success of go-ycsb.
+    assert!(rerun.err.contains("200 keys existed already"), "{}", rerun.err);
+    // Records that were not loaded are missing, which go-ycsb counts as a success.
     desk.good(&words("load", &["-P", "workloada", "-p", "recordcount=200", "-p", "dropdata=true"]));
     let run = desk.good(&words("run", &["-P", "workloadc", "-p", "recordcount=400", "-p", "requestdistribution=sequential"]));
     assert_eq!((count(&run.out, "READ"), count(&run.out, "READ_MISSING")), (1000, 400), "{}", run.out);
@@ -125,7 +125,7 @@ fn what_is_wrong_is_named_with_the_way_out() {
 #[test]
 fn a_password_leaves_the_command_line_and_is_in_no_output() {
     let desk = Desk::new();
-    // Nobody listens on that port.
+    // No server listens on that port.
     let words = ["ycsb", "run", "mysql", "-P", "workloada", "-p", "mysql.port=1", "-p", "mysql.password=geheim"];
     let ended = desk.perbuck(&words);
     assert_eq!(ended.code, Some(1), "{ended:?}");

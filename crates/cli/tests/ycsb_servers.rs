@@ -19,7 +19,7 @@ fn on_maria(desk: &Desk, maria: &Maria, order: &str, more: &[&str]) -> Ended {
     desk.perbuck(&[&["ycsb", order, "mysql", "--no-record", "-p", &host, "-p", &port, "-p", &db], more].concat())
 }
 
-/// The figure behind `Count: ` of an operation at the end of a run; 0 where there is none.
+/// The number after `Count: ` of an operation at the end of a run; 0 where there is none.
 fn count(ended: &Ended, operation: &str) -> u64 {
     let end = ended.out.split("Run finished").last().unwrap();
     let line = end.lines().find(|l| l.split(" - ").next().unwrap().trim() == operation);

@@ -32,7 +32,7 @@ fn words<'a>(order: &'a str, pd: &'a str, kind: &[&'a str], more: &[&'a str]) ->
     all
 }
 
-/// The figure behind `Count: ` of an operation at the end of a run; 0 where there is none.
+/// The number after `Count: ` of an operation at the end of a run; 0 where there is none.
 fn count(ended: &Ended, operation: &str) -> u64 {
     let end = ended.out.split("Run finished").last().unwrap();
     let line = end.lines().find(|l| l.split(" - ").next().unwrap().trim() == operation);
@@ -129,7 +129,7 @@ fn tls_wants_a_certificate_of_either_side() {
 fn integrity_finds_what_was_planted_and_nothing_else() {
     for kind in [&["tikv.type=raw"][..], &["tikv.type=txn"]] {
         let ((cluster, pd), desk) = (cluster(kind[0].ends_with("txn")), Desk::new());
-        // Rows of chance first, so that a store which is behind has something wrong to say.
+        // Rows of chance first, so that a store that lags returns wrong rows.
         desk.good(&words("load", &pd, kind, &["-P", "workloadc", "-p", "recordcount=500"]));
         cluster.freeze(THIRD.as_bytes());
         desk.good(&words("load", &pd, kind, &[&["-P", "workloadc"][..], &INTEGRITY].concat()));
@@ -169,7 +169,7 @@ fn disturbed(kind: &[&str], disturb: &dyn Fn(&Cluster)) {
     assert!(retries(&record) > 0 && cluster.refused() > 0, "{:?}", record.target.server_counters);
     // What was acknowledged is there: every record up to the last insert, with its values.
     let inserted = 2_000 + count(&ended, "INSERT");
-    // A transaction counts as committed before its lock is replaced; readers do that where nobody else did.
+    // A transaction counts as committed before its lock is replaced; readers do that where the writer did not.
     let ((raw, txn), locks) = (cluster.keys(), cluster.locks());
     assert!((raw + txn + locks) as u64 >= inserted, "{raw} {txn} {locks} {inserted}");
     let all = format!("recordcount={inserted}");
@@ -240,7 +240,7 @@ fn a_study_drives_tikv_and_checks_its_data() {
 #[test]
 fn a_cluster_that_is_not_there_is_named_with_the_way_out() {
     let desk = Desk::new();
-    // Nobody listens on that port.
+    // No server listens on that port.
     let none = desk.perbuck(&words("run", "tikv.pd=127.0.0.1:1", &[], &["-P", "workloadc"]));
     assert_eq!(none.code, Some(1), "{none:?}");
     assert!(

@@ -1,6 +1,6 @@
 //! The voice of perbuck's commands: standard output, a display of progress on standard error, Ctrl-C, passwords.
 //!
-//! Place on the floor plan: a part of the doors (`cli`, `dropin`, `serve`), which share it. It decides nothing.
+//! The commands of `cli`, `dropin` and `serve` share it. It decides nothing.
 
 mod progress;
 
@@ -29,7 +29,7 @@ pub fn print(text: &str) -> Result<(), LabError> {
 /// Whether standard output was found closed by its reader.
 static READER_GONE: AtomicBool = AtomicBool::new(false);
 
-/// Whether whoever read standard output has closed it, as far as [`print()`] has seen.
+/// Whether the reader of standard output has closed it, as far as [`print()`] has seen.
 pub fn reader_gone() -> bool {
     READER_GONE.load(Ordering::Relaxed)
 }
@@ -62,7 +62,7 @@ pub fn stop_on_signal(doing: &'static str) -> Result<StopToken, LabError> {
 pub fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken, LabError> {
     let raised = stop.clone();
     let handler = move || {
-        say(&format!("\nperbuck: {doing}. Once more aborts."));
+        say(&format!("\nperbuck: {doing}. Press Ctrl-C again to abort."));
         raised.request();
     };
     ctrlc::set_handler(handler).map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;

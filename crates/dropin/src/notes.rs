@@ -43,6 +43,6 @@ pub(crate) fn half_loaded(error: LabError, cleanup: &str) -> LabError {
     if error.kind() != ErrorKind::Interrupted {
         return error;
     }
-    let help = format!("{cleanup} drops them; then prepare makes them anew");
+    let help = format!("{cleanup} drops them; then run prepare again");
     LabError::new(ErrorKind::Interrupted, "interrupted; the tables hold a part of their rows", help)
 }

@@ -190,7 +190,7 @@ impl Run<'_> {
         Ok(Ended { record, details, took, early })
     }
 
-    /// Keeps the record where `keeps` says so, and prints the figures. A record that cannot be kept is an error where the user
+    /// Keeps the record where `keeps` says so, and prints the numbers. A record that cannot be kept is an error where the user
     /// named its folder.
     pub(crate) fn finish(
         &self,
@@ -208,7 +208,7 @@ impl Run<'_> {
         printer.end(ended, path, out)?;
         match kept {
             Some(Ok(path)) => out.say(&format!("record: {path}")),
-            // The figures are printed, and only their record is missing. Whoever asked for the folder must know by the exit
+            // The numbers are printed, and only their record is missing. Whoever asked for the folder must know by the exit
             // code; a script of the other program that runs where nothing can be written goes on.
             Some(Err(error)) if self.records.asked => return Err(error),
             Some(Err(error)) => {

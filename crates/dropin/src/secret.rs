@@ -47,7 +47,7 @@ impl DropIn {
                 command.exec()
             },
         );
-        say(&format!("    it still stands there, because perbuck cannot start itself anew without it: {error}"));
+        say(&format!("    it still stands there, because perbuck could not restart itself without it: {error}"));
     }
 
     /// The password: the first of the command line, the environment, `--password-file`, a file of options and the variable

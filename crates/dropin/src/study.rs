@@ -52,10 +52,10 @@ pub(crate) struct Series {
 }
 
 impl Series {
-    /// The series of a command line; `besides` is what decides what is measured besides workload and load.
-    pub(crate) fn new(workload: Workload, load: Load, besides: &str) -> Self {
+    /// The series of a command line; `others` are the further settings that change what is measured.
+    pub(crate) fn new(workload: Workload, load: Load, others: &str) -> Self {
         // Parameters that are given with their defaults are the same as those left out.
-        let fingerprint = plan::fingerprint(&format!("{:?} {}{besides}", workload.plan.parameters(), load.text()));
+        let fingerprint = plan::fingerprint(&format!("{:?} {}{others}", workload.plan.parameters(), load.text()));
         let name = format!("{}-{}-{}", workload.name, load.connections, &fingerprint[..8]);
         Self { workload, load, name, fingerprint }
     }

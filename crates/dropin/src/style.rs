@@ -1,6 +1,6 @@
-//! How go-tpc and go-ycsb lay figures out, and the tables of both.
+//! How go-tpc and go-ycsb lay numbers out, and the tables of both.
 
-/// How figures are laid out.
+/// How numbers are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// A line for each operation.

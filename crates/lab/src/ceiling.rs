@@ -14,7 +14,7 @@ use perbuck_load::observer::Unobserved;
 use perbuck_load::sim::SimDriver;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
-use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::error::LabError;
 use crate::inputs::Inputs;
@@ -56,7 +56,7 @@ pub(crate) fn simulate<Known: Databases, List: Benchmarks>(
     spec: &TrialSpec,
     stop: &StopToken,
 ) -> Result<TrialOutcome, LabError> {
-    List::visit(plan, Simulation::<Known> { spec, stop, known: PhantomData }).ok_or_else(|| registry::unknown(plan))?
+    List::with_benchmark(plan, Simulation::<Known> { spec, stop, known: PhantomData }).ok_or_else(|| registry::unknown(plan))?
 }
 
 /// A trial that any benchmark can run.
@@ -66,10 +66,10 @@ struct Simulation<'a, Known> {
     known: PhantomData<Known>,
 }
 
-impl<Known: Databases> Visitor for Simulation<'_, Known> {
+impl<Known: Databases> BenchmarkAction for Simulation<'_, Known> {
     type Output = Result<TrialOutcome, LabError>;
 
-    fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+    fn run<B: Benchmark>(self, options: &B) -> Self::Output {
         // The simulated driver takes the words of any.
         let Some(dialect) = Known::dialects().into_iter().find(|d| d.lacks(Feature::Sql).is_none()) else {
             return Err(LabError::usage("no database with SQL is registered", ""));

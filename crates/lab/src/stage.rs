@@ -21,7 +21,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Dataset, TableSpec, Workload};
-use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::data::{self, DataState, Notes};
 use crate::error::LabError;
@@ -168,7 +168,7 @@ impl<List: Benchmarks> Visit for WithDriver<'_, List> {
     type Output = Option<Stage>;
 
     fn visit<D: Driver>(self, driver: D) -> Option<Stage> {
-        List::visit(self.plan, WithBenchmark { join: self.join, driver })
+        List::with_benchmark(self.plan, WithBenchmark { join: self.join, driver })
     }
 }
 
@@ -178,10 +178,10 @@ struct WithBenchmark<'a, D> {
     driver: D,
 }
 
-impl<D: Driver> Visitor for WithBenchmark<'_, D> {
+impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
     type Output = Stage;
 
-    fn visit<B: Benchmark>(self, options: &B) -> Stage {
+    fn run<B: Benchmark>(self, options: &B) -> Stage {
         let Join { contender, spec, seed, target } = self.join;
         let dialect = target.dialect();
         let (workload, dataset) = (Arc::new(options.workload(dialect, seed)), Arc::new(options.dataset(dialect, seed)));

@@ -80,14 +80,14 @@ pub(super) fn serve(stream: &mut TcpStream, port: u16, answer: impl FnOnce(&Requ
 
 /// Reads the head of a request.
 fn parse(text: &str, port: u16) -> Result<Request, Answer> {
-    let Some((head, _)) = text.split_once("\r\n\r\n") else { return Err(Answer::error(400, "this is no whole request")) };
+    let Some((head, _)) = text.split_once("\r\n\r\n") else { return Err(Answer::error(400, "the request is incomplete")) };
     let mut lines = head.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (Some(method), Some(target), Some(version), None) = (words.next(), words.next(), words.next(), words.next()) else {
         return Err(Answer::error(400, "this is no request"));
     };
     if !version.starts_with("HTTP/1.") {
-        return Err(Answer::error(505, "only HTTP/1 is spoken here"));
+        return Err(Answer::error(505, "this server speaks HTTP/1 only"));
     }
     let hosts: Vec<&str> =
         lines.filter_map(|l| l.split_once(':')).filter(|(n, _)| n.eq_ignore_ascii_case("host")).map(|h| h.1.trim()).collect();
@@ -97,7 +97,7 @@ fn parse(text: &str, port: u16) -> Result<Request, Answer> {
         return Err(Answer::error(421, "this is a local page of perbuck: open it by its own address"));
     }
     if !matches!(method, "GET" | "HEAD") {
-        return Err(Answer::error(405, "nothing can be changed here"));
+        return Err(Answer::error(405, "this server only shows results: use GET"));
     }
     if !target.starts_with('/') {
         return Err(Answer::error(400, "this is no path"));

@@ -98,7 +98,7 @@ pub(super) fn index(found: &[Found]) -> String {
     let row = |f: &Found| {
         let (records, planned) = (f.records().len(), f.planned());
         let trials = match planned {
-            _ if f.page.is_some() => "published figures".to_owned(),
+            _ if f.page.is_some() => "published numbers".to_owned(),
             Some(n) => format!("{records} of {n}"),
             None => format!("{records}"),
         };

@@ -83,8 +83,8 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
         String::new()
     };
     let warning = format!(
-        "{ratio}Two trials are two trials: without repeats no uncertainty can be stated and nothing is decided. The report of a study \
-         compares its contenders with intervals."
+        "{ratio}This compares one trial with one other trial. Without repeats there is no interval and no verdict. The report of a study \
+         has both."
     );
     html! {
         (note(&warning))
@@ -96,7 +96,7 @@ fn side_by_side(a: &RunRecord, b: &RunRecord) -> Markup {
 fn facts(r: &RunRecord) -> Vec<(String, String)> {
     let metric = r.workload.metric.metric();
     let mut out = vec![
-        ("Figure".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label)),
+        ("Metric".to_owned(), format!("{:.1} {}", r.metric(metric), metric.label)),
         ("Completed".to_owned(), thousands(r.measured.transactions.values().map(TransactionRecord::completed).sum())),
         ("Failed".to_owned(), thousands(r.measured.transactions.values().map(|t| t.failed).sum())),
         ("Retries".to_owned(), thousands(r.measured.retries)),

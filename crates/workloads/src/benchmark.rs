@@ -1,7 +1,7 @@
 //! What a benchmark is to the rest of perbuck, and lists of benchmarks.
 //!
-//! A benchmark is registered by its position in a list of types, such as [`crate::Workloads`]. Whoever needs the types behind a
-//! [`Plan`] visits the list, so that engine and terminals are joined by static dispatch.
+//! A benchmark is registered by its position in a list of types, such as [`crate::Workloads`]. [`Benchmarks::with_benchmark`]
+//! calls an action with the types of a [`Plan`], so that engine and terminals are joined by static dispatch.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -145,17 +145,17 @@ pub trait Benchmarks: 'static {
     /// Reads the options of the benchmark whose kind has that name, or finds their problems; `None` where there is none.
     fn read(kind: &str, parameters: &Parameters) -> Option<Result<Plan, Vec<ParamProblem>>>;
 
-    /// Shows a visitor the options of a plan with their type; `None` where its benchmark is not in the list.
-    fn visit<V: Visitor>(plan: &Plan, visitor: V) -> Option<V::Output>;
+    /// Runs an action with the typed options of a plan; `None` where its benchmark is not in the list.
+    fn with_benchmark<A: BenchmarkAction>(plan: &Plan, action: A) -> Option<A::Output>;
 }
 
-/// Who needs the types of a benchmark.
-pub trait Visitor {
-    /// What it makes of them.
+/// An action that needs the types of a benchmark.
+pub trait BenchmarkAction {
+    /// What it returns.
     type Output;
 
     /// Is called once, with the benchmark of the plan.
-    fn visit<B: Benchmark>(self, options: &B) -> Self::Output;
+    fn run<B: Benchmark>(self, options: &B) -> Self::Output;
 }
 
 impl Benchmarks for () {
@@ -167,7 +167,7 @@ impl Benchmarks for () {
         None
     }
 
-    fn visit<V: Visitor>(_: &Plan, _: V) -> Option<V::Output> {
+    fn with_benchmark<A: BenchmarkAction>(_: &Plan, _: A) -> Option<A::Output> {
         None
     }
 }
@@ -181,10 +181,10 @@ impl<B: Benchmark, Others: Benchmarks> Benchmarks for (B, Others) {
         if B::kind().name == kind { Some(B::checked(parameters).map(Plan::of)) } else { Others::read(kind, parameters) }
     }
 
-    fn visit<V: Visitor>(plan: &Plan, visitor: V) -> Option<V::Output> {
+    fn with_benchmark<A: BenchmarkAction>(plan: &Plan, action: A) -> Option<A::Output> {
         match plan.options::<B>() {
-            Some(options) => Some(visitor.visit(options)),
-            None => Others::visit(plan, visitor),
+            Some(options) => Some(action.run(options)),
+            None => Others::with_benchmark(plan, action),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What CockroachDB and YugabyteDB, which follow PostgreSQL, are sent beside its statements, whatever the workload.
+//! What CockroachDB and YugabyteDB, which follow PostgreSQL, are sent in addition to its statements, for every workload.
 
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::same_isolation;

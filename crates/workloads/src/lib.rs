@@ -11,7 +11,7 @@ pub(crate) mod testing;
 pub mod tpcc;
 pub mod ycsb;
 
-pub use benchmark::{Benchmark, Benchmarks, Plan, Visitor};
+pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
 pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, ())));

@@ -11,7 +11,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_postgres::Family;
-use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor, Workloads, sysbench};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan, Workloads, sysbench};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
 
@@ -107,7 +107,7 @@ fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
     if let Some((message, help)) = plan.refusal(dialect) {
         return vec![message, help];
     }
-    let made = Workloads::visit(plan, Made(dialect)).unwrap();
+    let made = Workloads::with_benchmark(plan, Made(dialect)).unwrap();
     let Some(o) = plan.options::<sysbench::Options>() else { return made };
     [made, sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect), sysbench::compat_notes(o, dialect)].concat()
 }
@@ -115,10 +115,10 @@ fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
 /// The statements of a workload and its data.
 struct Made(&'static dyn Dialect);
 
-impl Visitor for Made {
+impl BenchmarkAction for Made {
     type Output = Vec<String>;
 
-    fn visit<B: Benchmark>(self, options: &B) -> Vec<String> {
+    fn run<B: Benchmark>(self, options: &B) -> Vec<String> {
         of(&options.dataset(self.0, Seed(1)), &options.workload(self.0, Seed(1)))
     }
 }

@@ -6,7 +6,7 @@ use perbuck_lab::{ErrorKind, LabError, inputs, replay};
 
 use crate::args::AuditArguments;
 
-/// Recomputes what a published study prints, and says which figures are right.
+/// Recomputes what a published study prints, and says which numbers are right.
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), LabError> {
     let inputs = inputs::check_published(&arguments.published.texts()?, Registry::default())?;
     let study = &inputs.study;
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &AuditArguments) -> Result<(), LabError> {
     let found = replay::audit(&inputs)?;
     print_either(arguments.json, &found, || perbuck_report::text::audit(&found))?;
     if arguments.strict && !found.is_clean() {
-        return Err(LabError::new(ErrorKind::Failed, "the audit found figures, claims or checks that do not hold", ""));
+        return Err(LabError::new(ErrorKind::Failed, "the audit found numbers, claims or checks that do not hold", ""));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `perbuck prices`: what price lists hold, what is wrong with them, what two have otherwise, and new ones from public lists.
+//! `perbuck prices`: lists, shows, checks and compares price lists, and makes new ones from public lists.
 
 pub(crate) mod args;
 mod diff;
@@ -41,7 +41,7 @@ fn snapshot(wanted: &str) -> Result<(String, Snapshot), LabError> {
         let names = || catalogue().iter().map(|b| b.name);
         let near = nearest(wanted, names()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
         let all = names().collect::<Vec<_>>().join(", ");
-        let help = format!("{near}the snapshots that come with perbuck are: {all}; for one of your own give its file");
+        let help = format!("{near}the snapshots that come with perbuck are: {all}; for your own snapshot, give its file");
         return Err(LabError::new(ErrorKind::Usage, format!("there is no price snapshot `{wanted}`"), help));
     }
     let text = read_text("the price snapshot", path)?;

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<(), LabError> {
         1 => "1 difference".to_owned(),
         n => format!("{n} differences"),
     };
-    let message = format!("{} is not what its data give: {differences}", request.page().display());
-    let help = "trust neither the page nor its data; make the report anew from the records";
+    let message = format!("{} does not match its data: {differences}", request.page().display());
+    let help = "do not trust the page or its data; make the report again from the records with perbuck report";
     Err(LabError::new(ErrorKind::Failed, message, help))
 }

@@ -23,7 +23,7 @@ pub(super) fn general() -> String {
 Usage:
   perbuck sysbench [options]... [script] [command]
 
-Takes the place of sysbench: put `perbuck` before a command line of sysbench's database scripts.
+Replaces sysbench: put `perbuck` before a command line of sysbench's database scripts.
 Commands: prepare run cleanup help, and prewarm, which reads the tables into memory
 
 "

@@ -39,7 +39,7 @@ impl Log {
         self.line(INFO, text, out)
     }
 
-    /// Something that the reader of the figures should know.
+    /// Something that the reader of the numbers should know.
     pub(super) fn warning(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         if self.on_stdout {
             return self.line(WARNING, &format!("WARNING: {text}\n"), out);

@@ -36,9 +36,9 @@ pub(super) struct RunJson<'a> {
     pub(super) unfinished: u64,
     /// Not ended within the limit for the last transactions.
     pub(super) aborted: u64,
-    /// What a reader of the figures must know.
+    /// What a reader of the numbers must know.
     pub(super) flags: Vec<String>,
-    /// What perbuck does otherwise than sysbench.
+    /// How perbuck differs from sysbench.
     pub(super) notes: Vec<String>,
     /// The record of the run.
     pub(super) record: Option<&'a str>,

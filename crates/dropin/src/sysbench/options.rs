@@ -53,7 +53,7 @@ const GENERAL: &[Spec] = &[
     done("threads", Int, "1", "connections, each with one transaction in flight; thousands are fine"),
     done("events", Int, "0", "end after so many transactions; 0 is no limit"),
     done("time", Int, "10", "end after so many seconds; 0 is no limit"),
-    done("warmup-time", Int, "0", "seconds before the measured time, counted in no figure"),
+    done("warmup-time", Int, "0", "seconds of warm-up before the measured time"),
     done("forced-shutdown", Text, "off", "seconds (or N% of --time) to wait for the last transactions; 'off' waits 10 seconds"),
     done("rate", Int, "0", "transactions per second on average, like independent users; 0 is as many as possible"),
     done("report-interval", Int, "0", "print a line every so many seconds; 0 prints none"),
@@ -61,11 +61,11 @@ const GENERAL: &[Spec] = &[
         "report-checkpoints",
         List,
         "",
-        "seconds before the end at which to print a full report; each covers the time since the one before",
+        "seconds from the start at which to print a full report; each covers the time since the last one",
     ),
     ignored("debug", Switch, "off", "raises --verbosity to 5 and changes nothing else"),
     ignored("validate", Switch, "off", "nothing to do: every answer is checked for errors anyway"),
-    ignored("thread-stack-size", Size, "64K", "nothing to do: a connection is no thread here"),
+    ignored("thread-stack-size", Size, "64K", "nothing to do: connections are not threads"),
     ignored("thread-init-timeout", Int, "30", "nothing to do: connecting has its own limit of 10 seconds"),
     ignored("luajit-cmd", Text, "", "nothing to do: no Lua is run"),
     done("help", Switch, "off", "print this help"),
@@ -85,7 +85,7 @@ const RANDOM: &[Spec] = &[
     done("rand-spec-res", Int, "75", "percent of the draws of special that fall into its band"),
     done("rand-pareto-h", Number, "0.2", "shape of pareto"),
     done("rand-zipfian-exp", Number, "0.8", "exponent of zipfian"),
-    done("rand-seed", Int, "0", "seed of all that is drawn; 0 draws one from the time and says which"),
+    done("rand-seed", Int, "0", "seed of all random choices; 0 takes one from the time and prints it"),
 ];
 
 const LOG: &[Spec] = &[
@@ -120,11 +120,11 @@ const MYSQL: &[Spec] = &[
     done("mysql-ssl-ca", Text, "", "PEM file of certificate authorities; with it the server's certificate is checked"),
     refused("mysql-ssl-cert", Text, "client certificates are not supported: leave --mysql-ssl-cert out and log in by password"),
     refused("mysql-ssl-key", Text, "client certificates are not supported: leave --mysql-ssl-key out and log in by password"),
-    ignored("mysql-ssl-cipher", Text, "", "nothing to do: the best cipher that both sides know is taken"),
+    ignored("mysql-ssl-cipher", Text, "", "nothing to do: TLS takes the best cipher that both sides know"),
     refused("mysql-compression", Switch, "compression is not supported: leave --mysql-compression out"),
     ignored("mysql-compression-algorithms", Text, "zlib", "nothing to do: nothing is compressed"),
     ignored("mysql-debug", Switch, "off", "nothing to do: there is no client library to trace"),
-    done("mysql-ignore-errors", List, "1213,1020,1205", "error numbers after which a transaction is tried again, or \"all\""),
+    done("mysql-ignore-errors", List, "1213,1020,1205", "error numbers after which a transaction is retried, or \"all\""),
     refused("mysql-dry-run", Switch, "there is no dry run: `perbuck run STUDY --driver sim` measures the client alone"),
 ];
 
@@ -142,7 +142,7 @@ const SQLITE: &[Spec] = &[done(
     "sqlite-db",
     Text,
     "sbtest.db",
-    "the database file, with settings behind a question mark as in docs/targets.md (sbtest.db?synchronous=OFF)",
+    "the database file, with settings after a question mark as in docs/targets.md (sbtest.db?synchronous=OFF)",
 )];
 
 const OWN: &[Spec] = &[

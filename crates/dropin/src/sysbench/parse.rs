@@ -66,8 +66,9 @@ impl Given {
 
     fn plain(&mut self, word: &OsStr) -> Result<(), Refused> {
         if std::mem::take(&mut self.bare_password) {
-            let help = "options take their value behind `=`, as in --mysql-password=…; the word is not shown, since it may be the password";
-            return Err(Refused::usage("Unrecognized command line argument behind a password option", help));
+            let help =
+                "write the value after `=`, as in --mysql-password=…; the word is not shown, because it may be the password";
+            return Err(Refused::usage("Unrecognized command line argument after a password option", help));
         }
         let word = word.to_string_lossy().into_owned();
         if self.script.is_none() {
@@ -75,7 +76,7 @@ impl Given {
         } else if self.command.is_none() {
             self.command = Some(word);
         } else {
-            let help = "options take their value behind `=`, as in --threads=16; besides options there are two words: perbuck sysbench [options] SCRIPT COMMAND";
+            let help = "write the value of an option after `=`, as in --threads=16; the two words without dashes are: perbuck sysbench [options] SCRIPT COMMAND";
             return Err(Refused::usage(format!("Unrecognized command line argument: {word}"), help));
         }
         Ok(())
@@ -218,7 +219,7 @@ fn checked(name: &str, kind: Kind, value: Option<&str>) -> Result<String, Refuse
         Kind::Size => {
             let digits = text.strip_suffix(['K', 'M', 'G', 'T', 'k', 'm', 'g', 't']).unwrap_or(text);
             let good = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-            if good { Ok(text.to_owned()) } else { Err(wrong("give a whole number with K, M or G behind it, such as 64K")) }
+            if good { Ok(text.to_owned()) } else { Err(wrong("give a whole number followed by K, M or G, such as 64K")) }
         }
         Kind::Text | Kind::List => Ok(text.to_owned()),
     }

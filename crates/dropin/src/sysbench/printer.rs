@@ -224,7 +224,7 @@ fn queue_at_end(record: &RunRecord) -> Option<(u64, u64)> {
     Some((open.backlog_at_close, open.unfinished.count.saturating_sub(open.backlog_at_close)))
 }
 
-/// What a reader of the figures must know.
+/// What a reader of the numbers must know.
 fn flags(record: &RunRecord, settings: &Settings) -> Vec<String> {
     // A handful of transactions account for little of the time of their connections, and an event that only puts a row
     // into a buffer for less: both have nothing to do with what was not counted.
@@ -237,6 +237,7 @@ fn flags(record: &RunRecord, settings: &Settings) -> Vec<String> {
 /// A remark in the words of this command.
 fn flag_text(flag: &Flag, settings: &Settings) -> String {
     let Flag::Aborted { count } = flag else { return flag.text() };
-    let where_ = if settings.load.rate.is_some() { "count in the latency by their age alone" } else { "are in no figure" };
-    format!("{count} transactions had not ended {} s after the end of the run and {where_}", settings.drain_s())
+    let where_ =
+        if settings.load.rate.is_some() { "they count in the latency only, with their age" } else { "they count in no number" };
+    format!("{count} transactions were still in flight {} s after the end of the run; {where_}", settings.drain_s())
 }

@@ -35,7 +35,7 @@ const ORDERS: [(&str, Order); 6] = [
     ("help", Order::Help),
 ];
 
-/// Benchmarks that sysbench has besides its scripts.
+/// Benchmarks of sysbench that are not scripts.
 const BUILT_IN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
 /// The command that a command line names.

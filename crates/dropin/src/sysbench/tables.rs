@@ -99,7 +99,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Drops the tables, whoever made them.
+    /// Drops the tables, also those of another program.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         for (name, sql) in self.names().zip(sysbench::cleanup(self.options, self.dialect)) {
             print(&format!("Dropping table '{name}'...\n"))?;

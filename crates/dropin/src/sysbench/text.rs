@@ -176,7 +176,7 @@ pub(super) fn extras(record: &RunRecord, details: &Details, settings: &Settings)
     }
     let unfinished = unfinished(record);
     if unfinished > 0 {
-        let text = "due and not ended at the end, in the latency by their age";
+        let text = "still running or waiting at the end, in the latency with their age";
         out += &format!("Unfinished transactions:\n    {text}: {unfinished}\n\n");
     }
     out
@@ -202,7 +202,7 @@ fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> S
     out + "\n"
 }
 
-/// What is done otherwise than by sysbench; nothing where nothing is.
+/// How this run differs from sysbench; empty if it does not.
 pub(super) fn notes(notes: &[String], compat: Option<Compat>) -> String {
     if notes.is_empty() {
         return String::new();

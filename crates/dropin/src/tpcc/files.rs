@@ -34,8 +34,8 @@ pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
 /// Writes them: as many files for each table as there are threads, as go-tpc does.
 pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: &Run<'_>) -> Result<(), End> {
     let (Some(server), Some(words)) = (run.target.server(), run.target.dialect().csv()) else {
-        let help = "name the database that they are for with -d mysql or -d postgres, and --db";
-        return Err(Refused::usage("--output-type: SQLite and TiKV take no CSV files in", help).into());
+        let help = "name the database for the files with -d mysql or -d postgres, and --db";
+        return Err(Refused::usage("--output-type: SQLite and TiKV cannot import CSV files", help).into());
     };
     let database = server.database.as_str();
     let study = run.series.study(&[], 1);

@@ -1,4 +1,4 @@
-//! go-tpc's lines and tables, in the shape that their parsers know: labels, order and digits. The figures are exact where
+//! go-tpc's lines and tables, in the shape that their parsers know: labels, order and digits. The numbers are exact where
 //! go-tpc's are not: no latency is cut off, rounded to one digit or raised to a millisecond.
 
 use perbuck_core::histogram::Histogram;
@@ -216,7 +216,7 @@ mod tests {
 +--------+----------+------------+
 ";
         assert_eq!(closing(1234.56, 2743.2, 960.0, Style::Table), expected);
-        // go-tpc 682637f on MariaDB, with the figures of the example.
+        // go-tpc 682637f on MariaDB, with the numbers of the example.
         let expected = "\
 +------------+---------------+----------+-------+------+---------+---------+----------+----------+----------+----------+------------+---------+
 |   PREFIX   |   OPERATION   | TAKES(S) | COUNT | TPM  | SUM(MS) | AVG(MS) | 50TH(MS) | 90TH(MS) | 95TH(MS) | 99TH(MS) | 99.9TH(MS) | MAX(MS) |

@@ -41,9 +41,9 @@ pub(super) struct RunJson<'a> {
     pub(super) errors_by_code: &'a BTreeMap<String, ErrorRecord>,
     /// Not ended within the limit for the last transactions.
     pub(super) aborted: u64,
-    /// What a reader of the figures must know.
+    /// What a reader of the numbers must know.
     pub(super) flags: Vec<String>,
-    /// What is done otherwise than by the specification.
+    /// How the run differs from the specification.
     pub(super) notes: &'static [&'static str],
     /// Whether the user ended it before its time.
     pub(super) interrupted: bool,
@@ -66,7 +66,7 @@ impl CurrentJson {
     }
 }
 
-/// A figure of the audit.
+/// One value of the audit.
 #[derive(Debug, Serialize)]
 pub(super) struct FigureJson {
     clause: String,

@@ -197,7 +197,8 @@ impl Work<'_> {
         let ended = self.run.drive(&stage, &mut lines, &mut Standard, &stop)?;
         self.run.finish(&ended, !ended.early, &lines, &mut Standard)?;
         if ended.early {
-            let message = "interrupted before the end of --time or --count: the figures are of the time until then, and no record of them is kept";
+            let message =
+                "interrupted before the end of --time or --count: the numbers cover the time until then, and no record is kept";
             return Err(LabError::new(ErrorKind::Interrupted, message, "").into());
         }
         Ok(())

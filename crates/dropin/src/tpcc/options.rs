@@ -44,7 +44,7 @@ const WORK: &[Flag] = &[
         "retry-count",
         Int,
         "",
-        "nothing to do: what the server asks to send again is, and any other error ends the load; no row is left out",
+        "nothing to do: the load retries when the server asks for it, and ends at any other error; no row is left out",
     )
     .of(PREPARE),
     ignored("retry-interval", Duration, "", "nothing to do: see --retry-count").of(PREPARE),
@@ -84,8 +84,8 @@ const OWN: &[Flag] = &[
     done("compat", Text, "", "go-tpc: run its SQL, mix and draws, defects included; the specification if not given"),
     done("batch", Switch, "false", "send the lines of an order, and the districts of a delivery, by statements of many rows")
         .of(RUN),
-    done("warmup", Duration, "0s", "time before the measured window, counted in no figure").of(RUN),
-    done("seed", Int, "0", "seed of all that is drawn; 0 draws one from the time, and the record has it").of(RUN),
+    done("warmup", Duration, "0s", "time of warm-up before the measured window").of(RUN),
+    done("seed", Int, "0", "seed of all random choices; 0 takes one from the time, and the record has it").of(RUN),
     done("password-file", Text, "", "a file that holds the password"),
     done("ask-password", Switch, "false", "ask for the password"),
     done("results", Text, "results/tpcc", "folder of the records of all runs").of(RUN),

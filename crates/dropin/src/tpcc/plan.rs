@@ -41,7 +41,7 @@ pub(super) fn workload(
     }
     if !given.switch("use-clustered-index") {
         let help = "leave --use-clustered-index out: TiDB then keeps the rows in the primary key, as InnoDB does";
-        return Err(Refused::usage("--use-clustered-index=false: tables without a clustered index are not made", help));
+        return Err(Refused::usage("--use-clustered-index=false: perbuck makes no tables without a clustered index", help));
     }
     if order == Order::Run {
         of_run(given, settings, session, &mut put)?;
@@ -76,10 +76,8 @@ fn partition_type(given: &Given) -> Result<&'static str, Refused> {
         "1" => Ok("hash"),
         "2" => Ok("range"),
         "3" => Ok("list"),
-        "4" => {
-            Err(given
-                .invalid("partition-type", "lists of neighbouring warehouses are not made: 2 (range) keeps neighbours together"))
-        }
+        "4" => Err(given
+            .invalid("partition-type", "perbuck makes no lists of neighbouring warehouses: 2 (range) keeps neighbours together")),
         _ => Err(given.invalid("partition-type", "use 1 (hash), 2 (range) or 3 (list, like hash)")),
     }
 }
@@ -138,13 +136,13 @@ mod tests {
     fn what_cannot_be_is_refused_by_its_option() {
         let cases: &[(&[&str], &str)] = &[
             (&["run", "--warehouses=0"], "invalid argument \"0\" for \"--warehouses\" flag"),
-            (&["prepare", "--parts=11", "--partition-type=2"], "--parts: --parts is 11, and there are 10 warehouses"),
+            (&["prepare", "--parts=11", "--partition-type=2"], "--parts: --parts is 11, but there are only 10 warehouses"),
             (&["prepare", "--partition-type=4"], "invalid argument \"4\" for \"--partition-type\" flag"),
             (&["prepare", "--partition-type=x"], "invalid argument \"x\""),
             (&["run", "--isolation=3"], "invalid argument \"3\" for \"--isolation\" flag"),
             (&["run", "--isolation=8"], "invalid argument \"8\" for \"--isolation\" flag"),
             (&["run", "--weight=50,50"], "--weight: --weight is \"50,50\", not five shares"),
-            (&["run", "--compat=go-tpc", "--batch"], "--batch: --batch is given beside `compat`"),
+            (&["run", "--compat=go-tpc", "--batch"], "--batch: --batch and `compat` are both given"),
             (&["prepare", "--use-clustered-index=false"], "--use-clustered-index=false: "),
         ];
         hold_refused(read, cases);

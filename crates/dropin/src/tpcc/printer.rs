@@ -134,5 +134,5 @@ fn rows(record: &RunRecord, details: &Details) -> Result<Vec<Row>, String> {
 fn flag_text(flag: &Flag) -> String {
     let Flag::Aborted { count } = flag else { return flag.text() };
     let seconds = DRAIN_NS / SECOND_NS;
-    format!("{count} transactions had not ended {seconds} s after the end of the run and are in no figure")
+    format!("{count} transactions were still in flight {seconds} s after the end of the run; they count in no number")
 }

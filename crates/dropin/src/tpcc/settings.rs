@@ -40,8 +40,9 @@ impl Order {
             return Err(Refused::usage(format!("unknown command {typed:?} for \"perbuck tpcc\""), help));
         };
         if given.words.len() > 1 {
-            let help = "options begin with dashes, as in --warehouses 10; the word may be the value of an option that takes none";
-            return Err(Refused::usage("there is a word behind the command that is no option", help));
+            let help =
+                "options start with dashes, as in --warehouses 10; an option that takes no value may stand before the word";
+            return Err(Refused::usage("there is a word after the command that is no option", help));
         }
         given.only_of(order.word())?;
         Ok(*order)
@@ -62,7 +63,7 @@ pub(super) struct Settings {
     pub(super) ignore_error: bool,
     /// Whether the run does as go-tpc does.
     pub(super) go_tpc: bool,
-    /// How figures are laid out; as JSON they are one document at the end.
+    /// How numbers are laid out; as JSON they are one document at the end.
     pub(super) output: Style,
     /// The seed of the operations, as `--seed` takes it.
     pub(super) seed: u64,
@@ -197,7 +198,7 @@ mod tests {
             (&["run", "--conn-refresh-interval=10s"], "--conn-refresh-interval: connections are kept"),
             (&["run", "--threads"], "flag needs an argument: --threads"),
             (&["run", "-x"], "unknown shorthand flag: 'x'"),
-            (&["ru", "n"], "there is a word behind the command"),
+            (&["ru", "n"], "there is a word after the command"),
             (&["load"], "unknown command \"load\""),
             (&["c"], "unknown command \"c\""),
             (&[], "no command is given"),

@@ -81,9 +81,8 @@ impl Tables<'_> {
     fn announce(&self) -> Result<(), LabError> {
         for name in self.names() {
             if self.stage.server.has_table(&name)? {
-                let message = format!("table {name} is there already; nothing was changed");
-                let help =
-                    "--dropdata drops the tables before, and so does perbuck tpcc cleanup; or name another database with --db";
+                let message = format!("table {name} exists already; nothing was changed");
+                let help = "drop the tables with --dropdata or perbuck tpcc cleanup, or name another database with --db";
                 return Err(LabError::new(ErrorKind::Refused, message, help));
             }
         }
@@ -111,11 +110,11 @@ impl Tables<'_> {
             return Ok(());
         }
         let message = format!("check failed: the data are inconsistent (condition {})", broken.join(", "));
-        let help = "no figure measured on such data means anything; perbuck tpcc prepare --dropdata loads them anew";
+        let help = "a measurement on such data means nothing; perbuck tpcc prepare --dropdata loads them again";
         Err(LabError::new(ErrorKind::Failed, message, help))
     }
 
-    /// Drops the tables, whoever made them.
+    /// Drops the tables, also those of another program.
     pub(super) fn cleanup(&self) -> Result<(), LabError> {
         self.drop_all()?;
         print("Finished\n")

@@ -61,7 +61,7 @@ impl Connection {
             let both = ["host", "port", "user", "db", "driver", "targets", "ssl-ca"].into_iter().find(|name| given.has(name));
             if let Some(name) = both {
                 let help = format!("leave --{name} out, or --target");
-                return Err(Refused::usage(format!("--{name} is given beside --target, which says it, too"), help));
+                return Err(Refused::usage(format!("--{name} and --target are both given; --target names it already"), help));
             }
             return Self::connected(given, &parsed(address)?);
         }
@@ -224,7 +224,7 @@ mod tests {
             (&["--conn-params", "x"], "invalid argument \"x\" for \"--conn-params\" flag"),
             (&["--conn-params", "tls=maybe"], "invalid argument \"tls=maybe\""),
             (&["-d", "postgres", "--conn-params", "sslmode=x"], "invalid argument \"sslmode=x\""),
-            (&["--target", "sqlite:x", "-H", "h"], "--host is given beside --target"),
+            (&["--target", "sqlite:x", "-H", "h"], "--host and --target are both given"),
             (&["--target", "x"], "the target has no scheme"),
         ];
         hold_refused(read, cases);

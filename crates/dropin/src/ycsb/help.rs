@@ -5,7 +5,7 @@ use perbuck_workloads::ycsb::{PROPERTIES, WORKLOADS};
 use super::properties::{CLIENT, DATABASES};
 use super::words::FLAGS;
 
-const HEAD: &str = "Take the place of go-ycsb: the core workload of YCSB on a database that speaks SQL, or on TiKV
+const HEAD: &str = "Replace go-ycsb: the core workload of YCSB on a database that speaks SQL, or on TiKV
 
 Usage:
   perbuck ycsb load DATABASE [-P FILE]... [-p NAME=VALUE]... [OPTIONS]

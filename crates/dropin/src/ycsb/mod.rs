@@ -115,7 +115,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     Ok(verdict(&settings, &ended, &mut Standard)?)
 }
 
-/// The properties, as go-ycsb shows them; YCSB's shape has its figures alone on standard output.
+/// The properties, as go-ycsb shows them; YCSB's shape has its numbers alone on standard output.
 fn header(settings: &Settings, properties: &Properties, out: &mut dyn Streams) -> Result<(), LabError> {
     if settings.shape == Shape::GoYcsb {
         let lines: Vec<String> = properties.shown().iter().map(|(n, v)| format!("\"{n}\"=\"{v}\"\n")).collect();
@@ -141,7 +141,7 @@ impl Table<'_> {
         let folded = if self.folds { name.to_ascii_lowercase() } else { name.clone() };
         let there = server.has_table(&folded)?;
         if self.settings.bulk && there && !self.settings.drop_data {
-            let message = format!("table {name} is there already; nothing was changed");
+            let message = format!("table {name} exists already; nothing was changed");
             let help = "batch.size above 1 loads a new table: add -p dropdata=true to drop this one, or leave batch.size out";
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }

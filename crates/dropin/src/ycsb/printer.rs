@@ -1,4 +1,4 @@
-//! What is printed of a run: figures while it goes on and at its end, and what is wrong with the data.
+//! What is printed of a run: numbers while it goes on and at its end, and what is wrong with the data.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::run::{Ended, Printer, defect};
 /// What closes the properties, and the run.
 pub(super) const RULE: &str = "**********************************************\n";
 
-/// Prints the figures since the start at every interval, as go-ycsb does: by operation, where a read-modify-write is one.
+/// Prints the numbers since the start at every interval, as go-ycsb does: by operation, where a read-modify-write is one.
 pub(super) struct Lines<'a> {
     settings: &'a Settings,
     /// Whole seconds of the window that are over.
@@ -57,7 +57,7 @@ impl Printer for Lines<'_> {
         self.seconds += 1;
         self.completed += seen.interval.transactions;
         self.kinds.iter_mut().zip(seen.kinds).for_each(|(all, one)| all.merge(&one.completed));
-        // What ends in the last second is part of the figures at the end.
+        // What ends in the last second is part of the numbers at the end.
         let s = self.settings;
         if let Some(every) = s.status_s.filter(|every| self.seconds.is_multiple_of(*every)) {
             out.say(&status(self.seconds, self.completed, self.completed - self.told, every, &self.lines()));
@@ -69,7 +69,7 @@ impl Printer for Lines<'_> {
         Ok(())
     }
 
-    /// On standard output or into the file that was named, and what a reader must know of them besides on standard error.
+    /// The numbers go to standard output or into the named file, remarks on them to standard error.
     fn end(&self, ended: &Ended, _record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError> {
         let (settings, record) = (self.settings, &ended.record);
         let operations = operations(record, &ended.details.statement_latency).map_err(defect)?;
@@ -82,7 +82,7 @@ impl Printer for Lines<'_> {
             Shape::Ycsb => report::ycsb(&operations, seconds, settings),
         };
         match &settings.output_file {
-            Some(path) => std::fs::write(path, figures).map_err(|e| LabError::file("write the figures to", path, &e))?,
+            Some(path) => std::fs::write(path, figures).map_err(|e| LabError::file("write the numbers to", path, &e))?,
             None => out.print(&figures)?,
         }
         for (code, error) in &record.errors {
@@ -105,7 +105,7 @@ pub(super) fn verdict(settings: &Settings, ended: &Ended, out: &mut dyn Streams)
     let sum = |fact: &str| operations.iter().map(|o: &Operation| o.fact(fact)).sum::<u64>();
     let (missing, wrong, duplicate) = (sum("missing"), sum("wrong"), sum("duplicate"));
     if duplicate > 0 {
-        let message = format!("{duplicate} keys were there already, and their rows were left as they are");
+        let message = format!("{duplicate} keys existed already; their rows were left as they are");
         return Err(LabError::new(ErrorKind::Failed, message, "-p dropdata=true drops the table before the load"));
     }
     if missing + wrong == 0 {
@@ -113,7 +113,7 @@ pub(super) fn verdict(settings: &Settings, ended: &Ended, out: &mut dyn Streams)
     }
     let message = format!("{missing} operations did not find a row that must be there, and {wrong} found wrong rows");
     if settings.options.dataintegrity {
-        let help = "load the table with the same properties, dataintegrity and compat among them, before its runs";
+        let help = "load the table again with the properties of this run, above all its dataintegrity and compat";
         return Err(LabError::new(ErrorKind::Failed, message, help));
     }
     out.say(&format!(

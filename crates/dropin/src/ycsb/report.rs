@@ -1,4 +1,4 @@
-//! Figures as lines: what was counted of each operation, in the words of go-ycsb or of YCSB. Nothing here prints.
+//! Numbers as lines: what was counted of each operation, in the words of go-ycsb or of YCSB. Nothing here prints.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -24,7 +24,7 @@ use perbuck_lab::inputs::read_text;
 /// The most connections that one client can well have.
 const MOST_THREADS: u32 = 100_000;
 
-/// How figures are printed.
+/// How numbers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `READ   - Takes(s): …`.
@@ -51,7 +51,7 @@ pub(super) struct Settings {
     pub(super) percentiles: Vec<(String, f64)>,
     /// Seconds between two status lines; `None` prints none.
     pub(super) status_s: Option<u32>,
-    /// The file for the figures at the end.
+    /// The file for the numbers at the end.
     pub(super) output_file: Option<PathBuf>,
     pub(super) seed: u64,
     pub(super) records: Records,

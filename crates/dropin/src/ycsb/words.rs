@@ -52,8 +52,8 @@ pub(super) const FLAGS: [Flag; 16] = [
     flag(&["--threads", "-threads"], "COUNT", "threadcount", "connections"),
     flag(&["--target", "-target"], "RATE", "target", "operations per second; without it as many as there can be"),
     flag(&["--interval"], "SECONDS", "measurement.interval", "seconds between two reports"),
-    flag(&["--shape"], "SHAPE", "", "how figures are printed: go-ycsb (the default) or ycsb"),
-    flag(&["-s"], "", "", "tells of the run on standard error every status.interval seconds, in the words of YCSB"),
+    flag(&["--shape"], "SHAPE", "", "how numbers are printed: go-ycsb (the default) or ycsb"),
+    flag(&["-s"], "", "", "prints the progress on standard error every status.interval seconds, in YCSB's words"),
     flag(&["--seed"], "NUMBER", "", "the seed of the operations; drawn and printed if not given"),
     flag(&["--workers"], "COUNT", "", "load threads; one for each processor if not given"),
     flag(&["--results"], "FOLDER", "", "folder of the records of all runs (default results/ycsb)"),
@@ -152,7 +152,7 @@ impl Given {
 
     /// What is done, and the name of the database.
     pub(super) fn order(&self) -> Result<(Order, &str), Refused> {
-        let usage = "write perbuck ycsb load or perbuck ycsb run, and the database behind it: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
+        let usage = "write perbuck ycsb load or perbuck ycsb run, and then the database: mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
         let order = match self.words.first().map(String::as_str) {
             Some("load") => Order::Load,
             Some("run") => Order::Run,
@@ -165,7 +165,7 @@ impl Given {
         match self.words.get(1..).unwrap_or_default() {
             [database] => Ok((order, database)),
             [] => Err(Refused::usage("no database is given", usage)),
-            [_, extra, ..] => Err(Refused::usage(format!("unknown word \"{extra}\" behind the database"), usage)),
+            [_, extra, ..] => Err(Refused::usage(format!("unknown word \"{extra}\" after the database"), usage)),
         }
     }
 }

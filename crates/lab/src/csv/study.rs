@@ -9,7 +9,7 @@ use perbuck_core::units::{Seed, thousands};
 use perbuck_database::Dialect;
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::stop::StopToken;
-use perbuck_workloads::{Benchmark, Benchmarks, Plan, Visitor};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
 use crate::error::LabError;
@@ -123,7 +123,7 @@ pub(crate) fn write_rows<List: Benchmarks>(
     stop: &StopToken,
     progress: &mut dyn FnMut(CsvProgress),
 ) -> Result<Vec<CsvTable>, LabError> {
-    List::visit(plan, Rows { dialect, seed, request, stop, progress }).ok_or_else(|| registry::unknown(plan))?
+    List::with_benchmark(plan, Rows { dialect, seed, request, stop, progress }).ok_or_else(|| registry::unknown(plan))?
 }
 
 /// Rows of any benchmark.
@@ -135,10 +135,10 @@ struct Rows<'a> {
     progress: &'a mut dyn FnMut(CsvProgress),
 }
 
-impl Visitor for Rows<'_> {
+impl BenchmarkAction for Rows<'_> {
     type Output = Result<Vec<CsvTable>, LabError>;
 
-    fn visit<B: Benchmark>(self, options: &B) -> Self::Output {
+    fn run<B: Benchmark>(self, options: &B) -> Self::Output {
         csv::write(&options.dataset(self.dialect, self.seed), self.request, self.stop, self.progress)
     }
 }

@@ -78,7 +78,7 @@ pub fn compat_notes(options: &Options, dialect: &'static dyn Dialect) -> Vec<Str
             note("rows are inserted by a prepared statement; sysbench sends the text of each");
             if !options.auto_inc {
                 note(
-                    "new ids lie above those that the tables have; sysbench draws its ids anew in each run from all of 32 bits, so that a later run meets duplicate keys",
+                    "new ids lie above those that the tables have; sysbench draws its ids again in each run from all of 32 bits, so that a later run meets duplicate keys",
                 );
             }
         }
@@ -95,7 +95,7 @@ pub fn compat_notes(options: &Options, dialect: &'static dyn Dialect) -> Vec<Str
     }
     if dialect.family() == "mysql" && script.has_transactions() && !options.skip_trx {
         note(
-            "a transaction that fails is rolled back before it is tried again; sysbench sends no ROLLBACK to MySQL, so that after a lock wait timeout its next BEGIN commits one half of it",
+            "a transaction that fails is rolled back before its retry; sysbench sends no ROLLBACK to MySQL, so that after a lock wait timeout its next BEGIN commits one half of it",
         );
     }
     notes

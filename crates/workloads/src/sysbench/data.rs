@@ -18,8 +18,8 @@ use super::script::Script;
 const ROWS_PER_PART: u32 = 25_000;
 /// About 190 bytes each: below half a megabyte, as sysbench's buffer.
 const ROWS_PER_BATCH: u32 = 2_500;
-/// Sets the streams of rows apart from those of terminals, which have small lane numbers.
-const ROW_LANES: u64 = 0x7362_7465_7374_0000;
+/// Sets the random streams of rows apart from those of terminals, which have small numbers.
+const ROW_STREAMS: u64 = 0x7362_7465_7374_0000;
 
 /// The tables `sbtest1` to `sbtestN`.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ impl SysbenchData {
                 vec![ids("rows", format!("every row of sbtest{n} has its id, from 1, in k"), "id < 1 OR k <> id")]
             }
             Script::Insert => {
-                let what = format!("every row of sbtest{n} behind id {loaded} has text in c and pad");
+                let what = format!("every row of sbtest{n} with an id above {loaded} has text in c and pad");
                 let wrong = format!("id > {loaded} AND (LENGTH(c) <> 119 OR LENGTH(pad) <> 59)");
                 vec![rows("at least ", "<"), ids("new rows", what, &wrong)]
             }
@@ -153,7 +153,7 @@ impl Part for SysbenchPart {
         }
         let last = (self.next + (ROWS_PER_BATCH - 1)).min(self.end);
         for id in self.next..=last {
-            let mut rng = OpRng::at(self.seed, ROW_LANES | u64::from(self.table), u64::from(id));
+            let mut rng = OpRng::at(self.seed, ROW_STREAMS | u64::from(self.table), u64::from(id));
             let k = self.ids.draw(&mut rng);
             cells.int(i64::from(id)).int(k);
             cells.text_with(|out| write_groups(out, &mut rng, C_GROUPS));

@@ -34,7 +34,7 @@ fn statements_per_transaction(parameters: &Parameters) -> Option<f64> {
     let options = Options::checked(&script.into_iter().collect()).ok()?;
     match options.script {
         Script::BulkInsert | Script::RandomPoints | Script::RandomRanges => None,
-        // BEGIN and COMMIT besides.
+        // Plus BEGIN and COMMIT.
         script => Some((options.statements_per_event() + 2 * u64::from(script.has_transactions())) as f64),
     }
 }

@@ -80,7 +80,7 @@ fn warm_table(options: &Options, dialect: &dyn Dialect, n: u32) -> Vec<String> {
     all
 }
 
-/// The statements that drop the tables, whoever made them.
+/// The statements that drop the tables, also those of another program.
 pub fn cleanup(options: &Options, _dialect: &dyn Dialect) -> Vec<String> {
     (1..=options.table_count()).map(|n| format!("DROP TABLE IF EXISTS sbtest{n}")).collect()
 }

@@ -1,10 +1,10 @@
-//! What differs where go-tpc's traffic is reproduced, so that old figures have something to be compared with.
+//! What differs where go-tpc's traffic is reproduced, so that old numbers have something to be compared with.
 
 use perbuck_database::Dialect;
 
 use super::{Compat, Options};
 
-/// What a run in the way of another program does otherwise than the specification, for people; empty without one.
+/// How a run with `compat` differs from the specification, for people; empty without `compat`.
 pub fn compat_notes(options: &Options) -> &'static [&'static str] {
     match options.compat {
         None => &[],
@@ -14,10 +14,10 @@ pub fn compat_notes(options: &Options) -> &'static [&'static str] {
             "the 1 % of new orders with an unused item roll back before any work on their other lines",
             "the constants of NURand for items and customers are exchanged, A for items is 8189, and C for last names keeps no \
              distance from the load's",
-            "items do not come twice in an order, and stock is not locked in one order for everybody: expect more deadlocks",
+            "items do not come twice in an order, and terminals do not lock stock in one common order: expect more deadlocks",
             "every transaction is drawn by itself (45/43/4/4/4 unless other weights are given), and not dealt from a deck",
             "terminals have no warehouse and no district: both are drawn for every transaction",
-            "efficiency above 100 % means that nobody keyed or thought",
+            "efficiency above 100 % means that terminals did not wait for keying and think times",
         ],
     }
 }

@@ -156,7 +156,7 @@ fn a_rolled_back_order_does_its_work_and_leaves_no_trace() {
 }
 
 #[test]
-fn an_operation_that_is_tried_again_sends_the_same() {
+fn a_retried_operation_sends_the_same() {
     let database = fresh();
     let mut client = client(&database, 2, &options());
     for sequence in 0..46 {
@@ -170,10 +170,10 @@ fn an_operation_that_is_tried_again_sends_the_same() {
         attempt.retain(|s| !s.starts_with("ROLLBACK"));
         database.fail_commit.set(false);
         client.run(sequence).unwrap();
-        let mut again = database.log.take();
-        again.retain(|s| !s.starts_with("COMMIT") && !s.starts_with("ROLLBACK"));
+        let mut retry = database.log.take();
+        retry.retain(|s| !s.starts_with("COMMIT") && !s.starts_with("ROLLBACK"));
         assert!(attempt.len() > 2);
-        assert_eq!(attempt, again);
+        assert_eq!(attempt, retry);
     }
     assert_eq!(broken(&database), Vec::<String>::new());
 }

@@ -70,7 +70,7 @@ pub struct Options {
     pub history_key: bool,
     /// Whose traffic is reproduced; by the specification where none is given.
     pub compat: Option<Compat>,
-    /// Shares of the five transactions in percent, in the order of their names in figures, each transaction drawn by itself
+    /// Shares of the five transactions in percent, in the order in which they are printed, each transaction drawn by itself
     /// (5.2.4.1); dealt from a deck (5.2.4.2) where none is given.
     pub weights: Option<[u8; 5]>,
     /// Variables that every session sets when it opens: name, and value as SQL has it.
@@ -121,7 +121,7 @@ fn session(reader: &mut Reader<'_>) -> Vec<(String, String)> {
         match part.split_once('=') {
             Some((name, value)) if is_name(name) && is_value(value) => all.push((name.to_owned(), value.to_owned())),
             _ => {
-                let message = format!("`session` holds \"{part}\", which is no NAME=VALUE");
+                let message = format!("`session` holds \"{part}\", not NAME=VALUE");
                 reader.problem("session", message, "give a number, a word or 'text' for each variable, with & between them");
             }
         }
@@ -193,15 +193,15 @@ impl Benchmark for Options {
             session: session(reader),
         };
         if partitions > warehouses && options.partition_type != PartitionType::Hash {
-            let message = format!("`partitions` is {partitions}, and there are {warehouses} warehouses to deal to them");
+            let message = format!("`partitions` is {partitions}, but there are only {warehouses} warehouses");
             reader.problem("partitions", message, format!("give {warehouses} at most"));
         }
         if reader.has("partition_type") && partitions == 1 {
-            let message = "`partition_type` says how rows are dealt to partitions, and there is one only";
-            reader.problem("partition_type", message, "add `partitions`, from 2 on");
+            let message = "`partition_type` is given, but there is only one partition";
+            reader.problem("partition_type", message, "add `partitions` of at least 2, or leave `partition_type` out");
         }
         if options.compat.is_some() && reader.has("batch") {
-            let message = "`batch` is given beside `compat`, which sends the statements of that program";
+            let message = "`batch` and `compat` are both given; `compat` decides which statements are sent";
             reader.problem("batch", message, "leave one of them out");
         }
         options
@@ -249,7 +249,7 @@ impl Benchmark for Options {
             (
                 split && refers,
                 Feature::ForeignKeysOfPartitions,
-                "`foreign_keys` is given beside `partitions`, and",
+                "`foreign_keys` and `partitions` are both given, and",
                 "leave one of them out",
             ),
             (
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn what_makes_no_sense_together_is_refused() {
         let range = [("warehouses", "2"), ("partitions", "3"), ("partition_type", "list")];
-        assert_eq!(read(&range).unwrap_err(), ["`partitions` is 3, and there are 2 warehouses to deal to them"]);
-        assert!(read(&[("partition_type", "hash")]).unwrap_err()[0].contains("one only"));
+        assert_eq!(read(&range).unwrap_err(), ["`partitions` is 3, but there are only 2 warehouses"]);
+        assert!(read(&[("partition_type", "hash")]).unwrap_err()[0].contains("only one partition"));
         let both = read(&[("compat", "go-tpc"), ("batch", "true")]);
-        assert!(both.unwrap_err()[0].contains("beside `compat`"));
+        assert!(both.unwrap_err()[0].contains("both given"));
         assert!(read(&[("isolation", "snapshot")]).unwrap_err()[0].contains("\"snapshot\""));
         let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
         assert!(split.refusal(MYSQL).is_some() && split.refusal(POSTGRES).is_none());
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(set.session_statements(MYSQL), expected);
         assert!(set.refusal(SQLITE).is_some() && set.data_parameters() == Options::default().data_parameters());
         for wrong in ["x", "x=", "=1", "x=1; DROP TABLE item", "x='a'b'", "x y=1"] {
-            assert!(of("session", wrong).unwrap_err()[0].contains("no NAME=VALUE"), "{wrong}");
+            assert!(of("session", wrong).unwrap_err()[0].contains("not NAME=VALUE"), "{wrong}");
         }
     }
 

@@ -26,8 +26,8 @@ impl Clockwork {
         Self { seed: trial_seed.derive("tpcc.pauses"), terminal: u64::from(terminal) }
     }
 
-    /// Those around operation `sequence`, which is of that kind. Before its first one a terminal waits a uniform share of
-    /// the mean cycle besides: users do not sit down in the same second, and terminals that began together would press
+    /// Those around operation `sequence`, which is of that kind. Before its first one a terminal also waits a uniform share of
+    /// the mean cycle: users do not sit down in the same second, and terminals that began together would press
     /// their keys together for many cycles.
     pub(super) fn pauses(&self, sequence: u64, kind: u8) -> Pauses {
         let mut rng = OpRng::at(self.seed, self.terminal, sequence);

@@ -157,7 +157,7 @@ impl Statements {
     }
 }
 
-/// The new C_DATA of a customer with bad credit: the payment in front of the old text, cut at 500 (2.5.2.2).
+/// The new C_DATA of a customer with bad credit: the payment before the old text, cut at 500 (2.5.2.2).
 fn prepend(out: &mut Vec<u8>, id: i64, input: &Input, old: &[u8]) {
     let Input { warehouse, district, customer_warehouse, customer_district, amount, .. } = *input;
     let (units, cents) = (amount / DOLLAR, amount % DOLLAR);

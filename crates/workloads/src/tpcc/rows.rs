@@ -28,8 +28,8 @@ pub(super) struct Source {
     c_load: i64,
 }
 
-/// Districts of all warehouses in one numbering, for the lane of a stream.
-fn lane(warehouse: i64, district: i64) -> u64 {
+/// Districts of all warehouses in one numbering: the number of a random stream.
+fn stream(warehouse: i64, district: i64) -> u64 {
     (warehouse as u64) << 4 | district as u64
 }
 
@@ -64,7 +64,7 @@ impl Source {
     }
 
     pub(super) fn district(&self, cells: &mut Params, warehouse: i64, id: i64) {
-        let rng = &mut OpRng::at(self.district, lane(warehouse, id), 0);
+        let rng = &mut OpRng::at(self.district, stream(warehouse, id), 0);
         cells.int(id).int(warehouse).text_with(|t| a_string(t, rng, 6, 10));
         address(cells, rng);
         cells.decimal(rng.between(0, 2_000), 4).decimal(30_000 * DOLLAR, 2).int(ORDERS + 1);
@@ -80,7 +80,7 @@ impl Source {
     }
 
     pub(super) fn customer(&self, cells: &mut Params, warehouse: i64, district: i64, id: i64) {
-        let rng = &mut OpRng::at(self.customer, lane(warehouse, district), id as u64);
+        let rng = &mut OpRng::at(self.customer, stream(warehouse, district), id as u64);
         // 4.3.3.1: the first thousand take the names in order, so that every name has a bearer.
         let name = if id <= 1_000 { id - 1 } else { last_name(rng, self.c_load) };
         cells.int(id).int(district).int(warehouse).text_with(|t| a_string(t, rng, 8, 16)).text(b"OE");
@@ -94,7 +94,7 @@ impl Source {
 
     /// The one row of HISTORY that each customer has.
     pub(super) fn history(&self, cells: &mut Params, warehouse: i64, district: i64, customer: i64) {
-        let rng = &mut OpRng::at(self.history, lane(warehouse, district), customer as u64);
+        let rng = &mut OpRng::at(self.history, stream(warehouse, district), customer as u64);
         cells.int(customer).int(district).int(warehouse).int(district).int(warehouse);
         cells.text(LOAD_DATE).decimal(10 * DOLLAR, 2).text_with(|t| a_string(t, rng, 12, 24));
     }
@@ -102,18 +102,18 @@ impl Source {
     /// O_C_ID of a district's orders, in their order: a random permutation of its customers.
     pub(super) fn customers_of_orders(&self, warehouse: i64, district: i64) -> Vec<i64> {
         let mut customers: Vec<i64> = (1..=CUSTOMERS).collect();
-        OpRng::at(self.permutation, lane(warehouse, district), 0).shuffle(&mut customers);
+        OpRng::at(self.permutation, stream(warehouse, district), 0).shuffle(&mut customers);
         customers
     }
 
     /// O_OL_CNT: from 5 to 15. A hash and no stream, because all of them are summed to know the rows of ORDER_LINE.
     pub(super) fn line_count(&self, warehouse: i64, district: i64, order: i64) -> i64 {
-        let bits = mix(self.line_count.0 ^ mix(lane(warehouse, district) << 12 | order as u64));
+        let bits = mix(self.line_count.0 ^ mix(stream(warehouse, district) << 12 | order as u64));
         5 + ((u128::from(bits) * 11) >> 64) as i64
     }
 
     pub(super) fn order(&self, cells: &mut Params, warehouse: i64, district: i64, id: i64, customer: i64) {
-        let rng = &mut OpRng::at(self.order, lane(warehouse, district), id as u64);
+        let rng = &mut OpRng::at(self.order, stream(warehouse, district), id as u64);
         cells.int(id).int(district).int(warehouse).int(customer).text(LOAD_DATE);
         if id < FIRST_UNDELIVERED {
             cells.int(rng.between(1, 10))
@@ -124,7 +124,7 @@ impl Source {
     }
 
     pub(super) fn order_lines(&self, cells: &mut Params, warehouse: i64, district: i64, order: i64) {
-        let rng = &mut OpRng::at(self.lines, lane(warehouse, district), order as u64);
+        let rng = &mut OpRng::at(self.lines, stream(warehouse, district), order as u64);
         for number in 1..=self.line_count(warehouse, district, order) {
             cells.int(order).int(district).int(warehouse).int(number).int(rng.between(1, ITEMS)).int(warehouse);
             if order < FIRST_UNDELIVERED {

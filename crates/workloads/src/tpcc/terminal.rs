@@ -218,7 +218,7 @@ impl Terminal for TpccTerminal {
         let scope = &self.scope.for_transaction(rng);
         let mut done = Done::committed(kind);
         // Every input is drawn before the first statement: what is sent never depends on what others committed, and
-        // an operation that is tried again sends the same. Data that lack a row of the specification are a fatal error.
+        // a retried operation sends the same. Data that lack a row of the specification are a fatal error.
         match kind {
             deck::NEW_ORDER => {
                 let input = new_order::Input::draw(rng, scope);
@@ -268,12 +268,12 @@ pub(super) mod tests {
 
     #[test]
     fn ten_terminals_per_warehouse_sit_at_every_district_once() {
-        let mut places = BTreeMap::new();
+        let mut terminals = BTreeMap::new();
         for index in 0..70 {
             let scope = scope(index, 7);
-            *places.entry((scope.warehouse, scope.district)).or_insert(0) += 1;
+            *terminals.entry((scope.warehouse, scope.district)).or_insert(0) += 1;
         }
-        assert!(places.len() == 70 && places.values().all(|n| *n == 1));
+        assert!(terminals.len() == 70 && terminals.values().all(|n| *n == 1));
         assert_eq!((scope(70, 7).warehouse, scope(70, 7).district), (1, 1), "and then from the start");
         let few: Vec<i64> = (0..3).map(|i| scope(i, 7).warehouse).collect();
         assert_eq!(few, [1, 2, 3]);

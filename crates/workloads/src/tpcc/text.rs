@@ -49,8 +49,8 @@ pub(super) fn item_data(out: &mut Vec<u8>, rng: &mut OpRng) {
     let start = out.len();
     a_string(out, rng, 26, 50);
     if rng.below(10) == 0 {
-        let places = out.len() - start - ORIGINAL.len() + 1;
-        let at = start + rng.below(places as u64) as usize;
+        let positions = out.len() - start - ORIGINAL.len() + 1;
+        let at = start + rng.below(positions as u64) as usize;
         out[at..at + ORIGINAL.len()].copy_from_slice(ORIGINAL);
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct Counter {
     /// Acknowledged numbers from `end` on, each at its position modulo the window; empty if no operation inserts.
     acknowledged: Box<[AtomicBool]>,
     moving: AtomicBool,
-    /// Numbers whose INSERT failed, for whoever inserts next, and how many they are.
+    /// Numbers whose INSERT failed, for the next insert, and how many they are.
     returned: Mutex<Vec<u64>>,
     waiting: AtomicUsize,
 }
@@ -74,8 +74,7 @@ impl Counter {
     pub(super) fn acknowledge(&self, number: u64) -> Result<()> {
         let Some(flag) = self.flag(number) else { return Ok(()) };
         if number.saturating_sub(self.end()) >= WINDOW {
-            let message =
-                format!("record {number} was inserted while one that was begun {WINDOW} records earlier is still not there");
+            let message = format!("record {number} was inserted, but the INSERT of a record {WINDOW} earlier has not ended");
             return Err(DriverError::client(ErrorClass::Fatal, "unacknowledged", message));
         }
         flag.store(true, Ordering::SeqCst);
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_taken_again_first() {
+    fn a_failed_insert_is_retried_first() {
         let counter = Counter::new(0, true);
         assert_eq!([counter.take(), counter.take()], [(0, false), (1, false)]);
         counter.give_back(0);

@@ -9,8 +9,8 @@ use super::keys::Keys;
 use super::options::{Compat, Options};
 use super::values::{deterministic, random};
 
-/// Sets the streams of records apart from those of terminals, which have small lane numbers.
-const RECORD_LANE: u64 = 0x7963_7362_0000_0000;
+/// Sets the random streams of records apart from those of terminals, which have small numbers.
+const RECORD_STREAM: u64 = 0x7963_7362_0000_0000;
 
 #[derive(Debug, Clone)]
 pub(super) struct Records {
@@ -44,7 +44,7 @@ impl Records {
     /// Appends the key and every field of a record; `key` is room for the key.
     #[inline]
     pub(super) fn row(&self, cells: &mut Params, key: &mut Vec<u8>, record: u64) {
-        let mut rng = OpRng::at(self.seed, RECORD_LANE, record);
+        let mut rng = OpRng::at(self.seed, RECORD_STREAM, record);
         key.clear();
         self.keys.write(key, record);
         cells.text(key);

@@ -15,7 +15,7 @@ pub(super) const KEY: &str = "YCSB_KEY";
 /// The key column and those of the fields. Bulk loads want names that live as long as the program; each is kept once.
 pub(super) fn columns(options: &Options) -> Vec<&'static str> {
     static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    // Whoever panicked with it left it whole: names are only added.
+    // A thread that panicked with it left it whole: names are only added.
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let mut keep = |name: String| match kept.get(name.as_str()) {
         Some(same) => *same,

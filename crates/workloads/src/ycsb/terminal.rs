@@ -25,7 +25,7 @@ use crate::Result;
 /// The kinds of operation, in go-ycsb's words.
 pub const KINDS: [&str; 5] = ["READ", "UPDATE", "INSERT", "SCAN", "READ_MODIFY_WRITE"];
 
-/// What is counted of each kind besides: `missing`, where the row that must be there was not; `wrong`, where a row had a field of
+/// What else is counted of each kind: `missing`, where the row that must be there was not; `wrong`, where a row had a field of
 /// another value than it must have, or came out of order; `duplicate`, where the row of a load was there already; rows of scans.
 const FACTS: [&[&str]; 5] =
     [&["missing", "wrong"], &["missing"], &["duplicate"], &["missing", "wrong", "rows"], &["missing", "wrong"]];
@@ -249,7 +249,7 @@ impl YcsbTerminal {
     /// Inserts the next record; whether its key was there already, which only a load takes for an answer.
     async fn insert<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
-        let (record, again) = shared.counter.take();
+        let (record, returned) = shared.counter.take();
         let mut retries = 0;
         loop {
             shared.records.row(connection.bind(), key, record);
@@ -260,7 +260,7 @@ impl YcsbTerminal {
             if error.cause == Some(Cause::DuplicateKey) {
                 shared.counter.acknowledge(record)?;
                 // One that was tried before, and whose answer was lost, is our own.
-                return if again || retries > 0 {
+                return if returned || retries > 0 {
                     Ok(false)
                 } else if shared.loads {
                     Ok(true)

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn random_values_have_their_length_and_use_every_character_alike() {
+    fn random_values_have_their_length_and_use_every_character_equally() {
         let mut out = Vec::new();
         let mut rng = OpRng::new(Seed(3));
         for length in [0, 1, 9, 10, 11, 100] {

@@ -18,9 +18,9 @@ pub(crate) enum PricesCommand {
     List(ListArguments),
     /// Print the prices of a snapshot
     Show(ShowArguments),
-    /// Look for prices that cannot be right: dedicated tenancy, Windows licences, sizes that do not scale
+    /// Find prices that cannot be right: dedicated tenancy, Windows licences, sizes that do not scale
     Lint(LintArguments),
-    /// Print what two snapshots have otherwise
+    /// Print the differences between two snapshots
     Diff(DiffArguments),
     /// Make a snapshot of a public price list
     Import(ImportArguments),
@@ -29,7 +29,7 @@ pub(crate) enum PricesCommand {
 /// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// A table for people
+    /// A table
     Text,
     /// JSON, money in micro-dollars
     Json,
@@ -88,7 +88,7 @@ pub(crate) struct LintArguments {
     /// Names of bundled snapshots, or snapshot files; all bundled ones if none is given
     #[arg(value_name = "SNAPSHOT")]
     pub(crate) snapshots: Vec<String>,
-    /// Another list for the same: prices that differ by more than 2 % and do not say so are faults
+    /// Another list of the same prices: one that differs by more than 2 % is a fault, unless it has `disputed_usd`
     #[arg(long, value_name = "SNAPSHOT")]
     pub(crate) against: Option<String>,
     /// How to print
@@ -98,10 +98,10 @@ pub(crate) struct LintArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The snapshot before: a bundled name or a file
+    /// The older snapshot: a bundled name or a file
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// The snapshot after
+    /// The newer snapshot: a bundled name or a file
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     /// Only this region; may be given several times
@@ -135,13 +135,13 @@ pub(crate) struct ImportArguments {
     /// Only this family of machines, such as c6g or n2-standard; may be given several times
     #[arg(long, value_name = "NAME")]
     pub(crate) family: Vec<String>,
-    /// Whose list it is, where it does not say so
+    /// The provider, if the list does not name it
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Take prices of spare capacity (spot), too
+    /// Also import prices of spare capacity (spot)
     #[arg(long)]
     pub(crate) spot: bool,
-    /// Take prices with a commitment (reservations, savings plans), too
+    /// Also import prices with a commitment (reservations, savings plans)
     #[arg(long)]
     pub(crate) commitments: bool,
     /// A table with the sizes of machine types (type, vcpu, memory_gib), for lists that do not have them

@@ -80,8 +80,8 @@ fn write(arguments: &ImportArguments, list: &str, imported: Imported, hash: &str
 
 fn refuse_to_overwrite(arguments: &ImportArguments) -> Result<(), LabError> {
     if arguments.output.exists() && !arguments.force {
-        let message = format!("{} is there already; a price list is never edited after use", arguments.output.display());
-        return Err(LabError::new(ErrorKind::Refused, message, "give another name with `-o`, or `--force` to replace it"));
+        let message = format!("{} exists already; a price list is never edited after use", arguments.output.display());
+        return Err(LabError::new(ErrorKind::Refused, message, "give another name with `-o`, or replace it with `--force`"));
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &LintArguments) -> Result<(), LabError> {
         return Ok(());
     }
     let message = if faults == 1 { "1 price looks wrong".to_owned() } else { format!("{faults} prices look wrong") };
-    let help = "compare with another list; where both are right and differ, write the other price as `disputed_usd`";
+    let help = "check the price against another list; if both are right, write the other price as `disputed_usd`";
     Err(LabError::new(ErrorKind::Failed, message, help))
 }
 
@@ -76,7 +76,7 @@ fn text(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The findings of a snapshot that was just written, for whoever imported it.
+/// The findings of a snapshot that was just written, for the user who imported it.
 pub(crate) fn told(file: &str, read: &Snapshot) -> (String, usize) {
     let rows: Vec<Row> = lint(read).into_iter().map(|f| row(file, f)).filter(|r| r.fault).collect();
     (text(&rows), rows.len())

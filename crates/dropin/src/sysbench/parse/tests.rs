@@ -51,7 +51,7 @@ fn slips_are_named_with_the_way_out() {
         (&["--skip-trx=maybe"], &["invalid option: --skip_trx=maybe", "=on or =off"]),
         (&["--threads"], &["--threads has no value", "--threads=N"]),
         (&["--threads", "4", "oltp", "run"], &["--threads has no value", "--threads=N"]),
-        (&["--histogram", "4", "oltp", "run"], &["Unrecognized command line argument: run", "behind `=`"]),
+        (&["--histogram", "4", "oltp", "run"], &["Unrecognized command line argument: run", "after `=`"]),
         (&["a", "run", "now"], &["Unrecognized command line argument: now"]),
         (&["--thread-stack-size=64X"], &["'64X'", "64K"]),
         (&["--mysql-socket=/tmp/x"], &["unix sockets are not supported", "--mysql-host=127.0.0.1"]),

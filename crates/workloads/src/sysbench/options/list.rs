@@ -65,7 +65,7 @@ pub static OPTIONS: [P; 34] = [
     P::new("auto_inc", Switch, "on", Data, "whether the database numbers new rows; otherwise the client does"),
     P::new("secondary", Switch, "off", Data, "a plain index on id in place of the primary key"),
     P::new("create_secondary", Switch, "on", Data, "an index on k, made after the rows are in"),
-    P::new("reconnect", Whole(0, u32::MAX as i64), "0", Run, "opens each connection anew after so many events; 0 is never"),
+    P::new("reconnect", Whole(0, u32::MAX as i64), "0", Run, "reopens each connection after so many events; 0 is never"),
     P::new("mysql_storage_engine", Text, "innodb", Data, "the storage engine of new tables (MySQL)"),
     P::new("create_table_options", Text, "", Data, "text to append to CREATE TABLE"),
     P::new("mysql_table_options", Text, "", Data, "the older name of create_table_options"),

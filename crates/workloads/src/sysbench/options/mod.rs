@@ -378,7 +378,7 @@ impl Benchmark for Options {
 fn table_options(reader: &mut Reader<'_>) -> String {
     let (text, older) = (reader.text("create_table_options"), reader.text("mysql_table_options"));
     if !text.is_empty() && !older.is_empty() {
-        let message = "`mysql_table_options` stands beside `create_table_options`, whose older name it is";
+        let message = "`mysql_table_options` is the older name of `create_table_options`, and both are given";
         reader.problem("mysql_table_options", message, "give one of them");
     }
     if text.is_empty() { older } else { text }

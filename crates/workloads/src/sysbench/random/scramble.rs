@@ -2,7 +2,7 @@
 
 /// Odd, so that multiplying by them is a bijection of the bits kept (the constants of MurmurHash3's 64-bit finaliser).
 const FACTORS: [u64; 2] = [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53];
-/// Moves 0, which multiplying and shifting leave where it is; the fraction of the golden ratio.
+/// Moves 0, which multiplying and right_bying leave where it is; the fraction of the golden ratio.
 const START: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The bijection for one `n`. It has no key: the same ids are hot in every run, on every contender.
@@ -10,14 +10,14 @@ const START: u64 = 0x9e37_79b9_7f4a_7c15;
 pub(crate) struct Scramble {
     n: u64,
     mask: u64,
-    shift: u32,
+    right_by: u32,
 }
 
 impl Scramble {
     /// For `0..n`; `n` at least 1 and at most 2⁶³.
     pub(crate) fn new(n: u64) -> Self {
         let bits = u64::BITS - (n.max(1) - 1).leading_zeros();
-        Self { n: n.max(1), mask: (1 << bits) - 1, shift: (bits / 2).max(1) }
+        Self { n: n.max(1), mask: (1 << bits) - 1, right_by: (bits / 2).max(1) }
     }
 
     /// Where `rank` goes. Adding, multiplying by an odd number and folding the upper half of the bits onto the lower are
@@ -30,10 +30,10 @@ impl Scramble {
         loop {
             x = x.wrapping_add(START) & self.mask;
             for factor in FACTORS {
-                x ^= x >> self.shift;
+                x ^= x >> self.right_by;
                 x = x.wrapping_mul(factor) & self.mask;
             }
-            x ^= x >> self.shift;
+            x ^= x >> self.right_by;
             if x < self.n {
                 return x;
             }

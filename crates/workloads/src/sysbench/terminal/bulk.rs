@@ -75,7 +75,7 @@ impl Bulk {
     }
 
     /// Sends what is there. On an error the rows stay, to be sent again; but where the database refuses them they would be
-    /// refused for ever, so that ends the run.
+    /// refused at every retry, so that ends the run.
     pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
         if self.cells.is_empty() {
             return Ok(());

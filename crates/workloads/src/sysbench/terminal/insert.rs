@@ -73,7 +73,7 @@ pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table
 
 pub(super) fn no_more_ids(taken: i64) -> DriverError {
     let message =
-        format!("the ids of the tables have come to {taken}, and an INTEGER ends at {}: load the tables anew", i32::MAX);
+        format!("the ids of the tables have reached {taken}, and an INTEGER ends at {}: load the tables again", i32::MAX);
     DriverError::client(ErrorClass::Fatal, "ids", message)
 }
 

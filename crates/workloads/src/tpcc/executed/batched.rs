@@ -53,7 +53,7 @@ fn deliveries_of_many_rows_skip_empty_districts() {
 }
 
 #[test]
-fn go_tpc_keeps_to_its_home_stock_and_its_conditions() {
+fn go_tpc_keeps_to_the_stock_of_its_warehouse_and_its_conditions() {
     let options = Options { compat: Some(Compat::GoTpc), ..options() };
     let database = after(&options, 300);
     // What its own check and ours ask for holds: it is wrong in a consistent way.
@@ -70,8 +70,8 @@ fn go_tpc_keeps_to_its_home_stock_and_its_conditions() {
     let twice = "SELECT COUNT(*) FROM (SELECT 1 FROM order_line WHERE ol_o_id > 3000 \
                  GROUP BY ol_w_id, ol_d_id, ol_o_id, ol_i_id HAVING COUNT(*) > 1)";
     assert_eq!(database.number(twice), 0);
-    let homes = "SELECT COUNT(DISTINCT o_w_id * 100 + o_d_id) FROM orders WHERE o_id > 3000";
-    assert_eq!(database.number(homes), 20, "one terminal visits every district of every warehouse");
+    let districts = "SELECT COUNT(DISTINCT o_w_id * 100 + o_d_id) FROM orders WHERE o_id > 3000";
+    assert_eq!(database.number(districts), 20, "one terminal visits every district of every warehouse");
     // Rolled-back orders end before the stock.
     assert_eq!(database.sent("FROM stock WHERE"), database.sent("INSERT INTO order_line"));
     assert_eq!(300 - database.sent("INSERT INTO order_line"), database.sent("ROLLBACK"));

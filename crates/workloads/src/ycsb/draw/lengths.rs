@@ -42,7 +42,7 @@ impl Lengths {
             "uniform" => Self::Uniform(low, high),
             "zipfian" => Self::Zipfian(low, high),
             "histogram" => Self::parse_histogram(&text).unwrap_or_else(|| {
-                let help = "write the bytes of a step and the weights of one, two, three … of them, such as \"10: 1 0 5\"";
+                let help = "write the bytes of a block, then the weights of lengths of 1, 2, 3 … blocks, such as \"10: 1 0 5\"";
                 reader.problem("fieldlengthhistogram", format!("`fieldlengthhistogram` is \"{text}\""), help);
                 Self::Constant(high)
             }),

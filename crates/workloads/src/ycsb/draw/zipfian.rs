@@ -3,7 +3,7 @@
 //!
 //! The method is exact for the two most frequent ranks and takes a continuous law for all others. With an exponent of 0.99 and
 //! a million ranks it draws the third 19 % more often than Zipf's law would, the tenth 4 %, and the hundredth 1 % less often.
-//! Published figures of YCSB were measured so; [`super::Law::Exact`] draws by the law itself.
+//! Published numbers of YCSB were measured so; [`super::Law::Exact`] draws by the law itself.
 
 use std::sync::LazyLock;
 

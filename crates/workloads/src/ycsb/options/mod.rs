@@ -23,7 +23,7 @@ pub use presets::{WORKLOADS, preset};
 
 /// Records of one table; keys and counts stay far below 2⁶³, and a typo is seen.
 const MAX_RECORDS: i64 = 1_000_000_000_000;
-/// Columns that every database takes beside the key.
+/// Columns that every database takes in addition to the key.
 const MAX_FIELDS: i64 = 1_000;
 /// Bytes of a field: a row of many of them still fits into a packet.
 const MAX_FIELD_LENGTH: i64 = 16 * 1024 * 1024;
@@ -152,7 +152,7 @@ impl Options {
         if self.insertstart.saturating_add(self.insertcount) > self.recordcount {
             let (start, count, records) = (self.insertstart, self.insertcount, self.recordcount);
             let message = format!("`insertstart` {start} and `insertcount` {count} go beyond `recordcount` {records}");
-            reader.problem("insertcount", message, "`recordcount` counts all records, those of other loads as well; raise it");
+            reader.problem("insertcount", message, "raise `recordcount`: it counts the records of all loads");
         }
         if self.insertcount == 0 && self.recordcount > 0 {
             reader.problem("insertcount", "`insertcount` is 0, so there is no record to work on", "give at least 1");
@@ -167,12 +167,12 @@ impl Options {
             reader.problem("minscanlength", message, "raise `maxscanlength`");
         }
         if self.dataintegrity && !matches!(self.lengths, Lengths::Constant(_)) {
-            let message = "`dataintegrity` needs fields of constant length, so that a reader can know them";
+            let message = "`dataintegrity` needs fields of constant length, because a read recomputes their values";
             reader.problem("dataintegrity", message, "leave out `fieldlengthdistribution`");
         }
         if self.keys().longest() > self.key_column() as usize {
             let (longest, most) = (self.keys().longest(), self.key_column());
-            let message = format!("keys can have {longest} characters, and the column takes {most}");
+            let message = format!("keys can have {longest} characters, but the column holds {most}");
             reader.problem("zeropadding", message, "give a shorter `keyprefix` or less `zeropadding`");
         }
     }
