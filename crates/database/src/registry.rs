@@ -110,13 +110,13 @@ pub trait Database: 'static {
     fn driver(target: &Self::Target, password: &Secret, wishes: &Wishes) -> Result<Self::Driver, DriverError>;
 }
 
-/// What is done with the driver of a target, whatever its type.
-pub trait Visit {
-    /// What it gives.
+/// What a caller does with the driver of a target, whatever the driver's type.
+pub trait DriverAction {
+    /// The result.
     type Output;
 
-    /// Does it.
-    fn visit<D: Driver>(self, driver: D) -> Self::Output;
+    /// Is called once with the driver.
+    fn with_driver<D: Driver>(self, driver: D) -> Self::Output;
 }
 
 /// A list of databases: `(Mysql, (Sqlite, ()))`.
@@ -131,12 +131,12 @@ pub trait Databases: 'static {
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>>;
 
     /// Makes the driver of a target and does something with it; `None` for a target of none of them.
-    fn drive<V: Visit>(
+    fn drive<A: DriverAction>(
         target: &dyn Target,
         password: &Secret,
         wishes: &Wishes,
-        visitor: V,
-    ) -> Option<Result<V::Output, DriverError>>;
+        action: A,
+    ) -> Option<Result<A::Output, DriverError>>;
 
     /// Reads an address.
     ///
@@ -176,7 +176,7 @@ impl Databases for () {
         None
     }
 
-    fn drive<V: Visit>(_: &dyn Target, _: &Secret, _: &Wishes, _: V) -> Option<Result<V::Output, DriverError>> {
+    fn drive<A: DriverAction>(_: &dyn Target, _: &Secret, _: &Wishes, _: A) -> Option<Result<A::Output, DriverError>> {
         None
     }
 }
@@ -197,16 +197,16 @@ impl<D: Database, Rest: Databases> Databases for (D, Rest) {
         }
     }
 
-    fn drive<V: Visit>(
+    fn drive<A: DriverAction>(
         target: &dyn Target,
         password: &Secret,
         wishes: &Wishes,
-        visitor: V,
-    ) -> Option<Result<V::Output, DriverError>> {
+        action: A,
+    ) -> Option<Result<A::Output, DriverError>> {
         let any: &dyn Any = target;
         match any.downcast_ref::<D::Target>() {
-            Some(target) => Some(D::driver(target, password, wishes).map(|driver| visitor.visit(driver))),
-            None => Rest::drive(target, password, wishes, visitor),
+            Some(target) => Some(D::driver(target, password, wishes).map(|driver| action.with_driver(driver))),
+            None => Rest::drive(target, password, wishes, action),
         }
     }
 }
