@@ -1,14 +1,14 @@
-//! Where an answer ends, found by its two ends alone.
+//! Finds the end of an answer from its first and last bytes alone.
 //!
-//! Packets are not walked: an answer's first packet says whether it is an error, and the end of a result set is its last
-//! packet, an EOF of nine bytes. That nothing else of these scripts ends in such bytes: rows hold digits, dashes and
-//! their lengths (none of them 5 or 0xfe in that place), and the EOF behind the one column definition bears number 3.
+//! Packets are not walked. An answer's first packet says whether it is an error. A result set ends with an EOF packet of
+//! nine bytes. Nothing else in these scripts ends in such bytes: rows hold digits, dashes and their lengths (none of
+//! them 5 or 0xfe at that position), and the EOF packet after the one column definition has number 3.
 
 /// An EOF packet: length 5, number, 0xfe, warnings, status.
 const EOF: usize = 9;
 /// A packet's header and the first byte of its payload.
 const HEAD: usize = 5;
-/// The number of the EOF packet that ends the column definitions: behind the count (1) and the one definition (2).
+/// The number of the EOF packet that ends the column definitions: it follows the count (1) and the one definition (2).
 const DEFINITIONS_END: u8 = 3;
 
 /// What a statement answers when it succeeds.
@@ -33,7 +33,7 @@ pub(crate) enum Verdict {
     Broken,
 }
 
-/// What is kept of an answer that comes in several pieces.
+/// The first and last bytes of an answer that comes in several pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     bytes: usize,
@@ -42,7 +42,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Judges the answer with its next piece. After any verdict but [`Verdict::More`] it begins anew.
+    /// Judges the answer with its next piece. After any verdict but [`Verdict::More`] the next piece starts another answer.
     #[inline]
     pub(crate) fn add(&mut self, expected: Answer, piece: &[u8]) -> Verdict {
         // Nearly every answer comes in one piece, of which nothing needs to be kept.

@@ -55,7 +55,7 @@ impl Args {
         };
         while let Some(name) = words.next() {
             let value = words.next().ok_or(USAGE)?;
-            let number = || value.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(|| format!("{name}: {value} is no count"));
+            let number = || value.parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(|| format!("{name} {value}: not above 0"));
             match name.as_str() {
                 "--url" => args.server = server(&value).ok_or(USAGE)?,
                 "--connections" => args.connections = number()? as usize,

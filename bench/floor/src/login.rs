@@ -109,7 +109,7 @@ impl Session {
     }
 }
 
-/// The twenty random bytes of a greeting: eight behind the version and the thread, twelve further on.
+/// The twenty random bytes of a greeting: eight after the version and the thread, twelve further on.
 fn scramble(greeting: &[u8]) -> Option<Vec<u8>> {
     let rest = greeting.strip_prefix(&[10])?;
     let rest = rest.get(rest.iter().position(|b| *b == 0)? + 1 + 4..)?;

@@ -26,7 +26,7 @@ use script::Script;
 
 /// Load before the window opens, so that caches and the server's threads are warm in it.
 const WARMUP: Duration = Duration::from_millis(500);
-/// The longest wait for the transactions under way; more than a server's usual 50 seconds for a lock.
+/// The longest wait for transactions in flight; more than a server's usual 50 seconds for a lock.
 const DRAIN: Duration = Duration::from_secs(60);
 
 fn main() -> ExitCode {
@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         Ok(line) => (line, ExitCode::SUCCESS),
         Err(error) => (format!("{{\"failed\": {error:?}}}"), ExitCode::FAILURE),
     };
-    // Nobody is left to hear of an output that is closed.
+    // An error here means that standard output is closed; there is no other output to report it on.
     let _ = writeln!(std::io::stdout(), "{line}");
     status
 }
@@ -50,14 +50,14 @@ fn run(args: &Args) -> Result<String, String> {
     let (report, reports) = channel();
     for (thread, connections) in shares.into_iter().enumerate() {
         let (report, script, shared, io) = (report.clone(), Arc::clone(&script), Arc::clone(&shared), args.io);
-        // Not joined: behind a failure a thread may wait for ever for a silent server, and the process ends without it.
+        // Not joined: after a failure a thread may wait for a silent server for ever, and the process must still end.
         thread::spawn(move || {
             let seed = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(thread as u64 + 1);
             let ended = match io {
                 Io::Epoll => epoll::run(connections, &script, &shared[thread], seed),
                 Io::Uring(options) => uring::run(connections, &script, &shared[thread], seed, options),
             };
-            // After a failure nobody listens any more.
+            // The receiver is gone after a failure.
             let _ = report.send(ended);
         });
     }

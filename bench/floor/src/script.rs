@@ -37,7 +37,7 @@ enum Param {
 /// One statement of a script and the packet that executes it.
 #[derive(Debug)]
 struct Statement {
-    /// Its place among a connection's prepared statements.
+    /// Its index among a connection's prepared statements.
     first: usize,
     /// Whether the one on another table is so many tables further.
     per_table: bool,
@@ -56,13 +56,13 @@ struct Step {
 
 /// Where a connection is in its script.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     step: usize,
     table: usize,
     id: u64,
 }
 
-impl Place {
+impl Position {
     /// Whether no transaction is open.
     #[inline]
     pub(crate) fn is_between(&self) -> bool {
@@ -125,22 +125,22 @@ impl Script {
 
     /// Writes the packet of a connection's next statement and returns its length.
     #[inline]
-    pub(crate) fn write(&self, place: &mut Place, prepared: &[u32], random: &mut Random, out: &mut [u8; PACKET]) -> usize {
-        let step = self.steps[place.step];
+    pub(crate) fn write(&self, position: &mut Position, prepared: &[u32], random: &mut Random, out: &mut [u8; PACKET]) -> usize {
+        let step = self.steps[position.step];
         let statement = &self.statements[step.statement];
         if step.draws_table {
-            place.table = random.below(self.tables) as usize;
+            position.table = random.below(self.tables) as usize;
         }
         if step.draws_id {
-            place.id = u64::from(random.below(self.table_size)) + 1;
+            position.id = u64::from(random.below(self.table_size)) + 1;
         }
-        let on_table = if statement.per_table { place.table } else { 0 };
+        let on_table = if statement.per_table { position.table } else { 0 };
         out[..statement.packet.len()].copy_from_slice(&statement.packet);
         out[5..9].copy_from_slice(&prepared[statement.first + on_table].to_le_bytes());
         for (at, param) in &statement.patches {
             let number = match param {
-                Param::Id => place.id,
-                Param::RangeEnd => place.id + RANGE_SIZE - 1,
+                Param::Id => position.id,
+                Param::RangeEnd => position.id + RANGE_SIZE - 1,
                 Param::K => u64::from(random.below(self.table_size)) + 1,
                 Param::Text(_) => random.digits(),
             };
@@ -149,30 +149,30 @@ impl Script {
         statement.packet.len()
     }
 
-    /// What the statement at this place answers.
+    /// The kind of answer to the statement at this position.
     #[inline]
-    pub(crate) fn answer(&self, place: &Place) -> Answer {
-        self.statements[self.steps[place.step].statement].answer
+    pub(crate) fn answer(&self, position: &Position) -> Answer {
+        self.statements[self.steps[position.step].statement].answer
     }
 
-    /// Goes on behind a good answer; true at a transaction's end.
+    /// Moves on after a good answer; true at a transaction's end.
     #[inline]
-    pub(crate) fn advance(&self, place: &mut Place) -> bool {
-        place.step += 1;
-        let ended = place.step == self.steps.len();
+    pub(crate) fn advance(&self, position: &mut Position) -> bool {
+        position.step += 1;
+        let ended = position.step == self.steps.len();
         if ended {
-            place.step = 0;
+            position.step = 0;
         }
         ended
     }
 
-    /// Begins the script anew, as sysbench does behind an error. BEGIN ends what the error left open.
-    pub(crate) fn restart(&self, place: &mut Place) {
-        place.step = 0;
+    /// Starts the script again, as sysbench does after an error. BEGIN ends the transaction that the error left open.
+    pub(crate) fn restart(&self, position: &mut Position) {
+        position.step = 0;
     }
 }
 
-/// The COM_STMT_EXECUTE packet and the places of its values.
+/// The COM_STMT_EXECUTE packet and the offsets of its values.
 fn execute(params: &[Param]) -> (Vec<u8>, Vec<(usize, Param)>) {
     let mut packet = vec![0, 0, 0, 0, STMT_EXECUTE, 0, 0, 0, 0, 0, 1, 0, 0, 0];
     let mut patches = Vec::new();
@@ -236,14 +236,14 @@ mod tests {
     fn a_transaction_has_twenty_statements_and_every_packet_fits() {
         let script = Script::new(Kind::ReadWrite, 4, 1000);
         let prepared: Vec<u32> = (100..100 + script.sql.len() as u32).collect();
-        let (mut place, mut random, mut out) = (Place::default(), Random::new(7), [0; PACKET]);
+        let (mut position, mut random, mut out) = (Position::default(), Random::new(7), [0; PACKET]);
         let mut sent = Vec::new();
         loop {
-            let length = script.write(&mut place, &prepared, &mut random, &mut out);
+            let length = script.write(&mut position, &prepared, &mut random, &mut out);
             assert_eq!(usize::from(out[0]) + 4, length);
             let id = u32::from_le_bytes([out[5], out[6], out[7], out[8]]);
             sent.push(script.sql[id as usize - 100].clone());
-            if script.advance(&mut place) {
+            if script.advance(&mut position) {
                 break;
             }
         }

@@ -36,7 +36,7 @@ pub(crate) fn run(
     seed: u64,
     options: UringOptions,
 ) -> Result<(), String> {
-    // Closing a ring ends its requests only later. The process ends behind this loop, so the memory that they name stays.
+    // Closing a ring ends its requests only later. The process ends after this loop, so the memory that they name stays.
     let mut uring = ManuallyDrop::new(Uring::new(connections, options, seed)?);
     for i in 0..uring.connections.len() {
         if options.multishot {
@@ -118,7 +118,7 @@ impl Uring {
     fn push(&mut self, entry: &Entry) -> Result<(), String> {
         loop {
             // SAFETY: the memory that entries name is as the comment above says: a packet is written only when the
-            // answer to the one before it is there, a buffer is read only behind the completion of its one receive.
+            // answer to the one before it is there, a buffer is read only after the completion of its one receive.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -224,7 +224,7 @@ impl Pool {
         entry.set_bid(id);
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: the pointer is that of the first entry, whose last two bytes are the ring's tail: aligned, and shared
-        // with nobody but the kernel, which only reads it.
+        // with the kernel alone, which only reads it.
         let tail = unsafe { AtomicU16::from_ptr(BufRingEntry::tail(self.entries.as_ptr()).cast_mut()) };
         tail.store(self.tail, Ordering::Release);
     }

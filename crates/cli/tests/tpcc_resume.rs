@@ -132,7 +132,7 @@ fn a_load_that_cannot_go_on_starts_over_or_says_why() {
     // Batches that another version cut otherwise, and rows that were lost meanwhile.
     cut_off("batches = 5, loaded = 7, done = 0");
     let refused = desk.perbuck(&["prepare", "s.toml"]);
-    assert!(refused.code == Some(1) && refused.err.contains("7 rows of part 0 are noted after 5 batches"), "{refused:#?}");
+    assert!(refused.code == Some(1) && refused.err.contains("7 rows of part 0 after 5 batches"), "{refused:#?}");
     assert!(refused.err.contains("`perbuck prepare --force STUDY`"), "{refused:#?}");
     maria.sql(
         "UPDATE perbuck_load_sysbench SET batches = 1, loaded = 1000, done = 1 WHERE part = 0; DELETE FROM sbtest1 WHERE id = 5",

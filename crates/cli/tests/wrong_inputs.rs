@@ -51,10 +51,7 @@ const WRONG_STUDIES: [Wrong; 25] = [
         edits: &[("sqlite:off.db", "mysql://root@localhost/test?password=hunter2")],
         says: &["study.toml:13: contender `off`: the target holds a password", "`password_file`"],
     },
-    Wrong {
-        edits: &[("sqlite:off.db", "oracle:off")],
-        says: &["study.toml:13: contender `off`", "help: it drives sqlite:, mysql:"],
-    },
+    Wrong { edits: &[("sqlite:off.db", "oracle:off")], says: &["study.toml:13: contender `off`", "help: use sqlite:, mysql:"] },
     Wrong {
         edits: &[("table_size = 1000", "script = \"oltp_read_only\"\nrandom_points = 3")],
         says: &["study.toml:19: workload `rw`: `random_points` is no option of oltp_read_only", "help: leave it out"],
@@ -151,7 +148,7 @@ fn targets_that_cannot_be_used_are_named_and_leave_no_record() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let closed = format!("mysql://root@127.0.0.1:{port}/test");
     let cases: [(&str, i32, &[&str]); 7] = [
-        ("sqlite:nowhere/full.db", 3, &["full, rw:", "nowhere/full.db", "its folder does not exist"]),
+        ("sqlite:nowhere/full.db", 3, &["full, rw:", "nowhere/full.db", "check that its folder exists"]),
         ("sqlite:letter.txt", 3, &["full, rw:", "letter.txt", "file is not a database", "name another file"]),
         (&closed, 3, &["full, rw:", &format!("127.0.0.1:{port} cannot be reached"), "help: check that the server runs"]),
         ("mysql://root@localhost/test?tls=required&ca=nothing.pem", 3, &["nothing.pem cannot be read", "help: check the cert"]),

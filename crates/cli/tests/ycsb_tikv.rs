@@ -234,7 +234,7 @@ fn a_study_drives_tikv_and_checks_its_data() {
     let text = text.replace(kind, "kind = \"sysbench\"").replace("name = \"s\"", "name = \"sql\"");
     let sql = desk.write("sql.toml", &text);
     let refused = desk.perbuck(&["run", sql.to_str().unwrap()]);
-    assert!(refused.code == Some(2) && refused.err.contains("TiKV holds keys and values"), "{refused:?}");
+    assert!(refused.code == Some(2) && refused.err.contains("TiKV has no SQL"), "{refused:?}");
 }
 
 #[test]

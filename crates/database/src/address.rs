@@ -37,8 +37,8 @@ pub fn problem<T>(message: impl Into<String>, help: impl Into<String>) -> Result
 /// Always.
 pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     problem(
-        "the target holds a password (or an `@` that is not written %40); it is not shown here, and would be in every record",
-        "leave `:password` out; set PERBUCK_<CONTENDER>_PASSWORD in the environment, or name a file with `password_file`",
+        "the target holds a password, or an `@` that is not written %40. perbuck refuses it, because targets are written into every record",
+        "remove `:password`; set PERBUCK_<CONTENDER>_PASSWORD in the environment, or name a file with `password_file`",
     )
 }
 
@@ -85,7 +85,7 @@ pub fn one_of(key: &str, value: &str, allowed: &[&str]) -> Result<String, Target
 /// A duration of at least so many milliseconds.
 ///
 /// # Errors
-/// What is none, or out of range.
+/// A value that is not a duration, or out of range.
 pub fn milliseconds(key: &str, value: &str, least: u32) -> Result<u32, TargetProblem> {
     let ns = parse_duration_ns(value).or_else(|why| problem(format!("`{key}`: {why}"), "write a duration such as `10s`"))?;
     match u32::try_from(ns / 1_000_000) {
@@ -97,7 +97,7 @@ pub fn milliseconds(key: &str, value: &str, least: u32) -> Result<u32, TargetPro
 /// A size such as `64MiB`.
 ///
 /// # Errors
-/// What is none.
+/// A value that is not a size.
 pub fn kibibytes(key: &str, value: &str) -> Result<u32, TargetProblem> {
     let units = [("KiB", 1), ("MiB", 1_024), ("GiB", 1_048_576)];
     let found = units.iter().find_map(|(unit, factor)| Some((value.strip_suffix(unit)?.trim().parse::<u32>().ok()?, *factor)));
@@ -113,14 +113,14 @@ pub fn kibibytes(key: &str, value: &str) -> Result<u32, TargetProblem> {
 /// # Errors
 /// A percent sign without its digits, and what text cannot hold.
 pub fn percent_decode(text: &str, what: &str) -> Result<String, TargetProblem> {
-    let help = "write a percent sign itself as %25; text is UTF-8 without control characters";
+    let help = "write a percent sign as %25, and other characters as percent signs with two hexadecimal digits";
     let coded = |rest: &str| rest.as_bytes().first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
     if !text.split('%').skip(1).all(coded) {
         return problem(format!("{what} holds a `%` without two hexadecimal digits"), help);
     }
     match percent_decode_str(text).decode_utf8() {
         Ok(decoded) if !decoded.contains(char::is_control) => Ok(decoded.into_owned()),
-        _ => problem(format!("{what} holds what text cannot hold"), help),
+        _ => problem(format!("{what} holds a control character, or is not UTF-8"), help),
     }
 }
 

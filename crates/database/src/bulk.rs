@@ -13,7 +13,7 @@ use crate::sql::put_name;
 pub fn row_width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError> {
     let width = table.columns.len();
     if width == 0 || !cells.len().is_multiple_of(width) {
-        let message = format!("{} cells do not make rows of {width} columns of `{}`", cells.len(), table.name);
+        let message = format!("{} values do not fill rows of {width} columns of `{}`", cells.len(), table.name);
         return Err(DriverError::client(ErrorClass::Fatal, "parameters", message));
     }
     Ok(width)

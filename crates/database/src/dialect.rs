@@ -1,4 +1,4 @@
-//! The words of a database, and what it can do. A workload asks for both, never for a product.
+//! The SQL of a database and its features. A workload asks for these, never for a product.
 
 use std::fmt::Debug;
 
@@ -14,7 +14,7 @@ use crate::settings::{ReplicaWords, SettingWords};
 pub enum Type {
     /// A whole number of 32 bits.
     Int,
-    /// The same by its long name, which sysbench writes.
+    /// The same by the long name that sysbench uses.
     Integer,
     /// An exact number: digits in all, and digits after the point.
     Decimal(u8, u8),
@@ -32,14 +32,14 @@ pub enum Type {
     DateTime,
 }
 
-/// What a workload may want and a database may lack.
+/// What a workload may need and a database may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Feature {
     /// Statements in SQL.
     Sql,
     /// Tables in partitions.
     Partitions,
-    /// Foreign keys that are added to tables that are there.
+    /// Foreign keys that are added to existing tables.
     ForeignKeys,
     /// Foreign keys that refer to partitioned tables.
     ForeignKeysOfPartitions,
@@ -56,62 +56,62 @@ pub enum Feature {
 pub struct Lack {
     /// A clause, such as `X has no partitioned tables`.
     pub why: &'static str,
-    /// The way out, where the database knows one; else it is the workload's to say.
+    /// What the user can do, where the database knows it; else the workload says it.
     pub help: &'static str,
 }
 
 impl Lack {
-    /// One for which the workload knows the way out.
+    /// One without help of its own: the workload says what the user can do.
     pub fn of(why: &'static str) -> Option<Self> {
         Some(Self { why, help: "" })
     }
 }
 
-/// How rows are dealt to the partitions of a table, by the number in one column.
+/// How rows are distributed to the partitions of a table, by the number in one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Partitions {
-    /// To so many by a hash.
+    /// By a hash, into so many partitions.
     Hash(u32),
-    /// The first number of each; the last one has no end.
+    /// By ranges: the first number of each; the last range has no end.
     Range(Vec<u64>),
-    /// The numbers of each.
+    /// By lists: the numbers of each.
     List(Vec<Vec<u64>>),
 }
 
-/// The words that make partitions.
+/// The SQL that makes partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PartitionWords {
     /// What follows CREATE TABLE.
     pub clause: String,
-    /// Statements of their own.
+    /// Further statements.
     pub statements: Vec<String>,
 }
 
 /// How a database reads CSV files.
 #[derive(Debug, Clone, Copy)]
 pub struct CsvWords {
-    /// Their form.
+    /// The format of the files.
     pub format: CsvFormat,
-    /// The line that takes a file (its name) into a table (its name and its columns), run from within the folder.
+    /// The command that loads a file (its name) into a table (its name and its columns), run in the folder of the file.
     pub take_in: fn(&str, &str, &str) -> String,
 }
 
-/// What tells the isolation level that transactions really have.
+/// How to learn the isolation level that transactions really have.
 #[derive(Debug, Clone, Copy)]
 pub struct IsolationQuestion {
-    /// A query for the level; NULL where the version does not tell.
+    /// A query for the level; NULL where the version cannot tell it.
     pub ask: &'static str,
-    /// How another level is switched on, as an instruction.
+    /// How the user enables another level, as an instruction.
     pub switch: &'static str,
 }
 
-/// The words of a database. What differs from one to the next must be said. A default is standard SQL, or says that a database
-/// does not have it.
+/// The SQL of a database. Every database must give what differs among them. A default is standard SQL, or says that a database
+/// does not have the feature.
 pub trait Dialect: Debug + Send + Sync {
     /// The name of the database, for messages.
     fn name(&self) -> &'static str;
 
-    /// The database whose protocol and SQL it follows, or its own name, in lower case. Only tables of compatibility ask for it.
+    /// The database whose protocol and SQL it follows, or its own name, in lower case. Only the tables of `compat` ask for it.
     fn family(&self) -> &'static str;
 
     /// Why it lacks a feature; `None` where it has it.
@@ -163,7 +163,7 @@ pub trait Dialect: Debug + Send + Sync {
         PartitionWords::default()
     }
 
-    /// How the making of an index begins.
+    /// The first words of the statement that makes an index.
     fn create_index(&self) -> &'static str {
         "CREATE INDEX"
     }
@@ -207,7 +207,7 @@ pub trait Dialect: Debug + Send + Sync {
         None
     }
 
-    /// How to learn the level that transactions really have; `None` where a server has what it is told or refuses it.
+    /// How to learn the level that transactions really have; `None` where a server uses the level that was set, or refuses it.
     fn isolation_in_effect(&self) -> Option<IsolationQuestion> {
         None
     }
@@ -276,7 +276,7 @@ pub trait Dialect: Debug + Send + Sync {
     }
 }
 
-/// Compares an answer to [`Dialect::isolation_in_effect`] with the level that the sessions were told, such as `READ COMMITTED`.
+/// Compares an answer to [`Dialect::isolation_in_effect`] with the level that the sessions were set to, such as `READ COMMITTED`.
 ///
 /// # Errors
 /// `Fatal` where they differ: the results would be those of another level than the record says.
@@ -289,7 +289,7 @@ pub fn same_isolation(dialect: &dyn Dialect, question: IsolationQuestion, told: 
         return Ok(());
     }
     let message = format!(
-        "the sessions ask for {told}, and {} gives them {found} instead; {}, or ask for the level that it gives",
+        "perbuck asked for isolation level {told}, but {} uses {found}; {}, or ask for the level that it uses",
         dialect.name(),
         question.switch
     );

@@ -1,5 +1,5 @@
-//! What a database is to the rest of perbuck: a [`Dialect`], in which workloads write their statements and which answers what it
-//! can do, a [`Target`], and a [`Database`] that registers both with a driver. No product is named here.
+//! The interface of a database to the rest of perbuck: a [`Dialect`] with its SQL and its features, a [`Target`], and a
+//! [`Database`] that registers both with a driver. No product is named here.
 //!
 //! It stands on floor 1, on `core` and `load`; the rooms of the databases stand on it, and workloads ask it.
 //!

@@ -14,7 +14,7 @@ use crate::server::ServerTarget;
 
 /// A parsed address of some database.
 pub trait Target: Any + Debug + Send + Sync {
-    /// The words that it understands, and what it can do.
+    /// Its SQL and its features.
     fn dialect(&self) -> &'static dyn Dialect;
 
     /// What the canonical address begins with: `mysql`, `sqlite` and so on.
@@ -29,7 +29,7 @@ pub trait Target: Any + Debug + Send + Sync {
     /// A copy.
     fn copied(&self) -> Box<dyn Target>;
 
-    /// What it is called where a word must do: its hosts, or the name of its file.
+    /// Its short name: its hosts, or the name of its file.
     fn label(&self) -> String;
 
     /// What it is, for messages: `the X server`.
@@ -42,7 +42,7 @@ pub trait Target: Any + Debug + Send + Sync {
         None
     }
 
-    /// The same, to be changed.
+    /// The same for changes.
     fn server_mut(&mut self) -> Option<&mut ServerTarget> {
         None
     }
@@ -55,7 +55,7 @@ pub trait Target: Any + Debug + Send + Sync {
     }
 }
 
-/// An address whose database is known at run time alone.
+/// An address whose database is known only at run time.
 pub type AnyTarget = Box<dyn Target>;
 
 impl Clone for AnyTarget {
@@ -76,7 +76,7 @@ impl fmt::Display for dyn Target {
     }
 }
 
-/// What a workload or a study wants of a driver.
+/// What a workload or a study asks of a driver.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// Whether an UPDATE that finds a row shall count as one that affects it, even if it changes nothing.
@@ -106,17 +106,17 @@ pub trait Database: 'static {
     /// Makes a driver; nothing is connected yet.
     ///
     /// # Errors
-    /// A target that no driver can have, such as one with an unreadable certificate.
+    /// A target that the driver cannot use, such as one with an unreadable certificate.
     fn driver(target: &Self::Target, password: &Secret, wishes: &Wishes) -> Result<Self::Driver, DriverError>;
 }
 
-/// What is done with the driver of a target, whatever its type.
-pub trait Visit {
-    /// What it gives.
+/// What a caller does with the driver of a target, whatever the driver's type.
+pub trait DriverAction {
+    /// The result.
     type Output;
 
-    /// Does it.
-    fn visit<D: Driver>(self, driver: D) -> Self::Output;
+    /// Is called once with the driver.
+    fn with_driver<D: Driver>(self, driver: D) -> Self::Output;
 }
 
 /// A list of databases: `(Mysql, (Sqlite, ()))`.
@@ -131,17 +131,17 @@ pub trait Databases: 'static {
     fn read(scheme: &str, rest: &str) -> Option<Result<AnyTarget, TargetProblem>>;
 
     /// Makes the driver of a target and does something with it; `None` for a target of none of them.
-    fn drive<V: Visit>(
+    fn drive<A: DriverAction>(
         target: &dyn Target,
         password: &Secret,
         wishes: &Wishes,
-        visitor: V,
-    ) -> Option<Result<V::Output, DriverError>>;
+        action: A,
+    ) -> Option<Result<A::Output, DriverError>>;
 
     /// Reads an address.
     ///
     /// # Errors
-    /// Names what is wrong and the way out, without ever quoting what may be a password.
+    /// Says what is wrong and what to write instead. It never quotes what may be a password.
     fn parse(text: &str) -> Result<AnyTarget, TargetProblem> {
         let (schemes, forms): (Vec<_>, Vec<_>) = Self::list().into_iter().unzip();
         let Some((scheme, rest)) = text.split_once(':') else {
@@ -149,7 +149,7 @@ pub trait Databases: 'static {
         };
         // What stands before the first colon may be a user, of `user:password@host`: it is not quoted.
         Self::read(scheme, rest).unwrap_or_else(|| {
-            problem("the target has no scheme that perbuck knows", format!("it drives {}", in_words(&schemes.concat(), "and")))
+            problem("perbuck does not know the scheme of the target", format!("use {}", in_words(&schemes.concat(), "or")))
         })
     }
 }
@@ -176,7 +176,7 @@ impl Databases for () {
         None
     }
 
-    fn drive<V: Visit>(_: &dyn Target, _: &Secret, _: &Wishes, _: V) -> Option<Result<V::Output, DriverError>> {
+    fn drive<A: DriverAction>(_: &dyn Target, _: &Secret, _: &Wishes, _: A) -> Option<Result<A::Output, DriverError>> {
         None
     }
 }
@@ -197,16 +197,16 @@ impl<D: Database, Rest: Databases> Databases for (D, Rest) {
         }
     }
 
-    fn drive<V: Visit>(
+    fn drive<A: DriverAction>(
         target: &dyn Target,
         password: &Secret,
         wishes: &Wishes,
-        visitor: V,
-    ) -> Option<Result<V::Output, DriverError>> {
+        action: A,
+    ) -> Option<Result<A::Output, DriverError>> {
         let any: &dyn Any = target;
         match any.downcast_ref::<D::Target>() {
-            Some(target) => Some(D::driver(target, password, wishes).map(|driver| visitor.visit(driver))),
-            None => Rest::drive(target, password, wishes, visitor),
+            Some(target) => Some(D::driver(target, password, wishes).map(|driver| action.with_driver(driver))),
+            None => Rest::drive(target, password, wishes, action),
         }
     }
 }

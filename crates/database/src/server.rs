@@ -6,7 +6,7 @@ use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
 
-/// What may be written. The last one is any that begins so; those are read before the others.
+/// The options. The last one stands for all that start with it; those are read before the others.
 const OPTIONS: [&str; 6] = ["tls", "ca", "connect_timeout", "read_timeout", "statements", "set.NAME"];
 const CONNECT_TIMEOUT_MS: u32 = 10_000;
 const READ_TIMEOUT_MS: u32 = 60_000;
@@ -83,8 +83,11 @@ impl ServerTarget {
         let hosts = hosts.split(',').map(|host| parse_host(host, default_port)).collect::<Result<Vec<_>, _>>()?;
         let (database, options) = after.split_once('?').unwrap_or((after, ""));
         let database = percent_decode(database.strip_prefix('/').unwrap_or(database), "the database name")?;
-        if database.is_empty() || database.contains(['/', '#']) {
-            return problem("the target names no database that can be one", form());
+        if database.is_empty() {
+            return problem("the target names no database", form());
+        }
+        if database.contains(['/', '#']) {
+            return problem(format!("the database name `{database}` holds `/` or `#`"), form());
         }
         let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
         let mut target = Self::new(scheme, hosts, user, database);
@@ -92,7 +95,7 @@ impl ServerTarget {
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
                 "tls" => target.tls = tls_mode(&value)?,
-                "ca" if value.is_empty() => return problem("`ca` names no file", "give the PEM file of the authority"),
+                "ca" if value.is_empty() => return problem("`ca` names no file", "name a PEM file of certificates"),
                 "ca" => target.ca_file = Some(PathBuf::from(value)),
                 "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
                 "read_timeout" => target.read_timeout_ms = milliseconds(key, &value, 1)?,

@@ -1,4 +1,4 @@
-//! What can be changed on a running server, in its words: global settings, and replicas of tables in another form.
+//! What perbuck can change on a running server: global settings, and replicas of tables in another format.
 
 use std::fmt::Debug;
 
@@ -7,7 +7,7 @@ pub trait SettingWords: Debug + Send + Sync {
     /// A query for a setting as text, so that no digit is lost.
     fn read(&self, name: &str) -> String;
 
-    /// Sets it to a value as SQL has it.
+    /// Sets it to a value, written as an SQL literal.
     fn set(&self, name: &str, literal: &str) -> String;
 
     /// What to do about an unknown name.
@@ -20,7 +20,7 @@ pub trait SettingWords: Debug + Send + Sync {
     fn denied(&self) -> &'static str;
 }
 
-/// How tables get replicas in another form, such as columns, beside their own.
+/// How tables get further replicas in another format, such as columns.
 pub trait ReplicaWords: Debug + Send + Sync {
     /// A query for the version; [`Self::knows`] reads the answer.
     fn version(&self) -> &'static str;
@@ -28,7 +28,7 @@ pub trait ReplicaWords: Debug + Send + Sync {
     /// Whether a server of this version may have replicas.
     fn knows(&self, version: &str) -> bool;
 
-    /// A query for the number of servers that hold replicas; it may fail for want of a right.
+    /// A query for the number of servers that hold replicas; it may fail where the user lacks a right.
     fn servers(&self) -> &'static str;
 
     /// Asks for so many replicas of a table.

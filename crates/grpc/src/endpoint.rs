@@ -227,7 +227,7 @@ impl Endpoint {
                 self.widen(frame.stream, i64::from(number(frame.payload)? & 0x7fff_ffff));
                 Event::Nothing
             }
-            kind::PUSH_PROMISE => return Err(Malformed("something is pushed, which was forbidden")),
+            kind::PUSH_PROMISE => return Err(Malformed("a stream is pushed, although perbuck forbade that")),
             // Frames of unknown types are to be ignored (section 4.1).
             _ => Event::Nothing,
         };
@@ -268,7 +268,7 @@ impl Endpoint {
                 }
                 (frame.stream, end)
             }
-            _ => return Err(Malformed("the rest of a header block has no beginning")),
+            _ => return Err(Malformed("a header block continues before it started")),
         };
         self.block.extend_from_slice(content);
         if self.block.len() > LONGEST_BLOCK {

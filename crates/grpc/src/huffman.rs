@@ -49,7 +49,7 @@ pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
             bits = bits << 1 | u32::from(byte >> i & 1);
             length += 1;
             let Some((first, start, count)) = code.rows.get(length) else {
-                return Err(Malformed("a Huffman code is none"));
+                return Err(Malformed("a Huffman code is invalid"));
             };
             if let Some(index) = bits.checked_sub(*first).filter(|index| index < count) {
                 out.push(code.order[start + index as usize]);

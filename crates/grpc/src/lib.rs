@@ -22,7 +22,7 @@
 //! assert_eq!((sent.len(), message_length(&sent)), (PREFIX, Ok(Some(message.len()))));
 //! ```
 //!
-//! Place on the floor plan: a part of TiKV's room (floor 2). It stands on no other crate of perbuck.
+//! Position on the floor plan: a part of TiKV's room (floor 2). It stands on no other crate of perbuck.
 
 pub mod endpoint;
 pub mod frame;
@@ -56,7 +56,7 @@ pub fn put_prefix(out: &mut Vec<u8>, length: usize) {
 pub fn message_length(bytes: &[u8]) -> Parsed<Option<usize>> {
     let Some(prefix) = bytes.first_chunk::<PREFIX>() else { return Ok(None) };
     if prefix[0] != 0 {
-        return Err(Malformed("a compressed message came, which was not asked for"));
+        return Err(Malformed("a message is compressed, although perbuck did not ask for that"));
     }
     Ok(Some(u32::from_be_bytes([prefix[1], prefix[2], prefix[3], prefix[4]]) as usize))
 }

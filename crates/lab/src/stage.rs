@@ -8,7 +8,7 @@ use perbuck_core::run_record::{AuditFigure, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
-use perbuck_database::registry::Visit;
+use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::{Driver, Session, TargetFacts};
@@ -164,10 +164,10 @@ struct WithDriver<'a, List> {
     list: PhantomData<List>,
 }
 
-impl<List: Benchmarks> Visit for WithDriver<'_, List> {
+impl<List: Benchmarks> DriverAction for WithDriver<'_, List> {
     type Output = Option<Stage>;
 
-    fn visit<D: Driver>(self, driver: D) -> Option<Stage> {
+    fn with_driver<D: Driver>(self, driver: D) -> Option<Stage> {
         List::with_benchmark(self.plan, WithBenchmark { join: self.join, driver })
     }
 }

@@ -209,7 +209,7 @@ impl<'a> Collector<'a> {
         self.fold(self.next_second.saturating_sub(KEPT_SECONDS));
     }
 
-    /// Turns all seconds before `limit` into figures.
+    /// Turns all seconds before `limit` into intervals.
     fn fold(&mut self, limit: i64) {
         while let Some(entry) = self.seconds.first_entry().filter(|e| *e.key() < limit) {
             let second = entry.remove();
@@ -256,7 +256,7 @@ impl Live {
         Self { due: DueCounter::new(spec), backlog: 0, in_flight: 0 }
     }
 
-    /// Goes on by one second and completes its figures.
+    /// Moves on by one second and completes its numbers.
     fn pass(&mut self, second: &Second, spec: &TrialSpec, interval: &mut Interval) {
         if !spec.load.is_open() {
             self.in_flight = u64::from(spec.connections);

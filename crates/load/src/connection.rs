@@ -64,7 +64,7 @@ pub struct Connection<S> {
 }
 
 impl<S: Session> Connection<S> {
-    /// Makes the catalogue known to the session, and tells it what the catalogue wants to be told first.
+    /// Registers the catalogue with the session, and executes the settings that the catalogue has for it.
     ///
     /// # Errors
     /// The server's answer.

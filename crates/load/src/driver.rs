@@ -67,7 +67,7 @@ pub trait Driver: Send + Sync + 'static {
     /// Opens a connection.
     ///
     /// # Errors
-    /// `Lost` where the server cannot be reached now, `Refused` where it does not let us in.
+    /// `Lost` where the server cannot be reached now, `Refused` where it refuses the login.
     fn connect(&self, id: SessionId) -> impl Future<Output = Result<Self::Session, DriverError>>;
 
     /// The servers that connections are spread over, as `host:port`: connection i belongs to the one at i modulo their number.
@@ -115,7 +115,7 @@ pub struct BulkTable {
 
 /// One connection. A session is used by one task at a time and never shared.
 pub trait Session: 'static {
-    /// Makes the statements known. They are prepared on first use, and no more than the server allows.
+    /// Registers the statements. They are prepared on first use, and no more of them than the server allows.
     ///
     /// # Errors
     /// The server's answer.
@@ -165,7 +165,7 @@ pub trait Session: 'static {
         _params: &Params,
         _rows: &mut Rows,
     ) -> impl Future<Output = Result<Effect, DriverError>> {
-        let message = format!("`{records}` is no SQL, and this database knows nothing else");
+        let message = format!("`{records}` is not SQL, and this database needs SQL");
         std::future::ready(Err(DriverError::client(ErrorClass::Fatal, "statement", message)))
     }
 

@@ -12,7 +12,7 @@ pub enum ErrorClass {
     Failed,
     /// The connection is gone; it is opened again and the transaction counts as failed.
     Lost,
-    /// The server does not let us in (password, certificate, permission): the run ends.
+    /// The server refuses the login (password, certificate, permission): the run ends.
     Refused,
     /// No transaction can succeed (missing table, syntax, full disk, protocol violation): the run ends.
     Fatal,
@@ -52,7 +52,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What a person can do something about, told alike of every database; the driver knows it by the code.
+/// A cause that the user can remove. It is the same for every database; the driver knows it from the error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The user or the password is wrong.
@@ -63,7 +63,7 @@ pub enum Cause {
     NoRight,
     /// There is no such table.
     NoTable,
-    /// The server takes no more connections.
+    /// The server accepts no more connections.
     Connections,
     /// The server cannot be reached.
     Unreachable,
@@ -73,25 +73,25 @@ pub enum Cause {
     Timeout,
     /// The server's disk is full.
     DiskFull,
-    /// The file of the database cannot be opened or written, or is none.
+    /// The file of the database cannot be opened or written, or is no database.
     File,
-    /// A row with this key is there already.
+    /// A row with this key exists already.
     DuplicateKey,
-    /// What was to be made (a table, an index, a reference) is there already.
+    /// The table, index or foreign key exists already.
     AlreadyThere,
-    /// A statement of ours raised it on purpose.
+    /// A statement of perbuck raised it on purpose.
     Raised,
     /// There is no such setting.
     NoSetting,
-    /// The setting does not take this value.
+    /// The setting does not accept this value.
     SettingValue,
-    /// The setting does not take a value of this type.
+    /// The setting does not accept a value of this type.
     SettingType,
     /// The setting cannot be changed while the server runs.
     SettingFixed,
 }
 
-/// An error of a driver. One word, since every result of the hot path has room for it and is handed from level to level.
+/// An error of a driver. It has the size of one pointer, because every result on the hot path has room for it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DriverError(Box<Fault>);
 
@@ -100,11 +100,11 @@ pub struct DriverError(Box<Fault>);
 pub struct Fault {
     /// What to do about it.
     pub class: ErrorClass,
-    /// Under which code it is counted.
+    /// The code under which it is counted.
     pub code: ErrorCode,
-    /// What a person can do something about, if the driver knows.
+    /// The cause that the user can remove, if the driver knows one.
     pub cause: Option<Cause>,
-    /// The server's words, or ours, for a person.
+    /// The message of the server or of perbuck.
     pub message: String,
 }
 
@@ -120,7 +120,7 @@ impl DriverError {
         self.0.message
     }
 
-    /// The same error, with what a person can do something about.
+    /// The same error with its cause.
     #[must_use]
     pub fn because(mut self, cause: Option<Cause>) -> Self {
         self.0.cause = cause;

@@ -18,9 +18,9 @@ use crate::stop::StopToken;
 use crate::trial::{RunError, TrialOutcome, TrialSpec};
 use crate::workload::Workload;
 
-mod figures;
+mod outcome;
 
-use figures::{Seen, as_ended, finish};
+use outcome::{Seen, as_ended, finish};
 
 /// Runs one trial to its end on threads of its own.
 ///

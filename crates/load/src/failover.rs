@@ -17,7 +17,7 @@ use crate::workload::Workload;
 
 /// Connections that one worker opens at the same time; more would overrun the listen queue of a server.
 pub(crate) const CONNECTS_AT_ONCE: usize = 32;
-/// How long a terminal works on another host before it tries its own, and between two tries.
+/// How long a terminal works on another host before it tries its own, and between two attempts.
 const RETRY_NS: i64 = 2_000_000_000;
 /// How often it checks whether the connection to its own host is open.
 const CHECK_NS: i64 = 100_000_000;

@@ -1,4 +1,4 @@
-//! The load engine: it drives sessions with workloads and measures. It knows no database, no terminal of a user, and of SQL only
+//! The load engine: it runs workloads on sessions and measures. It knows no database, no terminal of a user, and of SQL only
 //! how tables are dropped and counted.
 //!
 //! Read [`driver`] and [`workload`] for the two sides it joins, then `worker`, which is the hot loop, then

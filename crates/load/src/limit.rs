@@ -20,7 +20,7 @@ struct Events {
 }
 
 impl Events {
-    /// Takes one; whether it was there. The last one wakes the workers that wait for the end.
+    /// Takes one; false where none is left. The last one wakes the workers that wait for the end.
     #[inline]
     fn take(&self) -> bool {
         let left = self.left.fetch_sub(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ impl Events {
 }
 
 impl EventLimit {
-    /// A limit of so many transactions; `None` is none.
+    /// A limit of so many transactions; `None` means no limit.
     pub(crate) fn new(events: Option<u64>) -> Self {
         let left = |events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX));
         Self(events.map(|events| Arc::new(Events { left: left(events), waiting: Waiters::default() })))
@@ -72,10 +72,10 @@ impl EventLimit {
 /// After which errors of single transactions (a deadlock, a duplicate key, a lost connection) a run goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Tolerance {
-    /// All but those that say that no transaction can succeed; they are counted.
+    /// All errors except those that say that no transaction can succeed; they are counted.
     #[default]
     All,
-    /// Even those, but for a server that does not let us in.
+    /// All errors, those that say that no transaction can succeed included, except a refused login.
     Every,
     /// Those named here; any other ends the run.
     Listed {

@@ -32,8 +32,8 @@ pub struct Load<'a, D, T> {
     pub driver: &'a D,
     /// What is loaded.
     pub dataset: &'a T,
-    /// Notes how far the load is, so that [`Self::resume`] can go on after a failure. The caller removes it when it has noted
-    /// that the data are there.
+    /// Records how far the load is, so that [`Self::resume`] can continue after a failure. The caller removes it when it has
+    /// recorded that the data are complete.
     pub ledger: Option<&'a dyn Ledger>,
     /// Sessions at the same time, at most.
     pub sessions: u32,
@@ -76,9 +76,9 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
         in_parallel(finishers.clamp(1, (2 * count).max(1)), &failed, &mut show, &finish)
     }
 
-    /// Makes the tables again, and then the ledger: where there is one, the tables are there.
+    /// Makes the tables again, then the ledger: a ledger means that the tables exist.
     async fn create(&self) -> Result<(), LoadError> {
-        let (tables, noting) = (self.dataset.tables(), || server("noting that a load begins"));
+        let (tables, noting) = (self.dataset.tables(), || server("writing the ledger of the load"));
         let mut session = self.driver.connect(SessionId(0)).await.map_err(server("connecting to load data"))?;
         session.lift_timeout();
         if let Some(ledger) = self.ledger {
@@ -127,13 +127,13 @@ fn in_parallel(
         while ended.recv_timeout(SHOW) == Err(RecvTimeoutError::Timeout) {
             show();
         }
-        // What came in since.
+        // What was loaded since.
         show();
         let join = |t: thread::ScopedJoinHandle<'_, _>| {
             t.join().unwrap_or_else(|_| Err(LoadError::WorkerDied("it panicked".to_owned())))
         };
         let results: Vec<Result<(), LoadError>> = threads.into_iter().map(join).collect();
-        // An interruption is what the others report when one has failed; the failure comes first.
+        // When one thread fails, the others report an interruption; the failure is the reason.
         let worst = results.into_iter().filter_map(Result::err).min_by_key(|e| *e == LoadError::Interrupted);
         worst.map_or(Ok(()), Err)
     })

@@ -3,8 +3,8 @@
 //! Arrivals form one queue for all connections: a terminal that is free takes the next arrival, waits until it is due, and
 //! runs it. An arrival that is due while no terminal is free waits in the queue; none is skipped. Were the queue divided
 //! among the workers, an arrival would wait at one while connections of another are free, and the response time would
-//! depend on how many processors the client has. So with several workers there is a lock around the queue, taken once
-//! per transaction by a terminal that has nothing else to do: the one thing that workers share. With one worker there is none.
+//! depend on how many processors the client has. So several workers share a queue with a lock. A
+//! terminal takes the lock once per transaction, when it has nothing else to do. A single worker needs no lock.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub(crate) enum NextStart {
 }
 
 impl Pacer {
-    /// The pace of `load`; `arrivals` are those of an open loop. A worker that is the only one to hold them needs no lock.
+    /// The pacer of `load`; `arrivals` are those of an open loop. A worker that is the only one to hold them needs no lock.
     pub(crate) fn new(load: &LoadModel, arrivals: Option<Arrivals>) -> Self {
         match (load, arrivals.map(Arc::try_unwrap)) {
             (_, Some(Ok(alone))) => Self::Alone(RefCell::new(alone.into_inner().unwrap_or_else(PoisonError::into_inner))),

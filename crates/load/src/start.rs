@@ -6,7 +6,7 @@ use perbuck_event::Waiters;
 
 use crate::window::Window;
 
-/// Gives all workers the same start, or tells them that there is none.
+/// Gives all workers the same start, or tells them that the run was given up.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StartSignal(Arc<State>);
 
@@ -24,7 +24,7 @@ impl StartSignal {
         self.0.workers.wake();
     }
 
-    /// Waits for the start; `None` is that there is none.
+    /// Waits for the start; `None` where the run was given up.
     pub(crate) async fn wait(&self) -> Option<Window> {
         self.0.workers.until(|| *self.0.given.lock().unwrap_or_else(PoisonError::into_inner)).await
     }

@@ -40,7 +40,7 @@ pub struct Catalogue {
     briefs: Vec<Brief>,
     /// Kinds of statements, by which their times are reported.
     labels: Vec<&'static str>,
-    /// What every session is told when it opens.
+    /// The settings that every session executes when it opens.
     opening: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Catalogue {
         self.opening.push(sql.into());
     }
 
-    /// What every session is told when it opens.
+    /// The settings that every session executes when it opens.
     pub fn opening(&self) -> &[String] {
         &self.opening
     }

@@ -1,4 +1,4 @@
-//! What a trial is asked and what it answers: how load is applied, what was seen, or why there is no result.
+//! The input and the output of a trial: how load is applied, what was measured, or why there is no result.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::totals::{PausesSeen, TerminalTotals};
 pub struct TrialSpec {
     /// Closed or open loop.
     pub load: LoadModel,
-    /// The phases of the window, for figures of their own; may be empty.
+    /// The phases of the window, which get their own numbers; may be empty.
     pub phases: Vec<Phase>,
     /// Connections; in open loop the most transactions in flight.
     pub connections: u32,
@@ -36,7 +36,7 @@ pub struct TrialSpec {
     pub max_events: Option<u64>,
     /// Whether the time of each statement is written down, too.
     pub time_statements: bool,
-    /// Which failures do not end the run.
+    /// The errors that do not end the run.
     pub tolerance: Tolerance,
 }
 
@@ -57,7 +57,7 @@ impl TrialSpec {
     }
 }
 
-/// What a trial saw.
+/// What a trial measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrialOutcome {
     /// Threads that owned the connections.
@@ -102,7 +102,7 @@ impl fmt::Display for RunError {
         match self {
             Self::Connect(e) => write!(f, "cannot open a connection: {e}"),
             Self::Fatal(e) => write!(f, "no transaction can succeed: {e}"),
-            Self::WorkerDied(e) => write!(f, "a load worker died, which is a defect of perbuck: {e}"),
+            Self::WorkerDied(e) => write!(f, "a load worker died: {e}; this is a defect of perbuck, please report it"),
             Self::Machine(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }

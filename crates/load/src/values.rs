@@ -278,10 +278,14 @@ impl Rows {
             Cell::Int(v) => Ok(v),
             Cell::Text(text) => parse_decimal(text, scale).ok_or_else(|| {
                 let text = String::from_utf8_lossy(text);
-                wrong_shape(format!("`{text}` is no decimal number with {scale} digits behind the point"))
+                wrong_shape(format!("`{text}` is no decimal number with {scale} digits after the point"))
             }),
-            Cell::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
-            Cell::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
+            Cell::Float(v) => {
+                Err(wrong_shape(format!("the server sent a floating-point number ({v}) where an exact number was expected")))
+            }
+            Cell::Null => {
+                Err(wrong_shape(format!("the server sent NULL where a number was expected (row {row}, column {column})")))
+            }
         }
     }
 
@@ -292,7 +296,7 @@ impl Rows {
     pub fn text(&self, row: usize, column: usize) -> Result<&[u8], DriverError> {
         match self.cell(row, column)? {
             Cell::Text(text) => Ok(text),
-            other => Err(wrong_shape(format!("{other:?} came where text was expected (row {row}, column {column})"))),
+            other => Err(wrong_shape(format!("the server sent {other:?} where text was expected (row {row}, column {column})"))),
         }
     }
 

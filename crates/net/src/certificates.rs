@@ -74,7 +74,7 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
     let pem = std::fs::read(path).map_err(|why| tls_refused(format!("{name} cannot be read: {why}; {help}")))?;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|why| tls_refused(format!("{name} is not PEM: {why}; {help}")))?;
-        roots.add(certificate).map_err(|why| tls_refused(format!("{name} holds a certificate that is none: {why}; {help}")))?;
+        roots.add(certificate).map_err(|why| tls_refused(format!("{name} holds an invalid certificate: {why}; {help}")))?;
     }
     if roots.is_empty() {
         return Err(tls_refused(format!("{name} holds no certificate; {help}")));

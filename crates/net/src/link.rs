@@ -26,10 +26,10 @@ pub struct Link {
     pub out: Vec<u8>,
     /// How many bytes of it the socket took.
     sent: usize,
-    /// For messages alone, so it lies elsewhere: what a session carries along is what a statement waits for.
+    /// Only messages need it, so it is boxed: a small session stays in the cache of the processor.
     peer: Box<Peer>,
     /// An answer is outstanding. It stays so when a future is dropped half way or the connection fails; the connection
-    /// is then good for nothing, since the next answer would be taken for that of another statement.
+    /// is then unusable, because the next answer would be taken for that of another statement.
     busy: bool,
 }
 
@@ -82,7 +82,7 @@ impl Link {
         Ok(name)
     }
 
-    /// The error of a server without TLS, where the target wants it.
+    /// The error of a server without TLS, where the target requires it.
     pub fn offers_no_tls(&self) -> DriverError {
         tls_refused(format!("{} offers no TLS; configure it there, or write `tls=disabled`", self.peer.address))
     }
@@ -93,7 +93,7 @@ impl Link {
     /// A handshake that fails, or bytes that came before it.
     pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> Result<(), DriverError> {
         if !self.inbox.is_empty() {
-            // An attacker on the line may have said this in the clear, to be taken for what the server says under TLS.
+            // An attacker may have sent these bytes without TLS, so that they are taken for the server's bytes under TLS.
             return Err(self.malformed(Malformed("bytes follow its answer before TLS begins")));
         }
         let started = self.socket.start_tls(config, name).await;
@@ -127,7 +127,7 @@ impl Link {
         self.busy
     }
 
-    /// The connection is good for nothing any more.
+    /// Marks the connection as unusable.
     pub fn give_up(&mut self) {
         self.busy = true;
     }
@@ -142,7 +142,7 @@ impl Link {
         &mut self.out
     }
 
-    /// What is in the buffer is to be sent; the answer is then outstanding, and its limit begins now.
+    /// What is in the buffer is to be sent; the answer is then outstanding, and its limit starts now.
     #[inline]
     pub fn ask(&mut self) {
         self.busy = true;
@@ -207,23 +207,21 @@ impl Link {
     /// The error of a command after an answer that was given up.
     #[cold]
     pub fn given_up(&self) -> DriverError {
-        self.closed("was given up before: an answer stayed out, or was not waited for")
+        self.closed("is closed: perbuck had stopped waiting for an earlier answer")
     }
 
-    /// The error of bytes that belong to no answer; the connection is good for nothing any more.
+    /// The error of bytes that belong to no answer; the connection is unusable after it.
     #[cold]
     pub fn unasked(&mut self) -> DriverError {
         self.give_up();
-        self.malformed(Malformed("it sends what nobody asked for"))
+        self.malformed(Malformed("it sent an answer without a request"))
     }
 
     /// The server does not speak the protocol.
     #[cold]
     pub fn malformed(&self, why: Malformed) -> DriverError {
-        let message = format!(
-            "what {} answers is not the {} protocol: {}; is this its port?",
-            self.peer.address, self.peer.protocol, why.0
-        );
+        let message =
+            format!("{} does not speak the {} protocol: {}; check the port", self.peer.address, self.peer.protocol, why.0);
         DriverError::client(ErrorClass::Fatal, "protocol", message)
     }
 
@@ -240,7 +238,7 @@ impl Link {
             SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
             SocketFault::Overdue => {
                 // A server of another protocol may listen there, and wait for the client to speak.
-                let who = if self.inbox.is_logged_in() { "" } else { "; is this its port?" };
+                let who = if self.inbox.is_logged_in() { "" } else { "; check the port" };
                 let message = format!("{} did not answer within the limit{who}", self.peer.address);
                 DriverError::client(ErrorClass::Lost, "timeout", message).because(Some(Cause::Timeout))
             }
@@ -248,12 +246,12 @@ impl Link {
     }
 }
 
-/// What TLS refuses, or what refuses TLS.
+/// The error of a connection that TLS refuses, or of a server that refuses TLS.
 pub(crate) fn tls_refused(message: String) -> DriverError {
     DriverError::client(ErrorClass::Refused, "tls", message)
 }
 
-/// A failed negotiation. Whatever TLS itself complains about will not get better by trying again.
+/// A failed negotiation. An error of TLS itself is not retried: it would come again.
 pub fn tls_failure(address: &str, error: &io::Error) -> DriverError {
     let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
     if of_tls {

@@ -1,4 +1,4 @@
-//! Which of a target's hosts a connection goes to, how long opening it may take, and what every session is told and asked.
+//! Which of a target's hosts a connection goes to, how long opening it may take, and the settings and facts of every session.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,16 +54,16 @@ impl Access {
         perbuck_event::timeout_at(limit, open(host, *port)).await.unwrap_or_else(|_| {
             let host = host_text(host, *port);
             let message =
-                format!("{host} did not let us in within {limit_ms} ms; is it reachable? See `connect_timeout` of the target");
+                format!("{host} did not accept a session within {limit_ms} ms; check that it is reachable, or raise `connect_timeout` of the target");
             Err(DriverError::client(ErrorClass::Lost, "timeout", message))
         })
     }
 }
 
-/// Sets what the target wants every session to set; `set` is the server's own word for it.
+/// Sets the target's `set.NAME=VALUE` options on a session; `set` is the server's statement for it.
 pub async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, set: &str) -> Result<(), DriverError> {
     for (name, value) in &target.settings {
-        // Servers want numbers bare, and no text holds a quote or a backslash.
+        // A number is written without quotes. No text holds a quote or a backslash.
         let quote = if value.parse::<i64>().is_ok() { "" } else { "'" };
         session.query(&format!("{set} {name} = {quote}{value}{quote}"), &mut Rows::default()).await.map_err(
             |error| match error.class {

@@ -116,7 +116,7 @@ impl Socket {
         }
     }
 
-    /// A new answer is waited for; its limit begins now.
+    /// A new answer is waited for; its limit starts now.
     #[inline]
     pub fn expect_answer(&mut self) {
         self.watchdog.rearm();

@@ -15,7 +15,7 @@ pub(crate) struct TlsStream {
     tcp: TcpStream,
 }
 
-/// A socket as rustls wants it: what would wait is the error `WouldBlock`.
+/// A socket as rustls needs it: an operation that would wait returns the error `WouldBlock`.
 struct Nonblocking<'a>(&'a mut TcpStream);
 
 fn now<T>(polled: Poll<io::Result<T>>) -> io::Result<T> {
@@ -81,7 +81,7 @@ impl TlsStream {
     fn poll_receive(&mut self) -> Poll<io::Result<usize>> {
         let count = ready!(later(self.tls.read_tls(&mut Nonblocking(&mut self.tcp))))?;
         if let Err(error) = self.tls.process_new_packets() {
-            // The other side is told why, if that finds room; what we report is the error itself.
+            // The alert for the server is sent if the socket has room. perbuck reports the error itself.
             let _ = self.poll_flush();
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, error)));
         }
@@ -102,7 +102,7 @@ impl TlsStream {
     #[inline(never)]
     pub(crate) fn poll_read(&mut self, room: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
-            // Tickets and key updates want to be answered.
+            // Tickets and key updates need an answer.
             if self.tls.wants_write() {
                 ready!(self.poll_flush())?;
             }

@@ -79,7 +79,7 @@ const TABLE: &[(u16, &str, ErrorClass)] = &[
     (2013, "CR_SERVER_LOST", Lost),
     (3169, "ER_SESSION_WAS_KILLED", Lost),
     (4031, "ER_CLIENT_INTERACTION_TIMEOUT", Lost),
-    // The server does not let us in. Too many connections belong here: what is lost is opened again, for ever in this
+    // The server refuses the login. Too many connections belong here: what is lost is opened again, for ever in this
     // case, and a trial with fewer connections than it says would be measured wrongly.
     (1040, "ER_CON_COUNT_ERROR", Refused),
     (1044, "ER_DBACCESS_DENIED_ERROR", Refused),
@@ -113,7 +113,7 @@ pub(crate) fn class_of(number: u16) -> ErrorClass {
     TABLE.iter().find(|(n, _, _)| *n == number).map_or(Fatal, |(_, _, class)| *class)
 }
 
-/// What a person can do something about.
+/// The cause that the user can remove.
 fn cause_of(number: u16, message: &str) -> Option<Cause> {
     Some(match number {
         1045 | 1698 => Cause::Password,

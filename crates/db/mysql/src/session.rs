@@ -233,7 +233,7 @@ impl MysqlSession {
         let mut rows = Rows::default();
         self.query("SHOW WARNINGS LIMIT 3", &mut rows).await?;
         let words = (0..rows.len() as usize).map(|row| rows.display(row, 2)).collect::<Result<Vec<_>, _>>()?.join("; ");
-        let message = format!("the server did not take {warnings} values or rows for `{}` as they are: {words}", table.name);
+        let message = format!("the server changed or skipped {warnings} values or rows of `{}`: {words}", table.name);
         Err(DriverError::client(ErrorClass::Fatal, "load", message))
     }
 

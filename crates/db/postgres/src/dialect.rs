@@ -28,13 +28,13 @@ impl Dialect for Family {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match (feature, self) {
             (Feature::Partitions, Cockroach) => {
-                Lack::of("CockroachDB has not the partitions of PostgreSQL: it splits tables into ranges by itself")
+                Lack::of("CockroachDB does not support the partitions of PostgreSQL; it splits tables into ranges itself")
             }
             (Feature::ForeignKeysOfPartitions, Yugabyte) => {
-                Lack::of("YugabyteDB before 2.25 has no references to partitioned tables")
+                Lack::of("YugabyteDB before 2.25 has no foreign keys to partitioned tables")
             }
-            (Feature::ReadUncommitted, Cockroach) => Lack::of("a level that CockroachDB does not have"),
-            (Feature::ReadUncommitted, Yugabyte) => Lack::of("a level that YugabyteDB does not have"),
+            (Feature::ReadUncommitted, Cockroach) => Lack::of("which CockroachDB does not support"),
+            (Feature::ReadUncommitted, Yugabyte) => Lack::of("which YugabyteDB does not support"),
             (
                 Feature::Sql
                 | Feature::Partitions
@@ -111,7 +111,7 @@ impl Dialect for Family {
         (*self == Yugabyte).then(|| {
             format!(
                 "DO $$ BEGIN IF EXISTS (SELECT 1 FROM pg_index WHERE indrelid = '{table}'::regclass AND NOT indisvalid) THEN \
-                 RAISE EXCEPTION 'an index of {table} was left invalid: load the data anew'; END IF; END $$"
+                 RAISE EXCEPTION 'an index of {table} is invalid: load the data again'; END IF; END $$"
             )
         })
     }
@@ -166,11 +166,11 @@ impl Dialect for Family {
             Postgres => None,
             Cockroach => Some(IsolationQuestion {
                 ask: "SHOW transaction_isolation",
-                switch: "switch that level on there (cluster setting sql.txn.read_committed_isolation.enabled and its kin)",
+                switch: "enable that level on the cluster (cluster settings sql.txn.*_isolation.enabled)",
             }),
             Yugabyte => Some(IsolationQuestion {
                 ask: "SELECT current_setting('yb_effective_transaction_isolation_level', true)",
-                switch: "start its servers with yb_enable_read_committed_isolation",
+                switch: "start its servers with --yb_enable_read_committed_isolation",
             }),
         }
     }
@@ -213,15 +213,15 @@ impl Dialect for Family {
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
         Err(match self {
             Postgres => Lack {
-                why: "PostgreSQL has no SET GLOBAL, and takes no",
+                why: "PostgreSQL has no SET GLOBAL, so perbuck cannot apply",
                 help: "set them on the server yourself (ALTER SYSTEM, then pg_reload_conf()), or for sessions by `set.NAME=VALUE` in the target",
             },
             Cockroach => Lack {
-                why: "CockroachDB has no SET GLOBAL, and takes no",
+                why: "CockroachDB has no SET GLOBAL, so perbuck cannot apply",
                 help: "set them on the cluster yourself (SET CLUSTER SETTING), or for sessions by `set.NAME=VALUE` in the target",
             },
             Yugabyte => Lack {
-                why: "YugabyteDB has no SET GLOBAL, and takes no",
+                why: "YugabyteDB has no SET GLOBAL, so perbuck cannot apply",
                 help: "start its servers with the flags that you want, or set variables of sessions by `set.NAME=VALUE` in the target",
             },
         })

@@ -48,7 +48,7 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("57P02", "crash_shutdown", Lost),
     ("57P03", "cannot_connect_now: it starts or stops", Lost),
     ("57P05", "idle_session_timeout", Lost),
-    // The server does not let us in. Too many connections belong here: what is lost is opened again, for ever in this
+    // The server refuses the login. Too many connections belong here: what is lost is opened again, for ever in this
     // case, and a trial with fewer connections than it says would be measured wrongly.
     ("28", "invalid_authorization_specification: invalid_password 28P01", Refused),
     ("3D000", "invalid_catalog_name: no such database", Refused),
@@ -90,7 +90,7 @@ fn class_by_message(state: &[u8; 5], message: &[u8]) -> Option<ErrorClass> {
     BY_MESSAGE.iter().find(|(code, part, _)| *code == state && said(part)).map(|(_, _, class)| *class)
 }
 
-/// What a person can do something about.
+/// The cause that the user can remove.
 fn cause_of(state: &[u8; 5]) -> Option<Cause> {
     Some(match state {
         b"28P01" | b"28000" => Cause::Password,

@@ -165,7 +165,7 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
     let mut rows = Rows::default();
     session.query("SELECT version()", &mut rows).await?;
     let version = rows.display(0, 0)?;
-    // A pooler may have kept it to itself when it let us in.
+    // A connection pooler may not have passed it on at the login.
     family::must_be(family, family::of_version(&version), &version, session.wire.address())?;
     let on_this_machine = session.wire.peer_is_local();
     let mut variables = match family {

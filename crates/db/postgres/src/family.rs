@@ -40,7 +40,7 @@ impl Family {
     }
 }
 
-/// What the servers say of themselves while they let us in ("ParameterStatus").
+/// What the servers say of themselves during the login ("ParameterStatus").
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     /// `15.4`, of YugabyteDB `15.2-YB-2.25.0.0-b0`; CockroachDB says the version of PostgreSQL that it follows.
@@ -91,8 +91,8 @@ pub(crate) fn must_be(wanted: Family, found: Family, version: &str, address: &st
     }
     let word = found.scheme();
     let message = format!(
-        "{address} is {} ({version}), and perbuck was told that it is {}, whose tables and statements differ; write `{word}://` in \
-         the target, or name the database `{word}` on the command line",
+        "{address} is {} ({version}), but the target says {}. Their tables and statements differ. Write `{word}://` in the target, or \
+         name the database `{word}` on the command line",
         found.name(),
         wanted.name()
     );
@@ -136,7 +136,7 @@ mod tests {
     fn the_refusal_names_both_and_the_way_out() {
         let error = must_be(Family::Postgres, Family::Cockroach, "v23.1.11", "db:26257").unwrap_err();
         assert_eq!(error.class, ErrorClass::Refused);
-        for part in ["db:26257 is CockroachDB (v23.1.11)", "told that it is PostgreSQL", "`cockroach://`"] {
+        for part in ["db:26257 is CockroachDB (v23.1.11)", "the target says PostgreSQL", "`cockroach://`"] {
             assert!(error.message.contains(part), "{error}");
         }
     }

@@ -173,7 +173,7 @@ impl PostgresSession {
         self.wire.send().await?;
         let closed = |kind, _: &[u8]| match kind {
             kind::CLOSE_COMPLETE => Ok(()),
-            _ => Err(Malformed("it should say that a statement is closed")),
+            _ => Err(Malformed("the end of a closed statement was expected")),
         };
         self.each_message(closed).await
     }
@@ -226,7 +226,9 @@ impl Session for PostgresSession {
         if self.reader.status == status::FAILED {
             // The server would answer COMMIT with a rollback, and call it no error.
             self.run(b"ROLLBACK").await?;
-            let message = "the transaction had failed before, and was rolled back instead of committed".to_owned();
+            let message =
+                "the server rolled the transaction back instead of committing it, because an earlier statement had failed"
+                    .to_owned();
             return Err(DriverError::new(ErrorClass::Failed, ErrorCode::State("sqlstate", *IN_FAILED_TRANSACTION), message));
         }
         self.run(b"COMMIT").await

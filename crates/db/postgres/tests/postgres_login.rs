@@ -31,7 +31,7 @@ fn a_password_in_the_clear_is_sent_under_tls_only() {
         .await
         .unwrap_err();
         assert_error(&error, ErrorClass::Refused, ErrorCode::Word("client", "auth"));
-        assert!(error.message.contains("in the clear") && error.message.contains("tls=verify-identity"), "{error}");
+        assert!(error.message.contains("as clear text") && error.message.contains("tls=verify-identity"), "{error}");
     })
     .unwrap();
 }

@@ -20,9 +20,9 @@ impl Dialect for SqliteDialect {
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
             Feature::Partitions => Lack::of("SQLite has no partitioned tables"),
-            Feature::ForeignKeys => Lack::of("SQLite cannot add them to tables that are there"),
-            Feature::SessionVariables => Lack::of("SQLite has no variables of sessions"),
-            Feature::Csv => Lack::of("SQLite takes no CSV files in"),
+            Feature::ForeignKeys => Lack::of("SQLite cannot add them to existing tables"),
+            Feature::SessionVariables => Lack::of("SQLite has no session variables"),
+            Feature::Csv => Lack::of("SQLite does not load CSV files"),
             Feature::Sql | Feature::ForeignKeysOfPartitions | Feature::ReadUncommitted => None,
         }
     }
@@ -85,6 +85,6 @@ impl Dialect for SqliteDialect {
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
-        Err(Lack { why: "SQLite has no server for", help: "put what there is to set into the options of the target" })
+        Err(Lack { why: "SQLite has no server, so perbuck cannot apply", help: "write the settings as options of the target" })
     }
 }

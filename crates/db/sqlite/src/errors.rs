@@ -24,7 +24,7 @@ pub(crate) fn driver_error(error: &Error, path: &Path) -> DriverError {
     DriverError::new(class, ErrorCode::Number("sqlite", code), message).because(cause_of(code, &words))
 }
 
-/// What a person can do something about.
+/// The cause that the user can remove.
 fn cause_of(extended: i32, words: &str) -> Option<Cause> {
     match extended {
         ffi::SQLITE_CONSTRAINT_PRIMARYKEY | ffi::SQLITE_CONSTRAINT_UNIQUE => Some(Cause::DuplicateKey),
@@ -42,11 +42,11 @@ fn judge(extended: i32) -> (ErrorClass, &'static str) {
         // Another session holds a lock, or (BUSY_SNAPSHOT) wrote after our transaction began to read.
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => (ErrorClass::Retry, ""),
         ffi::SQLITE_CONSTRAINT => (ErrorClass::Failed, ""),
-        ffi::SQLITE_NOTADB => (ErrorClass::Fatal, "name another file, or delete this one if nobody needs it"),
-        ffi::SQLITE_CORRUPT => (ErrorClass::Fatal, "the database is damaged: prepare it again"),
+        ffi::SQLITE_NOTADB => (ErrorClass::Fatal, "name another file, or delete this one"),
+        ffi::SQLITE_CORRUPT => (ErrorClass::Fatal, "the database is damaged; prepare it again"),
         ffi::SQLITE_FULL => (ErrorClass::Fatal, "free some space on its disk, or put the file on a larger one"),
-        ffi::SQLITE_READONLY => (ErrorClass::Fatal, "perbuck must be able to write the file and its folder"),
-        ffi::SQLITE_CANTOPEN => (ErrorClass::Fatal, "its folder does not exist, or perbuck may not create files there"),
+        ffi::SQLITE_READONLY => (ErrorClass::Fatal, "give perbuck the right to write the file and its folder"),
+        ffi::SQLITE_CANTOPEN => (ErrorClass::Fatal, "check that its folder exists and that perbuck may create files there"),
         ffi::SQLITE_IOERR => (ErrorClass::Fatal, "the disk or its file system reported an error"),
         _ => (ErrorClass::Fatal, ""),
     }

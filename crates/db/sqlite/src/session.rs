@@ -86,7 +86,7 @@ impl Session for SqliteSession {
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         let width = table.columns.len();
         if width == 0 || !cells.len().is_multiple_of(width) {
-            let message = format!("{} cells do not make rows of {width} columns for table {}", cells.len(), table.name);
+            let message = format!("{} values do not fill rows of {width} columns for table {}", cells.len(), table.name);
             return Err(DriverError::client(ErrorClass::Fatal, "shape", message));
         }
         let path = Arc::clone(&self.path);

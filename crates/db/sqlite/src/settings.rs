@@ -1,4 +1,4 @@
-//! The settings of a connection: made, read back, and told to the record.
+//! The settings of a connection: set, read back, and written into the record.
 
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, OpenFlags};
@@ -29,7 +29,7 @@ const NOTED_OPTIONS: [&str; 10] = [
 pub(crate) fn check(target: &SqliteTarget) -> Result<(), DriverError> {
     if target.path.as_os_str().is_empty() || target.path.as_os_str() == ":memory:" {
         return Err(wrong(
-            "a database in memory belongs to one connection alone; name a file (on a RAM disk, if need be)".to_owned(),
+            "only one connection can use a database in memory; name a file, for instance on a RAM disk".to_owned(),
         ));
     }
     known("synchronous", &target.synchronous, &SYNCHRONOUS)?;

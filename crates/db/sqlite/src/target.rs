@@ -40,7 +40,7 @@ impl SqliteTarget {
         }
         if path.starts_with(":memory:") {
             return problem(
-                "an SQLite database in memory belongs to a single connection",
+                "only one connection can use an SQLite database in memory",
                 "name a file on a memory file system, for instance sqlite:/dev/shm/bench.db",
             );
         }

@@ -225,7 +225,7 @@ fn files_that_cannot_be_used_are_named() {
     assert_eq!(refusal(&other).code, code(ffi::SQLITE_NOTADB));
     let error = refusal(&folder.0.path().join("missing/test.db"));
     assert_eq!(error.code, code(ffi::SQLITE_CANTOPEN));
-    assert!(error.message.contains("folder does not exist"), "{error}");
+    assert!(error.message.contains("check that its folder exists"), "{error}");
     // A folder that refuses even root: file modes would not.
     assert_eq!(refusal(Path::new("/proc/perbuck-test.db")).code, code(ffi::SQLITE_CANTOPEN));
     for path in [&*other.join("below-a-file.db"), folder.0.path()] {

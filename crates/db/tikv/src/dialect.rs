@@ -1,4 +1,4 @@
-//! TiKV holds keys and values and knows no SQL: it is asked by operations on records.
+//! TiKV stores keys and values and has no SQL: perbuck sends it operations on records.
 
 use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
 use perbuck_database::settings::SettingWords;
@@ -20,15 +20,15 @@ impl Dialect for TikvDialect {
 
     fn lacks(&self, feature: Feature) -> Option<Lack> {
         match feature {
-            Feature::Csv => Lack::of("TiKV takes no CSV files in"),
+            Feature::Csv => Lack::of("TiKV does not load CSV files"),
             Feature::Sql
             | Feature::Partitions
             | Feature::ForeignKeys
             | Feature::ForeignKeysOfPartitions
             | Feature::SessionVariables
             | Feature::ReadUncommitted => Some(Lack {
-                why: "TiKV holds keys and values, and this workload speaks SQL",
-                help: "drive TiDB in front of it by a tidb:// target, or use kind = \"ycsb\"",
+                why: "TiKV has no SQL, which this workload needs",
+                help: "run TiDB on the cluster and write a tidb:// target, or use kind = \"ycsb\"",
             }),
         }
     }
@@ -90,9 +90,6 @@ impl Dialect for TikvDialect {
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
-        Err(Lack {
-            why: "TiKV is not asked by SQL, and takes no",
-            help: "put what there is to set into the options of the target",
-        })
+        Err(Lack { why: "TiKV has no SQL, so perbuck cannot apply", help: "write the settings as options of the target" })
     }
 }

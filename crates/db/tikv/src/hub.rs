@@ -69,7 +69,7 @@ impl Drop for Held<'_> {
 }
 
 fn malformed(address: &str, why: Malformed) -> DriverError {
-    malformed_by(address, "PD's or TiKV's", why)
+    malformed_by(address, "PD or TiKV", why)
 }
 
 impl Hub {
@@ -99,7 +99,8 @@ impl Hub {
         let limit_ms = self.settings.target.connect_timeout_ms;
         let limit = now() + Duration::from_millis(limit_ms.into());
         timeout_at(limit, Channel::open(host, port, &self.settings)).await.unwrap_or_else(|_| {
-            let message = format!("{} did not let us in within {limit_ms} ms; is it reachable?", host_text(host, port));
+            let message =
+                format!("{} did not accept a session within {limit_ms} ms; check that it is reachable", host_text(host, port));
             Err(DriverError::client(ErrorClass::Lost, "timeout", message))
         })
     }
@@ -140,7 +141,7 @@ impl Hub {
         let leader = pd::leader(&answer).map_err(bad)?;
         let Some((leader, leader_port)) = leader.filter(|_| error.is_none()) else {
             let why = error.unwrap_or_else(|| "it has no leader".to_owned());
-            let message = format!("PD at {} has nobody who answers: {why}", channel.address());
+            let message = format!("PD at {} cannot answer: {why}", channel.address());
             return Err(DriverError::client(ErrorClass::Lost, "pd", message));
         };
         if (leader.as_str(), leader_port) == (host, port) {
@@ -172,7 +173,7 @@ impl Hub {
         }
     }
 
-    /// One call to PD's leader, tried again until the limit of the target.
+    /// One call to PD's leader, retried until the limit of the target.
     ///
     /// # Errors
     /// The last failure.

@@ -26,7 +26,7 @@ pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
         let (bytes, marker) = group.split_first_chunk::<GROUP>().ok_or(Malformed("the border of a region is cut off"))?;
         let zeros = usize::from(MARKER - marker.first().ok_or(Malformed("the border of a region is cut off"))?);
         if zeros > GROUP {
-            return Err(Malformed("the border of a region is none"));
+            return Err(Malformed("the border of a region is not a key"));
         }
         key.extend_from_slice(&bytes[..GROUP - zeros]);
         if zeros > 0 {

@@ -135,12 +135,12 @@ impl Driver for TikvDriver {
 }
 
 fn malformed(why: Malformed) -> DriverError {
-    malformed_by("a store", "TiKV's", why)
+    malformed_by("a store", "TiKV", why)
 }
 
-/// What `peer` answers is none of the messages that it should send.
+/// The answer of `peer` is not a message of the expected format.
 fn malformed_by(peer: &str, whose: &str, why: Malformed) -> DriverError {
-    let message = format!("what {peer} answers is none of {whose} messages: {}", why.0);
+    let message = format!("{peer} sent an answer that is not in the format of {whose}: {}", why.0);
     DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 

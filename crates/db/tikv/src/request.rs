@@ -56,7 +56,7 @@ impl Requests {
     /// A timestamp of the cluster.
     ///
     /// # Errors
-    /// `Failed` where PD gives none within the limit for all tries.
+    /// `Failed` where PD gives none within the limit for all attempts.
     pub(crate) async fn timestamp(&mut self) -> Result<u64, DriverError> {
         self.tries.restart();
         loop {
@@ -84,7 +84,7 @@ impl Requests {
     /// Sends a command to the region of `key`: its `Context`, and what `write` adds. The answer is in `call`.
     ///
     /// # Errors
-    /// `Failed` where the limit for all tries is over; others will not get better.
+    /// `Failed` where the limit for all attempts is over. Other errors are not retried.
     #[inline]
     pub(crate) async fn send(
         &mut self,
@@ -182,7 +182,7 @@ impl Requests {
             Some(Stage::Answered) => match self.call.with(region_error) {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) => Err(self.moved(region, store, error, &channel)),
-                Err(why) => Err(Miss::Over(malformed_by(channel.address(), "TiKV's", why))),
+                Err(why) => Err(Miss::Over(malformed_by(channel.address(), "TiKV", why))),
             },
             stage => Err(self.unanswered(region, store, stage, &channel)),
         }
@@ -243,7 +243,7 @@ impl Requests {
                 hub.forget(region);
                 let regions: Vec<&[u8]> = error.regions.iter().map(Vec::as_slice).collect();
                 if let Err(why) = hub.told(&regions, store) {
-                    return Miss::Over(malformed_by(channel.address(), "TiKV's", why));
+                    return Miss::Over(malformed_by(channel.address(), "TiKV", why));
                 }
             }
             Some(Why::StoreNotMatch) => {

@@ -85,7 +85,7 @@ impl Counts {
     }
 }
 
-/// The tries of one request.
+/// The attempts of one request.
 #[derive(Debug)]
 pub(crate) struct Tries {
     limit: Duration,
@@ -112,23 +112,23 @@ impl Tries {
         self.count > 0
     }
 
-    /// Counts a failure and waits before the next try.
+    /// Counts a failure and waits before the next attempt.
     ///
     /// # Errors
-    /// `Failed` where the limit for all tries together is over; `words` are the server's.
+    /// `Failed` where the limit for all attempts together is over; `words` is the server's message.
     #[cold]
     pub(crate) async fn retry(&mut self, why: Why, words: &str, counts: &Counts) -> Result<(), DriverError> {
         let now = perbuck_event::now();
         let deadline = *self.deadline.get_or_insert(now + self.limit);
         let (first, longest) = why.pauses_ms();
-        // The first of those without a pause goes at once, the next ones do not: two stores might send us to and fro.
+        // Only the first retry has no pause: two stores might refer the client to each other for ever.
         let first = if first == 0 && self.count > 0 { 1 } else { first };
         let pause_ms = (first << self.count.min(10)).min(longest);
         let pause = Duration::from_micros(pause_ms * 1000 * (8 + self.spread) / 8);
         self.count += 1;
         if now + pause > deadline {
             let (limit_ms, count) = (self.limit.as_millis(), self.count);
-            let message = format!("given up after {count} tries within {limit_ms} ms: {} {words}", why.word());
+            let message = format!("perbuck gave up after {count} attempts in {limit_ms} ms: {} {words}", why.word());
             let cause = (why == Why::Timeout).then_some(Cause::Timeout);
             return Err(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", why.word()), message).because(cause));
         }

@@ -59,7 +59,7 @@ impl<'a> Row<'a> {
     fn signed(&mut self, flag: u8) -> Parsed<u64> {
         let (first, mut rest) = self.0.split_first().ok_or(Malformed("a row is cut off"))?;
         if *first != flag {
-            return Err(Malformed("a row is none of go-ycsb's"));
+            return Err(Malformed("a row is not in go-ycsb's format"));
         }
         let folded = take_varint(&mut rest)?;
         self.0 = rest;

@@ -56,14 +56,14 @@ pub(crate) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError
     match value {
         Some(Value::Text(bytes)) => Ok(bytes),
         other => {
-            let message = format!("a key or a field is to be text, and {other:?} was bound");
+            let message = format!("a key or a field must be text, but {other:?} was bound");
             Err(DriverError::client(ErrorClass::Fatal, "parameters", message))
         }
     }
 }
 
 pub(crate) fn wrong_shape() -> DriverError {
-    DriverError::client(ErrorClass::Fatal, "parameters", "the statement does not have the parameters that it wants")
+    DriverError::client(ErrorClass::Fatal, "parameters", "the statement has the wrong number of parameters")
 }
 
 impl TikvSession {

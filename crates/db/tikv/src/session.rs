@@ -37,7 +37,7 @@ fn push_fields(rows: &mut Rows, value: &[u8], wanted: &Range<u64>) {
 const NO_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 
 fn no_sql(text: &str) -> DriverError {
-    let message = format!("`{text}` is no statement for TiKV, which holds keys and values and speaks no SQL");
+    let message = format!("TiKV cannot execute `{text}`: it stores keys and values and has no SQL");
     DriverError::client(ErrorClass::Fatal, "statement", message)
 }
 

@@ -69,7 +69,7 @@ pub struct TikvTarget {
     pub connect_timeout_ms: u32,
     /// Limit for an answer, in milliseconds.
     pub read_timeout_ms: u32,
-    /// Limit for all tries of one request together, counted from its first failure, in milliseconds.
+    /// Limit for all attempts of one request together, counted from its first failure, in milliseconds.
     pub retry_limit_ms: u32,
 }
 
@@ -102,14 +102,14 @@ impl TikvTarget {
         let Some(rest) = rest.strip_prefix("//") else { return problem("the target has no `//` after the scheme", form) };
         if rest.contains('@') {
             return problem(
-                "the target names a user or holds a password; TiKV knows neither",
-                "use `cert` and `key`, or leave it out",
+                "the target has a user or a password; TiKV has neither",
+                "remove both; `cert` and `key` authenticate a client",
             );
         }
         let (hosts, options) = rest.split_once('?').unwrap_or((rest, ""));
         let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
         if hosts.is_empty() || hosts.contains('/') {
-            return problem("the target names no PD, or something behind it", form);
+            return problem("the target names no PD, or a path after it", form);
         }
         let pds = hosts.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
         let mut target = Self::new(pds);
@@ -124,7 +124,7 @@ impl TikvTarget {
         target.own_certificate = match (cert, key) {
             (Some(cert), Some(key)) => Some((cert, key)),
             (None, None) => None,
-            _ => return problem("of `cert` and `key` one is missing", "give both, or neither"),
+            _ => return problem("`cert` or `key` is missing", "give both, or neither"),
         };
         target.check()?;
         Ok(target)
@@ -157,17 +157,17 @@ impl TikvTarget {
     /// What the options do not allow together.
     fn check(&self) -> Result<(), TargetProblem> {
         if self.pessimistic && !self.transactional {
-            return problem("`mode=pessimistic` belongs to transactions", "add `type=txn`, or leave it out");
+            return problem("`mode=pessimistic` needs transactions", "add `type=txn`, or leave it out");
         }
         if self.keyspace > 0 && !self.api_v2 {
-            return problem("version 1 of the interface knows no keyspaces", "add `api=v2`, or leave `keyspace` out");
+            return problem("version 1 of TiKV's API has no keyspaces", "add `api=v2`, or leave `keyspace` out");
         }
         if self.tls == TlsMode::Disabled && (self.ca_file.is_some() || self.own_certificate.is_some()) {
-            return problem("certificates are of no use without TLS", "add `tls=verify-ca`, or leave `ca`, `cert` and `key` out");
+            return problem("`ca`, `cert` and `key` need TLS", "add `tls=verify-ca`, or leave `ca`, `cert` and `key` out");
         }
         let good = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
         if !self.prefix.chars().all(good) {
-            return problem("`prefix` holds what it must not", "use letters, digits, `_`, `-`, `.` and `/`");
+            return problem("`prefix` holds a character that it must not", "write letters, digits, `_`, `-`, `.` and `/`");
         }
         Ok(())
     }

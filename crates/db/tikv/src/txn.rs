@@ -46,8 +46,8 @@ fn refused(words: &str) -> DriverError {
 /// What an error of a key means where nothing more can be done about it.
 fn verdict(error: KeyError) -> DriverError {
     match error {
-        KeyError::Conflict => conflict("write_conflict", "another transaction was faster"),
-        KeyError::Deadlock => conflict("deadlock", "transactions wait for each other"),
+        KeyError::Conflict => conflict("write_conflict", "another transaction wrote the key first"),
+        KeyError::Deadlock => conflict("deadlock", "deadlock with another transaction"),
         KeyError::TxnNotFound => conflict("txn_not_found", "the transaction was rolled back by another one"),
         KeyError::CommitTooEarly => conflict("commit_ts_expired", "the transaction took too long to commit"),
         KeyError::Locked(_) => conflict("locked", "another transaction holds the key"),
@@ -155,7 +155,7 @@ pub(crate) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Res
 /// many.
 ///
 /// # Errors
-/// `Retry` where another transaction was faster.
+/// `Retry` where another transaction wrote the key first.
 pub(crate) async fn commit(
     requests: &mut Requests,
     later: &mut Later,
@@ -209,7 +209,7 @@ async fn prewrite(
     let latest = if async_commit || one_pc { requests.timestamp().await? } else { txn.start_ts };
     loop {
         let sent = requests.send(Command::PREWRITE, pairs.key(from), |out, region| {
-            // A split between two tries leaves fewer of them.
+            // A split between two attempts leaves fewer of them.
             let ours = || pairs.from(from).take_while(|(key, _)| region.has(key));
             count.set(ours().count());
             ours().for_each(|(key, value)| put_mutation(out, key, value));

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use perbuck_database::registry::Visit;
+use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::Driver;
@@ -50,10 +50,10 @@ pub(super) fn wait(
 /// Asks a server for its version.
 pub(crate) fn version<Known: Databases>(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
     struct Ask;
-    impl Visit for Ask {
+    impl DriverAction for Ask {
         type Output = Result<String, DriverError>;
 
-        fn visit<D: Driver>(self, driver: D) -> Self::Output {
+        fn with_driver<D: Driver>(self, driver: D) -> Self::Output {
             answer(driver.facts()).map(|facts| facts.version)
         }
     }

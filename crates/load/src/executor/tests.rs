@@ -1,4 +1,4 @@
-//! The engine against the simulated database under a virtual clock: every figure is exact.
+//! The engine against the simulated database under a virtual clock: every number is exact.
 
 use std::time::{Duration, Instant};
 

@@ -17,12 +17,12 @@ pub struct CheckResult {
     pub compared: u64,
     /// The first offending rows, as `column value, …`.
     pub violations: Vec<String>,
-    /// False where it is stated for fresh data and these are not: nothing was looked at then.
+    /// False where the condition holds for fresh data only and these are not fresh. Nothing was compared then.
     pub applies: bool,
 }
 
 impl CheckResult {
-    /// Whether it holds, or need not. Nothing compared is no pass.
+    /// Whether it holds or does not apply. A check that compared nothing does not hold.
     pub fn holds(&self) -> bool {
         !self.applies || (self.compared > 0 && self.violations.is_empty())
     }

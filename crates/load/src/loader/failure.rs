@@ -1,4 +1,4 @@
-//! Why a load fails, and how its statements are tried again.
+//! Why a load fails, and how its statements are retried.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use crate::driver::Session;
 use crate::error::{DriverError, ErrorClass};
 use crate::values::Rows;
 
-/// How often one transaction is tried before the load is given up.
+/// Attempts of one transaction before the load fails.
 pub(super) const ATTEMPTS: u32 = 10;
 
 /// Why a load failed.
@@ -26,12 +26,12 @@ pub enum LoadError {
         table: String,
         /// Rows that should be there.
         expected: u64,
-        /// Rows that are there.
+        /// Rows that the table has.
         found: u64,
     },
     /// A loading thread panicked.
     WorkerDied(String),
-    /// The ledger of the load does not fit what is loaded.
+    /// The ledger does not match the load.
     Ledger(String),
     /// The machine gives no more file descriptors.
     Machine(String),
@@ -46,8 +46,8 @@ impl fmt::Display for LoadError {
             Self::WrongCount { table, expected, found } => {
                 write!(f, "table {table} holds {found} rows after the load, not {expected}")
             }
-            Self::WorkerDied(e) => write!(f, "a loading thread died, which is a defect of perbuck: {e}"),
-            Self::Ledger(e) => write!(f, "what is noted of the load in the target does not fit it: {e}"),
+            Self::WorkerDied(e) => write!(f, "a loading thread died: {e}; this is a defect of perbuck, please report it"),
+            Self::Ledger(e) => write!(f, "the load and its ledger in the target do not match: {e}"),
             Self::Machine(e) => f.write_str(e),
             Self::Interrupted => f.write_str("interrupted"),
         }

@@ -14,7 +14,7 @@ use crate::workload::{Dataset, Part, TableSpec};
 /// A transaction ends when it holds so many bytes, or with its part: a commit waits for the disk, and much larger ones
 /// are refused by distributed databases.
 const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
-/// About what a cell that is no text takes.
+/// The approximate size of a value that is not text.
 const CELL_BYTES: usize = 4;
 
 /// What all sessions of a load share.
@@ -22,7 +22,7 @@ pub(super) struct Filling<'a, T> {
     pub(super) dataset: &'a T,
     pub(super) tables: &'a [TableSpec],
     pub(super) ledger: Option<&'a dyn Ledger>,
-    /// What was in before; empty for a load from the beginning.
+    /// What an earlier load committed; empty for a load from the start.
     pub(super) states: &'a [PartState],
     pub(super) shared: &'a Shared,
     /// Whether several sessions load one table at the same time.
@@ -44,9 +44,9 @@ struct Feed<'a, T: Dataset> {
     cells: Params,
     /// Whether tables that the server numbers are filled by INSERT.
     insert_numbered: bool,
-    /// How far it was made.
+    /// How far it was generated.
     taken: PartState,
-    /// How far it is in.
+    /// How far it is committed.
     committed: PartState,
 }
 
@@ -89,10 +89,12 @@ impl<'a, T: Dataset> Feed<'a, T> {
         if (self.taken.batches, self.taken.rows) == (self.committed.batches, self.committed.rows) {
             return Ok(());
         }
-        // Another version cut its batches in other places.
+        // Another version of perbuck had batches of other sizes.
         let (index, PartState { batches, rows, .. }) = (self.index, self.committed);
         let made = self.taken.rows;
-        Err(LoadError::Ledger(format!("{rows} rows of part {index} are noted after {batches} batches, where there are {made}")))
+        Err(LoadError::Ledger(format!(
+            "the ledger has {rows} rows of part {index} after {batches} batches, but the load makes {made}"
+        )))
     }
 }
 
@@ -104,7 +106,7 @@ pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_
     let mut cells = Params::default();
     let insert_numbered = filling.crowded
         && filling.tables.iter().any(|t| t.numbered)
-        && session.numbers_one_at_a_time().await.map_err(server("looking at how tables are numbered"))?;
+        && session.numbers_one_at_a_time().await.map_err(server("asking for the numbering of tables"))?;
     loop {
         let index = shared.next.fetch_add(1, Ordering::Relaxed);
         if index >= filling.dataset.parts() {
@@ -128,7 +130,7 @@ pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_
 }
 
 /// Loads the next megabytes of a part; how many rows, `None` where nothing was left of it. A deadlock or write conflict
-/// keeps nothing of a transaction, so it is simply done again, a few times.
+/// rolls the whole transaction back, so it is executed again, a few times.
 async fn transaction<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_, T>) -> Result<Option<u64>, LoadError> {
     let mut attempt = 1;
     loop {
@@ -157,7 +159,7 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
         return Ok(None);
     };
     let mut bytes = 0;
-    session.begin(Access::Write).await.map_err(server("beginning to load"))?;
+    session.begin(Access::Write).await.map_err(server("starting a batch of the load"))?;
     loop {
         if feed.filling.stopped() {
             return Err(LoadError::Interrupted);
@@ -203,7 +205,7 @@ pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<
             return Err(LoadError::Interrupted);
         }
         if let Some(table) = tables.get(job) {
-            // A load that goes on may find an index that the load before it has made.
+            // A resumed load may find an index that the earlier load made.
             let resumed = filling.ledger.filter(|_| !filling.states.is_empty());
             index(&mut session, table, resumed).await?;
             shared.indexed.fetch_add(1, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use super::ledger::PartState;
 /// How far a load is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadProgress {
-    /// Rows that are in.
+    /// Rows that are committed.
     pub rows: u64,
     /// Parts finished.
     pub parts: u32,
@@ -17,9 +17,9 @@ pub struct LoadProgress {
     pub tables_finished: u32,
     /// Tables in all.
     pub tables: u32,
-    /// Rows that an earlier load had brought in, which this one went on with.
+    /// Rows that an earlier load had committed; this one continues after them.
     pub rows_before: u64,
-    /// Parts that it had finished.
+    /// Parts that the earlier load had finished.
     pub parts_before: u32,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The counters of a load that goes on after these parts.
+    /// The counters of a load that continues after these parts.
     pub(super) fn after(states: &[PartState]) -> Self {
         let rows_before = states.iter().map(|s| s.rows).sum();
         let parts_before = states.iter().filter(|s| s.done).count() as u32;

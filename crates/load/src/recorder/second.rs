@@ -55,7 +55,7 @@ impl Second {
         self.transactions + self.failed + self.errors + self.started + self.reconnects == 0
     }
 
-    /// Adds another worker's figures of the same second.
+    /// Adds another worker's numbers of the same second.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transactions += other.transactions;
         self.failed += other.failed;

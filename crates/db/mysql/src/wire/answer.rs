@@ -144,7 +144,7 @@ impl ResultReader {
                 return Ok(Some(Effect::Affected(done.affected)));
             }
             [0xff, ..] => return Err(wire.server_error(packet)),
-            [0xfb, ..] => return Err(wire.malformed(Malformed("it asks for a file of this machine, which nobody offered"))),
+            [0xfb, ..] => return Err(wire.malformed(Malformed("it asks for a local file that perbuck did not offer"))),
             payload => column_count(payload).map_err(|why| wire.malformed(why))?,
         };
         if self.wanted() {
@@ -207,7 +207,7 @@ impl ResultReader {
         // A cell costs memory of its own, however short it is.
         self.kept += packet.len() + self.columns.len() * 32;
         if self.kept > MAX_KEPT_BYTES {
-            return Err(wire.malformed(Malformed("it sends more rows to be kept than fit into 1 GiB")));
+            return Err(wire.malformed(Malformed("its result is larger than 1 GiB")));
         }
         let row = match form {
             Form::Binary => keep_binary_row(wire.bytes(packet), &self.columns, rows),

@@ -11,7 +11,7 @@ pub(crate) fn lenenc(r: &mut Reader<'_>) -> Parsed<u64> {
         0xfc => r.le_u16().map(u64::from),
         0xfd => r.array::<3>().map(|[a, b, c]| u64::from(u32::from_le_bytes([a, b, c, 0]))),
         0xfe => r.le_u64(),
-        _ => Err(Malformed("a length begins with a byte that none can begin with")),
+        _ => Err(Malformed("a length starts with an invalid byte")),
     }
 }
 
@@ -19,7 +19,7 @@ pub(crate) fn lenenc(r: &mut Reader<'_>) -> Parsed<u64> {
 #[inline]
 pub(crate) fn lenenc_bytes<'a>(r: &mut Reader<'a>) -> Parsed<&'a [u8]> {
     let length = lenenc(r)?;
-    r.take(usize::try_from(length).map_err(|_| Malformed("a length does not fit this machine"))?)
+    r.take(usize::try_from(length).map_err(|_| Malformed("a length is larger than memory"))?)
 }
 
 /// Appends `int<lenenc>`.

@@ -13,13 +13,13 @@ use crate::wire::protocol::kind;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
-const SHORT_ROW: Malformed = Malformed("a row ends before its last column, or goes on after it");
+const SHORT_ROW: Malformed = Malformed("a row is shorter or longer than its columns");
 
 /// Keeps one row of a prepared statement.
 pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(payload);
     if r.u8()? != 0 {
-        return Err(Malformed("a row of a prepared statement begins with a wrong byte"));
+        return Err(Malformed("a row of a prepared statement starts with an invalid byte"));
     }
     // The bitmap of NULLs has an offset of two bits in rows.
     let nulls = r.take((columns.len() + 9) / 8)?;

@@ -135,7 +135,7 @@ impl Dialogue<'_> {
                 _ => return Err(wire.malformed(Malformed("an unknown packet during the login"))),
             }
         }
-        Err(wire.malformed(Malformed("the login does not come to an end")))
+        Err(wire.malformed(Malformed("the login does not end")))
     }
 
     /// "Protocol::AuthSwitchRequest": the account wants another method.
@@ -146,7 +146,7 @@ impl Dialogue<'_> {
             let name = if name.is_empty() { "mysql_old_password".to_owned() } else { printable(name) };
             let (address, user) = (wire.address(), self.user);
             let message = format!(
-                "{address} wants `{user}` to log in by `{name}`, which perbuck does not do; \
+                "{address} wants the login method `{name}` for `{user}`, which perbuck does not support; \
                  use an account with mysql_native_password, caching_sha2_password or ed25519"
             );
             return Err(DriverError::client(ErrorClass::Refused, "auth", message));
@@ -190,6 +190,6 @@ fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
     if matches!(error.class, ErrorClass::Fatal | ErrorClass::Failed | ErrorClass::Retry) {
         error.class = ErrorClass::Refused;
     }
-    error.message = format!("{address} does not let us in: {}", error.message);
+    error.message = format!("{address} refused the login: {}", error.message);
     error
 }

@@ -135,7 +135,7 @@ impl ResultReader {
             (kind::BIND_COMPLETE, Next::Head) if !is_text => self.next = Next::Rows,
             (kind::COPY_IN, Next::Head) if asked == Asked::Copy => self.next = Next::Rows,
             (kind::COPY_IN | kind::COPY_OUT | kind::COPY_BOTH, _) => {
-                return Err(wire.malformed(Malformed("it wants to copy data, which nobody asked for")));
+                return Err(wire.malformed(Malformed("it started to copy data without a COPY statement")));
             }
             (kind::ROW_DESCRIPTION, Next::Head | Next::Further) if is_text => {
                 if self.wanted() {
@@ -155,7 +155,7 @@ impl ResultReader {
             (kind::EMPTY_QUERY, Next::Head | Next::Rows) => {
                 self.ended(asked, Next::Head, 0).map_err(|why| wire.malformed(why))?;
             }
-            _ => return Err(wire.malformed(Malformed("a message has no place where it stands"))),
+            _ => return Err(wire.malformed(Malformed("a message is out of order"))),
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl ResultReader {
             (Asked::Prepared(None) | Asked::Copy, Next::Rows) | (Asked::Text, Next::Head | Next::Further) => {
                 Effect::Affected(count)
             }
-            _ => return Err(Malformed("a statement ends before it has begun")),
+            _ => return Err(Malformed("a statement ended before it started")),
         };
         // Of several the first with rows counts.
         let first = self.effect.filter(|e| *e == Effect::ResultSet);
@@ -197,7 +197,7 @@ impl ResultReader {
         // A cell costs memory of its own, however short it is.
         self.kept += message.body.len() + columns.len() * 32;
         if self.kept > MAX_KEPT_BYTES {
-            return Err(wire.malformed(Malformed("it sends more rows to be kept than fit into 1 GiB")));
+            return Err(wire.malformed(Malformed("its result is larger than 1 GiB")));
         }
         keep_row(wire.body(message), columns, binary, rows).map_err(|why| wire.malformed(why))
     }

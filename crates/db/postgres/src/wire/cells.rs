@@ -49,7 +49,7 @@ pub(crate) type Columns = SmallVec<[Type; 16]>;
 pub(crate) fn keep_row(body: &[u8], columns: &[Type], binary: bool, rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(body);
     if usize::from(r.be_u16()?) != columns.len() {
-        return Err(Malformed("a row has another number of columns than was said"));
+        return Err(Malformed("a row and its description differ in the number of columns"));
     }
     for column in columns {
         match value(&mut r)? {
@@ -97,7 +97,7 @@ fn text_cell(value: &[u8], column: Type, rows: &mut Rows) -> Parsed<()> {
 
 /// `\x00ff`, which is how servers print bytes unless told otherwise ("bytea Hex Format").
 fn push_bytes(value: &[u8], rows: &mut Rows) -> Parsed<()> {
-    let broken = Malformed("bytes are not printed in hexadecimal digits");
+    let broken = Malformed("a bytea value is not in hexadecimal digits");
     let digits = value.strip_prefix(b"\\x").filter(|digits| digits.len() % 2 == 0).ok_or(broken)?;
     let digit = |byte: u8| char::from(byte).to_digit(16).map(|d| d as u8).ok_or(broken);
     let bytes: Parsed<Vec<u8>> = digits.chunks(2).map(|pair| Ok(digit(pair[0])? << 4 | digit(pair[1])?)).collect();

@@ -25,7 +25,7 @@ pub(crate) const APPLICATION: &str = "perbuck";
 const PROTOCOL_VERSION: u32 = 3 << 16;
 /// The number that stands for a version where TLS is asked for.
 const TLS_REQUEST: u32 = 80_877_103;
-/// A server may ask and tell a good deal, but not for ever.
+/// The most messages of a login: a server must not keep it going for ever.
 const MAX_MESSAGES: usize = 1_000;
 
 /// Logs in; the state of the transaction, which is idle.
@@ -75,7 +75,7 @@ async fn negotiate_tls(wire: &mut Wire, host: &str, mode: TlsMode, config: &Arc<
             Ok(())
         }
         Some(b'N') => Err(wire.offers_no_tls()),
-        // A server that cannot even begin (too many processes) says why.
+        // A server that cannot start a session (too many processes) says why.
         Some(b'E') => {
             let message = wire.message().await?;
             Err(not_let_in(wire.server_error(&message).error, wire.address()))
@@ -88,7 +88,7 @@ fn refused(message: String) -> DriverError {
     DriverError::client(ErrorClass::Refused, "auth", message)
 }
 
-/// How far SCRAM is. The server proves, too, that it knows the password; without that proof nothing goes on.
+/// How far SCRAM is. The server must also prove that it knows the password; otherwise the login ends.
 enum Scram {
     Unasked,
     Begun(Box<ScramSha256>),
@@ -120,12 +120,12 @@ impl Dialogue<'_> {
                     return Ok((status, self.said));
                 }
                 kind::NEGOTIATE_VERSION => {
-                    return Err(wire.malformed(Malformed("it speaks an older version than 3.0 of it")));
+                    return Err(wire.malformed(Malformed("it speaks a version before 3.0")));
                 }
                 _ => return Err(wire.malformed(Malformed("an unknown message during the login"))),
             }
         }
-        Err(wire.malformed(Malformed("the login does not come to an end")))
+        Err(wire.malformed(Malformed("the login does not end")))
     }
 
     /// What "Authentication…" asks for.
@@ -138,7 +138,7 @@ impl Dialogue<'_> {
                 self.authenticated = true;
                 Ok(())
             }
-            (0, _) => Err(wire.malformed(Malformed("it lets us in without having proved that it knows the password"))),
+            (0, _) => Err(wire.malformed(Malformed("it accepted the login without proof that it knows the password"))),
             (3, Scram::Unasked) => self.send_cleartext(wire).await,
             (5, Scram::Unasked) => {
                 let salt = r.array().map_err(|why| wire.malformed(why))?;
@@ -149,15 +149,15 @@ impl Dialogue<'_> {
             (11, Scram::Begun(_)) => self.answer_scram(wire, r.rest()).await,
             (12, Scram::Answered(_)) => self.finish_scram(wire, r.rest()),
             (2 | 7 | 8 | 9, _) => Err(self.unknown_method(wire, "Kerberos, GSSAPI or SSPI")),
-            (0..=12, _) => Err(wire.malformed(Malformed("the login has lost its order"))),
+            (0..=12, _) => Err(wire.malformed(Malformed("a login message is out of order"))),
             _ => Err(self.unknown_method(wire, &format!("method {method}"))),
         }
     }
 
     fn unknown_method(&self, wire: &Wire, method: &str) -> DriverError {
         let message = format!(
-            "{} wants `{}` to log in by {method}, which perbuck does not do; \
-             let pg_hba.conf of the server ask for scram-sha-256",
+            "{} wants a login by {method} for `{}`, which perbuck does not support; \
+             set scram-sha-256 in pg_hba.conf of the server",
             wire.address(),
             self.user
         );
@@ -167,7 +167,7 @@ impl Dialogue<'_> {
     /// No server has an account with an empty password.
     fn known_password(&self, wire: &Wire) -> Result<&[u8], DriverError> {
         if self.password.is_empty() {
-            let message = format!("{} asks for the password of `{}`, and none was given", wire.address(), self.user);
+            let message = format!("{} asks for the password of `{}`, but none was given", wire.address(), self.user);
             return Err(refused(message));
         }
         Ok(self.password.bytes())
@@ -177,8 +177,8 @@ impl Dialogue<'_> {
     async fn send_cleartext(&self, wire: &mut Wire) -> Result<(), DriverError> {
         if !wire.is_encrypted() {
             let message = format!(
-                "{} wants the password of `{}` in the clear, on a connection without TLS; it was not sent. Write \
-                 `tls=verify-identity`, or let pg_hba.conf of the server ask for scram-sha-256",
+                "{} asks for the password of `{}` as clear text, on a connection without TLS. perbuck did not send it. Write \
+                 `tls=verify-identity` in the target, or set scram-sha-256 in pg_hba.conf of the server",
                 wire.address(),
                 self.user
             );
@@ -220,8 +220,11 @@ impl Dialogue<'_> {
     fn finish_scram(&mut self, wire: &Wire, proof: &[u8]) -> Result<(), DriverError> {
         let Scram::Answered(mut scram) = std::mem::replace(&mut self.scram, Scram::Unasked) else { return Ok(()) };
         if scram.finish(proof).is_err() {
-            let message =
-                format!("{} cannot prove that it knows the password of `{}`; is it the right server?", wire.address(), self.user);
+            let message = format!(
+                "{} did not prove that it knows the password of `{}`; check that it is the right server",
+                wire.address(),
+                self.user
+            );
             return Err(refused(message));
         }
         self.scram = Scram::Proven;
@@ -244,6 +247,6 @@ fn not_let_in(mut error: DriverError, address: &str) -> DriverError {
         ErrorCode::State("sqlstate", state) if class_of(&state) == ErrorClass::Lost => ErrorClass::Lost,
         _ => ErrorClass::Refused,
     };
-    error.message = format!("{address} does not let us in: {}", error.message);
+    error.message = format!("{address} refused the login: {}", error.message);
     error
 }

@@ -152,7 +152,7 @@ pub(crate) fn rows_of(tag: &[u8]) -> Parsed<u64> {
 pub(crate) fn ready_status(body: &[u8]) -> Parsed<u8> {
     match body {
         &[byte @ (status::IDLE | status::IN_TRANSACTION | status::FAILED)] => Ok(byte),
-        _ => Err(Malformed("it is ready in a state that there is not")),
+        _ => Err(Malformed("the transaction state is unknown")),
     }
 }
 

@@ -204,7 +204,7 @@ fn take(streams: &mut Streams, inbox: &mut Buffer) -> Result<(), String> {
 fn words(fault: SocketFault) -> String {
     match fault {
         SocketFault::Closed => "the server closed it".to_owned(),
-        SocketFault::Overdue => "nothing came for two days".to_owned(),
+        SocketFault::Overdue => "the server sent nothing for two days".to_owned(),
         SocketFault::Io(error) => error.to_string(),
     }
 }

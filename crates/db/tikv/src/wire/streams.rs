@@ -287,7 +287,7 @@ impl Streams {
         let wanted = [timestamp::PHYSICAL, timestamp::LOGICAL, timestamp::SUFFIX_BITS];
         let [physical, logical, suffix] = uints(told, wanted)?;
         let suffix = suffix.min(16);
-        let count = self.asked.pop_front().ok_or(Malformed("timestamps came that nobody asked for"))?;
+        let count = self.asked.pop_front().ok_or(Malformed("timestamps came without a request"))?;
         let last = (physical << 18).wrapping_add(logical);
         if u64::from(count) != given || last < u64::from(count) << suffix {
             return Err(Malformed("PD gave no timestamps, or not as many as were asked for"));

@@ -1,4 +1,4 @@
-//! Open loop and phases under the simulated clock: what is due is known, so every figure has an exact expectation.
+//! Open loop and phases under the simulated clock: what is due is known, so every number has an exact expectation.
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::{Phase, PhaseLoad};
@@ -118,7 +118,7 @@ fn errors_and_retries_add_up_in_open_loop_too() {
 }
 
 #[test]
-fn a_ramp_offers_its_integral_and_phases_have_figures_of_their_own() {
+fn a_ramp_offers_its_integral_and_phases_have_numbers_of_their_own() {
     let rate = |from_per_s, to_per_s| PhaseLoad::Rate { from_per_s, to_per_s };
     let phases: Vec<Phase> = [(4, rate(100.0, 100.0)), (4, rate(100.0, 500.0)), (2, rate(0.0, 0.0))]
         .map(|(seconds, load)| Phase { length_ns: seconds * SECOND, load })
@@ -148,7 +148,7 @@ fn steps_of_connections_are_as_many_as_declared() {
 }
 
 #[test]
-fn in_closed_loop_littles_law_holds_for_the_recorded_figures() {
+fn in_closed_loop_littles_law_holds_for_the_recorded_numbers() {
     let outcome = simulate(&spec(8), SimDriver::default()).unwrap();
     let law = outcome.health.littles_law.unwrap();
     assert!(law.holds() && (law.ratio - 1.0).abs() < 0.001, "{law:?}");

@@ -185,9 +185,9 @@ fn batches_that_are_cut_otherwise_and_another_load_are_refused() {
     assert!(states[0].batches > 0, "{states:?}");
     let smaller = Numbers { rows_per_batch: 6, batches: 12, ..data() };
     for (data, ledger, why) in [
-        (smaller, WORDS, "rows of part 0 are noted after"),
+        (smaller, WORDS, "rows of part 0 after"),
         // Another load moved on between the claim and the commit.
-        (data(), Words { skew: 1 }, "another load is at work"),
+        (data(), Words { skew: 1 }, "another load changed part 0"),
     ] {
         let refused = on_ledger(&database, &data, &ledger, 1, |load| load.resume(&states, &mut |_| {}));
         assert!(matches!(&refused, Err(LoadError::Ledger(found)) if found.contains(why)), "{refused:?}");

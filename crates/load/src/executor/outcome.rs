@@ -19,8 +19,8 @@ use crate::trial::{TrialOutcome, TrialSpec};
 use crate::window::SECOND_NS;
 use crate::workload::Workload;
 
-/// The trial with the window that it had in truth, which may be shorter where its transactions were limited, or the user
-/// ended it at `stopped_ns`.
+/// The trial with its actual window. It is shorter where the transactions were limited, or where the user ended it at
+/// `stopped_ns`.
 pub(super) fn as_ended(spec: &TrialSpec, outcomes: &[WorkerOutcome], stopped_ns: Option<i64>) -> TrialSpec {
     let mut spec = spec.clone();
     if stopped_ns.is_some() || outcomes.iter().any(|o| o.limited) {
