@@ -10,9 +10,9 @@ use crate::output::errors_by_code;
 pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &[&str], seed: u64) -> String {
     let mut out = "\nAudit of the measured time (clauses of TPC-C 5.11):\n".to_owned();
     out += &audit.figures.iter().map(line).collect::<String>();
-    if audit.figures.iter().any(|f| f.judgement == Judgement::TooFewToTell) {
+    if audit.figures.iter().any(|f| f.judgement == Judgement::NotEnoughData) {
         out +=
-            "    too few to tell: outside of its range, by no more than chance explains with so few transactions; run longer\n";
+            "    not enough data: outside of its range, by no more than chance explains with so few transactions; run longer\n";
     }
     let Efficiency { percent, meaning, .. } = &audit.efficiency;
     out += &format!("    efficiency {percent:.1} % of {TPMC_MAX_PER_WAREHOUSE} tpmC per warehouse: {meaning}\n");
@@ -77,6 +77,6 @@ mod tests {
         ] {
             assert!(text.contains(expected), "{expected}{text}");
         }
-        assert!(!text.contains("too few to tell") && !text.contains("Errors by code") && !text.contains("Remarks"));
+        assert!(!text.contains("not enough data") && !text.contains("Errors by code") && !text.contains("Remarks"));
     }
 }
