@@ -116,7 +116,7 @@ fn statements(count: u64, rows: usize, keep: bool) -> Duration {
         let sql = "SELECT c FROM sbtest1 WHERE id = ?";
         let id: StatementId = if keep { catalogue.add_read(sql) } else { catalogue.add(Verb::Select, sql) };
         let mut session = MysqlSession::canned(answers(rows)).await.unwrap();
-        session.be_patient();
+        session.lift_timeout();
         let mut connection = Connection::open(session, Arc::new(catalogue)).await.unwrap();
         connection.bind();
         let started = Instant::now();

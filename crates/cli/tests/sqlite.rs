@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Desk, QUICK, SQLITE_STUDY, edited};
+use common::{Desk, LONG_ENOUGH, QUICK, SQLITE_STUDY, edited};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -96,7 +96,7 @@ fn a_reset_per_trial_reloads_the_data() {
     for (reset, data) in [("per-trial", "reloaded"), ("never", "kept")] {
         let desk = Desk::new();
         let with_reset = format!("table_size = 1000\nreset = \"{reset}\"");
-        let one = [QUICK[0], QUICK[1], QUICK[2], ("table_size = 1000", &with_reset)];
+        let one = [QUICK[0], QUICK[1], LONG_ENOUGH, ("table_size = 1000", &with_reset)];
         desk.write("study.toml", &edited(&one));
         desk.good(&["run", "study.toml"]);
         assert!(desk.records("results").iter().all(|r| r.workload.data == "kept"), "fresh data need no reload");

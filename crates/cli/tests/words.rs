@@ -55,6 +55,7 @@ fn every_planted_mistake_is_named_with_its_place() {
         ),
         (fine, "fn start_anew() {}\n", allowed, "crates/x/src/lib.rs:1: name `start_anew`: say `redo`, not `anew`"),
         (fine, "// It is\n// going home.\n", allowed, "crates/x/src/lib.rs:2: `going home`: say `failover`"),
+        (fine, "const A: &str = \"it starts anew\";\n", allowed, "crates/x/src/lib.rs:1: `anew`: say `redo`"),
         (fine, "", "guest  crates/x/*  another word\n", "dev/words-allowed.txt:1: nothing needs `guest` in crates/x/*"),
     ];
     for (page, rust, allowed, said) in cases {
@@ -65,8 +66,9 @@ fn every_planted_mistake_is_named_with_its_place() {
 }
 
 #[test]
-fn text_in_quotes_and_allowed_uses_pass() {
-    let rust = "struct Guest;\nconst A: &str = \"guest anew\";\nconst B: &str = r#\"a \"guest\" anew\"#;\nconst C: char = '\"';\n// `anew` is code\n";
+fn single_words_in_quotes_texts_of_tests_and_allowed_uses_pass() {
+    let rust = "struct Guest;\nconst A: &str = \"guest\";\nconst B: &str = r#\"\"guest\"\"#;\nconst C: char = '\"';\n// `anew` is code\n\
+                #[cfg(test)]\nmod tests {\n    const D: &str = \"it starts anew\";\n}\n";
     let ended = words("# A page\n\nIt runs.\n", rust, "# why\nguest  crates/x/src/lib.rs  SQL's GUEST\n");
     assert_eq!(ended.code, Some(0), "{ended:#?}");
 }

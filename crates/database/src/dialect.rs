@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 
 use crate::settings::{ReplicaWords, SettingWords};
@@ -237,7 +238,7 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// A query of one number, above 0 where there is a table of that name.
-    fn table_exists(&self, table: &str) -> String;
+    fn table_exists(&self, table: &str) -> Query;
 
     /// A query that returns no row where the database of the session does not exist, if it says so only then, and the code by
     /// which others say it at the login.
@@ -246,12 +247,12 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// Reads some columns of the row of a key.
-    fn row_of(&self, table: &str, columns: [&str; 2], (key, value): (&str, &str)) -> String {
-        format!("SELECT {} FROM {table} WHERE {key} = '{value}'", columns.join(", "))
+    fn row_of(&self, table: &str, columns: [&str; 2], (key, value): (&str, &str)) -> Query {
+        format!("SELECT {} FROM {table} WHERE {key} = '{value}'", columns.join(", ")).into()
     }
 
     /// Writes a row of texts, whether its key, the first column, is there or not: in one statement.
-    fn upsert(&self, table: &str, columns: [&str; 3], values: [&str; 3]) -> String;
+    fn upsert(&self, table: &str, columns: [&str; 3], values: [&str; 3]) -> Query;
 
     /// The statement that makes a database, and one that is always there to say it in.
     fn create_database(&self, _name: &str) -> Option<(&'static str, String)> {

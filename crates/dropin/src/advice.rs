@@ -83,7 +83,7 @@ mod tests {
         }
         let client = |word| DriverError::client(ErrorClass::Fatal, word, "");
         assert_eq!(["auth", "tls", "protocol", "family"].map(|word| advice.of(&client(word))), ["p", "r", "r", ""]);
-        assert_eq!(advice.of(&fatal(number, None).turned(ErrorClass::Retry)), "e");
+        assert_eq!(advice.of(&fatal(number, None).with_class(ErrorClass::Retry)), "e");
         // A way out of the library without a cause is left as it is.
         let target = LabError::target("a, b", &client("unreachable"));
         assert_eq!(advice.of_failure(&target), "r");

@@ -29,7 +29,7 @@ pub(crate) fn has_come(at: Moment) -> bool {
     CLOCK.with(|clock| clock.woke_at.get().is_some_and(|woke_at| at <= woke_at))
 }
 
-/// A loop begins on this thread.
+/// A loop starts on this thread.
 pub(crate) fn start(simulated: bool) {
     CLOCK.with(|clock| clock.simulated.set(simulated));
     woke(Moment::of_machine());

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use pin_project_lite::pin_project;
 use slab::Slab;
 
-use crate::queue::Alarm;
+use crate::queue::LoopWaker;
 use crate::reactor::Reactor;
 use crate::timers::Timers;
 use crate::wake::Remote;
@@ -19,10 +19,8 @@ use crate::wake::Remote;
 /// The future given to `block_on`; all others have smaller numbers.
 pub(crate) const MAIN: usize = u32::MAX as usize;
 
-/// A spawned task.
 pub(crate) type Task = Pin<Box<dyn Run>>;
 
-/// What a task can do.
 pub(crate) trait Run {
     fn run(self: Pin<&mut Self>) -> Poll<()>;
 }
@@ -86,19 +84,17 @@ pub(crate) fn wake_here(remote: &Arc<Remote>, task: usize) -> bool {
     here.unwrap_or(false)
 }
 
-/// The task that is being polled.
 #[inline]
 pub(crate) fn task() -> usize {
     TASK.get()
 }
 
-/// From now on that task is being polled.
 #[inline]
-pub(crate) fn turn_to(task: usize) {
+pub(crate) fn set_task(task: usize) {
     TASK.set(task);
 }
 
-/// Marks the task that is being polled as ready, so that it is polled again after the others had their turn.
+/// Marks the task that is being polled as ready, so that it is polled again after the others have run.
 #[inline]
 pub fn wake_current() {
     with(|this| this.wake(task()));
@@ -136,14 +132,14 @@ pub(crate) fn enter(this: Option<Rc<Loop>>) {
 }
 
 impl Loop {
-    pub(crate) fn new(reactor: Option<Reactor>, alarm: Option<Alarm>) -> Self {
+    pub(crate) fn new(reactor: Option<Reactor>, waker: Option<LoopWaker>) -> Self {
         Self {
             tasks: RefCell::default(),
             ready: RefCell::default(),
             woken: RefCell::default(),
             timers: RefCell::default(),
             reactor,
-            remote: Arc::new(Remote::new(alarm)),
+            remote: Arc::new(Remote::new(waker)),
         }
     }
 
@@ -171,7 +167,6 @@ impl Loop {
         drop(killed);
     }
 
-    /// Takes out any task.
     pub(crate) fn take_any(&self) -> Option<Option<Task>> {
         let mut tasks = self.tasks.borrow_mut();
         let id = tasks.iter().next().map(|(id, _)| id)?;

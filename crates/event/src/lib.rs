@@ -7,7 +7,8 @@
 //! - [`block_on`] runs a future and everything that it spawns on this thread; [`block_on_simulated`] does so under a
 //!   clock that jumps to the next timer, so that a simulated hour takes no time.
 //! - [`now`], [`sleep_until`] and [`timeout_at`] use the clock of the loop they run in; a time is a [`Moment`].
-//! - [`TaskSet`] spawns tasks and collects their results; [`tcp::TcpStream`] is a socket; [`dns::resolve`] looks up names.
+//! - [`TaskSet`] spawns tasks and collects their results; [`Waiters`] wakes those that wait for something;
+//!   [`tcp::TcpStream`] is a socket; [`dns::resolve`] looks up names.
 //!
 //! ```
 //! use std::time::Duration;
@@ -50,6 +51,7 @@ mod tasks;
 pub mod tcp;
 mod timer;
 mod timers;
+mod waiters;
 mod wake;
 
 pub use clock::now;
@@ -58,3 +60,4 @@ pub use local::{block_on, block_on_simulated};
 pub use moment::Moment;
 pub use tasks::{TaskSet, rarely};
 pub use timer::{Elapsed, Sleep, sleep, sleep_until, timeout_at};
+pub use waiters::Waiters;

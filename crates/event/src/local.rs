@@ -18,8 +18,8 @@ use crate::reactor::Reactor;
 /// # Errors
 /// When the operating system gives no event queue (file descriptors), or waiting on it fails.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
-    let (reactor, alarm) = Reactor::new()?;
-    run(Loop::new(Some(reactor), Some(alarm)), future)
+    let (reactor, waker) = Reactor::new()?;
+    run(Loop::new(Some(reactor), Some(waker)), future)
 }
 
 /// As [`block_on`] under a clock that stands still while anything is ready and then jumps to the next timer. There are
@@ -57,13 +57,13 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
     let mut main = pin!(future);
     this.wake(MAIN);
     loop {
-        // Only what is ready now: what these tasks wake waits for its turn behind the sockets.
+        // Only what is ready now: what these tasks wake comes after the sockets.
         let due = this.ready.borrow().len();
         for _ in 0..due {
             let next = this.ready.borrow_mut().pop_front();
             match next {
                 Some(MAIN) => {
-                    current::turn_to(MAIN);
+                    current::set_task(MAIN);
                     if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&main_waker)) {
                         drop(entered);
                         return Ok(output);
@@ -84,11 +84,11 @@ impl Loop {
         let taken = self.tasks.borrow_mut().get_mut(id).and_then(Option::take);
         // A wake-up may come for a task that has ended.
         let Some(mut task) = taken else { return };
-        current::turn_to(id);
+        current::set_task(id);
         if task.as_mut().run().is_ready() {
             self.tasks.borrow_mut().try_remove(id);
-        } else if let Some(place) = self.tasks.borrow_mut().get_mut(id) {
-            *place = Some(task);
+        } else if let Some(slot) = self.tasks.borrow_mut().get_mut(id) {
+            *slot = Some(task);
         }
     }
 
@@ -106,8 +106,8 @@ impl Loop {
         if let Some(first) = woken.first() {
             self.fetch(*first);
         }
-        for (place, task) in woken.iter().enumerate() {
-            if let Some(next) = woken.get(place + 1) {
+        for (i, task) in woken.iter().enumerate() {
+            if let Some(next) = woken.get(i + 1) {
                 self.fetch(*next);
             }
             match *task {

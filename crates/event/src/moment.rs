@@ -31,8 +31,8 @@ impl Moment {
     /// The machine's time as the standard library tells it.
     #[cfg(any(test, target_feature = "crt-static"))]
     fn of_library() -> Self {
-        static BEGIN: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
-        Self { ns: 0 } + BEGIN.elapsed()
+        static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+        Self { ns: 0 } + START.elapsed()
     }
 
     /// Nanoseconds from `other` to this one: negative where this one is earlier.

@@ -33,11 +33,11 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// A queue, and what ends its waits from another thread, heard under `token`.
-    pub(crate) fn new(token: usize) -> io::Result<(Self, Alarm)> {
+    pub(crate) fn new(token: usize) -> io::Result<(Self, LoopWaker)> {
         let queue = Self { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: Vec::with_capacity(BATCH) };
-        let alarm = Alarm(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-        queue.add(&alarm.0, token, false)?;
-        Ok((queue, alarm))
+        let waker = LoopWaker(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        queue.add(&waker.0, token, false)?;
+        Ok((queue, waker))
     }
 
     /// Adds what can be read; `room` asks for news of room for writes too.
@@ -50,7 +50,6 @@ impl Queue {
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token as u64), interest(room))?)
     }
 
-    /// Removes what was added.
     pub(crate) fn remove(&self, source: &impl AsFd) -> io::Result<()> {
         Ok(epoll::delete(&self.epoll, source)?)
     }
@@ -81,11 +80,11 @@ fn interest(room: bool) -> EventFlags {
     if room { readable | EventFlags::OUT } else { readable }
 }
 
-/// A counter of the kernel that nobody reads: each time it is added to is a new edge.
+/// A counter of the kernel that is never read: each time it is added to is a new edge.
 #[derive(Debug)]
-pub(crate) struct Alarm(OwnedFd);
+pub(crate) struct LoopWaker(OwnedFd);
 
-impl Alarm {
+impl LoopWaker {
     /// Ends the wait at hand, or the next one.
     pub(crate) fn wake(&self) -> io::Result<()> {
         // Full after 2^64 - 2 wake-ups.

@@ -9,11 +9,11 @@ use slab::Slab;
 
 use crate::clock;
 use crate::moment::Moment;
-use crate::queue::{Alarm, BATCH, Queue};
+use crate::queue::{BATCH, LoopWaker, Queue};
 
-/// Ends a wait for another thread's sake.
-const ALARM: usize = usize::MAX;
-/// Ends a wait for a timer's sake.
+/// The token of wake-ups from other threads.
+const WAKER: usize = usize::MAX;
+/// The token of the timer.
 const TIMER: usize = usize::MAX - 1;
 
 /// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event. Small, so
@@ -44,11 +44,11 @@ pub(crate) struct Reactor {
 }
 
 impl Reactor {
-    pub(crate) fn new() -> io::Result<(Self, Alarm)> {
-        let (queue, alarm) = Queue::new(ALARM)?;
+    pub(crate) fn new() -> io::Result<(Self, LoopWaker)> {
+        let (queue, waker) = Queue::new(WAKER)?;
         let timer = timer::PreciseTimer::new(&queue, TIMER)?;
         let reactor = Self { queue: RefCell::new(queue), sources: RefCell::default(), timer };
-        Ok((reactor, alarm))
+        Ok((reactor, waker))
     }
 
     /// Waits: not at all unless `idle`, and not beyond `until`. Appends the tasks whose sockets have news. Whether a deadline may
@@ -59,7 +59,7 @@ impl Reactor {
         let mut queue = self.queue.borrow_mut();
         match queue.wait(timeout) {
             Ok(()) => {}
-            // A signal; its handler has set a flag that somebody will look at.
+            // A signal; its handler has set a flag.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(due),
             Err(error) => return Err(error),
         }
@@ -80,14 +80,14 @@ impl Reactor {
                 None => due |= self.is_timer(heard.token),
             }
         }
-        // Behind a full batch the timer may wait in the kernel's queue.
+        // After a full batch the timer may wait in the kernel's queue.
         Ok(due || count >= BATCH)
     }
 
-    /// Neither the alarm nor the timer is a socket; both have done their work by ending the wait.
+    /// Neither the waker nor the timer is a socket; both have done their work by ending the wait.
     #[cold]
-    fn is_timer(&self, _token: usize) -> bool {
-        if _token == TIMER {
+    fn is_timer(&self, token: usize) -> bool {
+        if token == TIMER {
             self.timer.fired();
             return true;
         }
@@ -135,7 +135,6 @@ impl Reactor {
         self.queue.borrow().change(io, token, room)
     }
 
-    /// Removes a socket.
     pub(crate) fn deregister(&self, io: &TcpStream, token: usize) {
         // Closing the descriptor removes it in any case.
         let _ = self.queue.borrow().remove(io);
@@ -162,7 +161,7 @@ mod timer {
     impl PreciseTimer {
         pub(super) fn new(queue: &Queue, token: usize) -> io::Result<Self> {
             let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-            // Edge-triggered: arming it anew makes a new edge, so that it is never read.
+            // Edge-triggered: arming it again makes a new edge, so that it is never read.
             queue.add(&fd, token, false)?;
             Ok(Self { fd, armed: Cell::new(None) })
         }

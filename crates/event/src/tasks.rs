@@ -87,28 +87,26 @@ impl<T: 'static> TaskSet<T> {
 
     /// The result of the next task to end; `None` when none is left.
     pub async fn next(&mut self) -> Option<T> {
-        poll_fn(|cx| {
-            let mut shared = self.shared.borrow_mut();
-            match shared.ended.pop_front() {
-                Some(output) => Poll::Ready(Some(output)),
-                None if shared.running.is_empty() => Poll::Ready(None),
-                None => {
-                    shared.waiting = Some(cx.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
+        poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Drops all tasks that have not ended.
-    pub fn abort_all(&mut self) {
-        self.abort();
+    /// As [`Self::next`], for a future that waits for other things as well.
+    pub fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        let mut shared = self.shared.borrow_mut();
+        match shared.ended.pop_front() {
+            Some(output) => Poll::Ready(Some(output)),
+            None if shared.running.is_empty() => Poll::Ready(None),
+            None => {
+                shared.waiting = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
     }
 }
 
 impl<T> TaskSet<T> {
-    fn abort(&self) {
+    /// Drops all tasks that have not ended.
+    pub fn abort_all(&mut self) {
         let running = std::mem::take(&mut self.shared.borrow_mut().running);
         running.into_iter().for_each(current::kill);
     }
@@ -116,6 +114,6 @@ impl<T> TaskSet<T> {
 
 impl<T> Drop for TaskSet<T> {
     fn drop(&mut self) {
-        self.abort();
+        self.abort_all();
     }
 }

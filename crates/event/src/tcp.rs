@@ -18,7 +18,7 @@ use crate::reactor::Readiness;
 pub struct TcpStream {
     io: std::net::TcpStream,
     token: usize,
-    home: Rc<Loop>,
+    owner: Rc<Loop>,
     /// A write found no room, so the loop tells when there is some.
     waits_for_room: bool,
 }
@@ -53,10 +53,10 @@ impl TcpStream {
             Err(error) => return Err(error.into()),
         }
         let io = std::net::TcpStream::from(io);
-        let home = current::with(Rc::clone);
-        let Some(reactor) = &home.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
+        let owner = current::with(Rc::clone);
+        let Some(reactor) = &owner.reactor else { return Err(io::ErrorKind::Unsupported.into()) };
         let token = reactor.register(&io, true)?;
-        let mut stream = Self { io, token, home, waits_for_room: true };
+        let mut stream = Self { io, token, owner, waits_for_room: true };
         poll_fn(|_| stream.poll_connected()).await?;
         Ok(stream)
     }
@@ -76,7 +76,7 @@ impl TcpStream {
     /// Asks what is known of the socket. It is registered as long as it lives.
     #[inline]
     fn readiness<T: Default>(&self, f: impl FnOnce(&Readiness) -> T) -> T {
-        self.home.reactor.as_ref().and_then(|reactor| reactor.with_readiness(self.token, f)).unwrap_or_default()
+        self.owner.reactor.as_ref().and_then(|reactor| reactor.with_readiness(self.token, f)).unwrap_or_default()
     }
 
     #[inline]
@@ -88,7 +88,7 @@ impl TcpStream {
     #[cold]
     fn wait_for_room(&mut self, wait: bool) -> io::Result<()> {
         self.waits_for_room = wait;
-        match &self.home.reactor {
+        match &self.owner.reactor {
             Some(reactor) => reactor.reregister(&self.io, self.token, wait),
             None => Ok(()),
         }
@@ -139,7 +139,7 @@ impl TcpStream {
                     return Poll::Ready(Ok(count));
                 }
                 Err(Errno::WOULDBLOCK) => {
-                    // Asked for anew each time: the edge comes once.
+                    // Asked for again each time: the edge comes once.
                     self.wait_for_room(true)?;
                     return self.pending();
                 }
@@ -176,7 +176,7 @@ impl TcpStream {
 
 impl Drop for TcpStream {
     fn drop(&mut self) {
-        if let Some(reactor) = &self.home.reactor {
+        if let Some(reactor) = &self.owner.reactor {
             reactor.deregister(&self.io, self.token);
         }
     }

@@ -1,6 +1,5 @@
 //! Sleeps. One that is dropped leaves its deadline, which then wakes its task for nothing.
 
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
@@ -57,14 +56,6 @@ pub fn sleep(time: Duration) -> Sleep {
 /// The time of a [`timeout_at`] came first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Elapsed;
-
-impl fmt::Display for Elapsed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the time is over")
-    }
-}
-
-impl std::error::Error for Elapsed {}
 
 /// Waits for a future, but not beyond `at`; the future is then dropped.
 ///

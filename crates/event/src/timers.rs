@@ -14,13 +14,11 @@ pub(crate) struct Timers {
 }
 
 impl Timers {
-    /// Adds a deadline of a task.
     pub(crate) fn add(&mut self, at: Moment, task: usize) {
         self.asked += 1;
         self.heap.push(Reverse((at, self.asked, task)));
     }
 
-    /// The first deadline.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<Moment> {
         self.heap.peek().map(|Reverse((at, ..))| *at)

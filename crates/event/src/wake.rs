@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::queue::Alarm;
+use crate::queue::LoopWaker;
 
 /// Tasks that another thread woke.
 #[derive(Debug)]
@@ -12,15 +12,15 @@ pub(crate) struct Remote {
     woken: Mutex<Vec<usize>>,
     any: AtomicBool,
     /// Ends the wait of the loop; `None` under a simulated clock.
-    alarm: Option<Alarm>,
+    waker: Option<LoopWaker>,
 }
 
 impl Remote {
-    pub(crate) fn new(alarm: Option<Alarm>) -> Self {
-        Self { woken: Mutex::default(), any: AtomicBool::new(false), alarm }
+    pub(crate) fn new(waker: Option<LoopWaker>) -> Self {
+        Self { woken: Mutex::default(), any: AtomicBool::new(false), waker }
     }
 
-    /// Moves what was woken into `ready`. One load of a line that nobody writes, as a rule.
+    /// Moves what was woken into `ready`. As a rule this is one load of a line that is not written.
     #[inline]
     pub(crate) fn take(&self, ready: &mut impl Extend<usize>) {
         if self.any.load(Ordering::Relaxed) {
@@ -39,10 +39,10 @@ impl Remote {
     pub(crate) fn wake(&self, task: usize) {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner).push(task);
         if !self.any.swap(true, Ordering::Release)
-            && let Some(alarm) = &self.alarm
+            && let Some(waker) = &self.waker
         {
             // It can fail only for want of kernel memory; the loop then finds the task at its next event.
-            let _ = alarm.wake();
+            let _ = waker.wake();
         }
     }
 }

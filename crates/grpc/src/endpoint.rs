@@ -7,7 +7,7 @@ use crate::frame::{self, Frame, flag, kind};
 use crate::hpack::Decoder;
 use crate::{Malformed, Parsed};
 
-/// The window that a connection and its streams begin with (section 6.9.2).
+/// The window that a connection and its streams start with (section 6.9.2).
 const WINDOW: i64 = 65_535;
 /// What we let the other side send before we say that we have read it.
 const OUR_WINDOW: u32 = 1 << 30;
@@ -61,10 +61,10 @@ struct Blocked {
     stream: u32,
     bytes: Vec<u8>,
     sent: usize,
-    /// Whether the stream ends behind them.
+    /// Whether the stream ends after them.
     end: bool,
     /// A frame that follows the bytes: the trailers of a response.
-    behind: Vec<u8>,
+    after: Vec<u8>,
 }
 
 /// One end of a connection.
@@ -145,7 +145,7 @@ impl Endpoint {
     pub fn send_headers(&mut self, stream: u32, block: &[u8], end: bool) {
         let flags = flag::END_HEADERS | if end { flag::END_STREAM } else { 0 };
         match self.blocked.iter_mut().find(|b| b.stream == stream) {
-            Some(blocked) => frame::put(&mut blocked.behind, kind::HEADERS, flags, stream, block),
+            Some(blocked) => frame::put(&mut blocked.after, kind::HEADERS, flags, stream, block),
             None => {
                 frame::put(&mut self.out, kind::HEADERS, flags, stream, block);
                 self.windows.remove(&stream);
@@ -160,7 +160,7 @@ impl Endpoint {
             sent = self.send_some(stream, bytes, end);
         }
         if sent < bytes.len() {
-            self.blocked.push_back(Blocked { stream, bytes: bytes[sent..].to_vec(), sent: 0, end, behind: Vec::new() });
+            self.blocked.push_back(Blocked { stream, bytes: bytes[sent..].to_vec(), sent: 0, end, after: Vec::new() });
         }
     }
 
@@ -170,10 +170,10 @@ impl Endpoint {
         let allowed = usize::try_from(self.window.min(window)).unwrap_or(0).min(bytes.len());
         let (mut rest, ends) = (&bytes[..allowed], end && allowed == bytes.len());
         while !rest.is_empty() {
-            let (part, behind) = rest.split_at(rest.len().min(self.longest));
-            let flags = if ends && behind.is_empty() { flag::END_STREAM } else { 0 };
+            let (part, after) = rest.split_at(rest.len().min(self.longest));
+            let flags = if ends && after.is_empty() { flag::END_STREAM } else { 0 };
             frame::put(&mut self.out, kind::DATA, flags, stream, part);
-            rest = behind;
+            rest = after;
         }
         self.window -= allowed as i64;
         if ends {
@@ -192,8 +192,8 @@ impl Endpoint {
             if blocked.sent < blocked.bytes.len() {
                 self.blocked.push_back(blocked);
             } else {
-                self.out.extend_from_slice(&blocked.behind);
-                if !blocked.behind.is_empty() {
+                self.out.extend_from_slice(&blocked.after);
+                if !blocked.after.is_empty() {
                     self.windows.remove(&blocked.stream);
                 }
             }
@@ -317,7 +317,6 @@ fn number(bytes: &[u8]) -> Parsed<u32> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_window_is_sent_in_turns_and_trailers_come_behind_it() {
+    fn more_than_a_window_is_sent_in_parts_and_trailers_come_after_it() {
         let (mut client, mut server) = (Endpoint::client(), Endpoint::server());
         let long: Vec<u8> = (0..300_000u32).map(|i| i as u8).collect();
         server.send_data(1, &long, false);

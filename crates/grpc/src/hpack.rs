@@ -2,11 +2,12 @@
 //! copied from one that was made before. What we read may use all of HPACK.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
 use crate::{Malformed, Parsed, huffman};
 
-/// The table of names and values that both sides know (appendix A).
-const STATIC: [(&str, &str); 61] = [
+/// The fields that both sides know (appendix A), from index 1 on, and the names after them that have no value.
+const FIELDS: [(&str, &str); 16] = [
     (":authority", ""),
     (":method", "GET"),
     (":method", "POST"),
@@ -23,64 +24,29 @@ const STATIC: [(&str, &str); 61] = [
     (":status", "500"),
     ("accept-charset", ""),
     ("accept-encoding", "gzip, deflate"),
-    ("accept-language", ""),
-    ("accept-ranges", ""),
-    ("accept", ""),
-    ("access-control-allow-origin", ""),
-    ("age", ""),
-    ("allow", ""),
-    ("authorization", ""),
-    ("cache-control", ""),
-    ("content-disposition", ""),
-    ("content-encoding", ""),
-    ("content-language", ""),
-    ("content-length", ""),
-    ("content-location", ""),
-    ("content-range", ""),
-    ("content-type", ""),
-    ("cookie", ""),
-    ("date", ""),
-    ("etag", ""),
-    ("expect", ""),
-    ("expires", ""),
-    ("from", ""),
-    ("host", ""),
-    ("if-match", ""),
-    ("if-modified-since", ""),
-    ("if-none-match", ""),
-    ("if-range", ""),
-    ("if-unmodified-since", ""),
-    ("last-modified", ""),
-    ("link", ""),
-    ("location", ""),
-    ("max-forwards", ""),
-    ("proxy-authenticate", ""),
-    ("proxy-authorization", ""),
-    ("range", ""),
-    ("referer", ""),
-    ("refresh", ""),
-    ("retry-after", ""),
-    ("server", ""),
-    ("set-cookie", ""),
-    ("strict-transport-security", ""),
-    ("transfer-encoding", ""),
-    ("user-agent", ""),
-    ("vary", ""),
-    ("via", ""),
-    ("www-authenticate", ""),
 ];
+const NAMES: &str = "accept-language accept-ranges accept access-control-allow-origin age allow authorization cache-control \
+    content-disposition content-encoding content-language content-length content-location content-range \
+    content-type cookie date etag expect expires from host if-match if-modified-since if-none-match if-range \
+    if-unmodified-since last-modified link location max-forwards proxy-authenticate proxy-authorization range \
+    referer refresh retry-after server set-cookie strict-transport-security transfer-encoding user-agent vary via \
+    www-authenticate";
+static TABLE: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| FIELDS.into_iter().chain(NAMES.split(' ').map(|name| (name, ""))).collect());
 /// What the other side may keep in the table of what it said, in bytes as the RFC counts them: the default of HTTP/2.
 const TABLE_BYTES: usize = 4096;
-/// What an entry counts besides its text (section 4.1).
+/// What an entry counts beyond its text (section 4.1).
 const ENTRY_BYTES: usize = 32;
+
+const NO_ENTRY: Malformed = Malformed("a header has an index without an entry");
 
 /// Appends a field that enters no table.
 pub fn put(out: &mut Vec<u8>, name: &str, value: &str) {
-    let pair = STATIC.iter().position(|pair| *pair == (name, value));
+    let pair = TABLE.iter().position(|pair| *pair == (name, value));
     if let Some(index) = pair {
         return put_number(out, 0x80, 7, index + 1);
     }
-    match STATIC.iter().position(|(known, _)| *known == name) {
+    match TABLE.iter().position(|(known, _)| *known == name) {
         Some(index) => put_number(out, 0, 4, index + 1),
         None => {
             out.push(0);
@@ -95,7 +61,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// A number in the low `bits` of a byte, and the bytes behind it (section 5.1).
+/// A number in the low `bits` of a byte, and the bytes after it (section 5.1).
 fn put_number(out: &mut Vec<u8>, high: u8, bits: u32, number: usize) {
     let most = (1 << bits) - 1;
     if number < most {
@@ -132,10 +98,8 @@ impl Decoder {
             match first {
                 0x80.. => {
                     let index = take_number(&mut block, 7)?;
-                    match self.entry(index)? {
-                        Entry::Known(name, value) => each(name.as_bytes(), value.as_bytes()),
-                        Entry::Said(place) => each(&self.table[place].0, &self.table[place].1),
-                    }
+                    let (name, value) = entry(&self.table, index)?;
+                    each(name, value);
                 }
                 0x40.. => {
                     self.literal(&mut block, 6)?;
@@ -166,21 +130,10 @@ impl Decoder {
         if index == 0 {
             take_text(block, &mut self.name)?;
         } else {
-            match self.entry(index)? {
-                Entry::Known(name, _) => self.name.extend_from_slice(name.as_bytes()),
-                Entry::Said(place) => self.name.extend_from_slice(&self.table[place].0),
-            }
+            self.name.extend_from_slice(entry(&self.table, index)?.0);
         }
         self.value.clear();
         take_text(block, &mut self.value)
-    }
-
-    fn entry(&self, index: usize) -> Parsed<Entry> {
-        if let Some((name, value)) = index.checked_sub(1).and_then(|i| STATIC.get(i)) {
-            return Ok(Entry::Known(name, value));
-        }
-        let place = index.checked_sub(STATIC.len() + 1).filter(|place| *place < self.table.len());
-        place.map(Entry::Said).ok_or(Malformed("a header has an index without an entry"))
     }
 
     fn enter(&mut self) {
@@ -200,9 +153,13 @@ impl Decoder {
     }
 }
 
-enum Entry {
-    Known(&'static str, &'static str),
-    Said(usize),
+/// Name and value at an index, of the static table or of what was entered after it.
+fn entry(entered: &VecDeque<(Vec<u8>, Vec<u8>)>, index: usize) -> Parsed<(&[u8], &[u8])> {
+    let position = index.checked_sub(1).ok_or(NO_ENTRY)?;
+    match TABLE.get(position) {
+        Some((name, value)) => Ok((name.as_bytes(), value.as_bytes())),
+        None => entered.get(position - TABLE.len()).map(|(name, value)| (&name[..], &value[..])).ok_or(NO_ENTRY),
+    }
 }
 
 fn take_number(block: &mut &[u8], bits: u32) -> Parsed<usize> {
@@ -210,11 +167,11 @@ fn take_number(block: &mut &[u8], bits: u32) -> Parsed<usize> {
     let most = (1usize << bits) - 1;
     let mut number = usize::from(*first) & most;
     if number == most {
-        for shift in (0..).step_by(7) {
-            let (byte, behind) =
-                rest.split_first().filter(|_| shift < 28).ok_or(Malformed("a number of a header does not end"))?;
-            number += usize::from(byte & 0x7f) << shift;
-            rest = behind;
+        for offset in (0..).step_by(7) {
+            let (byte, after) =
+                rest.split_first().filter(|_| offset < 28).ok_or(Malformed("a number of a header does not end"))?;
+            number += usize::from(byte & 0x7f) << offset;
+            rest = after;
             if *byte < 0x80 {
                 break;
             }
@@ -237,7 +194,6 @@ fn take_text(block: &mut &[u8], out: &mut Vec<u8>) -> Parsed<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 

@@ -18,7 +18,7 @@ const LENGTHS: [u8; 256] = [
 ];
 const LONGEST: usize = 30;
 
-/// For each length: the first code, the place of its byte in `order`, and how many codes there are.
+/// For each length: the first code, the index of its byte in `order`, and how many codes there are.
 struct Code {
     rows: [(u32, usize, u32); LONGEST + 1],
     order: Vec<u8>,
@@ -41,9 +41,6 @@ fn code() -> &'static Code {
 }
 
 /// Appends the text of some coded bytes.
-///
-/// # Errors
-/// What no text is coded as.
 pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
     let code = code();
     let (mut bits, mut length) = (0u32, 0);
@@ -51,11 +48,11 @@ pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
         for i in (0..8).rev() {
             bits = bits << 1 | u32::from(byte >> i & 1);
             length += 1;
-            let Some((first, place, count)) = code.rows.get(length) else {
+            let Some((first, start, count)) = code.rows.get(length) else {
                 return Err(Malformed("a Huffman code is none"));
             };
             if let Some(index) = bits.checked_sub(*first).filter(|index| index < count) {
-                out.push(code.order[place + index as usize]);
+                out.push(code.order[start + index as usize]);
                 (bits, length) = (0, 0);
             }
         }
@@ -68,7 +65,6 @@ pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

@@ -48,10 +48,10 @@ pub fn put_prefix(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&(length as u32).to_be_bytes());
 }
 
-/// The length of the message behind a prefix, if the prefix is there.
+/// The length of the message after a prefix, if the prefix is there.
 ///
 /// # Errors
-/// A compressed message: nobody was told that we could read one.
+/// A compressed message: perbuck did not say that it could read one.
 #[inline]
 pub fn message_length(bytes: &[u8]) -> Parsed<Option<usize>> {
     let Some(prefix) = bytes.first_chunk::<PREFIX>() else { return Ok(None) };

@@ -9,7 +9,7 @@ pub enum Value<'a> {
     Varint(u64),
     /// Bytes, text, a message, or packed numbers.
     Bytes(&'a [u8]),
-    /// Four or eight bytes, little end first.
+    /// Four or eight bytes, least byte first.
     Fixed(u64),
 }
 
@@ -74,8 +74,8 @@ pub fn put_message(out: &mut Vec<u8>, field: u32, write: impl FnOnce(&mut Vec<u8
         out.copy_within(start + 1..start + 1 + length, start + 1 + more);
     }
     let mut rest = length;
-    for place in &mut out[start..start + more] {
-        *place = rest as u8 | 0x80;
+    for byte in &mut out[start..start + more] {
+        *byte = rest as u8 | 0x80;
         rest >>= 7;
     }
     out[start + more] = rest as u8;
@@ -152,6 +152,42 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// The last value of each of these fields that hold numbers; 0 where there is none.
+///
+/// # Errors
+/// Those of the bytes.
+pub fn uints<const N: usize>(message: &[u8], wanted: [u32; N]) -> Parsed<[u64; N]> {
+    let mut found = [0; N];
+    for field in fields(message) {
+        let (number, Value::Varint(value)) = field? else { continue };
+        found.iter_mut().zip(wanted).filter(|(_, field)| *field == number).for_each(|(found, _)| *found = value);
+    }
+    Ok(found)
+}
+
+/// The last value of each of these fields that hold bytes; empty where there is none.
+///
+/// # Errors
+/// Those of the bytes.
+pub fn bytes<const N: usize>(message: &[u8], wanted: [u32; N]) -> Parsed<[&[u8]; N]> {
+    let mut found = [&[][..]; N];
+    for field in fields(message) {
+        let (number, Value::Bytes(value)) = field? else { continue };
+        found.iter_mut().zip(wanted).filter(|(_, field)| *field == number).for_each(|(found, _)| *found = value);
+    }
+    Ok(found)
+}
+
+/// Every value of a repeated field of bytes, in order.
+#[inline]
+pub fn elements(message: &[u8], wanted: u32) -> impl Iterator<Item = Parsed<&[u8]>> {
+    fields(message).filter_map(move |field| match field {
+        Ok((number, Value::Bytes(value))) => (number == wanted).then_some(Ok(value)),
+        Ok(_) => None,
+        Err(why) => Some(Err(why)),
+    })
+}
+
 /// Calls `each` with every number of a repeated field, packed or not.
 ///
 /// # Errors
@@ -169,7 +205,6 @@ pub fn numbers(value: Value<'_>, mut each: impl FnMut(u64)) -> Parsed<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 
@@ -185,6 +220,9 @@ mod tests {
         let read: Vec<_> = fields(&out).map(Result::unwrap).collect();
         let expected = [(1, Value::Varint(150)), (2, Value::Bytes(b"testing")), (3, Value::Bytes(b"\x08\x96\x01"))];
         assert_eq!(read, expected);
+        assert_eq!((uints(&out, [2, 1, 7]), bytes(&out, [2, 9])), (Ok([0, 150, 0]), Ok([&b"testing"[..], b""])));
+        assert_eq!(elements(&out, 3).collect::<Vec<_>>(), [Ok(&b"\x08\x96\x01"[..])]);
+        assert!(uints(b"\x08", [1]).is_err() && bytes(b"\x08", [1]).is_err() && elements(b"\x08", 1).any(|e| e.is_err()));
         let mut packed = Vec::new();
         numbers(Value::Bytes(&[0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05]), |n| packed.push(n)).unwrap();
         assert_eq!(packed, [3, 270, 86_942]);

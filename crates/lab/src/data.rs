@@ -9,6 +9,7 @@ use perbuck_load::driver::Session;
 use perbuck_load::error::DriverError;
 use perbuck_load::loader::ledger::{Ledger, PartState, read};
 use perbuck_load::loader::{LoadError, count};
+use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
 
@@ -56,20 +57,20 @@ pub(crate) fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use
 }
 
 /// What a statement returns.
-pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<Rows, LoadError> {
+pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<Rows, LoadError> {
     let mut rows = Rows::default();
-    session.query(sql, &mut rows).await.map_err(server(doing))?;
+    asked.into().ask(session, &mut rows).await.map_err(server(doing))?;
     Ok(rows)
 }
 
 /// The number that a query returns.
-pub(crate) async fn number<S: Session>(session: &mut S, doing: &str, sql: &str) -> Result<i64, LoadError> {
-    query(session, doing, sql).await?.int(0, 0).map_err(server(doing))
+pub(crate) async fn number<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<i64, LoadError> {
+    query(session, doing, asked).await?.int(0, 0).map_err(server(doing))
 }
 
 /// Whether a table is there.
 pub(crate) async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
-    Ok(number(session, &format!("looking for table {table}"), &dialect.table_exists(table)).await? > 0)
+    Ok(number(session, &format!("looking for table {table}"), dialect.table_exists(table)).await? > 0)
 }
 
 /// The first table that is there with another number of rows than it was loaded with, in words.
@@ -116,7 +117,7 @@ impl Notes {
             return Ok(None);
         }
         let ask = self.dialect.row_of(TABLE, ["fingerprint", "used_by"], ("workload", &self.kind));
-        let rows = query(session, READING, &ask).await?;
+        let rows = query(session, READING, ask).await?;
         if rows.is_empty() {
             return Ok(None);
         }
@@ -167,7 +168,7 @@ impl Notes {
         let sql = format!(
             "SELECT COUNT(*) FROM {TABLE} WHERE workload = '{kind}' AND fingerprint = '{fingerprint}' AND used_by = '{LOADING}'"
         );
-        if !exists(session, self.dialect, TABLE).await? || number(session, READING, &sql).await? == 0 {
+        if !exists(session, self.dialect, TABLE).await? || number(session, READING, sql).await? == 0 {
             return Ok(None);
         }
         let ledger = self.ledger();
@@ -188,11 +189,11 @@ impl Notes {
         // Without SQL there are no tables to make and no ledger: loading again writes the same rows.
         if self.dialect.lacks(Feature::Sql).is_none() {
             // First of all: the ledger of a load that has ended since would tell of rows that the tables no longer hold.
-            query(session, "removing the ledger of an earlier load", &self.ledger().drop()).await?;
+            query(session, "removing the ledger of an earlier load", self.ledger().drop()).await?;
             let create = format!(
                 "CREATE TABLE IF NOT EXISTS {TABLE} (workload VARCHAR(64) NOT NULL PRIMARY KEY, fingerprint VARCHAR(64) NOT NULL, used_by VARCHAR(200) NOT NULL)"
             );
-            query(session, "making perbuck's notes on the data", &create).await?;
+            query(session, "making perbuck's notes on the data", create).await?;
         }
         self.write(session, LOADING).await
     }
@@ -202,7 +203,7 @@ impl Notes {
         // All three are made of our own words, study names and hexadecimal digits, which hold no quote. One statement: cut off
         // between a DELETE and an INSERT, our tables would look foreign.
         let values = [self.kind.as_str(), &self.fingerprint, used_by];
-        let sql = self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values);
-        query(session, "writing perbuck's notes on the data", &sql).await.map(drop)
+        let note = self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values);
+        query(session, "writing perbuck's notes on the data", note).await.map(drop)
     }
 }

@@ -16,6 +16,7 @@ use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::{self, CheckResult, LoadProgress};
 use perbuck_load::observer::Observer;
+use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
@@ -81,6 +82,10 @@ pub trait Server {
     fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError>;
     /// Executes one statement, however long it takes.
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
+    /// Asks something in the words of the database, however long it takes.
+    fn query(&self, doing: &str, query: &Query) -> Result<(), LabError>;
+    /// Removes a table, if it is there.
+    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError>;
     /// The number that a query returns.
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
     /// Whether a table of that name is there.
@@ -246,7 +251,15 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| data::query(s, doing, sql).await.map(drop))
+        self.query(doing, &sql.into())
+    }
+
+    fn query(&self, doing: &str, query: &Query) -> Result<(), LabError> {
+        self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
+    }
+
+    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {
+        self.with_session(doing, async |s| s.drop_table(name).await.map_err(loader::server(doing)))
     }
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
@@ -277,7 +290,7 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
             return self.mark(data::FRESH);
         }
         let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        loader::load_on_ledger(&self.driver, &self.dataset, &ledger, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions, stop).run(progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
@@ -288,13 +301,13 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let Some(states) = self.part_states()? else { return self.load(sessions, stop, progress) };
         let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        loader::resume(&self.driver, &self.dataset, &ledger, &states, sessions, stop, progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions, stop).resume(&states, progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
     fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let filled = loader::load(&self.driver, &self.dataset, sessions.unwrap_or(LOAD_SESSIONS), stop, progress);
-        filled.map_err(|e| self.failed(&e))
+        let load = self.loading(None, sessions.unwrap_or(LOAD_SESSIONS), stop);
+        load.run(progress).map_err(|e| self.failed(&e))
     }
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {

@@ -7,7 +7,7 @@ use perbuck_core::load_model::LoadModel;
 
 use crate::trial::TrialSpec;
 
-/// The whole schedule of an open loop, from the begin of its warm-up; `None` in closed loop.
+/// The whole schedule of an open loop, from the start of its warm-up; `None` in closed loop.
 pub(crate) fn schedule(spec: &TrialSpec) -> Option<Schedule> {
     match &spec.load {
         LoadModel::Open { arrivals, phases } => Some(Schedule::new(phases, *arrivals, spec.seed)),

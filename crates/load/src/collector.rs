@@ -18,9 +18,9 @@ use crate::window::{SECOND_NS, Window};
 /// Seconds whose histograms are kept for workers that report late.
 const KEPT_SECONDS: i64 = 5;
 /// How long after its end a second is shown, since workers need time to report it.
-const PATIENCE_NS: i64 = 150_000_000;
-/// How often it looks up when nothing is reported.
-const LOOK: Duration = Duration::from_millis(20);
+const REPORT_TIMEOUT_NS: i64 = 150_000_000;
+/// How often it checks for requests to stop when nothing is reported.
+const CHECK: Duration = Duration::from_millis(20);
 
 /// Gathers reports, starts the clock when all workers are ready, and calls the observer at the right times.
 pub(crate) struct Collector<'a> {
@@ -30,7 +30,8 @@ pub(crate) struct Collector<'a> {
     trial_stop: StopToken,
     start: StartSignal,
     window: Option<Window>,
-    edges: Edges,
+    /// How many edges of the window the observer has seen: its opening and its close.
+    edges: usize,
     /// The last few seconds, with their histograms; a long trial must not keep all of them.
     seconds: BTreeMap<i64, Second>,
     /// The seconds before.
@@ -40,7 +41,7 @@ pub(crate) struct Collector<'a> {
     /// What came in after its second was shown.
     late: Second,
     /// When the first request to stop was seen, in nanoseconds relative to the window.
-    stopped_ns: Option<i64>,
+    pub(crate) stopped_ns: Option<i64>,
     /// What was due, as far as seconds were shown, and what was started and ended until then.
     live: Live,
     next_second: i64,
@@ -62,13 +63,13 @@ impl<'a> Collector<'a> {
             trial_stop,
             start,
             window: None,
-            edges: Edges::default(),
+            edges: 0,
             seconds: BTreeMap::new(),
             folded: BTreeMap::new(),
             started: BTreeMap::new(),
             late: Second::default(),
             stopped_ns: None,
-            live: Live { due: DueCounter::new(spec), backlog: 0, in_flight: 0 },
+            live: Live::new(spec),
             next_second: i64::MIN,
             observer,
         }
@@ -82,7 +83,7 @@ impl<'a> Collector<'a> {
             self.late.merge(&second);
         }
         if let Some(late) = self.folded.get_mut(&second.number) {
-            // Its percentiles are settled; nothing is missing from its counts, nor from the totals.
+            // Its percentiles are final; nothing is missing from its counts, nor from the totals.
             late.transactions += second.transactions;
             late.statements += second.counts.total();
             late.errors += second.errors;
@@ -97,14 +98,13 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Takes a report.
     pub(crate) fn take(&mut self, report: Report) {
         match report {
             Report::Second(second) => self.add(*second),
             Report::Ready => {
                 self.ready += 1;
                 if self.ready == self.workers {
-                    self.begin();
+                    self.start();
                 }
             }
             Report::GaveUp => self.trial_stop.request(),
@@ -112,7 +112,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Passes requests to stop on, and calls the observer for what is over.
-    pub(crate) fn look(&mut self, stop: &StopToken) {
+    pub(crate) fn check(&mut self, stop: &StopToken) {
         if self.trial_stop.requested() && self.window.is_none() {
             self.start.give(None);
         }
@@ -123,27 +123,28 @@ impl<'a> Collector<'a> {
             self.trial_stop.request();
         }
         if let Some(window) = self.window {
-            self.edges.pass(&window, self.observer);
+            self.pass_edges(&window, window.now_ns());
             self.show(&window, window.now_ns());
         }
     }
 
-    /// When it has to look at the latest.
-    fn next_look(&self) -> Moment {
-        let look = perbuck_event::now() + LOOK;
-        self.window.and_then(|w| self.edges.next(&w)).map_or(look, |edge| look.min(edge))
+    /// When it has to check at the latest.
+    fn next_check(&self) -> Moment {
+        let check = perbuck_event::now() + CHECK;
+        let edge = self.window.and_then(|w| w.edges().get(self.edges).map(|at_ns| w.moment(*at_ns)));
+        edge.map_or(check, |edge| check.min(edge))
     }
 
     /// Gathers until every worker has ended.
     pub(crate) fn collect(&mut self, reports: &Receiver<Report>, stop: &StopToken) -> Result<(), RunError> {
         loop {
-            let wait = self.next_look() - perbuck_event::now();
+            let wait = self.next_check() - perbuck_event::now();
             match reports.recv_timeout(wait) {
                 Ok(report) => self.take(report),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.look(stop);
+            self.check(stop);
         }
         self.end()
     }
@@ -152,15 +153,15 @@ impl<'a> Collector<'a> {
     pub(crate) fn end(&mut self) -> Result<(), RunError> {
         self.start.give(None);
         let Some(window) = self.window else { return Err(RunError::Interrupted) };
-        self.edges.pass_all(self.observer);
+        self.pass_edges(&window, i64::MAX);
         // A run that was limited, stopped or failed may have ended years before its time; there is nothing to show of those.
         let now_ns = window.now_ns();
-        let until = if now_ns < window.length_ns { now_ns.saturating_add(PATIENCE_NS) } else { i64::MAX };
+        let until = if now_ns < window.length_ns { now_ns.saturating_add(REPORT_TIMEOUT_NS) } else { i64::MAX };
         self.show(&window, until);
         Ok(())
     }
 
-    fn begin(&mut self) {
+    fn start(&mut self) {
         // A moment ahead, so that every worker sees the start before it comes.
         let opens = perbuck_event::now() + Duration::from_millis(5) + Duration::from_nanos(self.spec.warmup_ns);
         let window = Window { opens, length_ns: self.spec.duration_ns as i64, warmup_ns: self.spec.warmup_ns as i64 };
@@ -169,10 +170,22 @@ impl<'a> Collector<'a> {
         self.start.give(Some(window));
     }
 
+    /// Calls the observer for the edges of the window that lie before `until_ns`.
+    fn pass_edges(&mut self, window: &Window, until_ns: i64) {
+        while window.edges().get(self.edges).is_some_and(|at_ns| *at_ns <= until_ns) {
+            if self.edges == 0 {
+                self.observer.opens();
+            } else {
+                self.observer.closes();
+            }
+            self.edges += 1;
+        }
+    }
+
     /// Shows every second that is over and that all workers have had time to report.
     fn show(&mut self, window: &Window, now_ns: i64) {
         let last = (window.length_ns - 1).div_euclid(SECOND_NS);
-        while self.next_second <= last && (self.next_second + 1) * SECOND_NS + PATIENCE_NS <= now_ns {
+        while self.next_second <= last && (self.next_second + 1) * SECOND_NS + REPORT_TIMEOUT_NS <= now_ns {
             let mut shown = Second { number: self.next_second, ..std::mem::take(&mut self.late) };
             if let Some(seen) = self.seconds.get(&self.next_second) {
                 shown.merge(seen);
@@ -208,26 +221,19 @@ impl<'a> Collector<'a> {
     /// `spec` has the window as it was in truth.
     pub(crate) fn intervals(&mut self, spec: &TrialSpec) -> Vec<Interval> {
         self.fold(i64::MAX);
-        let mut due = DueCounter::new(spec);
-        let (mut backlog, mut intervals) = (0u64, Vec::new());
+        let mut live = Live::new(spec);
         let last = (spec.duration_ns as i64 - 1).div_euclid(SECOND_NS);
-        for second in first_second(spec)..=last {
-            let mut one = self.folded.get(&second).cloned().unwrap_or_else(|| interval(&Second::new(second), spec));
-            if second == last {
-                one.length_ms = interval(&Second::new(second), spec).length_ms;
+        let mut whole = |number| {
+            let started = self.started.get(&number).copied().unwrap_or(0);
+            let empty = interval(&Second::new(number), spec);
+            let mut one = self.folded.get(&number).cloned().unwrap_or_else(|| empty.clone());
+            if number == last {
+                one.length_ms = empty.length_ms;
             }
-            one.due = due.until(((second + 1) * SECOND_NS).min(spec.duration_ns as i64));
-            backlog = (backlog + one.due).saturating_sub(self.started.get(&second).copied().unwrap_or(0));
-            one.backlog = backlog;
-            intervals.push(one);
-        }
-        intervals
-    }
-
-    /// When the first request to stop was seen, in nanoseconds relative to the window; `None` where there was none, or no
-    /// window yet.
-    pub(crate) fn stopped_ns(&self) -> Option<i64> {
-        self.stopped_ns
+            live.pass(&Second { started, ..Second::new(number) }, spec, &mut one);
+            one
+        };
+        (first_second(spec)..=last).map(&mut whole).collect()
     }
 
     /// Arrivals that were started before the window opened, and within it.
@@ -246,6 +252,10 @@ struct Live {
 }
 
 impl Live {
+    fn new(spec: &TrialSpec) -> Self {
+        Self { due: DueCounter::new(spec), backlog: 0, in_flight: 0 }
+    }
+
     /// Goes on by one second and completes its figures.
     fn pass(&mut self, second: &Second, spec: &TrialSpec, interval: &mut Interval) {
         if !spec.load.is_open() {
@@ -260,47 +270,9 @@ impl Live {
     }
 }
 
-/// How often somebody asked to stop, 0 to 2.
+/// How often a stop was requested, 0 to 2.
 fn raised(stop: &StopToken) -> u8 {
     u8::from(stop.requested()) + u8::from(stop.aborted())
-}
-
-/// Which edges of the window the observer has seen.
-#[derive(Default)]
-struct Edges {
-    opened: bool,
-    closed: bool,
-}
-
-impl Edges {
-    fn next(&self, window: &Window) -> Option<Moment> {
-        match (self.opened, self.closed) {
-            (false, _) => Some(window.opens),
-            (true, false) => Some(window.moment(window.length_ns)),
-            (true, true) => None,
-        }
-    }
-
-    fn pass(&mut self, window: &Window, observer: &mut dyn Observer) {
-        let now = window.now_ns();
-        if !self.opened && now >= 0 {
-            self.opened = true;
-            observer.opens();
-        }
-        if !self.closed && now >= window.length_ns {
-            self.closed = true;
-            observer.closes();
-        }
-    }
-
-    fn pass_all(&mut self, observer: &mut dyn Observer) {
-        if !std::mem::replace(&mut self.opened, true) {
-            observer.opens();
-        }
-        if !std::mem::replace(&mut self.closed, true) {
-            observer.closes();
-        }
-    }
 }
 
 /// What records and displays show of a second. The first of a warm-up that is no whole number of seconds is short.

@@ -7,8 +7,9 @@ use perbuck_core::run_record::StatementCounts;
 
 use crate::driver::{Access, BulkTable, Effect, Session};
 use crate::error::DriverError;
+use crate::query::Query;
 use crate::statement::{Catalogue, StatementId, Verb};
-use crate::statement_times::StatementTimes;
+use crate::statement_times::{Other, StatementTimes};
 use crate::values::{Params, Rows};
 
 /// Statements of one transaction; see [`StatementCounts`] for the fields.
@@ -81,6 +82,19 @@ impl<S: Session> Connection<S> {
         self.times = times;
     }
 
+    /// The time, where statements are timed.
+    #[inline]
+    fn clock_ns(&self) -> i64 {
+        self.times.as_ref().map_or(0, StatementTimes::now_ns)
+    }
+
+    #[inline]
+    fn timed(&self, other: Other, sent_ns: i64) {
+        if let Some(times) = &self.times {
+            times.other_ended(other, sent_ns);
+        }
+    }
+
     /// The parameters of the next statement, emptied.
     #[inline]
     pub fn bind(&mut self) -> &mut Params {
@@ -102,10 +116,10 @@ impl<S: Session> Connection<S> {
             Verb::Update => self.counts.update += 1,
             Verb::Delete => self.counts.delete += 1,
         }
-        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let sent_ns = self.clock_ns();
         let executed = self.session.execute(id, &self.params, &mut self.rows).await;
         if let Some(times) = &self.times {
-            times.ended(brief.label, began_ns);
+            times.ended(brief.label, sent_ns);
         }
         let effect = executed?;
         // sysbench's classes: a result set is a read, a changed row a write, anything else "other".
@@ -123,21 +137,19 @@ impl<S: Session> Connection<S> {
     /// As [`Self::execute`]; no row is kept then.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
-        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let sent_ns = self.clock_ns();
         let inserted = self.session.insert_rows(table, cells).await?;
-        if let Some(times) = &self.times {
-            times.inserted(began_ns);
-        }
+        self.timed(Other::InsertRows, sent_ns);
         self.counts.write += 1;
         Ok(inserted)
     }
 
-    /// Executes one query given as text, outside the catalogue. It is no statement of the workload, so it is not counted.
+    /// Asks a query outside the catalogue. It is no statement of the workload, so it is not counted.
     ///
     /// # Errors
     /// As [`Self::execute`].
-    pub async fn ask(&mut self, sql: &str) -> Result<&Rows, DriverError> {
-        self.session.query(sql, &mut self.rows).await?;
+    pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
+        query.into().ask(&mut self.session, &mut self.rows).await?;
         Ok(&self.rows)
     }
 
@@ -154,11 +166,9 @@ impl<S: Session> Connection<S> {
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.counts.begin += 1;
         self.last = None;
-        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let sent_ns = self.clock_ns();
         self.session.begin(access).await?;
-        if let Some(times) = &self.times {
-            times.began(began_ns);
-        }
+        self.timed(Other::Begin, sent_ns);
         self.counts.other += 1;
         Ok(())
     }
@@ -170,11 +180,9 @@ impl<S: Session> Connection<S> {
     pub async fn commit(&mut self) -> Result<(), DriverError> {
         self.counts.commit += 1;
         self.last = None;
-        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let sent_ns = self.clock_ns();
         self.session.commit().await?;
-        if let Some(times) = &self.times {
-            times.committed(began_ns);
-        }
+        self.timed(Other::Commit, sent_ns);
         self.counts.other += 1;
         Ok(())
     }
@@ -184,15 +192,15 @@ impl<S: Session> Connection<S> {
     /// # Errors
     /// As [`Self::execute`].
     pub async fn rollback(&mut self) -> Result<(), DriverError> {
-        let began_ns = self.times.as_ref().map_or(0, StatementTimes::now_ns);
+        let sent_ns = self.clock_ns();
         let rolled_back = self.session.rollback().await;
         // Where nothing was open nothing was sent; what failed had been.
         let sent = *rolled_back.as_ref().unwrap_or(&true);
         self.counts.rollback += u32::from(sent);
         rolled_back?;
-        self.counts.other += u32::from(sent);
-        if let (Some(times), true) = (&self.times, sent) {
-            times.rolled_back(began_ns);
+        if sent {
+            self.counts.other += 1;
+            self.timed(Other::Rollback, sent_ns);
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-use crate::error::DriverError;
+use crate::error::{DriverError, ErrorClass};
+use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
 
@@ -75,12 +76,11 @@ pub trait Driver: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Opens a connection as a guest: `away` servers behind the one that it belongs to, 0 is that one.
+    /// Opens a connection to the host at position `offset` after its own one: 0 is its own, any other a failover.
     ///
     /// # Errors
     /// As [`Self::connect`].
-    fn connect_away(&self, id: SessionId, away: u32) -> impl Future<Output = Result<Self::Session, DriverError>> {
-        let _ = away;
+    fn connect_at(&self, id: SessionId, _offset: u32) -> impl Future<Output = Result<Self::Session, DriverError>> {
         self.connect(id)
     }
 
@@ -99,7 +99,9 @@ pub trait Driver: Send + Sync + 'static {
     ///
     /// # Errors
     /// As [`Self::facts`].
-    fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>>;
+    fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
+        std::future::ready(Ok(BTreeMap::new()))
+    }
 }
 
 /// A table to be filled in bulk.
@@ -119,8 +121,8 @@ pub trait Session: 'static {
     /// The server's answer.
     fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
 
-    /// Lifts the limit for an answer: building an index or counting rows may take longer than any transaction.
-    fn be_patient(&mut self) {}
+    /// Lifts the timeout of answers: building an index or counting rows may take longer than any transaction.
+    fn lift_timeout(&mut self) {}
 
     /// Executes a statement of the catalogue; a result set is scanned into `rows`.
     ///
@@ -152,6 +154,42 @@ pub trait Session: 'static {
     /// # Errors
     /// As [`Self::execute`].
     fn query(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>>;
+
+    /// As [`Self::query`], by an operation on records in place of SQL. Databases that know SQL have none.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn query_records(
+        &mut self,
+        records: &Records,
+        _params: &Params,
+        _rows: &mut Rows,
+    ) -> impl Future<Output = Result<Effect, DriverError>> {
+        let message = format!("`{records}` is no SQL, and this database knows nothing else");
+        std::future::ready(Err(DriverError::client(ErrorClass::Fatal, "statement", message)))
+    }
+
+    /// Removes a table, if it is there.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn drop_table(&mut self, table: &str) -> impl Future<Output = Result<(), DriverError>> {
+        let sql = format!("DROP TABLE IF EXISTS {table}");
+        async move { self.query(&sql, &mut Rows::default()).await.map(drop) }
+    }
+
+    /// How many rows a table has.
+    ///
+    /// # Errors
+    /// As [`Self::execute`].
+    fn count_rows(&mut self, table: &str) -> impl Future<Output = Result<u64, DriverError>> {
+        let sql = format!("SELECT COUNT(*) FROM {table}");
+        async move {
+            let mut rows = Rows::default();
+            self.query(&sql, &mut rows).await?;
+            Ok(rows.int(0, 0)?.max(0) as u64)
+        }
+    }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows: what a workload does that measures them. In
     /// a transaction they belong to it, else they are one.

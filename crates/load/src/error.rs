@@ -127,9 +127,9 @@ impl DriverError {
         self
     }
 
-    /// The same error, with another meaning.
+    /// The same error in another class.
     #[must_use]
-    pub fn turned(mut self, class: ErrorClass) -> Self {
+    pub fn with_class(mut self, class: ErrorClass) -> Self {
         self.0.class = class;
         self
     }

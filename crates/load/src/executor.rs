@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
 
 use crate::arrivals::schedule;
 use crate::collector::Collector;
@@ -13,11 +12,9 @@ use crate::driver::Driver;
 use crate::lifecycle::{self, WorkerOutcome, WorkerPlan};
 use crate::limit::EventLimit;
 use crate::observer::Observer;
-use crate::pace::PacePlan;
 use crate::recorder::Report;
 use crate::start::StartSignal;
 use crate::stop::StopToken;
-use crate::totals::Names;
 use crate::trial::{RunError, TrialOutcome, TrialSpec};
 use crate::workload::Workload;
 
@@ -37,8 +34,7 @@ pub fn run_trial<D: Driver, W: Workload>(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<TrialOutcome, RunError> {
-    let mut plans = worker_plans(spec, driver.blocking());
-    plans.iter_mut().for_each(|plan| plan.by_kind = observer.by_kind());
+    let plans = worker_plans(spec, driver.blocking(), observer.by_kind());
     let workers = plans.len() as u32;
     let (trial_stop, start) = (StopToken::default(), StartSignal::default());
     let (reports, received) = mpsc::channel();
@@ -73,19 +69,13 @@ pub fn run_trial<D: Driver, W: Workload>(
         };
         let outcomes: Vec<Result<WorkerOutcome, RunError>> = threads.into_iter().map(join).collect();
         let outcomes = first_error(outcomes, collected)?;
-        let stopped_ns = collector.stopped_ns().filter(|at| stop.keeps() && *at > 0);
+        let stopped_ns = collector.stopped_ns.filter(|at| stop.keeps() && *at > 0);
         if stop.requested() && stopped_ns.is_none() {
             return Err(RunError::Interrupted);
         }
         let planned_ns = spec.duration_ns;
         let spec = &as_ended(spec, &outcomes, stopped_ns);
-        Ok(finish(
-            spec,
-            &Names::of(&**workload),
-            (driver.blocking(), workload.pauses()),
-            outcomes,
-            Seen::of(&mut collector, spec, spec.duration_ns < planned_ns),
-        ))
+        Ok(finish(spec, &**workload, driver.blocking(), outcomes, Seen::of(&mut collector, spec, spec.duration_ns < planned_ns)))
     })
 }
 
@@ -95,7 +85,6 @@ fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T
         .unwrap_or_else(|e| Err(RunError::Machine(format!("the event loop of a load thread failed: {e}"))))
 }
 
-/// What a panic said.
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|t| (*t).to_owned()).or_else(|| panic.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "it panicked".to_owned())
@@ -119,28 +108,18 @@ fn first_error(
 }
 
 /// Deals terminals and arrivals to workers, as evenly as possible. A blocking driver gets a thread per session.
-pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool) -> Vec<WorkerPlan> {
+pub(crate) fn worker_plans(spec: &TrialSpec, blocking: bool, by_kind: bool) -> Vec<WorkerPlan> {
     let processors = thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let workers = if blocking { spec.connections } else { spec.workers.unwrap_or(processors).clamp(1, spec.connections.max(1)) };
     let share = |i: u32| (u64::from(spec.connections) * u64::from(i) / u64::from(workers.max(1))) as u32;
-    let pace = match schedule(spec) {
-        Some(schedule) if workers > 1 => PacePlan::Shared(Arc::new(Mutex::new(schedule))),
-        Some(schedule) => PacePlan::Alone(Box::new(schedule)),
-        None => PacePlan::Closed(spec.load.clone()),
-    };
-    let limit = EventLimit::new(spec.max_events);
+    let arrivals = schedule(spec).map(|schedule| Arc::new(Mutex::new(schedule)));
+    let (limit, spec) = (EventLimit::new(spec.max_events), Arc::new(spec.clone()));
     let plan = |terminals: Range<u32>| WorkerPlan {
         terminals,
-        of: spec.connections,
-        seed: spec.seed,
-        max_attempts: spec.max_attempts.max(1),
-        drain: Duration::from_nanos(spec.drain_ns),
-        pace: pace.clone(),
-        phase_ends: spec.phase_ends(),
+        spec: spec.clone(),
+        arrivals: arrivals.clone(),
         limit: limit.clone(),
-        time_statements: spec.time_statements,
-        tolerance: spec.tolerance.clone(),
-        by_kind: false,
+        by_kind,
     };
     (0..workers).map(|i| plan(share(i)..share(i + 1))).collect()
 }

@@ -19,58 +19,29 @@ use crate::workload::Workload;
 pub(crate) const CONNECTS_AT_ONCE: usize = 32;
 /// How long a terminal works on another host before it tries its own, and between two tries.
 const RETRY_NS: i64 = 2_000_000_000;
-/// How often it looks whether the connection to its own host is open.
-const LOOK_NS: i64 = 100_000_000;
+/// How often it checks whether the connection to its own host is open.
+const CHECK_NS: i64 = 100_000_000;
 
 /// Which host the connection of a terminal goes to.
 pub(crate) struct Host<S> {
-    /// Until then the terminal need not look: the end of the window, or after a failover its next check, in nanoseconds of the
-    /// window.
-    until_ns: Cell<i64>,
+    /// When the terminal checks its host next: the end of the window, or earlier after a failover, in nanoseconds of the window.
+    pub(crate) until_ns: Cell<i64>,
     /// Position after its own host; 0 is its own.
-    offset: Cell<u32>,
+    pub(crate) offset: Cell<u32>,
     failback: RefCell<Option<Box<Failback<S>>>>,
 }
 
 /// A connection to the own host that is being opened.
 struct Failback<S> {
     task: TaskSet<Result<Connection<S>, DriverError>>,
-    _counted: Counted,
-}
-
-/// Counts the failbacks of a worker.
-struct Counted(Rc<Cell<usize>>);
-
-impl Counted {
-    fn one_of(all: &Rc<Cell<usize>>) -> Option<Self> {
-        (all.get() < CONNECTS_AT_ONCE).then(|| {
-            all.set(all.get() + 1);
-            Self(all.clone())
-        })
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
+    /// Counts it among those of the worker.
+    _one: Rc<()>,
 }
 
 impl<S: 'static> Host<S> {
     /// The own host, in a window of that length.
     pub(crate) fn own(length_ns: i64) -> Self {
         Self { until_ns: Cell::new(length_ns), offset: Cell::new(0), failback: RefCell::new(None) }
-    }
-
-    /// Until when the terminal need not look.
-    #[inline]
-    pub(crate) fn until_ns(&self) -> i64 {
-        self.until_ns.get()
-    }
-
-    /// Position after its own host.
-    pub(crate) fn offset(&self) -> u32 {
-        self.offset.get()
     }
 
     /// The terminal has a new connection, to the host at this position after its own.
@@ -80,28 +51,27 @@ impl<S: 'static> Host<S> {
         self.until_ns.set(if offset == 0 { length_ns } else { length_ns.min(now_ns + RETRY_NS) });
     }
 
-    /// Opens a connection to the own host beside the terminal; that connection, once it is there. `failbacks` counts those of the
-    /// worker.
+    /// Opens a connection to the own host beside the terminal; that connection, once it is there. Each failback of the worker
+    /// holds a clone of `failbacks`.
     pub(crate) async fn failback<F>(
         &self,
         now_ns: i64,
         length_ns: i64,
-        failbacks: &Rc<Cell<usize>>,
+        failbacks: &Rc<()>,
         open: impl FnOnce() -> F,
     ) -> Option<Connection<S>>
     where
         F: Future<Output = Result<Connection<S>, DriverError>> + 'static,
     {
         let opening = self.failback.take();
-        let mut next_ns = LOOK_NS;
+        let mut next_ns = CHECK_NS;
         match opening {
             None => {
-                let opening = Counted::one_of(failbacks).map(|counted| {
+                if Rc::strong_count(failbacks) <= CONNECTS_AT_ONCE {
                     let mut task = TaskSet::default();
                     task.spawn(open());
-                    Box::new(Failback { task, _counted: counted })
-                });
-                self.failback.replace(opening);
+                    self.failback.replace(Some(Box::new(Failback { task, _one: failbacks.clone() })));
+                }
             }
             Some(opening) if opening.task.running() > 0 => {
                 self.failback.replace(Some(opening));
@@ -130,7 +100,7 @@ pub(crate) async fn open<D: Driver, W: Workload>(
     terminal: u32,
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_away(SessionId(terminal), offset).await?;
+    let session = driver.connect_at(SessionId(terminal), offset).await?;
     Connection::open(session, workload.catalogue()).await
 }
 

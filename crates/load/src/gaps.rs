@@ -1,10 +1,10 @@
-//! Times in which nothing was completed, and those of them in which somebody waited.
+//! Times in which nothing was completed, and those of them in which a transaction was due.
 
 use std::cmp::Ordering;
 
 /// A time without a completion, in nanoseconds relative to the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quiet {
+pub(crate) struct Quiet {
     /// The completion before it.
     pub from: i64,
     /// The completion that ended it.
@@ -14,7 +14,7 @@ pub struct Quiet {
 }
 
 /// The times in which no worker completed anything: the intersection of all workers' gaps, each list ascending.
-pub fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
+pub(crate) fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
     let Some((first, rest)) = workers.split_first() else { return Vec::new() };
     let mut common = first.clone();
     for other in rest {
@@ -36,7 +36,7 @@ pub fn common_gaps(workers: &[Vec<Quiet>]) -> Vec<Quiet> {
     common
 }
 
-/// Of quiet times those in which somebody waited, from when on somebody did: (from, to).
-pub fn waited_for(quiet: Vec<Quiet>) -> Vec<(i64, i64)> {
+/// Of quiet times those in which a transaction was due, from when on it was: (from, to).
+pub(crate) fn waited_for(quiet: Vec<Quiet>) -> Vec<(i64, i64)> {
     quiet.into_iter().map(|q| (q.from.max(q.due), q.to)).filter(|(from, to)| to > from).collect()
 }

@@ -1,5 +1,5 @@
 //! The load engine: it drives sessions with workloads and measures. It knows no database, no terminal of a user, and of SQL only
-//! how the loader drops and counts tables.
+//! how tables are dropped and counted.
 //!
 //! Read [`driver`] and [`workload`] for the two sides it joins, then `worker`, which is the hot loop, then
 //! [`executor`], which starts the workers and collects what they saw. [`loader`] fills tables.
@@ -73,13 +73,15 @@ pub mod driver;
 pub mod error;
 pub mod executor;
 mod failover;
-pub mod gaps;
-pub mod lifecycle;
+mod gaps;
+mod lifecycle;
 pub mod limit;
 pub mod loader;
 pub mod observer;
-pub mod pace;
+mod pacer;
+pub mod query;
 pub mod recorder;
+pub mod records;
 pub mod sim;
 mod start;
 pub mod statement;

@@ -3,30 +3,31 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::task::Poll;
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::rng::Streams;
 use perbuck_core::run_record::WorkerHealth;
-use perbuck_core::units::Seed;
-use perbuck_event::{TaskSet, cpu, now, sleep_until, timeout_at};
+use perbuck_event::{TaskSet, Waiters, cpu, now, sleep_until};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::failover::{CONNECTS_AT_ONCE, Host, open};
-use crate::limit::{EventLimit, Tolerance};
-use crate::pace::{Pace, PacePlan};
+use crate::limit::EventLimit;
+use crate::pacer::{Arrivals, Pacer};
 use crate::recorder::{Recorder, Report};
 use crate::start::StartSignal;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::terminal::{Common, TerminalTask};
 use crate::totals::TerminalTotals;
-use crate::trial::RunError;
+use crate::trial::{RunError, TrialSpec};
 use crate::window::{SECOND_NS, Window};
 use crate::worker::drive;
 use crate::workload::{Terminal, TerminalId, Workload};
@@ -34,59 +35,40 @@ use crate::workload::{Terminal, TerminalId, Workload};
 /// How often the event loop's lag is probed.
 const PROBE_NS: i64 = 10_000_000;
 
-/// What a worker is to do.
 #[derive(Debug, Clone)]
-pub struct WorkerPlan {
-    /// The terminals it owns.
-    pub terminals: Range<u32>,
-    /// Terminals of all workers.
-    pub of: u32,
-    /// The seed of the trial's operations.
-    pub seed: Seed,
-    /// Attempts per transaction, at most.
-    pub max_attempts: u32,
-    /// How long it waits after the window for transactions in flight.
-    pub drain: Duration,
-    /// When its terminals start transactions.
-    pub pace: PacePlan,
-    /// Where the phases of the window end, in nanoseconds from its start.
-    pub phase_ends: Vec<i64>,
+pub(crate) struct WorkerPlan {
+    pub(crate) terminals: Range<u32>,
+    pub(crate) spec: Arc<TrialSpec>,
+    pub(crate) arrivals: Option<Arrivals>,
     /// How many transactions may be started, by all workers.
-    pub limit: EventLimit,
-    /// Whether statements are timed.
-    pub time_statements: bool,
-    /// Which failures do not end the run.
-    pub tolerance: Tolerance,
-    /// Whether somebody looks at seconds by kind of transaction.
-    pub by_kind: bool,
+    pub(crate) limit: EventLimit,
+    /// Whether the observer wants seconds by kind of transaction.
+    pub(crate) by_kind: bool,
 }
 
 /// What a worker knows at its end.
 #[derive(Debug)]
-pub struct WorkerOutcome {
+pub(crate) struct WorkerOutcome {
     /// Its recorder, emptied of seconds.
-    pub recorder: Recorder,
+    pub(crate) recorder: Recorder,
     /// Transactions that did not end within the drain limit.
-    pub aborted: u64,
+    pub(crate) aborted: u64,
     /// Its thread during the window.
-    pub health: WorkerHealth,
+    pub(crate) health: WorkerHealth,
     /// How late its event loop woke.
-    pub lag: Histogram,
+    pub(crate) lag: Histogram,
     /// What each of its terminals did.
-    pub terminals: Vec<TerminalTotals>,
+    pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
-    pub statement_times: BTreeMap<&'static str, Histogram>,
+    pub(crate) statement_times: BTreeMap<&'static str, Histogram>,
     /// Whether the run ended because as many transactions were started as it may have.
-    pub limited: bool,
+    pub(crate) limited: bool,
 }
 
 type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
 
 /// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
-///
-/// # Errors
-/// The first error that ends a run: a refused connection, a fatal answer, a terminal that died.
-pub async fn run<D: Driver, W: Workload>(
+pub(crate) async fn run<D: Driver, W: Workload>(
     plan: WorkerPlan,
     driver: Arc<D>,
     workload: Arc<W>,
@@ -95,45 +77,46 @@ pub async fn run<D: Driver, W: Workload>(
     reports: Sender<Report>,
 ) -> Result<WorkerOutcome, RunError> {
     let opened = open_all::<D, W>(&plan, &driver, &workload).await?;
-    let pace = Pace::new(plan.pace.clone());
-    let open_loop = pace.is_open();
+    let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
+    let pacer = Pacer::new(&spec.load, plan.arrivals);
+    let open_loop = pacer.is_open();
     let pauses = workload.pauses() && !open_loop;
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
-    let mut recorder = Recorder::new(Window::to_come(), &plan.phase_ends, workload.kinds().len(), open_loop, reports.clone())
+    let mut recorder = Recorder::new(Window::placeholder(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
         .with_pauses(pauses)
         .with_seconds_by_kind(plan.by_kind);
-    let times = plan.time_statements.then(|| StatementTimes::new(Window::to_come(), &workload.catalogue()));
+    let times = spec.time_statements.then(|| StatementTimes::new(Window::placeholder(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
     drop(reports);
     let window = start.wait().await.ok_or(RunError::Interrupted)?;
-    recorder.begin(window);
-    times.iter().for_each(|t| t.begin(window));
+    recorder.start(window);
+    times.iter().for_each(|t| t.start(window));
     let common = Rc::new(Common {
         hosts: driver.hosts().len() as u32,
         driver,
         workload,
         window,
-        pace,
+        pacer,
         stop,
         recorder: RefCell::new(recorder),
-        max_attempts: plan.max_attempts,
+        spec,
         idle: Cell::new(0),
+        draining: Waiters::default(),
         failbacks: Rc::default(),
         pauses,
         taken: RefCell::new(if open_loop || pauses { vec![None; opened.len()] } else { Vec::new() }),
         limit: plan.limit,
-        tolerance: plan.tolerance,
         times,
         terminals: RefCell::new(vec![TerminalTotals::default(); opened.len()]),
     });
-    let mut tasks = begin(opened, &common);
+    let mut tasks = spawn_terminals(opened, &common);
     let probe = Rc::new(Probe::default());
     let mut probing = TaskSet::default();
-    probing.spawn(watch(common.clone(), probe.clone(), plan.phase_ends));
-    let ended = drain(&mut tasks, &common, plan.drain).await;
-    // The last terminal may have ended before the probe had its turn.
+    probing.spawn(watch(common.clone(), probe.clone(), phase_ends));
+    let ended = drain(&mut tasks, &common).await;
+    // The last terminal may have ended before the probe ran.
     probe.close();
     tasks.abort_all();
     probing.abort_all();
@@ -147,16 +130,19 @@ pub async fn run<D: Driver, W: Workload>(
         times.add_to(&common.workload.catalogue(), &mut statement_times);
     }
     let open_ns = window.now_ns().clamp(1, window.length_ns.max(1));
-    let recorder = close_books(common);
-    let (connections, cpu_ns) = (plan.terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
+    let recorder = finish_recorder(common);
+    let (connections, cpu_ns) = (terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
     let whole = cpu_ns as f64 / open_ns as f64;
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
     let lag = probe.lag.take();
     Ok(WorkerOutcome { recorder, aborted, health, lag, terminals, statement_times, limited })
 }
 
-/// Sets every terminal to work.
-fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D, W>>) -> TaskSet<Result<(), RunError>> {
+/// Starts the task of every terminal.
+fn spawn_terminals<D: Driver, W: Workload>(
+    opened: Vec<Opened<D, W>>,
+    common: &Rc<Common<D, W>>,
+) -> TaskSet<Result<(), RunError>> {
     let mut tasks = TaskSet::default();
     for (position, (id, terminal, mut connection)) in (0..).zip(opened) {
         connection.time_statements(common.times.clone());
@@ -168,12 +154,12 @@ fn begin<D: Driver, W: Workload>(opened: Vec<Opened<D, W>>, common: &Rc<Common<D
 }
 
 /// Writes down what was due and had not ended, and sends the last second.
-fn close_books<D, W>(common: Common<D, W>) -> Recorder {
+fn finish_recorder<D, W>(common: Common<D, W>) -> Recorder {
     let mut recorder = common.recorder.into_inner();
-    // Nobody wants to know of a trial that is thrown away, and a long schedule takes time to walk.
-    if (common.pace.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
+    // A trial that is thrown away needs none of this, and a long schedule takes time to walk.
+    if (common.pacer.is_open() || common.pauses) && !common.stop.requested() && !common.limit.exhausted() {
         common.taken.into_inner().into_iter().flatten().for_each(|due| recorder.unfinished(due));
-        common.pace.rest(&common.window).for_each(|due| recorder.unfinished(due));
+        common.pacer.rest(&common.window).for_each(|due| recorder.unfinished(due));
     }
     recorder.finish();
     recorder
@@ -207,18 +193,18 @@ impl Probe {
 /// the edges of the window.
 async fn watch<D, W>(common: Rc<Common<D, W>>, probe: Rc<Probe>, phase_ends: Vec<i64>) {
     let window = common.window;
-    let (mut phases, mut began) = (phase_ends.into_iter().peekable(), None);
+    let (mut phases, mut phase_start) = (phase_ends.into_iter().peekable(), None);
     loop {
         let now_ns = window.now_ns();
         common.recorder.borrow_mut().roll(now_ns);
         if now_ns >= 0 {
             probe.open();
-            let (from_ns, from_cpu_ns) = *began.get_or_insert_with(|| (now_ns, cpu::thread_cpu_ns()));
+            let (from_ns, from_cpu_ns) = *phase_start.get_or_insert_with(|| (now_ns, cpu::thread_cpu_ns()));
             if phases.next_if(|end| now_ns >= *end).is_some() {
                 let used = cpu::thread_cpu_ns();
                 let share = used.saturating_sub(from_cpu_ns) as f64 / (now_ns - from_ns).max(1) as f64;
                 probe.busiest.set(probe.busiest.get().max(share));
-                began = Some((now_ns, used));
+                phase_start = Some((now_ns, used));
             }
         }
         if now_ns >= window.length_ns {
@@ -245,7 +231,7 @@ async fn open_all<D: Driver, W: Workload>(
     workload: &Arc<W>,
 ) -> Result<Vec<Opened<D, W>>, RunError> {
     let next = Rc::new(Cell::new(plan.terminals.start));
-    let (end, of, seed) = (plan.terminals.end, plan.of, plan.seed);
+    let (end, of, seed) = (plan.terminals.end, plan.spec.connections, plan.spec.seed);
     let mut opening = TaskSet::default();
     for _ in 0..CONNECTS_AT_ONCE.min(plan.terminals.len()) {
         let (driver, workload, next) = (driver.clone(), workload.clone(), next.clone());
@@ -271,35 +257,35 @@ async fn open_all<D: Driver, W: Workload>(
 
 /// Waits for the terminals: to the end of the window or a request to stop, then as long as the drain allows. Returns how
 /// many did not end.
-async fn drain<D, W>(
-    tasks: &mut TaskSet<Result<(), RunError>>,
-    common: &Common<D, W>,
-    patience: Duration,
-) -> Result<u64, RunError> {
-    let mut limit = common.window.moment(common.window.length_ns) + patience;
+async fn drain<D, W>(tasks: &mut TaskSet<Result<(), RunError>>, common: &Common<D, W>) -> Result<u64, RunError> {
+    let length = Duration::from_nanos(common.spec.drain_ns);
+    let mut limit = common.window.moment(common.window.length_ns) + length;
+    let mut timer = sleep_until(limit);
     let mut stopping = false;
-    let mut look = now();
-    loop {
-        // Looks up now and then, because a stop request wakes nobody.
-        look = (look + Duration::from_millis(50)).max(now());
-        match timeout_at(look.min(limit), tasks.next()).await {
-            Ok(Some(Ok(()))) => {}
-            Ok(Some(Err(error))) => {
-                // Nobody goes on where a run has failed: the other workers see the request.
-                common.stop.request();
-                return Err(error);
-            }
-            Ok(None) => return Ok(0),
-            Err(_) => {
-                if common.stop.requested() && !std::mem::replace(&mut stopping, true) {
-                    limit = limit.min(now() + patience);
+    poll_fn(|cx| {
+        common.stop.wake_at_request(cx.waker());
+        common.limit.wake_at_end(cx.waker());
+        common.draining.add(cx.waker());
+        while let Poll::Ready(ended) = tasks.poll_next(cx) {
+            match ended {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    // A run that has failed ends for all: the other workers see the request.
+                    common.stop.request();
+                    return Poll::Ready(Err(error));
                 }
-                let busy = tasks.running() - common.idle.get().min(tasks.running());
-                if common.stop.aborted() || now() >= limit || (busy == 0 && (common.stop.requested() || common.limit.exhausted()))
-                {
-                    return Ok(busy as u64);
-                }
+                None => return Poll::Ready(Ok(0)),
             }
         }
-    }
+        if common.stop.requested() && !std::mem::replace(&mut stopping, true) {
+            limit = limit.min(now() + length);
+            timer = sleep_until(limit);
+        }
+        let busy = tasks.running() - common.idle.get().min(tasks.running());
+        if common.stop.aborted() || timer.poll_passed().is_ready() || (busy == 0 && common.is_ending()) {
+            return Poll::Ready(Ok(busy as u64));
+        }
+        Poll::Pending
+    })
+    .await
 }

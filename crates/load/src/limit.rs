@@ -1,42 +1,71 @@
-//! Ends of a run other than its time: a number of transactions, and errors that nobody tolerates.
+//! Ends of a run other than its time: a number of transactions, and errors that are not tolerated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::Waker;
+
+use perbuck_event::Waiters;
 
 use crate::error::{DriverError, ErrorClass};
 
 /// How many transactions may still be started. Shared by all workers, and touched once per transaction, only where a
 /// limit was asked for; clones are the same limit.
 #[derive(Debug, Clone, Default)]
-pub struct EventLimit(Option<Arc<AtomicI64>>);
+pub(crate) struct EventLimit(Option<Arc<Events>>);
+
+#[derive(Debug)]
+struct Events {
+    left: AtomicI64,
+    waiting: Waiters,
+}
+
+impl Events {
+    /// Takes one; whether it was there. The last one wakes the workers that wait for the end.
+    #[inline]
+    fn take(&self) -> bool {
+        let left = self.left.fetch_sub(1, Ordering::Relaxed);
+        if left == 1 {
+            self.waiting.wake();
+        }
+        left > 0
+    }
+}
 
 impl EventLimit {
     /// A limit of so many transactions; `None` is none.
-    pub fn new(events: Option<u64>) -> Self {
-        Self(events.map(|events| Arc::new(AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)))))
+    pub(crate) fn new(events: Option<u64>) -> Self {
+        let left = |events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX));
+        Self(events.map(|events| Arc::new(Events { left: left(events), waiting: Waiters::default() })))
     }
 
     /// Whether one more transaction may be started; counts it.
     #[inline]
     pub(crate) fn take(&self) -> bool {
-        self.0.as_ref().is_none_or(|left| left.fetch_sub(1, Ordering::Relaxed) > 0)
+        self.0.as_ref().is_none_or(|events| events.take())
     }
 
-    /// A transaction has ended. One that failed leaves its place to another. One that was begun in the warm-up and completed
-    /// in the window takes a place, since it counts there.
+    /// Corrects the count at the end of a transaction. One that failed lets another one start. One that started in the
+    /// warm-up and completed in the window is counted now, since it counts there.
     #[inline]
-    pub(crate) fn settle(&self, completed: bool, started_ns: i64, ended_ns: i64) {
-        let Some(left) = &self.0 else { return };
+    pub(crate) fn ended(&self, completed: bool, started_ns: i64, ended_ns: i64) {
+        let Some(events) = &self.0 else { return };
         if started_ns >= 0 && !completed {
-            left.fetch_add(1, Ordering::Relaxed);
+            events.left.fetch_add(1, Ordering::Relaxed);
         } else if started_ns < 0 && ended_ns >= 0 && completed {
-            left.fetch_sub(1, Ordering::Relaxed);
+            events.take();
         }
     }
 
     /// Whether all have been started.
     pub(crate) fn exhausted(&self) -> bool {
-        self.0.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
+        self.0.as_ref().is_some_and(|events| events.left.load(Ordering::Relaxed) <= 0)
+    }
+
+    /// Wakes a task when all have been started. The task must ask after this call whether they were before.
+    pub(crate) fn wake_at_end(&self, waker: &Waker) {
+        if let Some(events) = &self.0 {
+            events.waiting.add(waker);
+        }
     }
 }
 
@@ -95,16 +124,16 @@ mod tests {
     }
 
     #[test]
-    fn places_go_to_what_completes_in_the_window() {
+    fn what_completes_in_the_window_counts() {
         let limit = EventLimit::new(Some(2));
         assert!(limit.take());
-        limit.settle(false, 5, 9);
+        limit.ended(false, 5, 9);
         assert!(limit.take() && !limit.exhausted());
-        limit.settle(true, -3, 4);
+        limit.ended(true, -3, 4);
         assert!(limit.exhausted() && !limit.take());
         let limit = EventLimit::new(Some(1));
-        limit.settle(true, -3, -1);
-        limit.settle(false, -3, 4);
+        limit.ended(true, -3, -1);
+        limit.ended(false, -3, 4);
         assert!(limit.take());
     }
 

@@ -1,4 +1,4 @@
-//! Who looks on while a trial runs.
+//! Observers of a trial that runs.
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::Interval;
@@ -20,7 +20,7 @@ pub struct SecondSeen<'a> {
     pub other: u64,
     /// Connections opened again.
     pub reconnects: u64,
-    /// Those of the errors that were the loss of a connection, or a vain try to open it again.
+    /// Those of the errors that were the loss of a connection, or a failed reconnect.
     pub losses: u64,
     /// Transactions in flight at its end; in closed loop the connections.
     pub in_flight: u64,
@@ -31,7 +31,7 @@ pub struct SecondSeen<'a> {
 /// What happens at the edges of the measured window and after each second; the cli samples the machine there and shows
 /// progress.
 pub trait Observer {
-    /// Whether seconds are looked at by kind of transaction, which costs one more histogram for each.
+    /// Whether it wants seconds by kind of transaction, which costs one more histogram for each.
     fn by_kind(&self) -> bool {
         false
     }

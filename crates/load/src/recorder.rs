@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::StatementCounts;
+use perbuck_core::run_record::{ErrorRecord, StatementCounts};
 
 use crate::connection::Counts;
 use crate::error::{DriverError, ErrorClass, ErrorCode};
@@ -48,19 +48,8 @@ pub enum Report {
     GaveUp,
 }
 
-/// How often an error came, and the first message.
-#[derive(Debug, Clone)]
-pub struct ErrorCount {
-    /// What it means.
-    pub class: ErrorClass,
-    /// How often.
-    pub count: u64,
-    /// The first message.
-    pub example: String,
-}
-
 /// Errors by code.
-pub type ErrorCounts = BTreeMap<ErrorCode, ErrorCount>;
+pub type ErrorCounts = BTreeMap<ErrorCode, ErrorRecord>;
 
 /// A finished transaction as the hot loop knows it; times in nanoseconds relative to the window.
 #[derive(Debug, Clone, Copy)]
@@ -86,10 +75,10 @@ pub struct Sample {
 pub struct Recorder {
     window: Window,
     open_loop: bool,
-    /// Whether connections may be idle because nothing was asked of them, so that a quiet time is a gap only from when on
-    /// somebody waited: in open loop, and where terminals pause.
+    /// Whether connections may be idle because no transaction is due: in open loop, and where terminals pause. A quiet time is
+    /// then a gap only from when on a transaction was due.
     idle_at_times: bool,
-    /// Kinds that seconds are told apart by; 0 where nobody looks at that.
+    /// Kinds that seconds are told apart by; 0 where the observer does not want them.
     kinds_by_second: usize,
     /// Ended, and not written down yet; all of them in the second at hand.
     pending: Vec<Sample>,
@@ -105,7 +94,7 @@ pub struct Recorder {
     /// Errors of the whole run.
     pub errors: ErrorCounts,
     /// Times of at least 100 ms without a completion, within the window.
-    pub gaps: Vec<Quiet>,
+    pub(crate) gaps: Vec<Quiet>,
     /// When the oldest of those that had not ended was due; only where connections may be idle.
     oldest_unfinished_ns: i64,
     /// Connections lost.
@@ -158,7 +147,7 @@ impl Recorder {
     }
 
     /// The window is known; nothing was recorded before.
-    pub fn begin(&mut self, window: Window) {
+    pub(crate) fn start(&mut self, window: Window) {
         let now_ns = window.now_ns();
         (self.second.number, self.second_ends) = window.second(now_ns);
         (self.window, self.period) = (window, 0);
@@ -166,15 +155,13 @@ impl Recorder {
     }
 
     /// Says that terminals pause between their transactions.
-    #[must_use]
-    pub fn with_pauses(mut self, pauses: bool) -> Self {
+    pub(crate) fn with_pauses(mut self, pauses: bool) -> Self {
         self.idle_at_times |= pauses;
         self
     }
 
-    /// Says that somebody looks at seconds by kind of transaction.
-    #[must_use]
-    pub fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
+    /// Says that seconds are wanted by kind of transaction.
+    pub(crate) fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
         self.kinds_by_second = if by_kind { self.totals[0].kinds.len() } else { 0 };
         self.second = Second::with_kinds(self.second.number, self.kinds_by_second);
         self
@@ -212,7 +199,7 @@ impl Recorder {
         }
     }
 
-    /// A terminal has paused before, or else after, a transaction of that kind, until `ended_ns`. What ends behind the window
+    /// A terminal has paused before, or else after, a transaction of that kind, until `ended_ns`. What ends after the window
     /// was cut short by it.
     pub fn paused(&mut self, kind: u8, before: bool, length_ns: i64, ended_ns: i64) {
         self.roll(ended_ns);
@@ -226,16 +213,16 @@ impl Recorder {
     }
 
     /// Counts statements that belong to no single transaction, in the period in which they ended.
-    pub fn sent_behind(&mut self, statements: &Counts, ended_ns: i64) {
+    pub fn sent_after(&mut self, statements: &Counts, ended_ns: i64) {
         self.roll(ended_ns);
         statements.add_to(&mut self.totals[self.period].statements);
         statements.add_to(&mut self.second.counts);
     }
 
     /// An attempt has failed. Its statements count in the period in which it ended, whatever becomes of its transaction.
-    pub fn attempt(&mut self, statements: &Counts, again: bool, ended_ns: i64) {
-        self.sent_behind(statements, ended_ns);
-        self.totals[self.period].retries += u64::from(again);
+    pub fn attempt(&mut self, statements: &Counts, retried: bool, ended_ns: i64) {
+        self.sent_after(statements, ended_ns);
+        self.totals[self.period].retries += u64::from(retried);
     }
 
     /// Counts what is pending.
@@ -286,7 +273,7 @@ impl Recorder {
         self.ended(sample);
     }
 
-    /// What ends in the drain was unfinished when the window closed; what began in the warm-up lies in the window in part.
+    /// What ends in the drain was unfinished when the window closed; what started in the warm-up lies in the window in part.
     #[inline]
     fn ended(&mut self, sample: &Sample) {
         if sample.finished_ns >= self.window.length_ns {
@@ -310,7 +297,7 @@ impl Recorder {
         self.roll(self.window.now_ns());
         self.second.errors += 1;
         self.second.losses += u64::from(error.class == ErrorClass::Lost);
-        let fresh = || ErrorCount { class: error.class, count: 0, example: error.message.clone() };
+        let fresh = || ErrorRecord { class: error.class.word().to_owned(), count: 0, example: error.message.clone() };
         self.errors.entry(error.code).or_insert_with(fresh).count += 1;
     }
 
@@ -340,7 +327,7 @@ impl Recorder {
     }
 
     fn send(&self, second: Second) {
-        // The receiver is gone only when the run was given up; then nobody wants the figures.
+        // The receiver is gone only when the run was given up; then nothing is recorded.
         if let Some(reports) = self.reports.as_ref().filter(|_| !second.is_empty()) {
             let _ = reports.send(Report::Second(Box::new(second)));
         }
@@ -365,7 +352,7 @@ impl Recorder {
     }
 
     /// The phases of the window.
-    pub fn phases(&self) -> &[Totals] {
+    pub(crate) fn phases(&self) -> &[Totals] {
         &self.totals[1..self.totals.len() - 1]
     }
 

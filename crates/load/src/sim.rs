@@ -4,7 +4,6 @@
 //! exact.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -39,7 +38,7 @@ pub struct SimHosts {
     /// Which one is away, from when to when after the first connection was opened.
     pub down: (u32, Range<Duration>),
     /// When the first connection was opened.
-    began: OnceLock<Moment>,
+    started: OnceLock<Moment>,
     /// When and where connections were opened.
     opened: Mutex<Vec<(Duration, u32)>>,
 }
@@ -47,7 +46,7 @@ pub struct SimHosts {
 impl SimHosts {
     /// So many servers, of which one is away for a time.
     pub fn new(count: u32, down: (u32, Range<Duration>)) -> Arc<Self> {
-        Arc::new(Self { count, down, began: OnceLock::new(), opened: Mutex::default() })
+        Arc::new(Self { count, down, started: OnceLock::new(), opened: Mutex::default() })
     }
 
     /// When and where connections were opened, in order, as time after the first one.
@@ -56,11 +55,11 @@ impl SimHosts {
     }
 
     fn since_the_first(&self) -> Duration {
-        now() - *self.began.get_or_init(now)
+        now() - *self.started.get_or_init(now)
     }
 
     /// Lost where that server is away now.
-    fn look(&self, host: u32) -> Result<(), DriverError> {
+    fn check(&self, host: u32) -> Result<(), DriverError> {
         let (down, when) = &self.down;
         if *down == host && when.contains(&self.since_the_first()) {
             return Err(DriverError::client(ErrorClass::Lost, "unreachable", format!("simulated server {host} is away")));
@@ -95,7 +94,7 @@ impl Driver for SimDriver {
     type Session = SimSession;
 
     async fn connect(&self, id: SessionId) -> Result<SimSession, DriverError> {
-        self.connect_away(id, 0).await
+        self.connect_at(id, 0).await
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -103,13 +102,13 @@ impl Driver for SimDriver {
         (0..count).map(|host| format!("server {host}")).collect()
     }
 
-    async fn connect_away(&self, id: SessionId, away: u32) -> Result<SimSession, DriverError> {
+    async fn connect_at(&self, id: SessionId, offset: u32) -> Result<SimSession, DriverError> {
         if id.0 >= self.max_connections {
             return Err(Self::error(ErrorClass::Refused, 1040));
         }
-        let host = self.hosts.as_ref().map_or(0, |hosts| (id.0 + away) % hosts.count);
+        let host = self.hosts.as_ref().map_or(0, |hosts| (id.0 + offset) % hosts.count);
         if let Some(hosts) = &self.hosts {
-            hosts.look(host)?;
+            hosts.check(host)?;
             let at = hosts.since_the_first();
             hosts.opened.lock().unwrap_or_else(PoisonError::into_inner).push((at, host));
         }
@@ -119,10 +118,6 @@ impl Driver for SimDriver {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         Ok(TargetFacts { version: "simulated".to_owned(), ..TargetFacts::default() })
     }
-
-    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        Ok(BTreeMap::new())
-    }
 }
 
 impl SimSession {
@@ -131,7 +126,7 @@ impl SimSession {
         let number = self.statements.get() + 1;
         self.statements.set(number);
         if self.driver.service.is_zero() && self.driver.stall.is_none() {
-            // Like an answer that is there at once: the others have their turn first.
+            // Like an answer that is there at once: the others run first.
             yield_now().await;
         } else {
             let mut ends = now() + self.driver.service;
@@ -144,7 +139,7 @@ impl SimSession {
             sleep_until(ends).await;
         }
         if let Some(hosts) = &self.driver.hosts {
-            hosts.look(self.host)?;
+            hosts.check(self.host)?;
         }
         match self.driver.failing.iter().find(|(every, _)| number.is_multiple_of(*every)) {
             Some((_, error)) => Err(error.clone()),

@@ -1,56 +1,36 @@
 //! The common start of all workers.
 
-use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use perbuck_event::Waiters;
 
 use crate::window::Window;
 
 /// Gives all workers the same start, or tells them that there is none.
 #[derive(Debug, Clone, Default)]
-pub struct StartSignal(Arc<Mutex<State>>);
+pub(crate) struct StartSignal(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     /// `None` inside is a run that was given up.
-    given: Option<Option<Window>>,
-    /// Workers that wait.
-    waiting: Vec<Waker>,
+    given: Mutex<Option<Option<Window>>>,
+    workers: Waiters,
 }
 
 impl StartSignal {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Gives the start and wakes every worker; only the first call counts.
-    pub fn give(&self, window: Option<Window>) {
-        let mut state = self.lock();
-        state.given.get_or_insert(window);
-        let waiting = std::mem::take(&mut state.waiting);
-        // A worker that wakes takes the lock.
-        drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+    pub(crate) fn give(&self, window: Option<Window>) {
+        self.0.given.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(window);
+        self.0.workers.wake();
     }
 
     /// Waits for the start; `None` is that there is none.
     pub(crate) async fn wait(&self) -> Option<Window> {
-        poll_fn(|cx| {
-            let mut state = self.lock();
-            if let Some(window) = state.given {
-                return Poll::Ready(window);
-            }
-            if !state.waiting.iter().any(|waiting| waiting.will_wake(cx.waker())) {
-                state.waiting.push(cx.waker().clone());
-            }
-            Poll::Pending
-        })
-        .await
+        self.0.workers.until(|| *self.0.given.lock().unwrap_or_else(PoisonError::into_inner)).await
     }
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use std::thread;
 
@@ -65,7 +45,7 @@ mod tests {
             let start = StartSignal::default();
             let wait = |start: StartSignal| move || block_on(timeout_at(now().plus_ns(20_000_000_000), start.wait()));
             let waiters: Vec<_> = (0..3).map(|_| thread::spawn(wait(start.clone()))).collect();
-            while start.lock().waiting.len() < waiters.len() {
+            while start.0.workers.count() < waiters.len() {
                 thread::yield_now();
             }
             start.give(given);

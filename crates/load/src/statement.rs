@@ -1,5 +1,7 @@
 //! The statements of a workload, known before the first connection is opened.
 
+use crate::records::Records;
+
 /// Position of a statement in its [`Catalogue`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatementId(pub u16);
@@ -17,11 +19,13 @@ pub enum Verb {
     Delete,
 }
 
-/// One statement with `?` for each parameter.
+/// One statement.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// Its text.
+    /// Its text, with `?` for each parameter.
     pub sql: String,
+    /// The same as an operation on records, where the database knows no SQL.
+    pub records: Option<Records>,
     /// What it is.
     pub verb: Verb,
     /// Whether the transaction reads the values of its result; otherwise rows are only counted.
@@ -34,7 +38,7 @@ pub struct Catalogue {
     statements: Vec<Statement>,
     /// What the hot path asks of each, side by side: one cache line for all of them, and not one each.
     briefs: Vec<Brief>,
-    /// Kinds of statements, as somebody who looks at their times wants to see them.
+    /// Kinds of statements, by which their times are reported.
     labels: Vec<&'static str>,
     /// What every session is told when it opens.
     opening: Vec<String>,
@@ -71,7 +75,7 @@ impl Catalogue {
 
     /// As [`Self::add`]; its times are shown under `label`, together with those of other statements of that label.
     pub fn add_named(&mut self, label: &'static str, verb: Verb, sql: impl Into<String>) -> StatementId {
-        self.push(label, Statement { sql: sql.into(), verb, keep_rows: false })
+        self.push(label, Statement { sql: sql.into(), records: None, verb, keep_rows: false })
     }
 
     /// Adds a query whose values the transaction reads.
@@ -81,7 +85,12 @@ impl Catalogue {
 
     /// As [`Self::add_read`]; its times are shown under `label`.
     pub fn add_read_named(&mut self, label: &'static str, sql: impl Into<String>) -> StatementId {
-        self.push(label, Statement { sql: sql.into(), verb: Verb::Select, keep_rows: true })
+        self.push(label, Statement { sql: sql.into(), records: None, verb: Verb::Select, keep_rows: true })
+    }
+
+    /// Adds an operation on records; `keep_rows` says whether the transaction reads the values of its result.
+    pub fn add_records(&mut self, label: &'static str, verb: Verb, keep_rows: bool, records: Records) -> StatementId {
+        self.push(label, Statement { sql: records.to_string(), records: Some(records), verb, keep_rows })
     }
 
     /// Adds a statement that every session executes once, when it opens: a setting that its transactions need. It is none of
@@ -102,11 +111,11 @@ impl Catalogue {
 
     fn label(&mut self, label: &'static str) -> u8 {
         let known = self.labels.iter().position(|l| *l == label).unwrap_or(self.labels.len());
-        let place = known.min(usize::from(u8::MAX));
-        if place == self.labels.len() {
+        let position = known.min(usize::from(u8::MAX));
+        if position == self.labels.len() {
             self.labels.push(label);
         }
-        place as u8
+        position as u8
     }
 
     fn push(&mut self, label: &'static str, statement: Statement) -> StatementId {

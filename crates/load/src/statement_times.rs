@@ -1,4 +1,4 @@
-//! How long each kind of statement took, where somebody asked: two readings of the clock per statement more.
+//! How long each kind of statement took, if the trial asks for it: two more readings of the clock per statement.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -9,7 +9,15 @@ use perbuck_core::histogram::Histogram;
 use crate::statement::Catalogue;
 use crate::window::Window;
 
-/// What is timed besides the statements of the catalogue.
+/// What else is timed than the statements of the catalogue, at its position in [`OTHERS`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Other {
+    Begin,
+    Commit,
+    Rollback,
+    InsertRows,
+}
+
 const OTHERS: [&str; 4] = ["begin", "commit", "rollback", "insert of many rows"];
 
 /// Histograms of one worker, by label of the catalogue. The sessions of the worker share it, by one word of each.
@@ -29,20 +37,8 @@ impl StatementTimes {
     }
 
     /// The window is known; before, no statement is timed.
-    pub(crate) fn begin(&self, window: Window) {
+    pub(crate) fn start(&self, window: Window) {
         self.0.window.set(window);
-    }
-
-    /// A BEGIN has ended.
-    #[inline]
-    pub(crate) fn began(&self, began_ns: i64) {
-        self.record(0, began_ns);
-    }
-
-    /// A COMMIT has ended.
-    #[inline]
-    pub(crate) fn committed(&self, began_ns: i64) {
-        self.record(1, began_ns);
     }
 
     #[inline]
@@ -50,30 +46,26 @@ impl StatementTimes {
         self.0.window.get().now_ns()
     }
 
-    /// A ROLLBACK has ended.
-    pub(crate) fn rolled_back(&self, began_ns: i64) {
-        self.record(2, began_ns);
-    }
-
-    /// An INSERT of many rows has ended.
-    pub(crate) fn inserted(&self, began_ns: i64) {
-        self.record(3, began_ns);
-    }
-
-    /// A statement of the label that was begun then has ended.
+    /// A statement of the label that was sent then has ended.
     #[inline]
-    pub(crate) fn ended(&self, label: u8, began_ns: i64) {
-        self.record(OTHERS.len() + usize::from(label), began_ns);
+    pub(crate) fn ended(&self, label: u8, sent_ns: i64) {
+        self.record(OTHERS.len() + usize::from(label), sent_ns);
+    }
+
+    /// Something else that the engine sent then has ended.
+    #[inline]
+    pub(crate) fn other_ended(&self, other: Other, sent_ns: i64) {
+        self.record(other as usize, sent_ns);
     }
 
     /// Only what ends in the window counts.
-    fn record(&self, place: usize, began_ns: i64) {
+    fn record(&self, index: usize, sent_ns: i64) {
         let (now_ns, window) = (self.now_ns(), self.0.window.get());
         if now_ns >= 0
             && now_ns < window.length_ns
-            && let Some(histogram) = self.0.by_label.borrow_mut().get_mut(place)
+            && let Some(histogram) = self.0.by_label.borrow_mut().get_mut(index)
         {
-            histogram.record((now_ns - began_ns).max(0) as u64);
+            histogram.record((now_ns - sent_ns).max(0) as u64);
         }
     }
 

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::task::Waker;
 
-/// Shared by the signal handler, the executor and the workers. Reading it is one load of a line that nobody writes
-/// during a run.
+use perbuck_event::Waiters;
+
+/// Shared by the signal handler, the executor and the workers. Reading it is one load of a line that is not written during a
+/// run.
 #[derive(Debug, Clone, Default)]
 pub struct StopToken {
     raised: Arc<AtomicU8>,
+    waiting: Arc<Waiters>,
     keeps: bool,
 }
 
@@ -22,9 +26,15 @@ impl StopToken {
     pub fn request(&self) {
         let raised = self.raised.load(Ordering::Relaxed).saturating_add(1);
         self.raised.store(raised, Ordering::Relaxed);
+        self.waiting.wake();
     }
 
-    /// Whether somebody asked: no new transaction is issued.
+    /// Wakes a task at the next request. The task must ask after this call whether there was one before.
+    pub(crate) fn wake_at_request(&self, waker: &Waker) {
+        self.waiting.add(waker);
+    }
+
+    /// Whether a stop was requested: no new transaction is issued.
     #[inline]
     pub fn requested(&self) -> bool {
         self.raised.load(Ordering::Relaxed) > 0
@@ -35,7 +45,7 @@ impl StopToken {
         self.keeps && !self.aborted()
     }
 
-    /// Whether somebody asked twice: nothing is waited for.
+    /// Whether a stop was requested twice: nothing is waited for.
     pub fn aborted(&self) -> bool {
         self.raised.load(Ordering::Relaxed) > 1
     }

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_core::rng::Streams;
-use perbuck_event::{now, sleep_until, timeout_at};
+use perbuck_event::{Waiters, now, sleep_until, timeout_at};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
 use crate::error::{DriverError, ErrorClass};
 use crate::failover::{Host, open, others};
-use crate::limit::{EventLimit, Tolerance};
-use crate::pace::Pace;
+use crate::limit::EventLimit;
+use crate::pacer::Pacer;
 use crate::recorder::Recorder;
 use crate::statement_times::StatementTimes;
 use crate::stop::StopToken;
 use crate::totals::TerminalTotals;
-use crate::trial::RunError;
+use crate::trial::{RunError, TrialSpec};
 use crate::window::Window;
 use crate::workload::{Terminal, Workload};
 
@@ -33,24 +33,31 @@ pub(crate) struct Common<D, W> {
     pub(crate) driver: Arc<D>,
     pub(crate) workload: Arc<W>,
     pub(crate) window: Window,
-    pub(crate) pace: Pace,
+    pub(crate) pacer: Pacer,
     pub(crate) stop: StopToken,
     pub(crate) recorder: RefCell<Recorder>,
-    pub(crate) max_attempts: u32,
+    pub(crate) spec: Arc<TrialSpec>,
     /// Terminals that wait for their next start, with no transaction in flight.
     pub(crate) idle: Cell<usize>,
-    /// Terminals that are opening a connection to their own host after a failover.
-    pub(crate) failbacks: Rc<Cell<usize>>,
-    /// Whether terminals pause between transactions.
+    /// The worker while it drains: it is told when a terminal gets idle in a run that ends.
+    pub(crate) draining: Waiters,
+    /// Cloned by each terminal that is opening a connection to its own host after a failover.
+    pub(crate) failbacks: Rc<()>,
     pub(crate) pauses: bool,
     /// When what each terminal does was due, and has not ended; only in open loop, or where terminals pause.
     pub(crate) taken: RefCell<Vec<Option<i64>>>,
     pub(crate) limit: EventLimit,
-    pub(crate) tolerance: Tolerance,
     /// Where statements are timed, if the trial asks for it.
     pub(crate) times: Option<StatementTimes>,
     /// By position; each terminal writes its own when it ends.
     pub(crate) terminals: RefCell<Vec<TerminalTotals>>,
+}
+
+impl<D, W> Common<D, W> {
+    /// Whether no terminal starts another transaction.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.stop.requested() || self.limit.exhausted()
+    }
 }
 
 impl<D: Driver, W> Common<D, W> {
@@ -60,16 +67,14 @@ impl<D: Driver, W> Common<D, W> {
     }
 
     /// A connection that was opened again, counted.
-    pub(crate) fn opened_again(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
+    pub(crate) fn reopened(&self, mut open: Connection<D::Session>) -> Connection<D::Session> {
         self.recorder.borrow_mut().reconnected();
         open.time_statements(self.times.clone());
         open
     }
 }
 
-/// The task of a terminal.
 pub(crate) struct TerminalTask<D: Driver, W> {
-    /// The terminal's number.
     pub(crate) index: u32,
     /// The random streams of its operations.
     pub(crate) streams: Streams,
@@ -89,7 +94,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         retries: u32,
     ) -> Result<bool, RunError> {
         self.common.recorder.borrow_mut().error(error);
-        if !self.common.tolerance.tolerates(error) {
+        if !self.common.spec.tolerance.tolerates(error) {
             return Err(RunError::Fatal(self.named(error, connection.as_ref())));
         }
         match error.class {
@@ -110,7 +115,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             }
         }
         let (common, now_ns) = (&self.common, self.common.window.now_ns());
-        let retry = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.max_attempts;
+        let retry = error.class == ErrorClass::Retry && connection.is_some() && retries + 1 < common.spec.max_attempts;
         // After the end of the window, or a request to stop, there is no further attempt.
         let retry = retry && !common.stop.requested() && now_ns < common.window.length_ns;
         // What it sent was sent now, whenever its transaction ends, if it does.
@@ -131,7 +136,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         let sent = terminal.finish(&mut connection).await;
         // Where the transactions were limited, this is still within the window.
         let now_ns = self.common.window.now_ns();
-        self.common.recorder.borrow_mut().sent_behind(&connection.take_counts(), now_ns);
+        self.common.recorder.borrow_mut().sent_after(&connection.take_counts(), now_ns);
         if let Err(error) = sent {
             self.common.recorder.borrow_mut().error(&error);
             return Err(RunError::Fatal(error));
@@ -144,8 +149,8 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     pub(crate) async fn renew(&self, connection: &mut Option<Connection<D::Session>>) -> Result<(), RunError> {
         let Some(old) = connection.take() else { return Ok(()) };
         old.close().await;
-        match open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.host.offset()).await {
-            Ok(open) => *connection = Some(self.common.opened_again(open)),
+        match open::<D, W>(&self.common.driver, &self.common.workload, self.index, self.host.offset.get()).await {
+            Ok(open) => *connection = Some(self.common.reopened(open)),
             Err(error) if self.common.may_pass(&error) => self.common.recorder.borrow_mut().error(&error),
             Err(error) => return Err(RunError::Fatal(error)),
         }
@@ -157,7 +162,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         if let Some(mut gone) = connection.take() {
             let mut recorder = self.common.recorder.borrow_mut();
             let now_ns = self.common.window.now_ns();
-            recorder.sent_behind(&gone.take_counts(), now_ns);
+            recorder.sent_after(&gone.take_counts(), now_ns);
             recorder.lost += 1;
         }
     }
@@ -180,7 +185,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
                 };
                 match opened {
                     Ok(open) => {
-                        *connection = Some(common.opened_again(open));
+                        *connection = Some(common.reopened(open));
                         let now_ns = common.window.now_ns();
                         self.host.connected(offset, now_ns, length_ns);
                         return Ok(now_ns);
@@ -206,7 +211,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             async move { open::<D, W>(&driver, &workload, index, 0).await }
         };
         if let Some(own) = self.host.failback(*now_ns, length_ns, &common.failbacks, open_own).await {
-            if let Some(other) = connection.replace(common.opened_again(own)) {
+            if let Some(other) = connection.replace(common.reopened(own)) {
                 other.close().await;
             }
             *now_ns = common.window.now_ns();

@@ -8,13 +8,13 @@ use crate::workload::Workload;
 
 /// What a worker saw in the window or in a phase.
 #[derive(Debug, Default)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// By kind of transaction.
-    pub kinds: Vec<KindTotals>,
+    pub(crate) kinds: Vec<KindTotals>,
     /// Statements of the transactions that ended.
-    pub statements: StatementCounts,
+    pub(crate) statements: StatementCounts,
     /// Attempts beyond the first.
-    pub retries: u64,
+    pub(crate) retries: u64,
 }
 
 /// What one terminal did in the window.
@@ -38,7 +38,6 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// Counts one.
     pub(crate) fn add(&mut self, ns: u64) {
         self.count += 1;
         self.sum_ns += ns;
@@ -57,7 +56,7 @@ impl Waited {
 }
 
 /// Pauses around the transactions of one kind, as they were in truth. The one before the first transaction of a terminal is
-/// not among them, since a workload may lengthen it so that terminals do not begin in step.
+/// not among them, since a workload may lengthen it so that terminals do not start in step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PausesSeen {
     /// Before them.
@@ -76,50 +75,32 @@ impl PausesSeen {
 
 /// Transactions of one kind.
 #[derive(Debug, Default)]
-pub struct KindTotals {
-    /// Committed.
-    pub committed: u64,
+pub(crate) struct KindTotals {
+    pub(crate) committed: u64,
     /// Rolled back by design.
-    pub rolled_back: u64,
-    /// Given up.
-    pub failed: u64,
+    pub(crate) rolled_back: u64,
+    pub(crate) failed: u64,
     /// From the first statement to the end, of the completed ones.
-    pub service: Histogram,
+    pub(crate) service: Histogram,
     /// The same of those given up.
-    pub failed_service: Histogram,
+    pub(crate) failed_service: Histogram,
     /// From the intended start to the first statement; empty in closed loop.
-    pub wait: Histogram,
+    pub(crate) wait: Histogram,
     /// From the intended start to the end; empty in closed loop.
-    pub response: Histogram,
+    pub(crate) response: Histogram,
     /// What the workload counted of the completed ones.
-    pub facts: [u64; 4],
+    pub(crate) facts: [u64; 4],
     /// Pauses that ended; none where terminals do not pause.
-    pub pauses: PausesSeen,
-}
-
-/// The names of what a workload's totals hold, by position.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Names {
-    /// Of the kinds of transaction.
-    pub(crate) kinds: &'static [&'static str],
-    /// Of the facts of each kind.
-    pub(crate) facts: &'static [&'static [&'static str]],
-}
-
-impl Names {
-    pub(crate) fn of<W: Workload>(workload: &W) -> Self {
-        Self { kinds: workload.kinds(), facts: workload.fact_names() }
-    }
+    pub(crate) pauses: PausesSeen,
 }
 
 impl Totals {
-    /// Nothing seen yet.
     pub(crate) fn new(kinds: usize) -> Self {
         Self { kinds: (0..kinds).map(|_| KindTotals::default()).collect(), ..Self::default() }
     }
 
     /// Adds another worker's, or another phase's.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             mine.committed += theirs.committed;
             mine.rolled_back += theirs.rolled_back;
@@ -136,9 +117,9 @@ impl Totals {
     }
 
     /// As records hold it.
-    pub(crate) fn record(&self, names: &Names) -> BTreeMap<String, TransactionRecord> {
+    pub(crate) fn record<W: Workload>(&self, workload: &W) -> BTreeMap<String, TransactionRecord> {
         let facts = |kind: usize, sums: [u64; 4]| {
-            let named = names.facts.get(kind).copied().unwrap_or_default();
+            let named = workload.fact_names().get(kind).copied().unwrap_or_default();
             named.iter().zip(sums).map(|(name, sum)| ((*name).to_owned(), sum)).collect()
         };
         let one = |(kind, k): (usize, &KindTotals)| TransactionRecord {
@@ -150,6 +131,6 @@ impl Totals {
             response: HistogramRecord::from_histogram(&k.response),
             facts: facts(kind, k.facts),
         };
-        names.kinds.iter().zip(self.kinds.iter().enumerate()).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
+        workload.kinds().iter().zip(self.kinds.iter().enumerate()).map(|(name, k)| ((*name).to_owned(), one(k))).collect()
     }
 }

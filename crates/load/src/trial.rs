@@ -93,7 +93,7 @@ pub enum RunError {
     WorkerDied(String),
     /// The machine gives no more threads or file descriptors.
     Machine(String),
-    /// Somebody asked to stop.
+    /// The user asked to stop.
     Interrupted,
 }
 

@@ -23,7 +23,7 @@ pub enum Value<'a> {
     Decimal {
         /// All digits.
         unscaled: i64,
-        /// How many of them stand behind the point.
+        /// How many of them stand after the point.
         scale: u8,
     },
     /// Text in UTF-8 (or any bytes that the column takes).
@@ -125,22 +125,13 @@ impl Params {
     }
 }
 
-/// A received cell.
+/// A received cell; its text lies in a buffer, or is at hand when it is read.
 #[derive(Debug, Clone)]
-enum Cell {
+enum Cell<T> {
     Null,
     Int(i64),
     Float(f64),
-    Text(Range<usize>),
-}
-
-/// One as it is read.
-#[derive(Debug)]
-enum Found<'a> {
-    Null,
-    Int(i64),
-    Float(f64),
-    Text(&'a [u8]),
+    Text(T),
 }
 
 /// A received result set. Rows are always counted; their cells are kept only where the statement asks for it.
@@ -156,7 +147,7 @@ pub struct Rows {
 
 #[derive(Debug, Default)]
 struct Kept {
-    cells: Vec<Cell>,
+    cells: Vec<Cell<Range<usize>>>,
     bytes: Vec<u8>,
 }
 
@@ -178,7 +169,7 @@ impl Rows {
         self.kept.get_or_insert_default()
     }
 
-    fn push(&mut self, cell: Cell) {
+    fn push(&mut self, cell: Cell<Range<usize>>) {
         if self.keep {
             self.kept().cells.push(cell);
         }
@@ -246,14 +237,14 @@ impl Rows {
         self.width
     }
 
-    fn cell(&self, row: usize, column: usize) -> Result<Found<'_>, DriverError> {
+    fn cell(&self, row: usize, column: usize) -> Result<Cell<&[u8]>, DriverError> {
         let kept = self.kept.as_deref().filter(|_| column < self.width);
         let cell = kept.and_then(|kept| Some((kept.cells.get(row * self.width + column)?, &kept.bytes)));
         match cell {
-            Some((Cell::Null, _)) => Ok(Found::Null),
-            Some((Cell::Int(v), _)) => Ok(Found::Int(*v)),
-            Some((Cell::Float(v), _)) => Ok(Found::Float(*v)),
-            Some((Cell::Text(range), bytes)) => Ok(Found::Text(&bytes[range.clone()])),
+            Some((Cell::Null, _)) => Ok(Cell::Null),
+            Some((Cell::Int(v), _)) => Ok(Cell::Int(*v)),
+            Some((Cell::Float(v), _)) => Ok(Cell::Float(*v)),
+            Some((Cell::Text(range), bytes)) => Ok(Cell::Text(&bytes[range.clone()])),
             None => Err(wrong_shape(format!(
                 "the server sent {} rows of {} kept columns; row {row}, column {column} was expected",
                 self.count, self.width
@@ -266,7 +257,7 @@ impl Rows {
     /// # Errors
     /// When there is no such cell.
     pub fn is_null(&self, row: usize, column: usize) -> Result<bool, DriverError> {
-        Ok(matches!(self.cell(row, column)?, Found::Null))
+        Ok(matches!(self.cell(row, column)?, Cell::Null))
     }
 
     /// The cell as an integer; text of digits is taken too, since text protocols send nothing else.
@@ -281,16 +272,16 @@ impl Rows {
     /// SQLite keeps decimals; use it with scale 0 for true integers.
     ///
     /// # Errors
-    /// When there is no such cell or it is no decimal number of at most `scale` digits behind the point.
+    /// When there is no such cell or it is no decimal number of at most `scale` digits after the point.
     pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
         match self.cell(row, column)? {
-            Found::Int(v) => Ok(v),
-            Found::Text(text) => parse_decimal(text, scale).ok_or_else(|| {
+            Cell::Int(v) => Ok(v),
+            Cell::Text(text) => parse_decimal(text, scale).ok_or_else(|| {
                 let text = String::from_utf8_lossy(text);
                 wrong_shape(format!("`{text}` is no decimal number with {scale} digits behind the point"))
             }),
-            Found::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
-            Found::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
+            Cell::Float(v) => Err(wrong_shape(format!("a floating number ({v}) came where an exact one was expected"))),
+            Cell::Null => Err(wrong_shape(format!("NULL came where a number was expected (row {row}, column {column})"))),
         }
     }
 
@@ -300,7 +291,7 @@ impl Rows {
     /// When there is no such cell or it is no text.
     pub fn text(&self, row: usize, column: usize) -> Result<&[u8], DriverError> {
         match self.cell(row, column)? {
-            Found::Text(text) => Ok(text),
+            Cell::Text(text) => Ok(text),
             other => Err(wrong_shape(format!("{other:?} came where text was expected (row {row}, column {column})"))),
         }
     }
@@ -311,10 +302,10 @@ impl Rows {
     /// When there is no such cell.
     pub fn display(&self, row: usize, column: usize) -> Result<String, DriverError> {
         Ok(match self.cell(row, column)? {
-            Found::Null => "NULL".to_owned(),
-            Found::Int(v) => v.to_string(),
-            Found::Float(v) => v.to_string(),
-            Found::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            Cell::Null => "NULL".to_owned(),
+            Cell::Int(v) => v.to_string(),
+            Cell::Float(v) => v.to_string(),
+            Cell::Text(text) => String::from_utf8_lossy(text).into_owned(),
         })
     }
 }

@@ -19,8 +19,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// One that stands for a window until that is known: it opens in a day.
-    pub(crate) fn to_come() -> Self {
+    /// A placeholder until the window is known: it opens in a day.
+    pub(crate) fn placeholder() -> Self {
         Self { opens: perbuck_event::now() + Duration::from_secs(86_400), length_ns: i64::MAX, warmup_ns: 0 }
     }
 
@@ -33,6 +33,11 @@ impl Window {
     /// The moment that lies `at_ns` after the opening.
     pub fn moment(&self, at_ns: i64) -> Moment {
         self.opens.plus_ns(at_ns)
+    }
+
+    /// Its start and its end, in nanoseconds.
+    pub(crate) fn edges(&self) -> [i64; 2] {
+        [0, self.length_ns]
     }
 
     /// The second that holds `at`, cut at the window's end: (number, end). After the window all is one long drain.

@@ -1,7 +1,7 @@
 //! The hot loop: what one terminal does from its first transaction to its last.
 //!
 //! Per operation [`drive`] reads the clock once, allocates nothing and writes to no memory that another thread reads; only
-//! in an open loop with several workers does it take the lock of their queue (see [`crate::pace`]).
+//! in an open loop with several workers does it take the lock of their queue (see [`crate::pacer`]).
 //! What is rare in the life of a terminal is in [`crate::terminal`], what happens before and after to all terminals of a worker in
 //! [`crate::lifecycle`].
 
@@ -10,7 +10,7 @@ use perbuck_event::{rarely, sleep_until};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::pace::Turn;
+use crate::pacer::NextStart;
 use crate::recorder::{Outcome, Sample};
 use crate::terminal::TerminalTask;
 use crate::totals::TerminalTotals;
@@ -53,16 +53,16 @@ pub(crate) fn drive<D: Driver, W: Workload>(
         let common = &*task.common;
         let mut sequence = 0;
         let mut tally = Tally { task: &task, totals: TerminalTotals::default() };
-        // The start is given a moment ahead, so that all begin together.
+        // The start is given a moment ahead, so that all start together.
         let mut now = task.idle_until(-common.window.warmup_ns).await;
         while task.may_go_on(now) || rarely(|| task.check_host(&mut now, &mut connection)).await {
-            let (mut intended_ns, mut started_ns) = match common.pace.turn(&common.window, task.index, now) {
-                Turn::Now => (now, now),
-                Turn::Due(at) => match task.await_arrival(at, now).await {
+            let (mut intended_ns, mut started_ns) = match common.pacer.next_start(&common.window, task.index, now) {
+                NextStart::Now => (now, now),
+                NextStart::Due(at) => match task.await_arrival(at, now).await {
                     Some(started) => (at, started),
                     None => break,
                 },
-                Turn::Idle(until) => {
+                NextStart::Idle(until) => {
                     now = task.idle_until(until).await;
                     continue;
                 }
@@ -72,7 +72,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             let mut pauses = Pauses::default();
             if common.pauses {
                 pauses = terminal.pauses(&operation);
-                // The first one may be longer, so that terminals do not begin in step: it is not counted.
+                // The first one may be longer, so that terminals do not start in step: it is not counted.
                 let Some(at) = task.begin_after(now, pauses.before_ns, (sequence > 0).then_some(kind)).await else { break };
                 (intended_ns, started_ns) = (at, at);
             }
@@ -100,7 +100,7 @@ pub(crate) fn drive<D: Driver, W: Workload>(
             let sample = Sample { kind, outcome, intended_ns, started_ns, finished_ns, statements, facts };
             common.recorder.borrow_mut().record(sample);
             tally.count(outcome, started_ns, finished_ns);
-            common.limit.settle(outcome != Outcome::Failed, started_ns, finished_ns);
+            common.limit.ended(outcome != Outcome::Failed, started_ns, finished_ns);
             task.ended();
             now = if connection.is_some() { finished_ns } else { rarely(|| task.reconnect(&mut connection)).await? };
             sequence += 1;
@@ -119,7 +119,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     /// Whether nothing but the next transaction is to be done now.
     #[inline]
     fn may_go_on(&self, now_ns: i64) -> bool {
-        now_ns < self.host.until_ns() && !self.common.stop.requested()
+        now_ns < self.host.until_ns.get() && !self.common.stop.requested()
     }
 
     /// The random stream of an attempt; the first has number 0.
@@ -179,6 +179,9 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
     async fn idle_until(&self, at_ns: i64) -> i64 {
         let idle = &self.common.idle;
         idle.set(idle.get() + 1);
+        if self.common.is_ending() {
+            self.common.draining.wake();
+        }
         sleep_until(self.common.window.moment(at_ns)).await;
         idle.set(idle.get() - 1);
         self.common.window.now_ns()

@@ -11,13 +11,14 @@ use perbuck_core::units::Seed;
 use crate::connection::Connection;
 use crate::driver::{BulkTable, Session};
 use crate::error::DriverError;
+use crate::query::Query;
 use crate::statement::Catalogue;
 use crate::values::Params;
 
 /// Which terminal of a trial.
 #[derive(Debug, Clone, Copy)]
 pub struct TerminalId {
-    /// From 0; also the lane of its random streams.
+    /// From 0; also the number of its random streams.
     pub index: u32,
     /// How many terminals the trial has.
     pub of: u32,
@@ -41,7 +42,7 @@ pub struct Done {
     pub kind: u8,
     /// True where the workload itself rolled it back (TPC-C 2.4.1.4); it still counts as completed.
     pub rolled_back: bool,
-    /// What the workload counts of it besides; see [`Workload::fact_names`].
+    /// What else the workload counts of it; see [`Workload::fact_names`].
     pub facts: Facts,
 }
 
@@ -101,7 +102,7 @@ pub trait Workload: Send + Sync + 'static {
 /// The per-connection state machine. What it does is a function of its [`TerminalId`] and the operation.
 pub trait Terminal: 'static {
     /// Looks up what its transactions must know of the data, such as where the ids of a table end: once, before any terminal
-    /// of the trial begins. What it asks by [`Connection::ask`] is no statement of the trial.
+    /// of the trial starts. What it asks by [`Connection::ask`] is no statement of the trial.
     ///
     /// # Errors
     /// That no transaction could succeed, or the server's answer; either ends the run.
@@ -137,14 +138,14 @@ pub trait Terminal: 'static {
         operation: &mut Operation,
     ) -> impl Future<Output = Result<Done, DriverError>>;
 
-    /// Whether an attempt after the first draws its inputs anew, as sysbench does, and does not send the same again. Where many
+    /// Whether an attempt after the first draws other inputs, as sysbench does, and does not send the same again. Where many
     /// want the same few rows the two give quite different throughput: those that collide stay when they send the same.
     #[inline]
     fn redraws(&self) -> bool {
         false
     }
 
-    /// Whether the connection is closed and opened anew after the transaction with this number (sysbench's `reconnect`).
+    /// Whether the connection is closed and opened again after the transaction with this number (sysbench's `reconnect`).
     /// The time that it takes belongs to that transaction.
     #[inline]
     fn reconnects_after(&self, _sequence: u64) -> bool {
@@ -178,9 +179,9 @@ pub struct Check {
     /// What must hold, in words.
     pub what: String,
     /// A query that returns one row with one number: how many things are compared. Nothing compared is no pass.
-    pub compared: String,
+    pub compared: Query,
     /// A query that returns the offending rows, at most a few; none when the condition holds.
-    pub violations: String,
+    pub violations: Query,
     /// What the columns of the violations are.
     pub columns: Vec<&'static str>,
     /// For a condition that is stated for fresh data: a query of one number, which is above 0 once any program has run on

@@ -1,4 +1,4 @@
-//! The cluster: PD and stores on ports of their own, one set of data behind them, and what a test does to them.
+//! The cluster: PD and stores on ports of their own, one set of data for all, and what a test does to them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -162,12 +162,12 @@ impl Cluster {
 
     /// Splits the region of a key there; `transactional` says whose form of keys is meant.
     pub fn split(&self, key: &[u8], transactional: bool) -> bool {
-        self.shared.write().regions.split(&place(key, transactional))
+        self.shared.write().regions.split(&border(key, transactional))
     }
 
     /// Lets the next store that is up lead the region of a key; which one.
     pub fn transfer_leader(&self, key: &[u8], transactional: bool) -> u64 {
-        self.shared.write().regions.transfer(&place(key, transactional), |id| self.shared.is_up(id))
+        self.shared.write().regions.transfer(&border(key, transactional), |id| self.shared.is_up(id))
     }
 
     /// Cuts every connection of a store and refuses new ones; others lead what it led.
@@ -243,7 +243,7 @@ impl Drop for Cluster {
     }
 }
 
-fn place(key: &[u8], transactional: bool) -> Vec<u8> {
+fn border(key: &[u8], transactional: bool) -> Vec<u8> {
     if transactional { encoded(key) } else { key.to_vec() }
 }
 

@@ -10,7 +10,7 @@ use perbuck_grpc::{PREFIX, hpack, message_length, put_prefix};
 /// What one read takes, at most.
 const READ: usize = 256 * 1024;
 
-/// What is behind the address.
+/// What answers at the address.
 pub(crate) trait Service {
     /// Whether messages of this method are answered one by one while the stream stays open.
     fn streams(&self, path: &str) -> bool;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Versions of a key that are kept; a reader that is further behind finds nothing.
+/// Versions of a key that are kept; a reader of an earlier time finds nothing.
 const KEPT: usize = 64;
 
 /// A lock.

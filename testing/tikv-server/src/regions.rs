@@ -87,7 +87,7 @@ impl Regions {
     }
 
     /// Splits the region of a key there; false where it begins there already. The new region on the right is led by the store
-    /// behind, so that leaders are spread.
+    /// after, so that leaders are spread.
     pub(crate) fn split(&mut self, key: &[u8]) -> bool {
         let Some(left) = self.of(key).cloned() else { return false };
         if left.start == key {
@@ -145,8 +145,8 @@ impl Regions {
         }
         if (uint(epoch, region_epoch::CONF_VER), uint(epoch, region_epoch::VERSION)) != (region.conf_ver, region.version) {
             return Err(refusal("the region has changed", error::EPOCH_NOT_MATCH, |detail| {
-                let behind = self.all.values().find(|r| !region.end.is_empty() && r.start == region.end);
-                let current = [Some(region), behind].into_iter().flatten();
+                let after = self.all.values().find(|r| !region.end.is_empty() && r.start == region.end);
+                let current = [Some(region), after].into_iter().flatten();
                 current.for_each(|r| put_message(detail, epoch_not_match::CURRENT_REGIONS, |m| r.put(m)));
             }));
         }

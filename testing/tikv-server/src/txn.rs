@@ -359,7 +359,7 @@ fn check_txn_status(mvcc: &mut Mvcc, message: &[u8], out: &mut Vec<u8>) {
             return put_action(out, action::TTL_EXPIRE_ROLLBACK);
         }
         put_uint(out, check_txn_status_response::LOCK_TTL, lock.ttl_ms);
-        // A reader need not wait for a transaction that will commit behind its time.
+        // A reader need not wait for a transaction that will commit after its time.
         if caller > 0 && caller != u64::MAX && !lock.async_commit && !lock.pessimistic {
             lock.min_commit_ts = lock.min_commit_ts.max(caller + 1);
             put_action(out, action::MIN_COMMIT_TS_PUSHED);

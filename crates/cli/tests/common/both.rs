@@ -14,7 +14,7 @@ use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::limit::Tolerance;
-use perbuck_load::loader::{CheckResult, LoadError, load, on_loop, run_check};
+use perbuck_load::loader::{CheckResult, Load, LoadError, on_loop, run_check};
 use perbuck_load::observer::Unobserved;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
@@ -142,8 +142,10 @@ impl<D: Driver> Both<D> {
 
     /// Loads our data.
     pub fn our_prepare(&self, options: &Options) {
-        let dataset = Arc::new(SysbenchData::new(options.clone(), self.dialect, Seed(5)));
-        load(&self.driver, &dataset, 2, &StopToken::default(), &mut |_| {}).unwrap();
+        let dataset = SysbenchData::new(options.clone(), self.dialect, Seed(5));
+        let stop = StopToken::default();
+        let load = Load { driver: &*self.driver, dataset: &dataset, ledger: None, sessions: 2, stop: &stop };
+        load.run(&mut |_| {}).unwrap();
     }
 
     /// Drops the tables by our statements.

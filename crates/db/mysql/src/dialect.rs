@@ -3,6 +3,7 @@
 use perbuck_database::dialect::{CsvWords, Dialect, Feature, Lack, PartitionWords, Partitions, Type};
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::query::Query;
 
 use crate::settings::{Globals, TiFlash};
 
@@ -140,12 +141,13 @@ impl Dialect for MysqlDialect {
         ]
     }
 
-    fn table_exists(&self, table: &str) -> String {
+    fn table_exists(&self, table: &str) -> Query {
         format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '{table}'")
+            .into()
     }
 
-    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> String {
-        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')")
+    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> Query {
+        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
     }
 
     fn create_database(&self, name: &str) -> Option<(&'static str, String)> {

@@ -259,7 +259,7 @@ impl Session for MysqlSession {
         Ok(())
     }
 
-    fn be_patient(&mut self) {
+    fn lift_timeout(&mut self) {
         self.wire.wait_long();
     }
 

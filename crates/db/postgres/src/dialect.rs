@@ -4,6 +4,7 @@ use perbuck_database::dialect::{CsvWords, Dialect, Feature, IsolationQuestion, L
 use perbuck_database::settings::SettingWords;
 use perbuck_load::error::ErrorCode;
 use perbuck_load::loader::csv::CsvFormat;
+use perbuck_load::query::Query;
 
 use crate::family::Family::{self, Cockroach, Postgres, Yugabyte};
 
@@ -179,8 +180,9 @@ impl Dialect for Family {
         "CAST(? AS INTEGER)"
     }
 
-    fn table_exists(&self, table: &str) -> String {
+    fn table_exists(&self, table: &str) -> Query {
         format!("SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = '{table}'")
+            .into()
     }
 
     /// CockroachDB lets in who names a database that it does not have, and speaks of it only when tables are asked for (its issue
@@ -190,10 +192,10 @@ impl Dialect for Family {
         (*self == Cockroach).then_some((ask, ErrorCode::State("sqlstate", *b"3D000")))
     }
 
-    fn upsert(&self, table: &str, [key, b, c]: [&str; 3], [value, d, e]: [&str; 3]) -> String {
+    fn upsert(&self, table: &str, [key, b, c]: [&str; 3], [value, d, e]: [&str; 3]) -> Query {
         format!(
             "INSERT INTO {table} VALUES ('{value}', '{d}', '{e}') ON CONFLICT ({key}) DO UPDATE SET {b} = EXCLUDED.{b}, {c} = EXCLUDED.{c}"
-        )
+        ).into()
     }
 
     fn create_database(&self, name: &str) -> Option<(&'static str, String)> {

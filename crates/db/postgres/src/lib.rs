@@ -98,15 +98,15 @@ impl Driver for PostgresDriver {
     }
 
     async fn connect(&self, id: SessionId) -> Result<PostgresSession, DriverError> {
-        self.connect_away(id, 0).await
+        self.connect_at(id, 0).await
     }
 
     fn hosts(&self) -> Vec<String> {
         self.access.target.addresses()
     }
 
-    async fn connect_away(&self, id: SessionId, away: u32) -> Result<PostgresSession, DriverError> {
-        self.access.in_time((id, away), async |host, port| self.open(host, port).await).await
+    async fn connect_at(&self, id: SessionId, offset: u32) -> Result<PostgresSession, DriverError> {
+        self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

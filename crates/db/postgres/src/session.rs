@@ -192,7 +192,7 @@ impl Session for PostgresSession {
         Ok(())
     }
 
-    fn be_patient(&mut self) {
+    fn lift_timeout(&mut self) {
         self.wire.wait_long();
     }
 

@@ -2,6 +2,7 @@
 
 use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
 use perbuck_database::settings::SettingWords;
+use perbuck_load::query::Query;
 
 /// The dialect of SQLite. Its one isolation level is serializable.
 #[derive(Debug)]
@@ -75,12 +76,12 @@ impl Dialect for SqliteDialect {
         "VALUES "
     }
 
-    fn table_exists(&self, table: &str) -> String {
-        format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'")
+    fn table_exists(&self, table: &str) -> Query {
+        format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'").into()
     }
 
-    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> String {
-        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')")
+    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> Query {
+        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {

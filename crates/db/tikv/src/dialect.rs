@@ -1,7 +1,9 @@
-//! TiKV holds keys and values: its few words are those of [`crate::sentence`], and no SQL.
+//! TiKV holds keys and values and knows no SQL: it is asked by operations on records.
 
 use perbuck_database::dialect::{Dialect, Feature, Lack, Type};
 use perbuck_database::settings::SettingWords;
+use perbuck_load::query::Query;
+use perbuck_load::records::Action;
 
 /// The words of TiKV. Those of tables and types are empty: a workload that makes tables is refused before.
 #[derive(Debug)]
@@ -75,16 +77,16 @@ impl Dialect for TikvDialect {
         ""
     }
 
-    fn table_exists(&self, table: &str) -> String {
-        format!("EXISTS {table}")
+    fn table_exists(&self, table: &str) -> Query {
+        Query::records::<&str>(table, Action::Exists, [])
     }
 
-    fn row_of(&self, table: &str, columns: [&str; 2], (_, value): (&str, &str)) -> String {
-        format!("GET {table} 0 {} '{value}'", columns.len())
+    fn row_of(&self, table: &str, columns: [&str; 2], (_, key): (&str, &str)) -> Query {
+        Query::records(table, Action::Get(0..columns.len() as u64), [key])
     }
 
-    fn upsert(&self, table: &str, _columns: [&str; 3], [key, b, c]: [&str; 3]) -> String {
-        format!("PUT {table} '{key}' '{b}' '{c}'")
+    fn upsert(&self, table: &str, _columns: [&str; 3], values: [&str; 3]) -> Query {
+        Query::records(table, Action::Put, values)
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {

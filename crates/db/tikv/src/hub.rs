@@ -7,29 +7,26 @@ use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
-use perbuck_event::{now, sleep, timeout_at};
+use perbuck_event::{Waiters, now, timeout_at};
+use perbuck_grpc::Malformed;
 use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::Settings;
-use crate::keys;
-use crate::regions::{Peer, Region, Regions};
+use crate::regions::{Region, Regions};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Stage};
 use crate::wire::channel::Channel;
 use crate::wire::pd::{self, method};
+use crate::{keys, malformed_by};
 use perbuck_database::server::host_text;
-
-/// How often somebody looks whether what another one asked for has come.
-const LOOK: Duration = Duration::from_millis(1);
 
 thread_local! {
     /// The hubs of this thread; each lives as long as its sessions.
     static HUBS: RefCell<Vec<Weak<Hub>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// PD's leader.
 #[derive(Clone)]
-struct Pd {
+pub(crate) struct Pd {
     channel: Rc<Channel>,
     cluster: u64,
 }
@@ -42,32 +39,37 @@ pub(crate) struct Hub {
     stores: RefCell<HashMap<u64, (String, u16)>>,
     /// By store and number.
     channels: RefCell<HashMap<(u64, u32), Rc<Channel>>>,
-    /// Somebody is opening a connection, or asking PD for a region.
-    connecting: Cell<bool>,
-    asking: Cell<bool>,
+    /// Held by a session that opens a connection, or asks PD for a region.
+    connecting: Exclusive,
+    asking: Exclusive,
 }
 
-/// Set as long as it lives; a session that is dropped half way sets it free.
-struct Turn<'a>(&'a Cell<bool>);
+/// Lets one session at a time do what is then known to all.
+#[derive(Default)]
+struct Exclusive {
+    taken: Cell<bool>,
+    waiting: Waiters,
+}
 
-impl<'a> Turn<'a> {
-    async fn take(flag: &'a Cell<bool>) -> Self {
-        while flag.replace(true) {
-            sleep(LOOK).await;
-        }
-        Self(flag)
+/// Holds it as long as it lives; a session that is dropped half way sets it free.
+struct Held<'a>(&'a Exclusive);
+
+impl Exclusive {
+    async fn take(&self) -> Held<'_> {
+        self.waiting.until(|| (!self.taken.replace(true)).then_some(())).await;
+        Held(self)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.set(false);
+        self.0.taken.set(false);
+        self.0.waiting.wake();
     }
 }
 
-fn malformed(place: &str, why: perbuck_grpc::Malformed) -> DriverError {
-    let message = format!("what {place} answers is none of PD's or TiKV's messages: {}", why.0);
-    DriverError::client(ErrorClass::Fatal, "protocol", message)
+fn malformed(address: &str, why: Malformed) -> DriverError {
+    malformed_by(address, "PD's or TiKV's", why)
 }
 
 impl Hub {
@@ -83,8 +85,8 @@ impl Hub {
                     regions: RefCell::default(),
                     stores: RefCell::default(),
                     channels: RefCell::default(),
-                    connecting: Cell::new(false),
-                    asking: Cell::new(false),
+                    connecting: Exclusive::default(),
+                    asking: Exclusive::default(),
                 });
                 hubs.push(Rc::downgrade(&hub));
                 hub
@@ -106,11 +108,11 @@ impl Hub {
     ///
     /// # Errors
     /// The last of those that its members gave.
-    async fn pd(&self) -> Result<Pd, DriverError> {
+    pub(crate) async fn pd(&self) -> Result<Pd, DriverError> {
         if let Some(pd) = self.known_pd() {
             return Ok(pd);
         }
-        let _turn = Turn::take(&self.connecting).await;
+        let _held = self.connecting.take().await;
         if let Some(pd) = self.known_pd() {
             return Ok(pd);
         }
@@ -133,12 +135,12 @@ impl Hub {
     async fn find_leader(&self, host: &str, port: u16) -> Result<Pd, DriverError> {
         let channel = self.open(host, port).await?;
         let answer = self.ask(&channel, method::GET_MEMBERS, &pd::request(0, |_| ())).await?;
-        let bad = |why| malformed(channel.place(), why);
+        let bad = |why| malformed(channel.address(), why);
         let (cluster, error) = pd::header(&answer).map_err(bad)?;
         let leader = pd::leader(&answer).map_err(bad)?;
         let Some((leader, leader_port)) = leader.filter(|_| error.is_none()) else {
             let why = error.unwrap_or_else(|| "it has no leader".to_owned());
-            let message = format!("PD at {} has nobody who answers: {why}", channel.place());
+            let message = format!("PD at {} has nobody who answers: {why}", channel.address());
             return Err(DriverError::client(ErrorClass::Lost, "pd", message));
         };
         if (leader.as_str(), leader_port) == (host, port) {
@@ -153,26 +155,20 @@ impl Hub {
     }
 
     /// One call to PD; its answer.
-    async fn ask(&self, channel: &Rc<Channel>, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
-        let call = Call::new();
+    async fn ask(&self, channel: &Channel, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
+        let (call, address) = (Call::new(), channel.address());
         channel.call(path, message, &call);
-        self.answer(channel, &call).await?;
-        Ok(call.with(<[u8]>::to_vec))
-    }
-
-    /// Waits for the answer of PD to a call.
-    async fn answer(&self, channel: &Channel, call: &Rc<Call>) -> Result<(), DriverError> {
         let limit = now() + Duration::from_millis(self.settings.target.read_timeout_ms.into());
-        let place = channel.place();
+        let lost = |word, message| Err(DriverError::client(ErrorClass::Lost, word, message));
         match timeout_at(limit, poll_fn(|cx| call.poll_ended(cx.waker()))).await {
-            Ok(Stage::Answered) => Ok(()),
+            Ok(Stage::Answered) => Ok(call.with(<[u8]>::to_vec)),
             Ok(Stage::Status(code)) => {
-                let message = format!("PD at {place} refused: {} (status {code} of gRPC)", call.words());
+                let message = format!("PD at {address} refused: {} (status {code} of gRPC)", call.words());
                 let class = if code == 12 { ErrorClass::Fatal } else { ErrorClass::Lost };
                 Err(DriverError::client(class, "pd", message))
             }
-            Ok(_) => Err(DriverError::client(ErrorClass::Lost, "closed", call.words())),
-            Err(_) => Err(DriverError::client(ErrorClass::Lost, "timeout", format!("PD at {place} did not answer"))),
+            Ok(_) => lost("closed", call.words()),
+            Err(_) => lost("timeout", format!("PD at {address} did not answer")),
         }
     }
 
@@ -189,32 +185,21 @@ impl Hub {
                 Err(error) => error,
             };
             self.forget_pd();
-            tries.again(Why::Pd, &error.message, &self.settings.counts).await?;
+            tries.retry(Why::Pd, &error.message, &self.settings.counts).await?;
         }
     }
 
     async fn ask_leader(&self, path: &'static str, write: impl Fn(u64) -> Vec<u8>) -> Result<(String, Vec<u8>), DriverError> {
         let pd = self.pd().await?;
-        let place = pd.channel.place().to_owned();
+        let address = pd.channel.address().to_owned();
         let answer = self.ask(&pd.channel, path, &write(pd.cluster)).await?;
-        match pd::header(&answer).map_err(|why| malformed(&place, why))? {
-            (_, None) => Ok((place, answer)),
-            (_, Some(words)) => Err(DriverError::client(ErrorClass::Lost, "pd", format!("PD at {place}: {words}"))),
+        match pd::header(&answer).map_err(|why| malformed(&address, why))? {
+            (_, None) => Ok((address, answer)),
+            (_, Some(words)) => Err(DriverError::client(ErrorClass::Lost, "pd", format!("PD at {address}: {words}"))),
         }
     }
 
-    /// The connection to PD, to make sure that it is there.
-    ///
-    /// # Errors
-    /// As [`Self::pd`].
-    pub(crate) async fn reach(&self) -> Result<(), DriverError> {
-        self.pd().await.map(drop)
-    }
-
     /// Asks for a timestamp of the cluster, for `call`; the connection that it comes by.
-    ///
-    /// # Errors
-    /// As [`Self::pd`].
     pub(crate) async fn ask_timestamp(&self, call: &Rc<Call>) -> Result<Rc<Channel>, DriverError> {
         let pd = match self.known_pd() {
             Some(pd) => pd,
@@ -235,14 +220,10 @@ impl Hub {
         self.regions.borrow().find(key)
     }
 
-    /// The region of a key, from PD.
-    ///
-    /// # Errors
-    /// The last failure within the limit of the target.
     #[cold]
     pub(crate) async fn ask_region(&self, key: &[u8]) -> Result<Rc<Region>, DriverError> {
-        let _turn = Turn::take(&self.asking).await;
-        // Whoever had the turn before may have asked for it.
+        let _held = self.asking.take().await;
+        // Another session may have asked for it meanwhile.
         if let Some(known) = self.known_region(key) {
             return Ok(known);
         }
@@ -255,11 +236,11 @@ impl Hub {
         }
         let mut tries = Tries::new(self.settings.target.retry_limit_ms, 0);
         loop {
-            let (place, answer) = self.ask_pd(method::GET_REGION, |cluster| pd::get_region(cluster, &sought)).await?;
-            if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&place, why))? {
+            let (address, answer) = self.ask_pd(method::GET_REGION, |cluster| pd::get_region(cluster, &sought)).await?;
+            if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&address, why))? {
                 return Ok(self.regions.borrow_mut().enter(region));
             }
-            tries.again(Why::Pd, "PD knows no region of the key", &self.settings.counts).await?;
+            tries.retry(Why::Pd, "PD knows no region of the key", &self.settings.counts).await?;
         }
     }
 
@@ -271,11 +252,6 @@ impl Hub {
             self.regions.borrow_mut().enter(region);
         }
         Ok(())
-    }
-
-    /// Another peer leads the region.
-    pub(crate) fn led_by(&self, region: &Rc<Region>, leader: Peer) {
-        region.led_by(leader, &self.settings.space);
     }
 
     /// What is known of the region does not hold any more.
@@ -302,7 +278,7 @@ impl Hub {
     #[cold]
     pub(crate) async fn open_channel(&self, store: u64, number: u32) -> Result<Rc<Channel>, DriverError> {
         let (host, port) = self.address(store).await?;
-        let _turn = Turn::take(&self.connecting).await;
+        let _held = self.connecting.take().await;
         if let Some(channel) = self.known_channel(store, number) {
             return Ok(channel);
         }
@@ -315,23 +291,20 @@ impl Hub {
         if let Some(known) = self.stores.borrow().get(&store) {
             return Ok(known.clone());
         }
-        let (place, answer) = self.ask_pd(method::GET_STORE, |cluster| pd::get_store(cluster, store)).await?;
-        let stores = pd::stores(&answer).map_err(|why| malformed(&place, why))?;
-        let Some(address) = stores.iter().find(|s| s.id == store).and_then(|s| pd::split_place(&s.address)) else {
-            let message = format!("PD at {place} does not know where store {store} is");
+        let (address, answer) = self.ask_pd(method::GET_STORE, |cluster| pd::get_store(cluster, store)).await?;
+        let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
+        let Some(found) = stores.iter().find(|s| s.id == store).and_then(|s| pd::host_and_port(&s.address)) else {
+            let message = format!("PD at {address} does not know where store {store} is");
             return Err(DriverError::client(ErrorClass::Lost, "pd", message));
         };
-        self.stores.borrow_mut().insert(store, address.clone());
-        Ok(address)
+        self.stores.borrow_mut().insert(store, found.clone());
+        Ok(found)
     }
 
     /// The cluster's number and every store, as PD knows them.
-    ///
-    /// # Errors
-    /// The last failure within the limit of the target.
     pub(crate) async fn cluster(&self) -> Result<(u64, Vec<pd::Store>), DriverError> {
-        let (place, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
-        let stores = pd::stores(&answer).map_err(|why| malformed(&place, why))?;
+        let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
+        let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
         Ok((self.pd().await?.cluster, stores))
     }
 }

@@ -5,7 +5,7 @@ use perbuck_grpc::{Malformed, Parsed};
 const GROUP: usize = 8;
 const MARKER: u8 = 0xff;
 
-/// Appends a key in the form that keeps its order whatever follows it: groups of eight bytes, each with a byte behind it that
+/// Appends a key in the form that keeps its order whatever follows it: groups of eight bytes, each with a byte after it that
 /// says how many zeros were added (TiKV's `codec::bytes`).
 pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
     for group in key.chunks_exact(GROUP) {
@@ -19,10 +19,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
     out.push(MARKER - zeros as u8);
 }
 
-/// The key of such a form; bytes behind its end, a timestamp, are left out.
-///
-/// # Errors
-/// What no key is encoded as.
+/// The key of such a form; bytes after its end, a timestamp, are left out.
 pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
     let mut key = Vec::with_capacity(encoded.len());
     for group in encoded.chunks(GROUP + 1) {
@@ -39,8 +36,8 @@ pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
     Ok(key)
 }
 
-/// The first key behind all that begin with these bytes; empty is the end of all.
-pub(crate) fn behind(prefix: &[u8]) -> Vec<u8> {
+/// The first key after all that start with these bytes; empty is the end of all.
+pub(crate) fn after(prefix: &[u8]) -> Vec<u8> {
     let mut end = prefix.to_vec();
     while let Some(last) = end.pop() {
         if last < 0xff {
@@ -52,7 +49,6 @@ pub(crate) fn behind(prefix: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 
@@ -69,7 +65,7 @@ mod tests {
             encode(&mut out, key);
             assert_eq!((out.as_slice(), decode(encoded).unwrap().as_slice()), (encoded, key));
         }
-        assert_eq!((behind(b"t:"), behind(b"a\xff"), behind(b"\xff")), (b"t;".to_vec(), b"b".to_vec(), Vec::new()));
+        assert_eq!((after(b"t:"), after(b"a\xff"), after(b"\xff")), (b"t;".to_vec(), b"b".to_vec(), Vec::new()));
     }
 
     proptest! {

@@ -1,11 +1,11 @@
 //! TiKV, raw and transactional: our own client, because a load generator's own cost is part of what it measures
 //! (docs/adr/0002-tikv-client.md). Sessions of one load thread share the connections to each store; what they ask within one
-//! turn of the event loop leaves as one batch of commands in one write.
+//! pass of the event loop leaves as one batch of commands in one write.
 //!
 //! From the bottom: `call` is one request, `streams` and `channel` are a connection of gRPC, `pd` and `answers` read messages,
 //! `keys`, `regions` and `hub` find the store of a key, `retry` and `request` send a request until it is answered, `raw` and
-//! `txn` are the two ways to read and write, `row` and `sentence` are go-ycsb's layout, `session` and
-//! `house` are what the engine sees.
+//! `txn` are the two ways to read and write, `row` is go-ycsb's layout, `rows` reads and writes by it, `session` is what the
+//! engine sees.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +21,6 @@ use rustls::ClientConfig;
 use perbuck_net::certificates::config_for_grpc;
 
 mod dialect;
-mod house;
 mod hub;
 mod keys;
 mod later;
@@ -31,14 +30,14 @@ mod regions;
 mod request;
 mod retry;
 mod row;
-mod sentence;
+mod rows;
 mod session;
 mod target;
 mod txn;
 mod wire;
 
 pub use dialect::TikvDialect;
-pub use session::TikvSession;
+pub use rows::TikvSession;
 pub use target::TikvTarget;
 
 /// The registration of TiKV.
@@ -75,7 +74,7 @@ struct Settings {
     tls: Option<Arc<ClientConfig>>,
     counts: Counts,
     space: Space,
-    /// What every key begins with.
+    /// What every key starts with.
     prefix: Vec<u8>,
 }
 
@@ -111,7 +110,7 @@ impl Driver for TikvDriver {
 
     async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
         let hub = Hub::of(&self.settings);
-        hub.reach().await?;
+        hub.pd().await?;
         Ok(TikvSession::new(hub, id.0))
     }
 
@@ -136,7 +135,12 @@ impl Driver for TikvDriver {
 }
 
 fn malformed(why: Malformed) -> DriverError {
-    let message = format!("what a store answers is none of TiKV's messages: {}", why.0);
+    malformed_by("a store", "TiKV's", why)
+}
+
+/// What `peer` answers is none of the messages that it should send.
+fn malformed_by(peer: &str, whose: &str, why: Malformed) -> DriverError {
+    let message = format!("what {peer} answers is none of {whose} messages: {}", why.0);
     DriverError::client(ErrorClass::Fatal, "protocol", message)
 }
 

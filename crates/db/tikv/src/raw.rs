@@ -14,9 +14,6 @@ fn refused(words: &[u8]) -> DriverError {
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).
-///
-/// # Errors
-/// As [`Requests::send`], or the store's words.
 #[inline]
 pub(crate) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), DriverError> {
     requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, raw_get_request::KEY, key)).await?;
@@ -26,10 +23,6 @@ pub(crate) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), Drive
     }
 }
 
-/// Writes a key.
-///
-/// # Errors
-/// As [`get`].
 #[inline]
 pub(crate) async fn put(requests: &mut Requests, key: &[u8], value: &[u8]) -> Result<(), DriverError> {
     let written = requests.send(Command::RAW_PUT, key, |out, _| {
@@ -69,9 +62,6 @@ pub(crate) async fn put_some(requests: &mut Requests, pairs: &crate::pairs::Pair
 }
 
 /// Reads at most `limit` pairs of one region from `start` on, before `end`; the last key of that region, empty at the end of all.
-///
-/// # Errors
-/// As [`get`].
 pub(crate) async fn scan(
     requests: &mut Requests,
     start: &[u8],

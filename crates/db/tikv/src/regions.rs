@@ -8,7 +8,7 @@ use std::rc::Rc;
 use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{api_version, context, get_request};
 use perbuck_grpc::kvproto::metapb::{self, peer, region_epoch};
-use perbuck_grpc::proto::{Value, fields, put_element, put_message, put_uint};
+use perbuck_grpc::proto::{bytes, elements, put_element, put_message, put_uint, uints};
 
 use crate::keys;
 
@@ -21,15 +21,8 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn parse(message: &[u8]) -> Parsed<Self> {
-        let mut parsed = Self::default();
-        for field in fields(message) {
-            match field? {
-                (peer::ID, Value::Varint(id)) => parsed.id = id,
-                (peer::STORE_ID, Value::Varint(store)) => parsed.store = store,
-                _ => {}
-            }
-        }
-        Ok(parsed)
+        let [id, store] = uints(message, [peer::ID, peer::STORE_ID])?;
+        Ok(Self { id, store })
     }
 }
 
@@ -43,7 +36,7 @@ pub(crate) struct Space {
     pub(crate) encoded: bool,
 }
 
-/// A region as it was when somebody last told.
+/// A region as it was last told.
 #[derive(Debug)]
 pub(crate) struct Region {
     pub(crate) id: u64,
@@ -61,27 +54,13 @@ pub(crate) struct Region {
 impl Region {
     /// Reads a `metapb.Region`; without a leader the first peer is tried.
     pub(crate) fn parse(message: &[u8], leader: Option<Peer>, space: &Space) -> Parsed<Self> {
-        let (mut id, mut conf_ver, mut version, mut peers) = (0, 0, 0, Vec::new());
-        let (mut start, mut end) = (Vec::new(), Vec::new());
         let key = |bytes: &[u8]| if space.encoded && !bytes.is_empty() { keys::decode(bytes) } else { Ok(bytes.to_vec()) };
-        for field in fields(message) {
-            match field? {
-                (metapb::region::ID, Value::Varint(n)) => id = n,
-                (metapb::region::START_KEY, Value::Bytes(bytes)) => start = key(bytes)?,
-                (metapb::region::END_KEY, Value::Bytes(bytes)) => end = key(bytes)?,
-                (metapb::region::REGION_EPOCH, Value::Bytes(epoch)) => {
-                    for part in fields(epoch) {
-                        match part? {
-                            (region_epoch::CONF_VER, Value::Varint(n)) => conf_ver = n,
-                            (region_epoch::VERSION, Value::Varint(n)) => version = n,
-                            _ => {}
-                        }
-                    }
-                }
-                (metapb::region::PEERS, Value::Bytes(peer)) => peers.push(Peer::parse(peer)?),
-                _ => {}
-            }
-        }
+        let [id] = uints(message, [metapb::region::ID])?;
+        let wanted = [metapb::region::START_KEY, metapb::region::END_KEY, metapb::region::REGION_EPOCH];
+        let [start, end, epoch] = bytes(message, wanted)?;
+        let (start, end) = (key(start)?, key(end)?);
+        let [conf_ver, version] = uints(epoch, [region_epoch::CONF_VER, region_epoch::VERSION])?;
+        let peers: Vec<Peer> = elements(message, metapb::region::PEERS).map(|peer| Peer::parse(peer?)).collect::<Parsed<_>>()?;
         let leader = leader.filter(|l| l.id != 0).or_else(|| peers.first().copied()).unwrap_or_default();
         let region = Self { id, conf_ver, version, start, end, peers, leader: Cell::new(leader), context: RefCell::default() };
         region.write_context(space);
@@ -145,13 +124,13 @@ impl Region {
         }
     }
 
-    /// The next peer behind the one that did not answer is tried; false where there is none.
+    /// The next peer after the one that did not answer is tried; false where there is none.
     pub(crate) fn try_next(&self, failed_store: u64, space: &Space) -> bool {
         if self.store() != failed_store {
             return true;
         }
-        let place = self.peers.iter().position(|p| p.store == failed_store).unwrap_or(0);
-        let next = self.peers.get((place + 1) % self.peers.len().max(1)).copied();
+        let position = self.peers.iter().position(|p| p.store == failed_store).unwrap_or(0);
+        let next = self.peers.get((position + 1) % self.peers.len().max(1)).copied();
         match next.filter(|p| p.store != failed_store) {
             Some(next) => {
                 self.led_by(next, space);
@@ -174,7 +153,7 @@ impl Regions {
         region.has(key).then(|| Rc::clone(region))
     }
 
-    /// Enters what somebody told; what it was told of those keys before is forgotten, unless that is newer.
+    /// Enters a region; what was told of those keys before is forgotten, unless that is newer.
     pub(crate) fn enter(&mut self, region: Region) -> Rc<Region> {
         let newer = |old: &Region| old.id == region.id && (old.version, old.conf_ver) > (region.version, region.conf_ver);
         let overlaps =
@@ -197,9 +176,8 @@ impl Regions {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
-    use perbuck_grpc::proto::put_bytes;
+    use perbuck_grpc::proto::{Value, fields, put_bytes};
 
     use super::*;
 
@@ -265,7 +243,7 @@ mod tests {
         assert_eq!(one.store(), 1);
         assert!(one.try_next(1, &RAW) && one.store() == 2);
         assert_ne!(context(&one), before);
-        // Somebody else was faster.
+        // Another session was faster.
         assert!(one.try_next(1, &RAW) && one.store() == 2);
         one.led_by(Peer { id: 71, store: 1 }, &RAW);
         assert_eq!(context(&one), before);

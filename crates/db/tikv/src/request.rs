@@ -5,14 +5,14 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::errorpb::{self, epoch_not_match, not_leader};
 use perbuck_grpc::kvproto::kvrpcpb;
-use perbuck_grpc::proto::{Value, bytes_tag, fields};
-use perbuck_grpc::{Malformed, Parsed};
+use perbuck_grpc::proto::{Value, bytes, bytes_tag, elements, fields};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
 use crate::hub::Hub;
-use crate::later::Later;
+use crate::malformed_by;
 use crate::regions::{Peer, Region};
 use crate::retry::{Tries, Why};
 use crate::wire::call::{Call, Command, Stage};
@@ -26,8 +26,7 @@ pub(crate) struct Requests {
     pub(crate) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(crate) lock_tries: Tries,
-    pub(crate) later: Later,
-    dog: Watchdog,
+    watchdog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
     message: Vec<u8>,
@@ -36,8 +35,7 @@ pub(crate) struct Requests {
 
 /// How a try ended, if not by an answer.
 enum Miss {
-    /// To be tried again.
-    Again(Why, String),
+    Retry(Why, String),
     Over(DriverError),
 }
 
@@ -47,13 +45,12 @@ impl Requests {
         let (limit, number) = (Duration::from_millis(target.read_timeout_ms.into()), session % target.connections.max(1));
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
-        let later = Later::new();
-        Self { hub, call: Call::new(), tries, lock_tries, later, dog: Watchdog::new(limit), number, message: Vec::new(), batches }
+        Self { hub, call: Call::new(), tries, lock_tries, watchdog: Watchdog::new(limit), number, message: Vec::new(), batches }
     }
 
     /// Another limit for all further answers.
     pub(crate) fn set_limit(&mut self, limit: Duration) {
-        self.dog.set_limit(limit);
+        self.watchdog.set_limit(limit);
     }
 
     /// A timestamp of the cluster.
@@ -68,25 +65,20 @@ impl Requests {
                 Ok(channel) => match self.ended().await {
                     Some(Stage::Answered) => return Ok(self.call.number.get()),
                     Some(_) => self.call.words(),
-                    None => format!("PD at {} did not answer within the limit", channel.place()),
+                    None => format!("PD at {} did not answer within the limit", channel.address()),
                 },
                 Err(error) if error.class == ErrorClass::Lost => error.into_message(),
                 Err(error) => return Err(error),
             };
             self.hub.forget_pd();
-            Box::pin(self.tries.again(Why::Pd, &words, &self.hub.settings.counts)).await?;
+            Box::pin(self.tries.retry(Why::Pd, &words, &self.hub.settings.counts)).await?;
         }
     }
 
-    /// Waits for the end of the call; `None` where the limit for an answer came first.
+    /// Waits for the end of the session's call; `None` where the limit for an answer came first.
     #[inline]
     fn ended(&mut self) -> impl Future<Output = Option<Stage>> + '_ {
-        self.dog.rearm();
-        let (call, dog) = (&self.call, &mut self.dog);
-        poll_fn(|cx| match call.poll_ended(cx.waker()) {
-            Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => dog.poll_overdue().map(|()| None),
-        })
+        ended(&self.call, &mut self.watchdog)
     }
 
     /// Sends a command to the region of `key`: its `Context`, and what `write` adds. The answer is in `call`.
@@ -123,22 +115,18 @@ impl Requests {
                 Err(miss) => miss,
             };
             match miss {
-                Miss::Again(why, words) => {
+                Miss::Retry(why, words) => {
                     let counts = &self.hub.settings.counts;
-                    Box::pin(self.tries.again(why, &words, counts)).await?;
+                    Box::pin(self.tries.retry(why, &words, counts)).await?;
                 }
                 Miss::Over(error) => return Err(error),
             }
         }
     }
 
-    /// The end of a call that is not the session's own.
+    /// As [`Self::ended`], of another call.
     pub(crate) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
-        self.dog.rearm();
-        poll_fn(|cx| match call.poll_ended(cx.waker()) {
-            Poll::Ready(stage) => Poll::Ready(Some(stage)),
-            Poll::Pending => self.dog.poll_overdue().map(|()| None),
-        })
+        ended(call, &mut self.watchdog)
     }
 
     /// Sends a command once, and waits for nothing. False where it went nowhere, because its region is not known now.
@@ -194,13 +182,13 @@ impl Requests {
             Some(Stage::Answered) => match self.call.with(region_error) {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) => Err(self.moved(region, store, error, &channel)),
-                Err(why) => Err(Miss::Over(malformed(&channel, why))),
+                Err(why) => Err(Miss::Over(malformed_by(channel.address(), "TiKV's", why))),
             },
             stage => Err(self.unanswered(region, store, stage, &channel)),
         }
     }
 
-    /// A call that nobody answers any more must not be used again: its answer may come yet.
+    /// A call that was given up must not be used again: its answer may come yet.
     #[inline]
     fn fresh_call(&mut self) {
         if self.call.stage() == Stage::Waiting {
@@ -215,19 +203,19 @@ impl Requests {
         if !region.try_next(store, &self.hub.settings.space) {
             self.hub.forget(region);
         }
-        Miss::Again(Why::StoreLost, words)
+        Miss::Retry(Why::StoreLost, words)
     }
 
     #[cold]
     fn unanswered(&self, region: &Rc<Region>, store: u64, stage: Option<Stage>, channel: &Channel) -> Miss {
-        let place = channel.place();
+        let address = channel.address();
         match stage {
             None => {
                 self.hub.forget(region);
-                Miss::Again(Why::Timeout, format!("{place} did not answer within the limit"))
+                Miss::Retry(Why::Timeout, format!("{address} did not answer within the limit"))
             }
             Some(Stage::Status(code)) => {
-                let words = format!("{place} refused: {} (status {code} of gRPC)", self.call.words());
+                let words = format!("{address} refused: {} (status {code} of gRPC)", self.call.words());
                 match code {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
@@ -245,17 +233,17 @@ impl Requests {
         let hub = &self.hub;
         match error.why {
             Some(Why::NotLeader) => match error.leader {
-                Some(leader) if leader.id != 0 => hub.led_by(region, leader),
+                Some(leader) if leader.id != 0 => region.led_by(leader, &hub.settings.space),
                 _ => {
                     hub.forget(region);
-                    return Miss::Again(Why::NoLeader, error.words);
+                    return Miss::Retry(Why::NoLeader, error.words);
                 }
             },
             Some(Why::EpochNotMatch) => {
                 hub.forget(region);
                 let regions: Vec<&[u8]> = error.regions.iter().map(Vec::as_slice).collect();
                 if let Err(why) = hub.told(&regions, store) {
-                    return Miss::Over(malformed(channel, why));
+                    return Miss::Over(malformed_by(channel.address(), "TiKV's", why));
                 }
             }
             Some(Why::StoreNotMatch) => {
@@ -265,17 +253,21 @@ impl Requests {
             Some(Why::RegionNotFound | Why::KeyNotInRegion | Why::NotReady) => hub.forget(region),
             Some(_) => {}
             None => {
-                let message = format!("{} refused: {}", channel.place(), error.words);
+                let message = format!("{} refused: {}", channel.address(), error.words);
                 return Miss::Over(DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "region"), message));
             }
         }
-        Miss::Again(error.why.unwrap_or(Why::NotReady), error.words)
+        Miss::Retry(error.why.unwrap_or(Why::NotReady), error.words)
     }
 }
 
-fn malformed(channel: &Channel, why: Malformed) -> DriverError {
-    let message = format!("what {} answers is none of TiKV's messages: {}", channel.place(), why.0);
-    DriverError::client(ErrorClass::Fatal, "protocol", message)
+#[inline]
+fn ended(call: &Call, watchdog: &mut Watchdog) -> impl Future<Output = Option<Stage>> {
+    watchdog.rearm();
+    poll_fn(|cx| match call.poll_ended(cx.waker()) {
+        Poll::Ready(stage) => Poll::Ready(Some(stage)),
+        Poll::Pending => watchdog.poll_overdue().map(|()| None),
+    })
 }
 
 /// What a region answers instead (errorpb.proto).
@@ -312,21 +304,15 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
                 continue;
             }
             errorpb::error::NOT_LEADER => {
-                for part in fields(detail) {
-                    if let (not_leader::LEADER, Value::Bytes(peer)) = part? {
-                        error.leader = Some(Peer::parse(peer)?);
-                    }
-                }
+                let [leader] = bytes(detail, [not_leader::LEADER])?;
+                error.leader = Some(Peer::parse(leader)?);
                 Some(Why::NotLeader)
             }
             errorpb::error::REGION_NOT_FOUND => Some(Why::RegionNotFound),
             errorpb::error::KEY_NOT_IN_REGION => Some(Why::KeyNotInRegion),
             errorpb::error::EPOCH_NOT_MATCH => {
-                for part in fields(detail) {
-                    if let (epoch_not_match::CURRENT_REGIONS, Value::Bytes(region)) = part? {
-                        error.regions.push(region.to_vec());
-                    }
-                }
+                let regions = elements(detail, epoch_not_match::CURRENT_REGIONS);
+                error.regions = regions.map(|region| region.map(<[u8]>::to_vec)).collect::<Parsed<_>>()?;
                 Some(Why::EpochNotMatch)
             }
             errorpb::error::SERVER_IS_BUSY => Some(Why::ServerIsBusy),
@@ -341,7 +327,6 @@ fn parse_error(message: &[u8]) -> Parsed<RegionError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use perbuck_grpc::proto::{put_bytes, put_message, put_uint};
 

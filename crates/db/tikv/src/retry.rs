@@ -1,4 +1,4 @@
-//! Why a request is sent again, how long is waited before, and how often that happened: nothing is tried again unseen.
+//! Why a request is sent again, how long is waited before, and how often that happened: no retry goes unseen.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,16 +7,13 @@ use std::time::Duration;
 use perbuck_event::Moment;
 use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
-/// Why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
     /// Another peer leads the region, and the answer says which one.
     NotLeader,
     /// The region has no leader, or the answer does not say which one.
     NoLeader,
-    /// The store does not have the region.
     RegionNotFound,
-    /// The region does not have the key.
     KeyNotInRegion,
     /// The region was split or merged, or its peers changed.
     EpochNotMatch,
@@ -28,50 +25,35 @@ pub(crate) enum Why {
     StoreNotMatch,
     /// The store could not be reached, or the connection was lost.
     StoreLost,
-    /// No answer within the limit.
     Timeout,
     /// The region cannot serve requests at the moment (merging, recovering, disk full …).
     NotReady,
     /// PD could not be reached, or does not know the region now.
     Pd,
-    /// Another transaction has locked the key.
     Locked,
 }
 
-const ALL: [Why; 13] = [
-    Why::NotLeader,
-    Why::NoLeader,
-    Why::RegionNotFound,
-    Why::KeyNotInRegion,
-    Why::EpochNotMatch,
-    Why::ServerIsBusy,
-    Why::StaleCommand,
-    Why::StoreNotMatch,
-    Why::StoreLost,
-    Why::Timeout,
-    Why::NotReady,
-    Why::Pd,
-    Why::Locked,
+/// The words under which they are counted, in the order of their declaration.
+const WORDS: [(Why, &str); 13] = [
+    (Why::NotLeader, "not_leader"),
+    (Why::NoLeader, "no_leader"),
+    (Why::RegionNotFound, "region_not_found"),
+    (Why::KeyNotInRegion, "key_not_in_region"),
+    (Why::EpochNotMatch, "epoch_not_match"),
+    (Why::ServerIsBusy, "server_is_busy"),
+    (Why::StaleCommand, "stale_command"),
+    (Why::StoreNotMatch, "store_not_match"),
+    (Why::StoreLost, "store_lost"),
+    (Why::Timeout, "timeout"),
+    (Why::NotReady, "region_not_ready"),
+    (Why::Pd, "pd"),
+    (Why::Locked, "locked"),
 ];
 
 impl Why {
     /// The word under which it is counted.
     pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::NotLeader => "not_leader",
-            Self::NoLeader => "no_leader",
-            Self::RegionNotFound => "region_not_found",
-            Self::KeyNotInRegion => "key_not_in_region",
-            Self::EpochNotMatch => "epoch_not_match",
-            Self::ServerIsBusy => "server_is_busy",
-            Self::StaleCommand => "stale_command",
-            Self::StoreNotMatch => "store_not_match",
-            Self::StoreLost => "store_lost",
-            Self::Timeout => "timeout",
-            Self::NotReady => "region_not_ready",
-            Self::Pd => "pd",
-            Self::Locked => "locked",
-        }
+        WORDS[self as usize].1
     }
 
     /// The first pause and the longest, in milliseconds. What tells where to go instead needs none at first.
@@ -87,7 +69,7 @@ impl Why {
 
 /// How often requests were sent again, by reason; one for all sessions of a driver.
 #[derive(Debug, Default)]
-pub(crate) struct Counts([AtomicU64; ALL.len()]);
+pub(crate) struct Counts([AtomicU64; WORDS.len()]);
 
 impl Counts {
     fn add(&self, why: Why) {
@@ -96,8 +78,10 @@ impl Counts {
 
     /// By name, as records hold them.
     pub(crate) fn named(&self) -> BTreeMap<String, i64> {
-        let one = |why: &Why| (format!("client_retries_{}", why.word()), self.0[*why as usize].load(Ordering::Relaxed) as i64);
-        ALL.iter().map(one).collect()
+        let one = |((_, word), count): (&(Why, &str), &AtomicU64)| {
+            (format!("client_retries_{word}"), count.load(Ordering::Relaxed) as i64)
+        };
+        WORDS.iter().zip(&self.0).map(one).collect()
     }
 }
 
@@ -117,14 +101,12 @@ impl Tries {
         Self { limit: Duration::from_millis(limit_ms.into()), deadline: None, count: 0, spread: u64::from(session % 8) }
     }
 
-    /// Another request begins.
     #[inline]
     pub(crate) fn restart(&mut self) {
         self.deadline = None;
         self.count = 0;
     }
 
-    /// Whether a try has failed already.
     #[inline]
     pub(crate) fn begun(&self) -> bool {
         self.count > 0
@@ -135,7 +117,7 @@ impl Tries {
     /// # Errors
     /// `Failed` where the limit for all tries together is over; `words` are the server's.
     #[cold]
-    pub(crate) async fn again(&mut self, why: Why, words: &str, counts: &Counts) -> Result<(), DriverError> {
+    pub(crate) async fn retry(&mut self, why: Why, words: &str, counts: &Counts) -> Result<(), DriverError> {
         let now = perbuck_event::now();
         let deadline = *self.deadline.get_or_insert(now + self.limit);
         let (first, longest) = why.pauses_ms();
@@ -165,13 +147,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_reason_has_its_word() {
+        assert!(WORDS.iter().enumerate().all(|(i, (why, _))| *why as usize == i));
+    }
+
+    #[test]
     fn tries_are_counted_and_end_with_the_limit() {
         block_on_simulated(async {
             let (counts, mut tries) = (Counts::default(), Tries::new(2_000, 3));
             let began = now();
             let mut count = 0;
             let error = loop {
-                match tries.again(Why::ServerIsBusy, "too much", &counts).await {
+                match tries.retry(Why::ServerIsBusy, "too much", &counts).await {
                     Ok(()) => count += 1,
                     Err(error) => break error,
                 }
@@ -179,10 +166,10 @@ mod tests {
             assert!((5..12).contains(&count) && now() - began <= Duration::from_secs(2), "{count}");
             assert_eq!((error.class, error.code), (ErrorClass::Failed, ErrorCode::Word("tikv", "server_is_busy")));
             assert_eq!(counts.named()["client_retries_server_is_busy"], count);
-            // Whoever is told where to go goes at once.
+            // A request that is told where to go goes at once.
             tries.restart();
             let before = now();
-            tries.again(Why::NotLeader, "", &counts).await.unwrap_or_default();
+            tries.retry(Why::NotLeader, "", &counts).await.unwrap_or_default();
             assert_eq!(now(), before);
         });
     }

@@ -8,7 +8,6 @@ const NUMBER: u8 = 8;
 const BYTES: u8 = 2;
 const EMPTY: [u8; 1] = [0];
 
-/// Appends a field.
 #[inline]
 pub(crate) fn put_field(row: &mut Vec<u8>, field: u64, value: &[u8]) {
     row.push(NUMBER);
@@ -85,7 +84,6 @@ impl<'a> Iterator for Row<'a> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use proptest::prelude::*;
 

@@ -1,88 +1,26 @@
-//! One session as the engine uses it: statements become requests to the regions of their keys.
+//! One session as the engine uses it: operations on records become requests to the regions of their keys.
 
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use perbuck_grpc::Parsed;
-use perbuck_grpc::kvproto::kvrpcpb::scan_response;
-use perbuck_grpc::proto::{Value as Field, fields};
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
-use perbuck_load::statement::{Catalogue, StatementId};
+use perbuck_load::records::{Action, Records};
+use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
 
-use crate::hub::Hub;
-use crate::later;
-use crate::pairs::Pairs;
-use crate::request::Requests;
 use crate::row::{self, Row};
-use crate::sentence::Sentence;
-use crate::wire::answers::{self, KeyError};
-use crate::{keys, raw, txn};
+use crate::rows::{Came, TikvSession, text, wrong_shape};
+use crate::{raw, txn};
 
-/// The limit for an answer while data are made, counted and checked.
-const PATIENCE: Duration = Duration::from_secs(48 * 3600);
-/// Keys of one answer while rows are counted; TiKV gives at most 10,240.
-const COUNTED_AT_ONCE: u32 = 4_096;
-
-/// A session of a TiKV cluster. Its requests travel over connections that all sessions of its thread share.
-pub struct TikvSession {
-    pub(crate) requests: Requests,
-    statements: Rc<[Sentence]>,
-    catalogue: Arc<Catalogue>,
-    key: Vec<u8>,
-    row: Vec<u8>,
-    pairs: Pairs,
-}
-
-/// How the value of a key came: they lie in different fields of the answers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Came {
-    Read,
-    Locked,
-}
-
-impl Came {
-    pub(crate) fn value(self, answer: &[u8]) -> Parsed<Option<&[u8]>> {
-        match self {
-            Self::Read => answers::value(answer).map(Result::unwrap_or_default),
-            Self::Locked => answers::locked_value(answer),
-        }
-    }
-}
-
-pub(crate) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError> {
-    match value {
-        Some(Value::Text(bytes)) => Ok(bytes),
-        other => {
-            let message = format!("a key or a field is to be text, and {other:?} was bound");
-            Err(DriverError::client(ErrorClass::Fatal, "parameters", message))
-        }
-    }
-}
-
-/// The first error of the rows of a scan: their own, or that of the whole.
-pub(crate) fn scan_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
-    for field in fields(answer) {
-        match field? {
-            (scan_response::PAIRS, Field::Bytes(pair)) => {
-                if let (Some(error), ..) = answers::pair(pair)? {
-                    return Ok(Some(error));
-                }
-            }
-            (scan_response::ERROR, Field::Bytes(error)) => return KeyError::parse(error).map(Some),
-            _ => {}
-        }
-    }
-    Ok(None)
-}
-
-/// Pushes so many fields of a row. One that is missing is NULL; so is every field of what is no row.
-fn push_fields(rows: &mut Rows, value: &[u8], first: u64, count: u64) {
+/// Pushes the wanted fields of a row. One that is missing is NULL; so is every field of what is no row.
+fn push_fields(rows: &mut Rows, value: &[u8], wanted: &Range<u64>) {
     let row = Row::new(value);
     let mut next = row.clone();
-    for field in first..first + count {
+    for field in wanted.clone() {
         // As a rule fields lie in their order.
         let found = match next.next() {
             Some(Ok((number, value))) if number == field => Ok(Some(value)),
@@ -95,38 +33,30 @@ fn push_fields(rows: &mut Rows, value: &[u8], first: u64, count: u64) {
     }
 }
 
+/// The limit for an answer while data are made, counted and checked.
+const NO_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
+
+fn no_sql(text: &str) -> DriverError {
+    let message = format!("`{text}` is no statement for TiKV, which holds keys and values and speaks no SQL");
+    DriverError::client(ErrorClass::Fatal, "statement", message)
+}
+
 impl TikvSession {
-    pub(crate) fn new(hub: Rc<Hub>, session: u32) -> Self {
-        let (statements, catalogue) = (Rc::from([]), Arc::new(Catalogue::default()));
-        let (key, row, pairs) = (Vec::new(), Vec::new(), Pairs::default());
-        Self { requests: Requests::new(hub, session), statements, catalogue, key, row, pairs }
-    }
-
-    pub(crate) fn transactional(&self) -> bool {
-        self.requests.hub.settings.target.transactional
-    }
-
-    fn pessimistic(&self) -> bool {
-        self.requests.hub.settings.target.pessimistic
-    }
-
-    pub(crate) fn set_key(&mut self, table: &[u8], key: &[u8]) {
-        self.key.clear();
-        self.key.extend_from_slice(table);
-        self.key.extend_from_slice(key);
-    }
-
-    /// Executes a statement.
     #[inline]
-    async fn run(&mut self, sentence: &Sentence, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
-        match sentence {
-            Sentence::Get { table, first, count } => {
+    async fn run(
+        &mut self,
+        (table, action): &(Vec<u8>, Action),
+        params: &Params,
+        rows: &mut Rows,
+    ) -> Result<Effect, DriverError> {
+        match action {
+            Action::Get(wanted) => {
                 self.set_key(table, text(params.iter().next())?);
                 self.read().await?;
                 let found = self.requests.call.with(|answer| {
                     let value = Came::Read.value(answer)?;
                     if let (Some(value), true) = (value, rows.keeps()) {
-                        push_fields(rows, value, *first, *count);
+                        push_fields(rows, value, wanted);
                     }
                     Ok(value.is_some())
                 });
@@ -135,18 +65,14 @@ impl TikvSession {
                 }
                 Ok(Effect::ResultSet)
             }
-            Sentence::Put { table } => {
+            Action::Put => {
                 let mut values = params.iter();
                 self.set_key(table, text(values.next())?);
-                self.row.clear();
-                for (field, value) in values.enumerate() {
-                    row::put_field(&mut self.row, field as u64, text(Some(value))?);
-                }
-                row::finish(&mut self.row);
+                self.set_row(values)?;
                 self.write(None).await.map(|()| Effect::Affected(1))
             }
-            Sentence::Update { table, first, count } => self.update(table, *first, *count, params).await,
-            Sentence::Scan { table, first, count, keys } => {
+            Action::Update(changed) => self.update(table, changed, params).await,
+            Action::Scan { fields, keys } => {
                 let mut given = params.iter();
                 self.set_key(table, text(given.next())?);
                 let Some(Value::Int(limit)) = given.next() else { return Err(wrong_shape()) };
@@ -156,56 +82,37 @@ impl TikvSession {
                         if *keys {
                             rows.push_text(key);
                         }
-                        push_fields(rows, value, *first, *count);
+                        push_fields(rows, value, fields);
                     }
                     rows.end_row();
                 })
                 .await?;
                 Ok(Effect::ResultSet)
             }
-            other => Box::pin(self.keep_house(other, params, rows)).await,
+            other => Box::pin(self.ask_of_table(table, other, params, rows)).await,
         }
     }
 
-    /// Reads the key.
     #[inline]
-    pub(crate) async fn read(&mut self) -> Result<(), DriverError> {
-        if !self.transactional() {
-            return raw::get(&mut self.requests, &self.key).await;
+    fn set_row<'a>(&mut self, fields: impl Iterator<Item = Value<'a>>) -> Result<(), DriverError> {
+        self.row.clear();
+        for (field, value) in fields.enumerate() {
+            row::put_field(&mut self.row, field as u64, text(Some(value))?);
         }
-        let txn = txn::begin(&mut self.requests).await?;
-        txn::get(&mut self.requests, txn, &self.key).await
-    }
-
-    /// Writes the row to the key, in a transaction that may have begun before.
-    #[inline]
-    async fn write(&mut self, begun: Option<txn::Txn>) -> Result<(), DriverError> {
-        if !self.transactional() {
-            return raw::put(&mut self.requests, &self.key, &self.row).await;
-        }
-        let begins = begun.is_none();
-        let mut txn = match begun {
-            Some(txn) => txn,
-            None => txn::begin(&mut self.requests).await?,
-        };
-        if begins && self.pessimistic() {
-            txn::lock(&mut self.requests, &mut txn, &self.key).await?;
-        }
-        self.pairs.clear();
-        self.pairs.add(&self.key, &self.row);
-        txn::commit(&mut self.requests, txn, &self.pairs, 0).await.map(drop)
+        row::finish(&mut self.row);
+        Ok(())
     }
 
     /// Reads a row, changes it and writes it, as go-ycsb does.
-    async fn update(&mut self, table: &[u8], first: u64, count: u64, params: &Params) -> Result<Effect, DriverError> {
+    async fn update(&mut self, table: &[u8], changed: &Range<u64>, params: &Params) -> Result<Effect, DriverError> {
         let values = params.iter();
-        if values.len() as u64 != count + 1 {
+        if values.len() as u64 != changed.end - changed.start + 1 {
             return Err(wrong_shape());
         }
         self.set_key(table, text(values.clone().last())?);
         let (mut begun, mut came) = (None, Came::Read);
         if self.transactional() {
-            let mut txn = txn::begin(&mut self.requests).await?;
+            let mut txn = txn::begin(&mut self.requests, &mut self.later).await?;
             if self.pessimistic() {
                 txn::lock(&mut self.requests, &mut txn, &self.key).await?;
                 came = Came::Locked;
@@ -222,7 +129,7 @@ impl TikvSession {
             let Some(old) = came.value(answer)? else { return Ok(false) };
             for field in Row::new(old) {
                 let (number, value) = field?;
-                if !(first..first + count).contains(&number) {
+                if !changed.contains(&number) {
                     row::put_field(new, number, value);
                 }
             }
@@ -240,73 +147,26 @@ impl TikvSession {
                 }
             };
         }
-        for (number, value) in (first..first + count).zip(values) {
+        for (number, value) in changed.clone().zip(values) {
             row::put_field(&mut self.row, number, text(Some(value))?);
         }
         self.write(begun).await.map(|()| Effect::Affected(1))
     }
-
-    /// Calls `each` with keys (without their table) and values from the key on, at most `limit` of the table.
-    pub(crate) async fn scan(
-        &mut self,
-        table: &[u8],
-        limit: u32,
-        keys_only: bool,
-        mut each: impl FnMut(&[u8], &[u8]),
-    ) -> Result<(), DriverError> {
-        let end = keys::behind(table);
-        let txn = if self.transactional() { Some(txn::begin(&mut self.requests).await?) } else { None };
-        let mut left = limit;
-        while left > 0 {
-            let (asked, key, requests) = (left.min(COUNTED_AT_ONCE), &self.key, &mut self.requests);
-            let region_end = match txn {
-                Some(txn) => txn::scan(requests, txn, key, &end, asked, keys_only).await?,
-                None => raw::scan(requests, key, &end, asked, keys_only).await?,
-            };
-            let (mut count, last) = (0, &mut self.row);
-            let read = self.requests.call.with(|answer| {
-                for field in fields(answer) {
-                    let (scan_response::PAIRS, Field::Bytes(pair)) = field? else { continue };
-                    let (_, key, value) = answers::pair(pair)?;
-                    each(key.get(table.len()..).unwrap_or_default(), value);
-                    count += 1;
-                    last.clear();
-                    last.extend_from_slice(key);
-                }
-                Ok(())
-            });
-            read.map_err(crate::malformed)?;
-            left -= count.min(left);
-            // Fewer than asked for: the region has no more.
-            if count < asked {
-                if region_end.is_empty() || region_end >= end {
-                    break;
-                }
-                self.key = region_end;
-            } else {
-                self.key.clone_from(&self.row);
-                self.key.push(0);
-            }
-        }
-        Ok(())
-    }
-}
-
-pub(crate) fn wrong_shape() -> DriverError {
-    DriverError::client(ErrorClass::Fatal, "parameters", "the statement does not have the parameters that it wants")
 }
 
 impl Session for TikvSession {
     async fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> Result<(), DriverError> {
-        let prefix = &self.requests.hub.settings.prefix;
-        let one = |sql: &str| Sentence::parse(sql, prefix, &mut Params::default());
-        self.statements = catalogue.statements().iter().map(|s| one(&s.sql)).collect::<Result<_, _>>()?;
+        let action = |statement: &Statement| {
+            let records = statement.records.as_ref().ok_or_else(|| no_sql(&statement.sql))?;
+            Ok((self.prefix_of(&records.table), records.action.clone()))
+        };
+        self.statements = catalogue.statements().iter().map(action).collect::<Result<_, DriverError>>()?;
         self.catalogue = Arc::clone(catalogue);
         Ok(())
     }
 
-    fn be_patient(&mut self) {
-        self.requests.set_limit(PATIENCE);
+    fn lift_timeout(&mut self) {
+        self.requests.set_limit(NO_TIMEOUT);
     }
 
     #[inline]
@@ -329,32 +189,40 @@ impl Session for TikvSession {
         Ok(false)
     }
 
-    async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+    async fn query(&mut self, sql: &str, _rows: &mut Rows) -> Result<Effect, DriverError> {
+        Err(no_sql(sql))
+    }
+
+    async fn query_records(&mut self, records: &Records, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
         rows.start(true);
-        let mut params = Params::default();
-        let sentence = Sentence::parse(sql, &self.requests.hub.settings.prefix, &mut params)?;
-        self.run(&sentence, &params, rows).await
+        self.run(&(self.prefix_of(&records.table), records.action.clone()), params, rows).await
+    }
+
+    async fn drop_table(&mut self, table: &str) -> Result<(), DriverError> {
+        let prefix = self.prefix_of(table);
+        self.delete_all(&prefix).await
+    }
+
+    async fn count_rows(&mut self, table: &str) -> Result<u64, DriverError> {
+        let prefix = self.prefix_of(table);
+        self.rows_of(&prefix, u32::MAX).await
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
-        let prefix = [&self.requests.hub.settings.prefix, table.name.as_bytes(), b":"].concat();
+        let prefix = self.prefix_of(&table.name);
         self.pairs.clear();
         let mut cells = cells.iter();
         while let Some(key) = cells.next() {
             self.set_key(&prefix, text(Some(key))?);
-            self.row.clear();
-            for (field, value) in cells.by_ref().take(table.columns.len() - 1).enumerate() {
-                row::put_field(&mut self.row, field as u64, text(Some(value))?);
-            }
-            row::finish(&mut self.row);
+            self.set_row(cells.by_ref().take(table.columns.len() - 1))?;
             self.pairs.add(&self.key, &self.row);
         }
         self.pairs.sort();
         let mut done = 0;
         while done < self.pairs.len() {
             done += if self.transactional() {
-                let txn = txn::begin(&mut self.requests).await?;
-                txn::commit(&mut self.requests, txn, &self.pairs, done).await?
+                let txn = txn::begin(&mut self.requests, &mut self.later).await?;
+                txn::commit(&mut self.requests, &mut self.later, txn, &self.pairs, done).await?
             } else {
                 raw::put_some(&mut self.requests, &self.pairs, done).await?
             };
@@ -363,6 +231,6 @@ impl Session for TikvSession {
     }
 
     async fn close(mut self) {
-        later::finish(&mut self.requests, true).await;
+        self.later.finish(&mut self.requests, true).await;
     }
 }

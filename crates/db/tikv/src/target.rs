@@ -26,7 +26,6 @@ const OPTIONS: [&str; 16] = [
     "read_timeout",
     "retry_limit",
 ];
-/// The port of PD.
 const PORT: u16 = 2379;
 const TLS_MODES: [(&str, TlsMode); 4] = [
     ("disabled", TlsMode::Disabled),
@@ -54,7 +53,7 @@ pub struct TikvTarget {
     pub api_v2: bool,
     /// The number of the keyspace.
     pub keyspace: u32,
-    /// What keys begin with, behind the keyspace.
+    /// What keys start with, after the keyspace.
     pub prefix: String,
     /// Connections to each store that a load thread opens, at most.
     pub connections: u32,
@@ -107,12 +106,12 @@ impl TikvTarget {
                 "use `cert` and `key`, or leave it out",
             );
         }
-        let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
-        let place = place.strip_suffix('/').unwrap_or(place);
-        if place.is_empty() || place.contains('/') {
+        let (hosts, options) = rest.split_once('?').unwrap_or((rest, ""));
+        let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
+        if hosts.is_empty() || hosts.contains('/') {
             return problem("the target names no PD, or something behind it", form);
         }
-        let pds = place.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
+        let pds = hosts.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
         let mut target = Self::new(pds);
         let (mut cert, mut key) = (None, None);
         for (name, value) in options_of(options, &OPTIONS)? {
@@ -214,7 +213,7 @@ impl Target for TikvTarget {
         with_options(format!("tikv://{}/", pds.join(",")), &options)
     }
 
-    /// Keys that begin with `name/`.
+    /// Keys that start with `name/`.
     fn with_database(&self, name: &str) -> Box<dyn Target> {
         Box::new(Self { prefix: format!("{name}/"), ..self.clone() })
     }

@@ -2,15 +2,17 @@
 //! lie in one region (1PC), without waiting for the second step (async commit), or in two.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
+use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{
-    batch_rollback_request, check_txn_status_request, commit_request, get_request, mutation, op, pessimistic_action,
-    pessimistic_lock_request, pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
+    batch_rollback_request, check_txn_status_request, get_request, mutation, op, pessimistic_action, pessimistic_lock_request,
+    pessimistic_rollback_request, prewrite_request, resolve_lock_request, scan_request,
 };
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 
-use crate::later;
+use crate::later::{Later, put_commit};
 use crate::pairs::Pairs;
 use crate::regions::Region;
 use crate::request::Requests;
@@ -22,10 +24,9 @@ use crate::wire::call::Command;
 /// pessimistic one, as client-go has them.
 const TTL_MS: u64 = 3_000;
 const TTL_PESSIMISTIC_MS: u64 = 20_000;
-/// Bits of a timestamp behind its milliseconds.
+/// Bits of a timestamp after its milliseconds.
 const LOGICAL_BITS: u32 = 18;
 
-/// A transaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Txn {
     pub(crate) start_ts: u64,
@@ -54,46 +55,23 @@ fn verdict(error: KeyError) -> DriverError {
     }
 }
 
-/// Begins a transaction.
-///
-/// # Errors
-/// That PD gives no timestamp.
-pub(crate) async fn begin(requests: &mut Requests) -> Result<Txn, DriverError> {
-    if requests.later.is_open() {
-        Box::pin(later::finish(requests, false)).await;
-    }
+pub(crate) async fn begin(requests: &mut Requests, later: &mut Later) -> Result<Txn, DriverError> {
+    later.finish_before_next(requests).await;
     requests.lock_tries.restart();
     Ok(Txn { start_ts: requests.timestamp().await?, for_update_ts: 0 })
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).
-///
-/// # Errors
-/// As [`Requests::send`], or the store's words.
 pub(crate) async fn get(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
-    let mut passed = Vec::new();
-    loop {
-        let sent = requests.send_past(Command::GET, key, &passed, |out, _| {
-            put_bytes(out, get_request::KEY, key);
-            put_uint(out, get_request::VERSION, txn.start_ts);
-        });
-        sent.await?;
-        let error = requests.call.with(|answer| match answers::value(answer)? {
-            Ok(_) => Ok(None),
-            Err(error) => KeyError::parse(error).map(Some),
-        });
-        match error.map_err(crate::malformed)? {
-            None => return Ok(()),
-            Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
-            Some(error) => return Err(verdict(error)),
-        }
-    }
+    let write = |out: &mut Vec<u8>, _: &Region| {
+        put_bytes(out, get_request::KEY, key);
+        put_uint(out, get_request::VERSION, txn.start_ts);
+    };
+    let error = |answer: &[u8]| answers::value(answer)?.err().map(KeyError::parse).transpose();
+    read(requests, txn, (Command::GET, key), write, error).await.map(drop)
 }
 
 /// Reads at most `limit` pairs of one region, as [`crate::raw::scan`].
-///
-/// # Errors
-/// As [`get`].
 pub(crate) async fn scan(
     requests: &mut Requests,
     txn: Txn,
@@ -102,18 +80,34 @@ pub(crate) async fn scan(
     limit: u32,
     keys_only: bool,
 ) -> Result<Vec<u8>, DriverError> {
+    let write = |out: &mut Vec<u8>, region: &Region| {
+        put_element(out, scan_request::START_KEY, start);
+        put_uint(out, scan_request::LIMIT, limit.into());
+        put_uint(out, scan_request::VERSION, txn.start_ts);
+        put_uint(out, scan_request::KEY_ONLY, keys_only.into());
+        put_bytes(out, scan_request::END_KEY, crate::nearer(&region.end, end));
+    };
+    let region = read(requests, txn, (Command::SCAN, start), write, answers::scan_error).await?;
+    Ok(region.end.clone())
+}
+
+/// Sends a command that reads, until no lock is in its way.
+///
+/// # Errors
+/// As [`Requests::send`], or the store's words.
+#[inline]
+async fn read(
+    requests: &mut Requests,
+    txn: Txn,
+    (command, key): (Command, &[u8]),
+    mut write: impl FnMut(&mut Vec<u8>, &Region),
+    error: impl Fn(&[u8]) -> Parsed<Option<KeyError>>,
+) -> Result<Rc<Region>, DriverError> {
     let mut passed = Vec::new();
     loop {
-        let sent = requests.send_past(Command::SCAN, start, &passed, |out, region| {
-            put_element(out, scan_request::START_KEY, start);
-            put_uint(out, scan_request::LIMIT, limit.into());
-            put_uint(out, scan_request::VERSION, txn.start_ts);
-            put_uint(out, scan_request::KEY_ONLY, keys_only.into());
-            put_bytes(out, scan_request::END_KEY, crate::nearer(&region.end, end));
-        });
-        let region_end = sent.await?.end.clone();
-        match requests.call.with(crate::session::scan_error).map_err(crate::malformed)? {
-            None => return Ok(region_end),
+        let region = requests.send_past(command, key, &passed, &mut write).await?;
+        match requests.call.with(&error).map_err(crate::malformed)? {
+            None => return Ok(region),
             Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
             Some(error) => return Err(verdict(error)),
         }
@@ -121,9 +115,6 @@ pub(crate) async fn scan(
 }
 
 /// Locks a key; whether it has a value, which is then in the answer ([`answers::locked_value`]).
-///
-/// # Errors
-/// As [`get`], and deadlocks.
 pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> Result<(), DriverError> {
     txn.for_update_ts = txn.start_ts;
     loop {
@@ -144,17 +135,13 @@ pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
         match requests.call.with(answers::key_error).map_err(crate::malformed)? {
             None => return Ok(()),
             Some(KeyError::Locked(lock)) => drop(Box::pin(clear_lock(requests, &lock, 0)).await?),
-            // Somebody committed since: what is locked is what is there now.
+            // Another transaction committed since: what is locked is what is there now.
             Some(KeyError::Conflict) => txn.for_update_ts = requests.timestamp().await?,
             Some(error) => return Err(verdict(error)),
         }
     }
 }
 
-/// Gives a pessimistic lock back.
-///
-/// # Errors
-/// As [`Requests::send`].
 pub(crate) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Result<(), DriverError> {
     let sent = requests.send(Command::PESSIMISTIC_ROLLBACK, key, |out, _| {
         put_uint(out, pessimistic_rollback_request::START_VERSION, txn.start_ts);
@@ -169,13 +156,19 @@ pub(crate) async fn unlock(requests: &mut Requests, txn: Txn, key: &[u8]) -> Res
 ///
 /// # Errors
 /// `Retry` where another transaction was faster.
-pub(crate) async fn commit(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usize) -> Result<usize, DriverError> {
+pub(crate) async fn commit(
+    requests: &mut Requests,
+    later: &mut Later,
+    txn: Txn,
+    pairs: &Pairs,
+    from: usize,
+) -> Result<usize, DriverError> {
     let count = Cell::new(1);
     let written = prewrite(requests, txn, pairs, from, &count).await;
     let committed = match written {
         Ok(Prewritten::Committed) => Ok(()),
         Ok(Prewritten::Later(commit_ts)) => {
-            later::send(requests, txn, commit_ts, pairs.from(from).take(count.get()).map(|(key, _)| key)).await;
+            later.send(requests, (txn.start_ts, commit_ts), pairs.from(from).take(count.get())).await;
             Ok(())
         }
         Ok(Prewritten::Locked) => Box::pin(second_step(requests, txn, pairs, from, count.get())).await,
@@ -212,7 +205,7 @@ async fn prewrite(
 ) -> Result<Prewritten, DriverError> {
     let target = &requests.hub.settings.target;
     let (async_commit, one_pc) = (target.async_commit, target.one_pc);
-    // Where the store chooses the time of the commit it must lie behind everything that was committed before now.
+    // Where the store chooses the time of the commit it must lie after everything that was committed before now.
     let latest = if async_commit || one_pc { requests.timestamp().await? } else { txn.start_ts };
     loop {
         let sent = requests.send(Command::PREWRITE, pairs.key(from), |out, region| {
@@ -263,7 +256,7 @@ fn put_mutation(out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
 async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usize, count: usize) -> Result<(), DriverError> {
     loop {
         let commit_ts = requests.timestamp().await?;
-        let write = |out: &mut Vec<u8>, _: &Region| put_commit(out, txn, pairs.from(from).take(count), commit_ts);
+        let write = |out: &mut Vec<u8>, _: &Region| put_commit(out, (txn.start_ts, commit_ts), pairs.from(from).take(count));
         requests.send(Command::COMMIT, pairs.key(from), write).await?;
         match requests.call.with(answers::key_error).map_err(crate::malformed)? {
             None => return Ok(()),
@@ -272,12 +265,6 @@ async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usi
             Some(error) => return Err(verdict(error)),
         }
     }
-}
-
-fn put_commit<'a>(out: &mut Vec<u8>, txn: Txn, pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>, commit_ts: u64) {
-    put_uint(out, commit_request::START_VERSION, txn.start_ts);
-    pairs.for_each(|(key, _)| put_element(out, commit_request::KEYS, key));
-    put_uint(out, commit_request::COMMIT_VERSION, commit_ts);
 }
 
 /// Finds out what became of the transaction that holds a lock, and clears the lock away, or waits a moment. Whether a reader of
@@ -296,7 +283,7 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
     let status = requests.call.with(TxnStatus::parse).map_err(crate::malformed)?;
     let commit_ts = match &status.error {
         None if status.commit_ts > 0 || status.ttl_ms == 0 => Some(status.commit_ts),
-        // Nobody comes back for it, and it has no other keys that would have to be asked.
+        // Its session is gone, and it has no other keys that would have to be asked.
         None if expired && status.lock.async_commit && !status.lock.has_secondaries => Some(status.lock.min_commit_ts),
         None if status.pushed && reader > 0 => return Ok(Some(lock.version)),
         None | Some(KeyError::TxnNotFound) => None,
@@ -304,7 +291,7 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
     };
     let Some(commit_ts) = commit_ts else {
         let counts = &requests.hub.settings.counts;
-        requests.lock_tries.again(Why::Locked, "another transaction holds the key", counts).await?;
+        requests.lock_tries.retry(Why::Locked, "another transaction holds the key", counts).await?;
         return Ok(None);
     };
     let sent = requests.send(Command::RESOLVE_LOCK, &lock.key, |out, _| {

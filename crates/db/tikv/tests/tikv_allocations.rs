@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Effect, Session, SessionId};
+use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, Verb};
 use perbuck_load::values::{Params, Rows};
 use perbuck_tikv::TikvDriver;
@@ -17,9 +18,10 @@ async fn operations(address: &str, count: u32) {
     let driver = TikvDriver::new(target).unwrap();
     let mut session = driver.connect(SessionId(0)).await.unwrap();
     let mut catalogue = Catalogue::default();
-    let read = catalogue.add_read("GET t 0 2");
-    let write = catalogue.add(Verb::Insert, "PUT t");
-    let change = catalogue.add(Verb::Update, "UPDATE t 1 1");
+    let mut add = |verb, keep_rows, action| catalogue.add_records("", verb, keep_rows, Records::new("t", action));
+    let read = add(Verb::Select, true, Action::Get(0..2));
+    let write = add(Verb::Insert, false, Action::Put);
+    let change = add(Verb::Update, false, Action::Update(1..2));
     session.prepare(&Arc::new(catalogue)).await.unwrap();
     let (mut params, mut rows) = (Params::default(), Rows::default());
     for _ in 0..count {

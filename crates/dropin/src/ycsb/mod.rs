@@ -146,7 +146,7 @@ impl Table<'_> {
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if self.settings.drop_data && there {
-            server.execute(&format!("dropping table {name}"), &format!("DROP TABLE IF EXISTS {name}"))?;
+            server.drop_table(&format!("dropping table {name}"), name)?;
         }
         notes::forget(self.stage, COMMAND.word)?;
         self.specs.iter().flat_map(|t| &t.create).try_for_each(|sql| server.execute(&format!("creating table {name}"), sql))

@@ -1,5 +1,3 @@
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
-
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{Read, Write};
@@ -16,12 +14,12 @@ use super::*;
 fn simulated_time_jumps_from_timer_to_timer_in_order() {
     let wall = Instant::now();
     let order = block_on_simulated(async {
-        let begin = now();
+        let start = now();
         let mut tasks = TaskSet::default();
         for seconds in [3600, 5, 60, 5] {
             tasks.spawn(async move {
                 sleep(Duration::from_secs(seconds)).await;
-                (seconds, now() - begin)
+                (seconds, now() - start)
             });
         }
         let mut order = Vec::new();
@@ -44,17 +42,17 @@ fn a_simulated_loop_says_when_nothing_can_happen_any_more() {
 #[test]
 fn a_limit_ends_a_wait_and_drops_what_was_waited_for() {
     block_on_simulated(async {
-        let begin = now();
-        let slow = timeout_at(begin + Duration::from_secs(2), sleep(Duration::from_secs(9))).await;
-        assert_eq!((slow, now() - begin), (Err(Elapsed), Duration::from_secs(2)));
+        let start = now();
+        let slow = timeout_at(start + Duration::from_secs(2), sleep(Duration::from_secs(9))).await;
+        assert_eq!((slow, now() - start), (Err(Elapsed), Duration::from_secs(2)));
         assert_eq!(timeout_at(now() + Duration::from_secs(2), async { 7 }).await, Ok(7));
-        sleep_until(begin).await;
-        assert_eq!(now() - begin, Duration::from_secs(2));
+        sleep_until(start).await;
+        assert_eq!(now() - start, Duration::from_secs(2));
     });
 }
 
 #[test]
-fn whoever_yields_lets_the_others_run() {
+fn a_task_that_yields_lets_the_others_run() {
     let trace = block_on_simulated(async {
         let trace = Rc::new(RefCell::new(Vec::new()));
         let mut tasks = TaskSet::default();
@@ -225,7 +223,7 @@ fn the_end_of_a_connection_is_seen_though_the_last_bytes_came_with_it() {
 }
 
 #[test]
-fn nobody_listening_is_an_error_and_the_next_address_is_tried() {
+fn a_port_without_a_listener_is_an_error_and_the_next_address_is_tried() {
     let (address, server) = echo_server(1);
     let closed = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,6 +4,7 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::Cause;
 use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
+use perbuck_load::stop::StopToken;
 use perbuck_load::workload::{Dataset, Workload};
 
 use super::{Joined, Server};
@@ -25,6 +26,16 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
         self.with_session("noting the load", async |s| self.notes.write(s, FRESH).await)?;
         self.execute("removing the ledger of the load", &ledger.drop())
+    }
+
+    /// A load of its data.
+    pub(super) fn loading<'a>(
+        &'a self,
+        ledger: Option<&'a dyn Ledger>,
+        sessions: u32,
+        stop: &'a StopToken,
+    ) -> loader::Load<'a, D, T> {
+        loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, stop }
     }
 
     /// The failure of a load, and how to go on.

@@ -24,7 +24,7 @@ impl<D: Driver, W, T> Joined<D, W, T> {
     ) -> Result<R, LabError> {
         let result = on_loop(async {
             let mut session = self.driver.connect(SessionId(0)).await.map_err(server(doing))?;
-            session.be_patient();
+            session.lift_timeout();
             let result = work(&mut session).await?;
             session.close().await;
             Ok(result)
@@ -39,7 +39,7 @@ impl<D: Driver, W, T> Joined<D, W, T> {
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
         answer(async {
-            let mut session = self.driver.connect_away(SessionId(0), host).await?;
+            let mut session = self.driver.connect_at(SessionId(0), host).await?;
             let done = work(&mut session).await?;
             session.close().await;
             Ok(done)

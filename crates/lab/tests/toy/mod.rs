@@ -107,8 +107,8 @@ impl Dataset for Toy {
         vec![Check {
             name: "toy".to_owned(),
             what: "v is twice id".to_owned(),
-            compared: "SELECT COUNT(*) FROM toy".to_owned(),
-            violations: "SELECT id FROM toy WHERE v <> 2 * id".to_owned(),
+            compared: "SELECT COUNT(*) FROM toy".into(),
+            violations: "SELECT id FROM toy WHERE v <> 2 * id".into(),
             columns: vec!["id"],
             unless_used: None,
         }]

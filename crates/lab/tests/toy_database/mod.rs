@@ -6,6 +6,7 @@ use perbuck_database::secret::Secret;
 use perbuck_database::settings::SettingWords;
 use perbuck_database::{Database, Target, Wishes};
 use perbuck_load::error::DriverError;
+use perbuck_load::query::Query;
 use perbuck_sqlite::{SqliteDriver, SqliteTarget};
 
 /// The registration.
@@ -142,12 +143,12 @@ impl Dialect for ToyDialect {
         "VALUES "
     }
 
-    fn table_exists(&self, table: &str) -> String {
-        format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'")
+    fn table_exists(&self, table: &str) -> Query {
+        format!("SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '{table}'").into()
     }
 
-    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> String {
-        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')")
+    fn upsert(&self, table: &str, _columns: [&str; 3], [a, b, c]: [&str; 3]) -> Query {
+        format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
     }
 
     fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {

@@ -6,7 +6,7 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::littles_law;
 use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{
-    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
+    Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
 };
 
 use crate::arrivals::DueCounter;
@@ -14,11 +14,12 @@ use crate::collector::Collector;
 use crate::gaps::{Quiet, common_gaps, waited_for};
 use crate::lifecycle::WorkerOutcome;
 use crate::recorder::{ErrorCounts, Recorder};
-use crate::totals::{Names, PausesSeen, TerminalTotals, Totals};
+use crate::totals::{TerminalTotals, Totals};
 use crate::trial::{TrialOutcome, TrialSpec};
 use crate::window::SECOND_NS;
+use crate::workload::Workload;
 
-/// The trial with the window that it had in truth, which may be shorter where its transactions were limited, or somebody
+/// The trial with the window that it had in truth, which may be shorter where its transactions were limited, or the user
 /// ended it at `stopped_ns`.
 pub(super) fn as_ended(spec: &TrialSpec, outcomes: &[WorkerOutcome], stopped_ns: Option<i64>) -> TrialSpec {
     let mut spec = spec.clone();
@@ -48,15 +49,15 @@ impl Seen {
     }
 }
 
-/// Adds up what all workers saw.
-pub(super) fn finish(
+pub(super) fn finish<W: Workload>(
     spec: &TrialSpec,
-    names: &Names,
-    (blocking, pauses): (bool, bool),
+    workload: &W,
+    blocking: bool,
     outcomes: Vec<WorkerOutcome>,
     seen: Seen,
 ) -> TrialOutcome {
-    let mut phases: Vec<Totals> = spec.phase_ends().iter().map(|_| Totals::new(names.kinds.len())).collect();
+    let (kinds, pauses) = (workload.kinds(), workload.pauses());
+    let mut phases: Vec<Totals> = spec.phase_ends().iter().map(|_| Totals::new(kinds.len())).collect();
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
     let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
@@ -80,14 +81,15 @@ pub(super) fn finish(
         edges.before_ns += outcome.recorder.before_ns;
         add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
     }
-    let measured = measured(spec, names, &phases, &seen, &unfinished);
+    let mut total = Totals::new(kinds.len());
+    phases.iter().for_each(|phase| total.merge(phase));
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));
     if spec.load == LoadModel::closed() && !pauses {
         (edges.in_flight, edges.oldest_ns) = (unfinished.count(), unfinished.max_ns());
         // Terminals that found no more transactions to start were idle while the last ones ended, as they had to be.
         let rest = |t: &TerminalTotals| (spec.duration_ns as i64).saturating_sub(t.last_ended_ns.max(0)).max(0) as u128;
         let idle_ns = if seen.ended_early { terminals.iter().map(rest).sum() } else { 0 };
-        health.littles_law = (health.aborted == 0).then(|| law(spec, &phases, &edges, idle_ns));
+        health.littles_law = (health.aborted == 0).then(|| law(spec, &total, &edges, idle_ns));
         health.edges = Some(edges);
     }
     let common = waited_for(common_gaps(&gaps));
@@ -98,52 +100,32 @@ pub(super) fn finish(
         .filter(|g| long(g))
         .map(|(f, t)| Gap { start_ms: f / 1_000_000, length_ms: ((t - f) / 1_000_000) as u64 })
         .collect();
-    let errors = errors
-        .into_iter()
-        .map(|(code, e)| (code.to_string(), ErrorRecord { count: e.count, class: e.class.word().to_owned(), example: e.example }))
-        .collect();
+    let errors = errors.into_iter().map(|(code, error)| (code.to_string(), error)).collect();
     let statement_latency =
         statement_latency.into_iter().map(|(label, h)| (label.to_owned(), HistogramRecord::from_histogram(&h))).collect();
+    let by_kind = || kinds.iter().map(|name| (*name).to_owned()).zip(&total.kinds);
+    let failed = by_kind().filter(|(_, kind)| kind.failed_service.count() > 0);
     TrialOutcome {
         workers,
-        measured,
+        failed_latency: failed.map(|(name, kind)| (name, HistogramRecord::from_histogram(&kind.failed_service))).collect(),
+        pauses: by_kind().filter(|_| pauses).map(|(name, kind)| (name, kind.pauses)).collect(),
+        measured: measured(spec, workload, (&total, &phases[..]), &seen, &unfinished),
         statements_whole_run: whole,
         errors,
         intervals: seen.intervals,
         health,
         terminals,
         statement_latency,
-        failed_latency: failed_latency(names, &phases),
-        pauses: if pauses { pauses_seen(names, &phases) } else { BTreeMap::new() },
     }
 }
 
-/// Pauses by kind.
-fn pauses_seen(names: &Names, phases: &[Totals]) -> BTreeMap<String, PausesSeen> {
-    let of = |place: usize| {
-        let mut all = PausesSeen::default();
-        phases.iter().filter_map(|p| p.kinds.get(place)).for_each(|k| all.merge(&k.pauses));
-        all
-    };
-    names.kinds.iter().enumerate().map(|(place, name)| ((*name).to_owned(), of(place))).collect()
-}
-
-/// Times of what was given up, by kind.
-fn failed_latency(names: &Names, phases: &[Totals]) -> BTreeMap<String, HistogramRecord> {
-    let mut by_kind = BTreeMap::new();
-    for (place, name) in names.kinds.iter().enumerate() {
-        let mut all = Histogram::new();
-        phases.iter().filter_map(|p| p.kinds.get(place)).for_each(|k| all.merge(&k.failed_service));
-        if all.count() > 0 {
-            by_kind.insert((*name).to_owned(), HistogramRecord::from_histogram(&all));
-        }
-    }
-    by_kind
-}
-
-fn measured(spec: &TrialSpec, names: &Names, phases: &[Totals], seen: &Seen, unfinished: &Histogram) -> Measured {
-    let mut total = Totals::new(names.kinds.len());
-    phases.iter().for_each(|p| total.merge(p));
+fn measured<W: Workload>(
+    spec: &TrialSpec,
+    workload: &W,
+    (total, phases): (&Totals, &[Totals]),
+    seen: &Seen,
+    unfinished: &Histogram,
+) -> Measured {
     let open_loop = spec.load.is_open().then(|| {
         let mut due = DueCounter::new(spec);
         let early = due.until(0);
@@ -153,10 +135,10 @@ fn measured(spec: &TrialSpec, names: &Names, phases: &[Totals], seen: &Seen, unf
         let unfinished = HistogramRecord::from_histogram(unfinished);
         OpenLoop { offered, started: seen.started.1, backlog_at_open, backlog_at_close, unfinished }
     });
-    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(names) };
+    let record = |(phase, totals): (&Phase, &Totals)| PhaseRecord { phase: *phase, transactions: totals.record(workload) };
     Measured {
         window_ns: spec.duration_ns,
-        transactions: total.record(names),
+        transactions: total.record(workload),
         statements: total.statements,
         retries: total.retries,
         open_loop,
@@ -166,9 +148,8 @@ fn measured(spec: &TrialSpec, names: &Names, phases: &[Totals], seen: &Seen, unf
 
 /// Little's law where it is known how many connections should be busy: closed loop, without pauses and phases.
 /// `idle_ns` is the time of connections that had nothing left to do.
-fn law(spec: &TrialSpec, phases: &[Totals], edges: &WindowEdges, idle_ns: u128) -> littles_law::LittlesLaw {
-    let kinds = phases.iter().flat_map(|p| &p.kinds);
-    let ended_ns: u128 = kinds.map(|k| k.service.sum_ns() + k.failed_service.sum_ns()).sum();
+fn law(spec: &TrialSpec, total: &Totals, edges: &WindowEdges, idle_ns: u128) -> littles_law::LittlesLaw {
+    let ended_ns: u128 = total.kinds.iter().map(|k| k.service.sum_ns() + k.failed_service.sum_ns()).sum();
     let busy_ns = (ended_ns + idle_ns + u128::from(edges.in_flight_ns)).saturating_sub(u128::from(edges.before_ns));
     littles_law::check(spec.connections, busy_ns, spec.duration_ns)
 }
@@ -187,11 +168,6 @@ fn add_worker(
     health.drained += recorder.drained();
     gaps.push(recorder.gaps);
     for (code, error) in recorder.errors {
-        match errors.get_mut(&code) {
-            Some(existing) => existing.count += error.count,
-            None => {
-                errors.insert(code, error);
-            }
-        }
+        errors.entry(code).and_modify(|known| known.count += error.count).or_insert(error);
     }
 }

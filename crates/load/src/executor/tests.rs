@@ -1,10 +1,10 @@
 //! The engine against the simulated database under a virtual clock: every figure is exact.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use std::time::Instant;
-
+use perbuck_core::arrivals::{Arrivals, RatePhase};
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::run_record::TransactionRecord;
 use perbuck_core::units::Seed;
 use perbuck_event::TaskSet;
 
@@ -21,7 +21,6 @@ use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 /// Two statements a transaction; every fourth one is rolled back by design.
 struct TwoSelects {
     catalogue: Arc<Catalogue>,
-    terminals: AtomicU64,
     renews_after: Option<u64>,
     pauses: Pauses,
 }
@@ -36,18 +35,12 @@ impl TwoSelects {
     fn new() -> Arc<Self> {
         let mut catalogue = Catalogue::default();
         catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self {
-            catalogue: Arc::new(catalogue),
-            terminals: AtomicU64::new(0),
-            renews_after: None,
-            pauses: Pauses::default(),
-        })
+        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after: None, pauses: Pauses::default() })
     }
 
     /// Wants a new connection after every so many transactions.
     fn renewing(transactions: u64) -> Arc<Self> {
-        let catalogue = Self::new().catalogue();
-        Arc::new(Self { catalogue, terminals: AtomicU64::new(0), renews_after: Some(transactions), pauses: Pauses::default() })
+        Arc::new(Self { catalogue: Self::new().catalogue(), renews_after: Some(transactions), pauses: Pauses::default() })
     }
 }
 
@@ -71,7 +64,6 @@ impl Workload for TwoSelects {
     }
 
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
-        self.terminals.fetch_add(1, Ordering::Relaxed);
         TwoSelectsTerminal { content: u64::from(id.index), renews_after: self.renews_after, pauses: self.pauses }
     }
 }
@@ -115,6 +107,20 @@ fn spec(connections: u32) -> TrialSpec {
     }
 }
 
+/// A driver of which every n-th statement of a session fails.
+fn failing(every: u64, class: ErrorClass, code: i32) -> SimDriver {
+    SimDriver { failing: vec![(every, SimDriver::error(class, code))], ..SimDriver::default() }
+}
+
+/// A driver of which no statement ends between these seconds after a session was opened.
+fn stalling(from_s: u64, to_s: u64) -> SimDriver {
+    SimDriver { stall: Some(Duration::from_secs(from_s)..Duration::from_secs(to_s)), ..SimDriver::default() }
+}
+
+fn transactions(outcome: &TrialOutcome) -> &TransactionRecord {
+    &outcome.measured.transactions["two_selects"]
+}
+
 /// Runs all workers of a trial on one simulated clock, as the executor does on threads of their own.
 fn simulate(spec: &TrialSpec, driver: SimDriver) -> Result<TrialOutcome, RunError> {
     simulate_with(spec, driver, &TwoSelects::new(), &mut |_| {})
@@ -129,7 +135,7 @@ fn simulate_with(
     perbuck_event::block_on_simulated(async {
         let (driver, stop) = (Arc::new(driver), StopToken::default());
         let (start, (reports, received)) = (StartSignal::default(), mpsc::channel());
-        let plans = worker_plans(spec, false);
+        let plans = worker_plans(spec, false, false);
         let mut watched = Watched { opened: 0, closed: 0, see };
         let mut collector = Collector::new(spec, plans.len() as u32, stop.clone(), start.clone(), &mut watched);
         let mut workers = TaskSet::default();
@@ -148,7 +154,7 @@ fn simulate_with(
         while workers.running() > 0 {
             perbuck_event::sleep(Duration::from_millis(20)).await;
             received.try_iter().for_each(|report| collector.take(report));
-            collector.look(&StopToken::default());
+            collector.check(&StopToken::default());
         }
         while let Some(outcome) = workers.next().await {
             outcomes.push(outcome);
@@ -160,7 +166,7 @@ fn simulate_with(
         let spec = &as_ended(spec, &outcomes, None);
         let seen = Seen::of(&mut collector, spec, spec.duration_ns < planned_ns);
         assert_eq!((watched.opened, watched.closed), (1, 1));
-        Ok(finish(spec, &Names::of(&**workload), (false, workload.pauses()), outcomes, seen))
+        Ok(finish(spec, &**workload, false, outcomes, seen))
     })
 }
 
@@ -188,7 +194,7 @@ impl Observer for Watched<'_> {
 fn a_run_to_the_end_counts_exactly() {
     // 8 connections, 2 statements of 1 ms: 500 transactions a second each, in warm-up and window alike.
     let outcome = simulate(&spec(8), SimDriver::default()).unwrap();
-    let t = &outcome.measured.transactions["two_selects"];
+    let t = transactions(&outcome);
     let completed = t.completed();
     assert!((39_960..=40_000).contains(&completed), "{completed}");
     assert_eq!(outcome.measured.statements.total(), 2 * completed);
@@ -205,22 +211,20 @@ fn a_run_to_the_end_counts_exactly() {
 
 #[test]
 fn k_injected_errors_are_exactly_k_in_the_record() {
-    let failing = vec![(100, SimDriver::error(ErrorClass::Retry, 1213))];
-    let outcome = simulate(&spec(4), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&spec(4), failing(100, ErrorClass::Retry, 1213)).unwrap();
     let statements = outcome.statements_whole_run.select;
     let injected = outcome.errors["sim 1213"].count;
     // Each session fails its own every hundredth statement.
     assert!(injected <= statements / 100 && injected + 4 > statements / 100, "{injected} of {statements}");
     assert_eq!(outcome.statements_whole_run.rollback, injected);
-    assert_eq!(outcome.measured.transactions["two_selects"].failed, 0);
+    assert_eq!(transactions(&outcome).failed, 0);
     assert!(outcome.measured.retries > 0 && outcome.measured.retries <= injected);
 }
 
 #[test]
 fn attempts_end_and_failures_are_counted() {
-    let failing = vec![(1, SimDriver::error(ErrorClass::Retry, 1213))];
-    let outcome = simulate(&spec(1), SimDriver { failing, ..SimDriver::default() }).unwrap();
-    let t = &outcome.measured.transactions["two_selects"];
+    let outcome = simulate(&spec(1), failing(1, ErrorClass::Retry, 1213)).unwrap();
+    let t = transactions(&outcome);
     assert_eq!((t.committed, t.service.count), (0, 0));
     // Three attempts of one statement of 1 ms, then the next transaction.
     assert!((3_332..=3_334).contains(&t.failed), "{}", t.failed);
@@ -230,16 +234,14 @@ fn attempts_end_and_failures_are_counted() {
 
 #[test]
 fn duplicates_fail_without_a_retry() {
-    let failing = vec![(10, SimDriver::error(ErrorClass::Failed, 1062))];
-    let outcome = simulate(&spec(1), SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&spec(1), failing(10, ErrorClass::Failed, 1062)).unwrap();
     assert_eq!(outcome.measured.retries, 0);
-    assert!(outcome.measured.transactions["two_selects"].failed > 900);
+    assert!(transactions(&outcome).failed > 900);
 }
 
 #[test]
-fn a_lost_connection_is_opened_again_and_counted() {
-    let failing = vec![(1_000, SimDriver::error(ErrorClass::Lost, 2013))];
-    let outcome = simulate(&spec(2), SimDriver { failing, ..SimDriver::default() }).unwrap();
+fn a_lost_connection_is_reopened_and_counted() {
+    let outcome = simulate(&spec(2), failing(1_000, ErrorClass::Lost, 2013)).unwrap();
     let health = &outcome.health;
     assert!(health.connections_lost >= 20, "{health:?}");
     assert_eq!(health.connections_lost, outcome.errors["sim 2013"].count);
@@ -264,19 +266,17 @@ fn a_refused_connection_ends_the_run_before_it_starts() {
 #[test]
 fn a_stall_is_reported_as_a_gap_of_its_length() {
     // Sessions open one second of warm-up before the window, so the stall is 2 s to 5 s of the window.
-    let stall = Some(Duration::from_secs(3)..Duration::from_secs(6));
-    let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&spec(8), stalling(3, 6)).unwrap();
     let gap = outcome.health.gaps[0];
     assert_eq!(outcome.health.gaps.len(), 1);
     assert!((1_960..=2_010).contains(&gap.start_ms) && (2_980..=3_010).contains(&gap.length_ms), "{gap:?}");
-    let h = outcome.measured.transactions["two_selects"].service.to_histogram().unwrap();
+    let h = transactions(&outcome).service.to_histogram().unwrap();
     assert!(h.max_ns() >= 2_990_000_000);
 }
 
 #[test]
 fn stuck_transactions_are_aborted_after_the_drain_and_said_so() {
-    let stall = Some(Duration::from_secs(3)..Duration::from_secs(1000));
-    let outcome = simulate(&spec(8), SimDriver { stall, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&spec(8), stalling(3, 1000)).unwrap();
     assert_eq!(outcome.health.aborted, 8);
 }
 
@@ -294,27 +294,36 @@ fn seconds_cut_by_warmup_and_window_say_their_true_length() {
 
 #[test]
 fn terminals_are_dealt_evenly_and_none_is_lost() {
-    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false);
+    let plans = worker_plans(&TrialSpec { workers: Some(3), ..spec(10) }, false, false);
     let sizes: Vec<usize> = plans.iter().map(|p| p.terminals.len()).collect();
     assert_eq!((plans.len(), sizes.iter().sum::<usize>(), plans[2].terminals.end), (3, 10, 10));
     assert!(sizes.iter().all(|s| (3..=4).contains(s)));
-    assert_eq!(worker_plans(&spec(5), true).len(), 5);
-    assert_eq!(worker_plans(&spec(1), false).len(), 1);
+    assert_eq!(worker_plans(&spec(5), true, false).len(), 5);
+    assert_eq!(worker_plans(&spec(1), false, false).len(), 1);
 }
 
 #[test]
 fn on_real_threads_a_request_to_stop_throws_the_trial_away() {
-    let stop = StopToken::default();
-    let asked = stop.clone();
-    let started = Instant::now();
-    let asker = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(200));
-        asked.request();
-    });
-    let result = run_trial(&spec(4), &Arc::new(SimDriver::default()), &TwoSelects::new(), &stop, &mut Unobserved);
-    asker.join().unwrap();
-    assert_eq!(result, Err(RunError::Interrupted));
-    assert!(started.elapsed() < Duration::from_secs(5));
+    // One arrival in ten seconds: all terminals sleep.
+    let slow = RatePhase { length_ns: 60_000_000_000, from_per_s: 0.1, to_per_s: 0.1 };
+    let open = LoadModel::Open { arrivals: Arrivals::Uniform, phases: vec![slow] };
+    let open = TrialSpec { load: open, warmup_ns: 0, duration_ns: 60_000_000_000, ..spec(16) };
+    for (what, spec, workload) in [
+        ("busy terminals", spec(4), TwoSelects::new()),
+        ("terminals that wait for an arrival", open, TwoSelects::new()),
+        ("terminals that pause", spec(4), pauses::pausing(60_000, 0)),
+    ] {
+        let (stop, started) = (StopToken::default(), Instant::now());
+        let result = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(150));
+                stop.request();
+            });
+            run_trial(&spec, &Arc::new(SimDriver::default()), &workload, &stop, &mut Unobserved)
+        });
+        assert_eq!(result, Err(RunError::Interrupted), "{what}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{what}");
+    }
 }
 
 #[test]
@@ -323,7 +332,7 @@ fn on_real_threads_a_short_trial_ends_whole() {
     let outcome =
         run_trial(&spec, &Arc::new(SimDriver::default()), &TwoSelects::new(), &StopToken::default(), &mut Unobserved).unwrap();
     assert_eq!(outcome.workers, 2);
-    assert!(outcome.measured.transactions["two_selects"].completed() > 50);
+    assert!(transactions(&outcome).completed() > 50);
     assert_eq!(outcome.measured.window_ns, 300_000_000);
 }
 

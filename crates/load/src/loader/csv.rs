@@ -14,9 +14,9 @@ pub enum CsvFormat {
     Quotes,
 }
 
-/// What a cell takes at most besides its text: a sign, 20 digits, a point, a separator; or two quotes and a separator.
+/// What a cell takes at most beyond its text: a sign, 20 digits, a point, a separator; or two quotes and a separator.
 const CELL_BYTES: usize = 24;
-/// Digits behind the point that fit there.
+/// Digits after the point that fit there.
 const PLAIN_SCALE: u8 = 18;
 
 /// Appends rows of `width` cells each; no header.

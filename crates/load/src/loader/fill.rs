@@ -1,18 +1,16 @@
 //! The work of one loading session: parts, a transaction of some megabytes at a time, then indexes and counts.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
+use super::failure::{ATTEMPTS, LoadError, execute, retry, roll_back, server};
 use super::ledger::{self, Ledger, PartState};
-use super::{LoadError, Shared, count, server};
+use super::progress::Shared;
 use crate::driver::{Access, Driver, Session, SessionId};
-use crate::error::{DriverError, ErrorClass};
+use crate::error::ErrorClass;
 use crate::stop::StopToken;
-use crate::values::{Params, Rows};
+use crate::values::Params;
 use crate::workload::{Dataset, Part, TableSpec};
 
-/// How often one transaction is tried before the load is given up.
-const ATTEMPTS: u32 = 10;
 /// A transaction ends when it holds so many bytes, or with its part: a commit waits for the disk, and much larger ones
 /// are refused by distributed databases.
 const TRANSACTION_BYTES: usize = 4 * 1024 * 1024;
@@ -102,7 +100,7 @@ impl<'a, T: Dataset> Feed<'a, T> {
 pub(super) async fn fill<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
     let shared = filling.shared;
     let mut session = driver.connect(id).await.map_err(server("connecting to load data"))?;
-    session.be_patient();
+    session.lift_timeout();
     let mut cells = Params::default();
     let insert_numbered = filling.crowded
         && filling.tables.iter().any(|t| t.numbered)
@@ -140,8 +138,7 @@ async fn transaction<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
                 return Ok(rows);
             }
             Err(LoadError::Server { doing, error }) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => {
-                session.rollback().await.map_err(server(doing))?;
-                perbuck_event::sleep(Duration::from_millis(50) * attempt).await;
+                roll_back(session, attempt).await.map_err(server(doing))?;
                 feed.rewind()?;
                 attempt += 1;
             }
@@ -199,14 +196,14 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
 pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<'_, T>, id: SessionId) -> Result<(), LoadError> {
     let (shared, tables) = (filling.shared, filling.tables);
     let mut session = driver.connect(id).await.map_err(server("connecting to finish the load"))?;
-    session.be_patient();
+    session.lift_timeout();
     loop {
         let job = shared.next_job.fetch_add(1, Ordering::Relaxed) as usize;
         if filling.stopped() {
             return Err(LoadError::Interrupted);
         }
         if let Some(table) = tables.get(job) {
-            // Whoever goes on may find an index that the load before it has made.
+            // A load that goes on may find an index that the load before it has made.
             let resumed = filling.ledger.filter(|_| !filling.states.is_empty());
             index(&mut session, table, resumed).await?;
             shared.indexed.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +220,7 @@ pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<
 
 async fn index<S: Session>(session: &mut S, table: &TableSpec, resumed: Option<&dyn Ledger>) -> Result<(), LoadError> {
     for sql in &table.after_load {
-        match again(session, sql).await {
+        match execute(session, sql).await {
             Err(error) if resumed.is_some_and(|ledger| ledger.made_already(&error)) => {}
             done => done.map_err(server(format!("indexing table {}", table.bulk.name)))?,
         }
@@ -233,38 +230,11 @@ async fn index<S: Session>(session: &mut S, table: &TableSpec, resumed: Option<&
 
 async fn verify<S: Session>(session: &mut S, table: &TableSpec) -> Result<(), LoadError> {
     let name = &table.bulk.name;
-    let mut attempt = 1;
-    let found = loop {
-        match count(session, name).await {
-            // The index that is made of it meanwhile may have changed the catalogue.
-            Err(LoadError::Server { error, .. }) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => {
-                pause(session, &mut attempt).await.map_err(server(format!("counting the rows of {name}")))?;
-            }
-            found => break found?,
-        }
-    };
+    // The index that is made of it meanwhile may change the catalogue.
+    let counted = retry(session, async |session| session.count_rows(name).await).await;
+    let found = counted.map_err(server(format!("counting the rows of {name}")))?;
     match table.rows.filter(|expected| *expected != found) {
         Some(expected) => Err(LoadError::WrongCount { table: name.clone(), expected, found }),
         None => Ok(()),
     }
-}
-
-/// Statements about tables may conflict with those of another session (a catalogue with one writer), and then did nothing.
-pub(super) async fn again<S: Session>(session: &mut S, sql: &str) -> Result<(), DriverError> {
-    let mut rows = Rows::default();
-    let mut attempt = 1;
-    loop {
-        match session.query(sql, &mut rows).await {
-            Err(error) if error.class == ErrorClass::Retry && attempt < ATTEMPTS => pause(session, &mut attempt).await?,
-            done => return done.map(drop),
-        }
-    }
-}
-
-/// Lets the others go on before the next attempt.
-async fn pause<S: Session>(session: &mut S, attempt: &mut u32) -> Result<(), DriverError> {
-    session.rollback().await?;
-    perbuck_event::sleep(Duration::from_millis(50) * *attempt).await;
-    *attempt += 1;
-    Ok(())
 }

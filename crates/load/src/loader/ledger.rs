@@ -1,11 +1,11 @@
 //! How far a load is, noted in the target itself: each transaction that loads rows also notes that it did, so that rows and
-//! note are there together or not at all. A load that was cut off, at whichever end, then goes on behind its last commit.
+//! note are there together or not at all. A load that was cut off, at whichever end, then goes on after its last commit.
 //!
 //! The statements come from outside; here is when they are sent.
 
 use std::ops::Range;
 
-use super::{LoadError, server};
+use super::failure::{LoadError, execute, server};
 use crate::driver::{Effect, Session};
 use crate::error::DriverError;
 use crate::values::Rows;
@@ -41,7 +41,7 @@ pub trait Ledger: Sync {
     /// The same of one part.
     fn read_part(&self, part: u32) -> String;
 
-    /// Changes the row of a part so that it waits for whoever has changed it and has not committed yet, and nothing else.
+    /// Changes the row of a part so that it waits for the session that has changed it and has not committed yet, and nothing else.
     fn claim(&self, part: u32) -> String;
 
     /// Changes the row of a part from one state to another; no row where it is not in that state.
@@ -51,12 +51,11 @@ pub trait Ledger: Sync {
     fn made_already(&self, error: &DriverError) -> bool;
 }
 
-/// Makes the ledger anew, with no part begun. Whole only when it has all its parts.
-pub(super) async fn create<S: Session>(session: &mut S, ledger: &dyn Ledger, parts: u32) -> Result<(), LoadError> {
-    super::fill::again(session, &ledger.create()).await.map_err(server("noting that a load begins"))?;
+/// Makes the ledger, with no part begun. Whole only when it has all its parts.
+pub(super) async fn create<S: Session>(session: &mut S, ledger: &dyn Ledger, parts: u32) -> Result<(), DriverError> {
+    execute(session, &ledger.create()).await?;
     for first in (0..parts).step_by(PARTS_PER_STATEMENT as usize) {
-        let some = first..parts.min(first.saturating_add(PARTS_PER_STATEMENT));
-        super::fill::again(session, &ledger.open(some)).await.map_err(server("noting that a load begins"))?;
+        execute(session, &ledger.open(first..parts.min(first.saturating_add(PARTS_PER_STATEMENT)))).await?;
     }
     Ok(())
 }
@@ -85,7 +84,7 @@ fn state(rows: &Rows, row: usize) -> Result<PartState, LoadError> {
 /// How far a part of a resumed load is. The session that began it may have died with its COMMIT on the way, which the server
 /// may still be at: its row is locked until then.
 pub(super) async fn claim<S: Session>(session: &mut S, ledger: &dyn Ledger, part: u32) -> Result<PartState, LoadError> {
-    super::fill::again(session, &ledger.claim(part)).await.map_err(server(DOING))?;
+    execute(session, &ledger.claim(part)).await.map_err(server(DOING))?;
     let mut rows = Rows::default();
     session.query(&ledger.read_part(part), &mut rows).await.map_err(server(DOING))?;
     state(&rows, 0)

@@ -1,14 +1,14 @@
 //! The loader against a store that forgets what was not committed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::driver::{Access, BulkTable, Effect, TargetFacts};
 use crate::error::{DriverError, ErrorClass};
 use crate::sim::SimDriver;
 use crate::statement::{Catalogue, StatementId};
-use crate::values::{Params, Value};
-use crate::workload::Part;
+use crate::values::{Params, Rows, Value};
+use crate::workload::{Check, Part, TableSpec};
 
 use super::*;
 
@@ -140,10 +140,6 @@ impl Driver for Forgetful {
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
         Ok(TargetFacts::default())
     }
-
-    async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        Ok(BTreeMap::new())
-    }
 }
 
 impl Session for ForgetfulSession {
@@ -222,10 +218,9 @@ impl Session for ForgetfulSession {
     async fn close(self) {}
 }
 
-fn run(database: &Forgetful, data: Numbers, sessions: u32) -> (Result<(), LoadError>, LoadProgress) {
-    let mut last = LoadProgress::default();
-    let (driver, data) = (Arc::new(database.clone()), Arc::new(data));
-    let result = load(&driver, &data, sessions, &StopToken::default(), &mut |p| last = p);
+fn run(database: &Forgetful, data: &Numbers, sessions: u32) -> (Result<(), LoadError>, LoadProgress) {
+    let (mut last, stop) = (LoadProgress::default(), StopToken::default());
+    let result = Load { driver: database, dataset: data, ledger: None, sessions, stop: &stop }.run(&mut |p| last = p);
     (result, last)
 }
 
@@ -235,7 +230,7 @@ fn conflicts_neither_lose_nor_double_a_row() {
     for (fails_every, sessions) in [(0, 1), (0, 3), (7, 1), (11, 4), (13, 3)] {
         let database = Forgetful { fails_every, ..Forgetful::default() };
         let (result, progress) =
-            run(&database, Numbers { parts: 5, batches: 10, rows_per_batch: 1_200, row_bytes: 1_000 }, sessions);
+            run(&database, &Numbers { parts: 5, batches: 10, rows_per_batch: 1_200, row_bytes: 1_000 }, sessions);
         assert_eq!(result, Ok(()), "{fails_every} {sessions}");
         let stored = database.stored.lock().unwrap();
         for (table, first) in [("low", 0), ("high", 6_000)] {
@@ -257,22 +252,18 @@ fn sessions_that_would_wait_for_each_other_insert() {
         [(false, 3, ["high", "low"].as_slice()), (true, 2, &["high", "low"]), (true, 3, &["high"])]
     {
         let database = Forgetful { numbers_one_at_a_time, ..Forgetful::default() };
-        let (result, progress) = run(&database, Numbers { parts: 5, batches: 2, rows_per_batch: 10, row_bytes: 100 }, sessions);
+        let (result, progress) = run(&database, &Numbers { parts: 5, batches: 2, rows_per_batch: 10, row_bytes: 100 }, sessions);
         assert_eq!((result, progress.rows), (Ok(()), 100));
         assert!(database.stored.lock().unwrap().loaded.iter().eq(loaded), "{sessions} sessions");
     }
 }
 
 #[test]
-fn a_load_that_never_succeeds_ends_with_the_servers_words() {
-    let database = Forgetful { fails_every: 1, ..Forgetful::default() };
-    let (result, _) = run(&database, Numbers { parts: 1, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 1);
-    assert!(matches!(result, Err(LoadError::Server { .. })), "{result:?}");
-}
-
-#[test]
-fn a_row_that_is_lost_silently_is_missed() {
-    let database = Forgetful { loses: true, ..Forgetful::default() };
-    let (result, _) = run(&database, Numbers { parts: 2, batches: 2, rows_per_batch: 3, row_bytes: 1_000 }, 2);
-    assert_eq!(result, Err(LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 }));
+fn a_load_that_cannot_succeed_says_why() {
+    let numbers = Numbers { parts: 2, batches: 2, rows_per_batch: 3, row_bytes: 1_000 };
+    let conflicts = Forgetful { fails_every: 1, ..Forgetful::default() };
+    assert!(matches!(run(&conflicts, &numbers, 1).0, Err(LoadError::Server { .. })), "the server's words");
+    let loses = Forgetful { loses: true, ..Forgetful::default() };
+    let missed = LoadError::WrongCount { table: "low".to_owned(), expected: 3, found: 2 };
+    assert_eq!(run(&loses, &numbers, 2).0, Err(missed), "a row that is lost silently");
 }

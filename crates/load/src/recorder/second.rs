@@ -31,18 +31,17 @@ pub struct Second {
     pub errors: u64,
     /// Connections opened again.
     pub reconnects: u64,
-    /// Those of the errors that were the loss of a connection, or a vain try to open it again.
+    /// Those of the errors that were the loss of a connection, or a failed reconnect.
     pub losses: u64,
     /// Arrivals of an open loop that were started here.
     pub started: u64,
     /// Service time of the completed ones, in open loop response time.
     pub latency: Histogram,
-    /// By kind; empty unless somebody looks at seconds by kind.
+    /// By kind; empty unless the observer wants seconds by kind.
     pub kinds: Vec<KindSecond>,
 }
 
 impl Second {
-    /// An empty one.
     pub(crate) fn new(number: i64) -> Self {
         Self { number, ..Self::default() }
     }

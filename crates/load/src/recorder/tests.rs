@@ -1,4 +1,4 @@
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use super::*;
@@ -17,15 +17,17 @@ fn sample(outcome: Outcome, started_ns: i64, finished_ns: i64) -> Sample {
     }
 }
 
-fn window(ahead: Duration, length_ns: i64) -> Window {
-    Window { opens: perbuck_event::now() + ahead, length_ns, warmup_ns: ahead.as_nanos() as i64 }
+/// A recorder of one kind, an hour before a window of that length, and what it reports.
+fn recorder(phase_ends: &[i64], open_loop: bool) -> (Recorder, Receiver<Report>) {
+    let (ahead, length_ns) = (Duration::from_secs(3600), *phase_ends.last().unwrap());
+    let window = Window { opens: perbuck_event::now() + ahead, length_ns, warmup_ns: ahead.as_nanos() as i64 };
+    let (send, receive) = channel();
+    (Recorder::new(window, phase_ends, 1, open_loop, send), receive)
 }
 
 #[test]
 fn every_sample_lands_in_its_second_and_none_is_lost() {
-    let window = window(Duration::from_secs(3600), 2_500_000_000);
-    let (send, receive) = channel();
-    let mut r = Recorder::new(window, &[window.length_ns], 1, false, send);
+    let (mut r, receive) = recorder(&[2_500_000_000], false);
     for at in [-1_500_000_000, -1, 0, 999_999_999, 1_000_000_000, 2_499_999_999, 2_500_000_000, 9_000_000_000] {
         r.record(sample(Outcome::Committed, at - 10, at));
     }
@@ -44,8 +46,7 @@ fn every_sample_lands_in_its_second_and_none_is_lost() {
 
 #[test]
 fn phases_have_their_own_sums() {
-    let window = window(Duration::from_secs(3600), 6_000_000_000);
-    let mut r = Recorder::new(window, &[2_000_000_000, 3_000_000_000, 6_000_000_000], 1, true, channel().0);
+    let (mut r, _) = recorder(&[2_000_000_000, 3_000_000_000, 6_000_000_000], true);
     for at in [-5, 0, 1_999_999_999, 2_000_000_000, 5_000_000_000, 5_999_999_999, 6_000_000_000] {
         r.record(sample(Outcome::Committed, at, at));
     }
@@ -56,8 +57,7 @@ fn phases_have_their_own_sums() {
 
 #[test]
 fn an_open_loop_keeps_wait_service_and_response_apart() {
-    let window = window(Duration::from_secs(3600), 10_000_000_000);
-    let mut r = Recorder::new(window, &[window.length_ns], 1, true, channel().0);
+    let (mut r, _) = recorder(&[10_000_000_000], true);
     let late = Sample { intended_ns: 1_000_000, started_ns: 5_000_000, ..sample(Outcome::Committed, 0, 7_000_000) };
     r.started(1_000_000, 5_000_000, true);
     r.started(1_000_000, 5_000_000, false);
@@ -76,8 +76,7 @@ fn an_open_loop_keeps_wait_service_and_response_apart() {
 
 #[test]
 fn transactions_across_an_edge_of_the_window_are_accounted_for() {
-    let window = window(Duration::from_secs(3600), 10_000_000_000);
-    let mut r = Recorder::new(window, &[window.length_ns], 1, false, channel().0);
+    let (mut r, _) = recorder(&[10_000_000_000], false);
     // Ended before the window, began before it, lies in it, failed across its beginning.
     r.record(sample(Outcome::Committed, -9, -5));
     r.record(sample(Outcome::Committed, -300, 700));
@@ -96,7 +95,7 @@ fn quiet(from: i64, to: i64, due: i64) -> Quiet {
 }
 
 #[test]
-fn gaps_are_common_to_all_workers_and_begin_when_somebody_waits() {
+fn gaps_are_common_to_all_workers_and_start_when_a_transaction_is_due() {
     let closed = |f, t| quiet(f, t, i64::MIN);
     let all = [vec![closed(0, 10), closed(20, 40)], vec![closed(5, 30)], vec![closed(0, 100)]];
     assert_eq!(waited_for(common_gaps(&all)), [(5, 10), (20, 30)]);
@@ -109,8 +108,7 @@ fn gaps_are_common_to_all_workers_and_begin_when_somebody_waits() {
 
 #[test]
 fn an_open_loop_that_asks_for_nothing_has_no_gap() {
-    let window = window(Duration::from_secs(3600), 10_000_000_000);
-    let mut r = Recorder::new(window, &[window.length_ns], 1, true, channel().0);
+    let (mut r, _) = recorder(&[10_000_000_000], true);
     for at in [1_000_000_000, 6_000_000_000] {
         r.record(Sample { intended_ns: at - 400_000_000, ..sample(Outcome::Committed, at - 400_000_000, at) });
     }
@@ -121,8 +119,7 @@ fn an_open_loop_that_asks_for_nothing_has_no_gap() {
 
 #[test]
 fn errors_are_counted_by_code() {
-    let window = window(Duration::ZERO, SECOND_NS);
-    let mut r = Recorder::new(window, &[SECOND_NS], 1, false, channel().0);
+    let (mut r, _) = recorder(&[SECOND_NS], false);
     for code in [1213, 1213, 1062] {
         r.error(&DriverError::new(ErrorClass::Retry, ErrorCode::Number("sim", code), format!("m{code}")));
     }

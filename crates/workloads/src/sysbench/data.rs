@@ -49,8 +49,8 @@ impl SysbenchData {
         let check = |name: &str, what: String, violations: String, column| Check {
             name: format!("sbtest{n} {name}"),
             what,
-            compared: format!("SELECT {compared} FROM sbtest{n}"),
-            violations,
+            compared: format!("SELECT {compared} FROM sbtest{n}").into(),
+            violations: violations.into(),
             columns: vec![column],
             unless_used: None,
         };

@@ -30,8 +30,8 @@ fn check(number: u32, (what, compared, violations, columns): &Condition) -> Chec
     Check {
         name: format!("3.3.2.{number}"),
         what: (*what).to_owned(),
-        compared: format!("SELECT COUNT(*) FROM {compared}"),
-        violations: format!("{violations} LIMIT 5"),
+        compared: format!("SELECT COUNT(*) FROM {compared}").into(),
+        violations: format!("{violations} LIMIT 5").into(),
         columns: columns.to_vec(),
         // A delivery removes a row of NEW_ORDER and leaves the order, so condition 11 holds only before the first one.
         unless_used: (number == 11).then(|| USED.to_owned()),

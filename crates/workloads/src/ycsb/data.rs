@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::BulkTable;
+use perbuck_load::query::Query;
+use perbuck_load::records::Action;
 use perbuck_load::values::Params;
 use perbuck_load::workload::{Check, Dataset, Part, TableSpec};
 
@@ -61,25 +63,26 @@ impl YcsbData {
         self.dialect.lacks(Feature::Sql).is_none()
     }
 
-    /// A check of `compared` things, in SQL or in the words of a driver without it.
-    fn check(&self, name: &str, what: String, compared: usize, violations: String, column: &'static str) -> Check {
-        let compared = format!("{} {compared}", if self.speaks_sql() { "SELECT" } else { "NUMBER" });
+    /// A check of `compared` things, in SQL or by operations on records.
+    fn check(&self, name: &str, what: String, compared: usize, violations: Query, column: &'static str) -> Check {
+        let compared = if self.speaks_sql() { format!("SELECT {compared}").into() } else { Query::Known(compared as u64) };
         let name = format!("{} {name}", self.options.table);
         Check { name, what, compared, violations, columns: vec![column], unless_used: None }
     }
 
     fn rows_check(&self) -> Check {
         let (table, loaded) = (&self.options.table, self.loaded());
-        let (wrong, holds, least) = if self.options.grows() { ("<", "AT LEAST", "at least ") } else { ("<>", "EXACTLY", "") };
+        let (wrong, most, least) = if self.options.grows() { ("<", u64::MAX, "at least ") } else { ("<>", loaded, "") };
         let what = format!("{table} has {least}{loaded} rows");
         if !self.speaks_sql() {
             // What is compared is the one number of rows.
-            return self.check("rows", what, 1, format!("UNLESS {table} {holds} {loaded}"), "rows");
+            let violations = Query::records::<&str>(table, Action::CountUnless(loaded..=most), []);
+            return self.check("rows", what, 1, violations, "rows");
         }
         let violations = format!("SELECT n FROM (SELECT COUNT(*) AS n FROM {table}) AS counted WHERE n {wrong} {loaded}");
         // An empty table is no failure where nothing is loaded: the table itself is what is compared then.
-        let compared = format!("SELECT COUNT(*) + {} FROM {table}", u8::from(loaded == 0));
-        Check { compared, ..self.check("rows", what, 0, violations, "rows") }
+        let compared = format!("SELECT COUNT(*) + {} FROM {table}", u8::from(loaded == 0)).into();
+        Check { compared, ..self.check("rows", what, 0, violations.into(), "rows") }
     }
 
     fn keys_check(&self, sample: &[(String, Vec<String>)]) -> Check {
@@ -87,9 +90,9 @@ impl YcsbData {
         let violations = if self.speaks_sql() {
             let some: Vec<String> = sample.iter().map(|(key, _)| format!("SELECT '{key}' AS k")).collect();
             let missing = format!("NOT EXISTS (SELECT 1 FROM {table} WHERE {KEY} = sample.k)");
-            format!("SELECT k FROM ({}) AS sample WHERE {missing}", some.join(" UNION ALL "))
+            format!("SELECT k FROM ({}) AS sample WHERE {missing}", some.join(" UNION ALL ")).into()
         } else {
-            format!("ABSENT {table}{}", sample.iter().map(|(key, _)| format!(" '{key}'")).collect::<String>())
+            Query::records(table, Action::Absent, sample.iter().map(|(key, _)| key))
         };
         let what = format!("{} records from the first to the last have their keys", sample.len());
         self.check("keys", what, sample.len(), violations, "key")
@@ -103,10 +106,10 @@ impl YcsbData {
                 let differs: Vec<String> = fields.iter().zip(values).map(differs).collect();
                 format!("({KEY} = '{key}' AND ({}))", differs.join(" OR "))
             });
-            format!("SELECT {KEY} FROM {table} WHERE {}", wrong.collect::<Vec<_>>().join(" OR "))
+            format!("SELECT {KEY} FROM {table} WHERE {}", wrong.collect::<Vec<_>>().join(" OR ")).into()
         } else {
             let cells = sample.iter().flat_map(|(key, values)| std::iter::once(key).chain(values));
-            format!("DIFFERENT {table} {}{}", fields.len(), cells.map(|cell| format!(" '{cell}'")).collect::<String>())
+            Query::records(table, Action::Different(fields.len() as u64), cells)
         };
         let what = format!("{} records from the first to the last have the values of data-integrity mode", sample.len());
         self.check("values", what, sample.len(), violations, "key")

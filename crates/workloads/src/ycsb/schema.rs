@@ -1,10 +1,11 @@
-//! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. Who has no
-//! SQL has no tables; its statements say what is to be done with the key and the fields of a row.
+//! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. A database
+//! without SQL has no tables; its statements are operations on records.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use perbuck_database::dialect::{Dialect, Feature, Type};
+use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::options::{Compat, Options};
@@ -104,31 +105,29 @@ impl Statements {
         Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
     }
 
-    /// Those of a driver without SQL: a table, the first field and how many.
+    /// Those of a database without SQL.
     fn without_sql(options: &Options, catalogue: &mut Catalogue) -> Self {
-        let (table, width, verified) = (&options.table, options.fieldcount, options.dataintegrity);
-        let one: Vec<String> = (0..width).map(|field| format!("{table} {field} 1")).collect();
-        let all = format!("{table} 0 {width}");
-        let keys = if verified { " KEYS" } else { "" };
-        let mut select = |label, words: String| match verified {
-            true => catalogue.add_read_named(label, words),
-            false => catalogue.add_named(label, Verb::Select, words),
-        };
-        let read_all = select("READ", format!("GET {all}"));
-        let scan_all = select("SCAN", format!("SCAN {all}{keys}"));
-        let read_one = each(&one, |field| select("READ", format!("GET {field}")));
-        let scan_one = each(&one, |field| select("SCAN", format!("SCAN {field}{keys}")));
-        let mut update = |fields: &str| catalogue.add_named("UPDATE", Verb::Update, format!("UPDATE {fields}"));
-        let update_all = update(&all);
-        let update_one = each(&one, |field| update(field));
-        let insert = catalogue.add_named("INSERT", Verb::Insert, format!("PUT {table}"));
+        let (all, verified) = (0..u64::from(options.fieldcount), options.dataintegrity);
+        let one = || all.clone().map(|field| field..field + 1);
+        let mut add =
+            |label, verb, keep_rows, action| catalogue.add_records(label, verb, keep_rows, Records::new(&options.table, action));
+        let scan = |fields| Action::Scan { fields, keys: verified };
+        let mut select = |label, action| add(label, Verb::Select, verified, action);
+        let read_all = select("READ", Action::Get(all.clone()));
+        let scan_all = select("SCAN", scan(all.clone()));
+        let read_one = each(one(), |field| select("READ", Action::Get(field)));
+        let scan_one = each(one(), |field| select("SCAN", scan(field)));
+        let mut update = |fields| add("UPDATE", Verb::Update, false, Action::Update(fields));
+        let update_all = update(all.clone());
+        let update_one = each(one(), &mut update);
+        let insert = add("INSERT", Verb::Insert, false, Action::Put);
         Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
     }
 }
 
 /// Adds a statement for each of some fields; the first one's id.
-fn each<T: AsRef<str>>(fields: &[T], mut add: impl FnMut(&str) -> StatementId) -> StatementId {
-    let ids: Vec<StatementId> = fields.iter().map(|field| add(field.as_ref())).collect();
+fn each<T>(fields: impl IntoIterator<Item = T>, add: impl FnMut(T) -> StatementId) -> StatementId {
+    let ids: Vec<StatementId> = fields.into_iter().map(add).collect();
     // There is at least one field.
     ids.first().copied().unwrap_or(StatementId(0))
 }

@@ -8,6 +8,8 @@ use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
 use perbuck_load::error::{Cause, ErrorClass};
+use perbuck_load::query::Query;
+use perbuck_load::records::Action;
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::Rows;
 use perbuck_load::workload::{Done, Facts, Operation, Terminal, TerminalId, Workload};
@@ -297,11 +299,11 @@ impl YcsbTerminal {
     async fn is_there<S: Session>(&self, connection: &mut Connection<S>, record: u64) -> Result<bool> {
         let key = self.shared.records.keys.text(record);
         let table = &self.shared.options.table;
-        let ask = match self.shared.dialect.lacks(Feature::Sql) {
-            Some(_) => format!("COUNT {table} '{key}'"),
-            None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'"),
+        let query = match self.shared.dialect.lacks(Feature::Sql) {
+            Some(_) => Query::records(table, Action::Count, [key]),
+            None => format!("SELECT COUNT(*) FROM {table} WHERE {KEY} = '{key}'").into(),
         };
-        Ok(connection.ask(&ask).await?.int(0, 0)? > 0)
+        Ok(connection.ask(query).await?.int(0, 0)? > 0)
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn read_discount(s: &Section<'_>) -> Option<Discount> {
                 s.report("of", message, "lower the price of that `fee` itself");
             }
             Some(group @ (LineGroup::Compute | LineGroup::Volume | LineGroup::Snapshot | LineGroup::Traffic)) => {
-                groups.push(group)
+                groups.push(group);
             }
             None => {
                 let known: Vec<&str> = LineGroup::ALL.iter().map(|g| g.label()).collect();

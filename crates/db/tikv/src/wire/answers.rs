@@ -3,28 +3,25 @@
 use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{
     action, check_txn_status_response, commit_response, get_response, key_error, kv_pair, lock_info, pessimistic_lock_response,
-    prewrite_response, raw_get_response, raw_put_response,
+    prewrite_response, raw_get_response, raw_put_response, scan_response,
 };
-use perbuck_grpc::proto::{Value, fields, numbers};
+use perbuck_grpc::proto::{Value, bytes, elements, fields, numbers, uints};
 
 /// Why a key cannot be read or written now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyError {
-    /// Another transaction holds it.
     Locked(Lock),
-    /// Another transaction was faster.
     Conflict,
     /// The transaction would wait for itself.
     Deadlock,
     /// The time of the commit is too early by now.
     CommitTooEarly,
-    /// Nobody knows the transaction.
+    /// The store does not know the transaction.
     TxnNotFound,
     /// Something else, in the server's words.
     Other(String),
 }
 
-/// A lock.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Lock {
     pub(crate) primary: Vec<u8>,
@@ -38,20 +35,18 @@ pub(crate) struct Lock {
 
 impl Lock {
     fn parse(message: &[u8]) -> Parsed<Self> {
-        let mut lock = Self::default();
-        for field in fields(message) {
-            match field? {
-                (lock_info::PRIMARY_LOCK, Value::Bytes(primary)) => lock.primary = primary.to_vec(),
-                (lock_info::LOCK_VERSION, Value::Varint(version)) => lock.version = version,
-                (lock_info::KEY, Value::Bytes(key)) => lock.key = key.to_vec(),
-                (lock_info::LOCK_TTL, Value::Varint(ttl)) => lock.ttl_ms = ttl,
-                (lock_info::USE_ASYNC_COMMIT, Value::Varint(on)) => lock.async_commit = on != 0,
-                (lock_info::MIN_COMMIT_TS, Value::Varint(ts)) => lock.min_commit_ts = ts,
-                (lock_info::SECONDARIES, Value::Bytes(_)) => lock.has_secondaries = true,
-                _ => {}
-            }
-        }
-        Ok(lock)
+        let [primary, key] = bytes(message, [lock_info::PRIMARY_LOCK, lock_info::KEY])?;
+        let wanted = [lock_info::LOCK_VERSION, lock_info::LOCK_TTL, lock_info::USE_ASYNC_COMMIT, lock_info::MIN_COMMIT_TS];
+        let [version, ttl_ms, async_commit, min_commit_ts] = uints(message, wanted)?;
+        Ok(Self {
+            primary: primary.to_vec(),
+            version,
+            key: key.to_vec(),
+            ttl_ms,
+            async_commit: async_commit != 0,
+            min_commit_ts,
+            has_secondaries: elements(message, lock_info::SECONDARIES).next().is_some(),
+        })
     }
 }
 
@@ -96,26 +91,14 @@ pub(crate) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
 /// The text of the error of a raw command, if it is one.
 #[inline]
 pub(crate) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {
-    for field in fields(answer) {
-        if let (raw_put_response::ERROR, Value::Bytes(error)) = field?
-            && !error.is_empty()
-        {
-            return Ok(Some(error));
-        }
-    }
-    Ok(None)
+    elements(answer, raw_put_response::ERROR).find(|error| error.is_err() || error.is_ok_and(|text| !text.is_empty())).transpose()
 }
 
 /// The first error of a key: `error` and `errors` have one number.
 pub(crate) fn key_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
     const { assert!(commit_response::ERROR == prewrite_response::ERRORS) };
     const { assert!(commit_response::ERROR == pessimistic_lock_response::ERRORS) };
-    for field in fields(answer) {
-        if let (commit_response::ERROR, Value::Bytes(error)) = field? {
-            return KeyError::parse(error).map(Some);
-        }
-    }
-    Ok(None)
+    elements(answer, commit_response::ERROR).next().map(|error| KeyError::parse(error?)).transpose()
 }
 
 /// A row of a scan: error, key and value.
@@ -132,16 +115,25 @@ pub(crate) fn pair(message: &[u8]) -> Parsed<(Option<KeyError>, &[u8], &[u8])> {
     Ok((error, key, value))
 }
 
-/// `PrewriteResponse`: when it is committed at the earliest, and when it was in one step.
-pub(crate) fn prewritten(answer: &[u8]) -> Parsed<(u64, u64)> {
-    let (mut min_commit_ts, mut one_pc) = (0, 0);
+/// The first error of the rows of a scan: their own, or that of the whole.
+pub(crate) fn scan_error(answer: &[u8]) -> Parsed<Option<KeyError>> {
     for field in fields(answer) {
         match field? {
-            (prewrite_response::MIN_COMMIT_TS, Value::Varint(ts)) => min_commit_ts = ts,
-            (prewrite_response::ONE_PC_COMMIT_TS, Value::Varint(ts)) => one_pc = ts,
+            (scan_response::PAIRS, Value::Bytes(message)) => {
+                if let (Some(error), ..) = pair(message)? {
+                    return Ok(Some(error));
+                }
+            }
+            (scan_response::ERROR, Value::Bytes(error)) => return KeyError::parse(error).map(Some),
             _ => {}
         }
     }
+    Ok(None)
+}
+
+/// `PrewriteResponse`: when it is committed at the earliest, and when it was in one step.
+pub(crate) fn prewritten(answer: &[u8]) -> Parsed<(u64, u64)> {
+    let [min_commit_ts, one_pc] = uints(answer, [prewrite_response::MIN_COMMIT_TS, prewrite_response::ONE_PC_COMMIT_TS])?;
     Ok((min_commit_ts, one_pc))
 }
 
@@ -159,31 +151,24 @@ pub(crate) fn locked_value(answer: &[u8]) -> Parsed<Option<&[u8]>> {
 }
 
 /// `CheckTxnStatusResponse`.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TxnStatus {
     pub(crate) error: Option<KeyError>,
     pub(crate) ttl_ms: u64,
     pub(crate) commit_ts: u64,
-    /// Whether the earliest time of its commit was moved behind the reader's.
+    /// Whether the earliest time of its commit was moved after the reader's.
     pub(crate) pushed: bool,
     pub(crate) lock: Lock,
 }
 
 impl TxnStatus {
     pub(crate) fn parse(answer: &[u8]) -> Parsed<Self> {
-        let mut status = Self::default();
-        for field in fields(answer) {
-            match field? {
-                (check_txn_status_response::ERROR, Value::Bytes(error)) => status.error = Some(KeyError::parse(error)?),
-                (check_txn_status_response::LOCK_TTL, Value::Varint(ttl)) => status.ttl_ms = ttl,
-                (check_txn_status_response::COMMIT_VERSION, Value::Varint(ts)) => status.commit_ts = ts,
-                (check_txn_status_response::ACTION, Value::Varint(taken)) => {
-                    status.pushed = taken == u64::from(action::MIN_COMMIT_TS_PUSHED);
-                }
-                (check_txn_status_response::LOCK_INFO, Value::Bytes(lock)) => status.lock = Lock::parse(lock)?,
-                _ => {}
-            }
-        }
-        Ok(status)
+        use check_txn_status_response::{ACTION, COMMIT_VERSION, ERROR, LOCK_INFO, LOCK_TTL};
+
+        let [ttl_ms, commit_ts, taken] = uints(answer, [LOCK_TTL, COMMIT_VERSION, ACTION])?;
+        let [lock] = bytes(answer, [LOCK_INFO])?;
+        let error = elements(answer, ERROR).next().map(|error| KeyError::parse(error?)).transpose()?;
+        let pushed = taken == u64::from(action::MIN_COMMIT_TS_PUSHED);
+        Ok(Self { error, ttl_ms, commit_ts, pushed, lock: Lock::parse(lock)? })
     }
 }

@@ -1,4 +1,4 @@
-//! One request under way. A session has one and uses it again, so that a request allocates nothing.
+//! One request in flight. A session has one and uses it again, so that a request allocates nothing.
 
 use perbuck_grpc::kvproto::tikvpb::request as command;
 use std::cell::{Cell, RefCell};
@@ -30,11 +30,8 @@ impl Command {
 /// How far a request is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Nothing is asked.
     Idle,
-    /// It is on its way.
     Waiting,
-    /// The answer is there.
     Answered,
     /// There will be none: the connection failed, or could not carry it. The text is in the body.
     Lost,
@@ -42,13 +39,12 @@ pub(crate) enum Stage {
     Status(u32),
 }
 
-/// A request and its answer.
 #[derive(Debug)]
 pub(crate) struct Call {
     stage: Cell<Stage>,
     body: RefCell<Vec<u8>>,
-    /// Where the message begins in the body.
-    start: Cell<usize>,
+    /// Where the message starts in the body.
+    message_start: Cell<usize>,
     /// A timestamp that was asked for.
     pub(crate) number: Cell<u64>,
     waker: RefCell<Option<Waker>>,
@@ -57,7 +53,13 @@ pub(crate) struct Call {
 impl Call {
     pub(crate) fn new() -> Rc<Self> {
         let stage = Cell::new(Stage::Idle);
-        Rc::new(Self { stage, body: RefCell::default(), start: Cell::new(0), number: Cell::new(0), waker: RefCell::default() })
+        Rc::new(Self {
+            stage,
+            body: RefCell::default(),
+            message_start: Cell::new(0),
+            number: Cell::new(0),
+            waker: RefCell::default(),
+        })
     }
 
     #[inline]
@@ -65,25 +67,23 @@ impl Call {
         self.stage.get()
     }
 
-    /// It is sent now.
     #[inline]
-    pub(crate) fn begin(&self) {
+    pub(crate) fn start(&self) {
         self.stage.set(Stage::Waiting);
-        self.start.set(0);
+        self.message_start.set(0);
         self.body.borrow_mut().clear();
     }
 
-    /// Adds to the body.
     #[inline]
     pub(crate) fn add(&self, bytes: &[u8]) {
         self.body.borrow_mut().extend_from_slice(bytes);
     }
 
-    /// It has ended, and its message begins at `start` of the body.
+    /// It has ended, and its message starts at `start` of the body.
     #[inline]
     pub(crate) fn end(&self, stage: Stage, start: usize) {
         self.stage.set(stage);
-        self.start.set(start);
+        self.message_start.set(start);
         if let Some(waker) = &*self.waker.borrow() {
             waker.wake_by_ref();
         }
@@ -116,7 +116,7 @@ impl Call {
     /// Looks at the message of the answer.
     #[inline]
     pub(crate) fn with<T>(&self, look: impl FnOnce(&[u8]) -> T) -> T {
-        look(self.body.borrow().get(self.start.get()..).unwrap_or_default())
+        look(self.body.borrow().get(self.message_start.get()..).unwrap_or_default())
     }
 
     /// Its message as text: why there is no answer.

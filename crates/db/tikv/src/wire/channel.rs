@@ -1,5 +1,5 @@
 //! A connection to PD or to a store, shared by the sessions of one load thread. A task of its own carries its bytes: requests
-//! that sessions put together within one turn of the event loop leave in one write, and answers come in one read.
+//! that sessions put together within one pass of the event loop leave in one write, and answers come in one read.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,7 +22,6 @@ use perbuck_net::tls_failure;
 /// Requests have limits of their own; a connection may be idle.
 const NO_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
-/// A connection.
 pub(crate) struct Channel {
     shared: Rc<Shared>,
     /// Ends with the channel.
@@ -31,7 +30,7 @@ pub(crate) struct Channel {
 
 struct Shared {
     state: RefCell<State>,
-    place: String,
+    address: String,
     local: bool,
 }
 
@@ -40,7 +39,6 @@ struct State {
     carrier: Option<Waker>,
     /// The carrier has been woken and not yet polled.
     woken: bool,
-    /// Why the connection is gone.
     broken: Option<String>,
 }
 
@@ -50,28 +48,28 @@ impl Channel {
     /// # Errors
     /// `Lost` where the server cannot be reached, `Refused` where TLS fails.
     pub(crate) async fn open(host: &str, port: u16, settings: &Settings) -> Result<Rc<Self>, DriverError> {
-        let place = host_text(host, port);
+        let address = host_text(host, port);
         let mut socket = Socket::connect(host, port, NO_LIMIT).await.map_err(|why| {
-            let message = format!("{place} cannot be reached: {why}; is the server up, and are host and port right?");
+            let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
             DriverError::client(ErrorClass::Lost, "unreachable", message)
         })?;
         if let Some(config) = &settings.tls {
             let name = ServerName::try_from(host.to_owned()).ok();
             let started = socket.start_tls(config.clone(), name).await;
-            started.map_err(|error| tls_failure(&place, &error))?;
+            started.map_err(|error| tls_failure(&address, &error))?;
         }
-        let streams = Streams::new(&place, settings.tls.is_some(), settings.target.batch_size.max(1));
+        let streams = Streams::new(&address, settings.tls.is_some(), settings.target.batch_size.max(1));
         let state = State { streams, carrier: None, woken: false, broken: None };
         let local = socket.peer_is_local();
-        let shared = Rc::new(Shared { state: RefCell::new(state), place, local });
+        let shared = Rc::new(Shared { state: RefCell::new(state), address, local });
         let mut carrier = TaskSet::default();
         carrier.spawn(carry(shared.clone(), socket));
         Ok(Rc::new(Self { shared, _carrier: carrier }))
     }
 
     /// `host:port`, for messages.
-    pub(crate) fn place(&self) -> &str {
-        &self.shared.place
+    pub(crate) fn address(&self) -> &str {
+        &self.shared.address
     }
 
     /// Whether the server shares this machine.
@@ -97,7 +95,6 @@ impl Channel {
         self.with(call, |streams| streams.command(tag, message, call));
     }
 
-    /// Asks PD for a timestamp.
     #[inline]
     pub(crate) fn timestamp(&self, cluster: u64, call: &Rc<Call>) {
         self.with(call, |streams| streams.timestamp(cluster, call));
@@ -110,7 +107,7 @@ impl Channel {
             return call.fail(Stage::Lost, why);
         }
         send(&mut state.streams);
-        // Behind every session that is ready now, so that their requests leave together.
+        // After every session that is ready now, so that their requests leave together.
         if !std::mem::replace(&mut state.woken, true)
             && let Some(carrier) = &state.carrier
         {
@@ -134,7 +131,7 @@ async fn carry(shared: Rc<Shared>, socket: Socket) {
     let mut carrier = Carrier { shared, socket, inbox, outbox: Vec::new(), sent: 0 };
     let why = poll_fn(|cx| carrier.poll(cx)).await;
     let mut state = carrier.shared.state.borrow_mut();
-    let why = format!("the connection to {} was lost: {why}", carrier.shared.place);
+    let why = format!("the connection to {} was lost: {why}", carrier.shared.address);
     state.streams.fail_all(&why);
     state.broken = Some(why);
 }
@@ -171,7 +168,7 @@ impl Carrier {
     }
 }
 
-/// Sends what there is; what finds no room waits for the next turn.
+/// Sends what there is; what finds no room waits for the next pass.
 #[inline]
 fn send(socket: &mut Socket, streams: &mut Streams, outbox: &mut Vec<u8>, sent: &mut usize) -> Result<(), SocketFault> {
     loop {

@@ -5,12 +5,11 @@ use perbuck_grpc::kvproto::pdpb::{
     self, get_all_stores_response, get_members_response, get_region_request, get_region_response, get_store_request,
     get_store_response, member, request_header, response_header,
 };
-use perbuck_grpc::proto::{Value, fields, put_bytes, put_message, put_uint};
+use perbuck_grpc::proto::{bytes, elements, put_bytes, put_message, put_uint, uints};
 use perbuck_grpc::{Malformed, Parsed};
 
 use crate::regions::{Peer, Region, Space};
 
-/// Methods of the service.
 pub(crate) mod method {
     pub(crate) const GET_MEMBERS: &str = "/pdpb.PD/GetMembers";
     pub(crate) const GET_REGION: &str = "/pdpb.PD/GetRegion";
@@ -28,47 +27,24 @@ pub(crate) fn request(cluster: u64, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8>
 
 /// The cluster of an answer, and the error that it reports.
 pub(crate) fn header(answer: &[u8]) -> Parsed<(u64, Option<String>)> {
-    let (mut cluster, mut error) = (0, None);
-    for field in fields(answer) {
-        let (get_region_response::HEADER, Value::Bytes(header)) = field? else { continue };
-        for part in fields(header) {
-            match part? {
-                (response_header::CLUSTER_ID, Value::Varint(n)) => cluster = n,
-                (response_header::ERROR, Value::Bytes(told)) => {
-                    let (mut code, mut words) = (0, String::new());
-                    for detail in fields(told) {
-                        match detail? {
-                            (pdpb::error::TYPE, Value::Varint(n)) => code = n,
-                            (pdpb::error::MESSAGE, Value::Bytes(text)) => words = perbuck_net::printable(text),
-                            _ => {}
-                        }
-                    }
-                    error = (code != 0).then(|| format!("error {code} of PD: {words}"));
-                }
-                _ => {}
-            }
-        }
-    }
+    let [header] = bytes(answer, [get_region_response::HEADER])?;
+    let ([cluster], [told]) = (uints(header, [response_header::CLUSTER_ID])?, bytes(header, [response_header::ERROR])?);
+    let ([code], [words]) = (uints(told, [pdpb::error::TYPE])?, bytes(told, [pdpb::error::MESSAGE])?);
+    let error = (code != 0).then(|| format!("error {code} of PD: {}", perbuck_net::printable(words)));
     Ok((cluster, error))
 }
 
 /// Where the leader of PD is reached: `host:port`, from GetMembers.
 pub(crate) fn leader(answer: &[u8]) -> Parsed<Option<(String, u16)>> {
-    for field in fields(answer) {
-        let (get_members_response::LEADER, Value::Bytes(leader)) = field? else { continue };
-        for part in fields(leader) {
-            let (member::CLIENT_URLS, Value::Bytes(url)) = part? else { continue };
-            let url = std::str::from_utf8(url).map_err(|_| Malformed("the address of PD is no text"))?;
-            let place = url.split_once("://").map_or(url, |(_, place)| place).trim_end_matches('/');
-            return Ok(split_place(place));
-        }
-    }
-    Ok(None)
+    let [leader] = bytes(answer, [get_members_response::LEADER])?;
+    let Some(url) = elements(leader, member::CLIENT_URLS).next() else { return Ok(None) };
+    let url = std::str::from_utf8(url?).map_err(|_| Malformed("the address of PD is no text"))?;
+    Ok(host_and_port(url.split_once("://").map_or(url, |(_, address)| address).trim_end_matches('/')))
 }
 
 /// `host:port` in its parts; an IPv6 address loses its brackets.
-pub(crate) fn split_place(place: &str) -> Option<(String, u16)> {
-    let (host, port) = place.rsplit_once(':')?;
+pub(crate) fn host_and_port(address: &str) -> Option<(String, u16)> {
+    let (host, port) = address.rsplit_once(':')?;
     let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
     Some((host.to_owned(), port.parse().ok()?))
 }
@@ -80,15 +56,9 @@ pub(crate) fn get_region(cluster: u64, key: &[u8]) -> Vec<u8> {
 
 /// The region of an answer; `None` where PD knows none now.
 pub(crate) fn region(answer: &[u8], space: &Space) -> Parsed<Option<Region>> {
-    let (mut region, mut leader) = (None, None);
-    for field in fields(answer) {
-        match field? {
-            (get_region_response::REGION, Value::Bytes(message)) => region = Some(message),
-            (get_region_response::LEADER, Value::Bytes(message)) => leader = Some(Peer::parse(message)?),
-            _ => {}
-        }
-    }
-    region.map(|message| Region::parse(message, leader, space)).transpose()
+    let [region, leader] = bytes(answer, [get_region_response::REGION, get_region_response::LEADER])?;
+    let leader = Peer::parse(leader)?;
+    (!region.is_empty()).then(|| Region::parse(region, Some(leader), space)).transpose()
 }
 
 /// A store as PD knows it.
@@ -110,32 +80,22 @@ pub(crate) fn get_store(cluster: u64, id: u64) -> Vec<u8> {
 /// The stores of an answer, of one store or of all.
 pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
     const { assert!(get_store_response::STORE == get_all_stores_response::STORES) };
-    let mut all = Vec::new();
-    for field in fields(answer) {
-        let (get_all_stores_response::STORES, Value::Bytes(message)) = field? else { continue };
-        let mut store = Store::default();
-        for part in fields(message) {
-            match part? {
-                (metapb::store::ID, Value::Varint(id)) => store.id = id,
-                (metapb::store::ADDRESS, Value::Bytes(address)) => store.address = perbuck_net::printable(address),
-                (metapb::store::STATE, Value::Varint(state)) => store.state = state,
-                (metapb::store::VERSION, Value::Bytes(version)) => store.version = perbuck_net::printable(version),
-                _ => {}
-            }
-        }
-        all.push(store);
-    }
-    Ok(all)
+    let store = |message: Parsed<&[u8]>| {
+        let message = message?;
+        let [id, state] = uints(message, [metapb::store::ID, metapb::store::STATE])?;
+        let [address, version] = bytes(message, [metapb::store::ADDRESS, metapb::store::VERSION])?;
+        Ok(Store { id, address: perbuck_net::printable(address), state, version: perbuck_net::printable(version) })
+    };
+    elements(answer, get_all_stores_response::STORES).map(store).collect()
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_leader_is_found_whatever_its_address_looks_like() {
-        for (url, place) in [
+    fn the_leader_is_found_by_any_form_of_its_address() {
+        for (url, address) in [
             ("http://10.0.0.1:2379", ("10.0.0.1", 2379)),
             ("https://pd-0.pd:2379/", ("pd-0.pd", 2379)),
             ("http://[::1]:5", ("::1", 5)),
@@ -143,7 +103,7 @@ mod tests {
             let mut answer = Vec::new();
             put_message(&mut answer, 1, |h| put_uint(h, 1, 77));
             put_message(&mut answer, 3, |m| put_bytes(m, 4, url.as_bytes()));
-            assert_eq!(leader(&answer).unwrap().unwrap(), (place.0.to_owned(), place.1));
+            assert_eq!(leader(&answer).unwrap().unwrap(), (address.0.to_owned(), address.1));
             assert_eq!(header(&answer).unwrap(), (77, None));
         }
     }

@@ -7,7 +7,9 @@ use std::rc::Rc;
 use perbuck_grpc::endpoint::{Endpoint, Event};
 use perbuck_grpc::kvproto::pdpb::{request_header, timestamp, tso_request, tso_response};
 use perbuck_grpc::kvproto::tikvpb::{batch_commands_request, batch_commands_response};
-use perbuck_grpc::proto::{Value, bytes_tag, fields, numbers, put_message, put_uint, put_varint, varint_length};
+use perbuck_grpc::proto::{
+    Value, bytes, bytes_tag, elements, fields, numbers, put_message, put_uint, put_varint, uints, varint_length,
+};
 use perbuck_grpc::{Malformed, PREFIX, Parsed, hpack, message_length, put_prefix};
 
 use crate::wire::call::{Call, Stage};
@@ -19,30 +21,30 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Streams have 31 bits; a connection is closed before it runs out of them.
 const LAST_STREAM: u32 = 0x7fff_0000;
 
-/// Requests of a batch that wait for their answers, by number: a place and how often it was used, so that a late answer is
+/// Requests of a batch that wait for their answers, by number: a slot and how often it was used, so that a late answer is
 /// not taken for another one.
 #[derive(Default)]
 struct Waiting {
-    places: Vec<(u32, Option<Rc<Call>>)>,
+    slots: Vec<(u32, Option<Rc<Call>>)>,
     free: Vec<u32>,
 }
 
 impl Waiting {
     #[inline]
     fn enter(&mut self, call: &Rc<Call>) -> u64 {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.places.push((0, None));
-            (self.places.len() - 1) as u32
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            (self.slots.len() - 1) as u32
         });
-        let (uses, entry) = &mut self.places[place as usize];
+        let (uses, entry) = &mut self.slots[slot as usize];
         *uses = uses.wrapping_add(1);
         *entry = Some(Rc::clone(call));
-        u64::from(*uses) << 32 | u64::from(place)
+        u64::from(*uses) << 32 | u64::from(slot)
     }
 
     #[inline]
     fn take(&mut self, number: u64) -> Option<Rc<Call>> {
-        let (uses, entry) = self.places.get_mut(number as u32 as usize)?;
+        let (uses, entry) = self.slots.get_mut(number as u32 as usize)?;
         let call = if u64::from(*uses) == number >> 32 { entry.take()? } else { return None };
         self.free.push(number as u32);
         Some(call)
@@ -51,13 +53,12 @@ impl Waiting {
 
 /// A stream of messages in both directions.
 #[derive(Default)]
-struct Lane {
+struct MessageStream {
     stream: Option<u32>,
     /// A message that has not come whole.
     incoming: Vec<u8>,
 }
 
-/// The streams of a connection.
 pub(crate) struct Streams {
     pub(crate) end: Endpoint,
     next: u32,
@@ -65,14 +66,14 @@ pub(crate) struct Streams {
     scheme: &'static str,
     blocks: Vec<(&'static str, Vec<u8>)>,
     calls: HashMap<u32, Rc<Call>>,
-    batch: Lane,
+    batch: MessageStream,
     /// The next batch: room for the prefix, its requests, and their numbers.
     body: Vec<u8>,
     ids: Vec<u8>,
     in_batch: u32,
     batch_max: u32,
     waiting: Waiting,
-    tso: Lane,
+    tso: MessageStream,
     cluster: u64,
     /// Who wants a timestamp, in order; the first of them have been asked for, in requests of these sizes.
     timestamps: VecDeque<Rc<Call>>,
@@ -92,13 +93,13 @@ impl Streams {
             scheme: if encrypted { "https" } else { "http" },
             blocks: Vec::new(),
             calls: HashMap::new(),
-            batch: Lane::default(),
+            batch: MessageStream::default(),
             body: vec![0; PREFIX],
             ids: Vec::new(),
             in_batch: 0,
             batch_max,
             waiting: Waiting::default(),
-            tso: Lane::default(),
+            tso: MessageStream::default(),
             cluster: 0,
             timestamps: VecDeque::new(),
             asked: VecDeque::new(),
@@ -113,7 +114,7 @@ impl Streams {
     }
 
     fn open(&mut self, path: &'static str) -> u32 {
-        let place = self.blocks.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
+        let index = self.blocks.iter().position(|(known, _)| *known == path).unwrap_or_else(|| {
             let mut block = Vec::new();
             let fields = [(":method", "POST"), (":scheme", self.scheme), (":path", path), (":authority", &self.host)];
             for (name, value) in fields.into_iter().chain([("te", "trailers"), ("content-type", "application/grpc")]) {
@@ -124,13 +125,20 @@ impl Streams {
         });
         let stream = self.next;
         self.next += 2;
-        self.end.send_headers(stream, &self.blocks[place].1, false);
+        self.end.send_headers(stream, &self.blocks[index].1, false);
         stream
     }
 
-    /// Sends one call.
+    /// Opens a stream for many messages.
+    #[cold]
+    fn open_kept(&mut self, path: &'static str) -> u32 {
+        let stream = self.open(path);
+        self.end.keep_open(stream);
+        stream
+    }
+
     pub(crate) fn call(&mut self, path: &'static str, message: &[u8], call: &Rc<Call>) {
-        call.begin();
+        call.start();
         let stream = self.open(path);
         self.framed.clear();
         put_prefix(&mut self.framed, message.len());
@@ -142,7 +150,7 @@ impl Streams {
     /// Puts a command into the next batch; `tag` is its field in `BatchCommandsRequest.Request`.
     #[inline]
     pub(crate) fn command(&mut self, tag: u32, message: &[u8], call: &Rc<Call>) {
-        call.begin();
+        call.start();
         let number = self.waiting.enter(call);
         put_varint(&mut self.ids, number);
         let (tag, length) = (bytes_tag(tag), message.len() as u64);
@@ -157,9 +165,8 @@ impl Streams {
         }
     }
 
-    /// Asks for a timestamp of the cluster.
     pub(crate) fn timestamp(&mut self, cluster: u64, call: &Rc<Call>) {
-        call.begin();
+        call.start();
         self.cluster = cluster;
         self.timestamps.push_back(Rc::clone(call));
     }
@@ -176,14 +183,8 @@ impl Streams {
     }
 
     fn send_batch(&mut self) {
-        let stream = match self.batch.stream {
-            Some(stream) => stream,
-            None => {
-                let stream = self.open(BATCH_COMMANDS);
-                self.end.keep_open(stream);
-                *self.batch.stream.insert(stream)
-            }
-        };
+        let stream = self.batch.stream.unwrap_or_else(|| self.open_kept(BATCH_COMMANDS));
+        self.batch.stream = Some(stream);
         put_varint(&mut self.body, bytes_tag(batch_commands_request::REQUEST_IDS));
         put_varint(&mut self.body, self.ids.len() as u64);
         self.body.extend_from_slice(&self.ids);
@@ -196,14 +197,8 @@ impl Streams {
     }
 
     fn ask_timestamps(&mut self) {
-        let stream = match self.tso.stream {
-            Some(stream) => stream,
-            None => {
-                let stream = self.open(TSO);
-                self.end.keep_open(stream);
-                *self.tso.stream.insert(stream)
-            }
-        };
+        let stream = self.tso.stream.unwrap_or_else(|| self.open_kept(TSO));
+        self.tso.stream = Some(stream);
         let count = self.timestamps.len() as u32 - self.in_flight;
         let (framed, cluster) = (&mut self.framed, self.cluster);
         framed.clear();
@@ -218,9 +213,6 @@ impl Streams {
     }
 
     /// Takes what a frame brought.
-    ///
-    /// # Errors
-    /// Why the connection is good for nothing any more.
     #[inline]
     pub(crate) fn take(&mut self, event: &Event<'_>) -> Result<(), String> {
         match *event {
@@ -254,7 +246,7 @@ impl Streams {
             self.tso.incoming = incoming;
             return taken;
         }
-        // Late bytes of a call that was given up belong to nobody.
+        // Late bytes of a call that was given up are dropped.
         if let Some(call) = self.calls.get(&stream) {
             call.add(bytes);
         }
@@ -263,11 +255,7 @@ impl Streams {
 
     /// Hands out the answers of a `BatchCommandsResponse`.
     fn answers(&mut self, message: &[u8]) -> Parsed<()> {
-        let mut responses = fields(message).filter_map(|field| match field {
-            Ok((batch_commands_response::RESPONSES, Value::Bytes(response))) => Some(Ok(response)),
-            Ok(_) => None,
-            Err(why) => Some(Err(why)),
-        });
+        let mut responses = elements(message, batch_commands_response::RESPONSES);
         for field in fields(message) {
             let (batch_commands_response::REQUEST_IDS, ids) = field? else { continue };
             let mut failed = Ok(());
@@ -279,7 +267,7 @@ impl Streams {
                 });
                 match answer {
                     Ok(answer) => {
-                        // Whoever does not wait any more has none.
+                        // A call that was given up has none.
                         if let Some(call) = self.waiting.take(number) {
                             call.add(answer);
                             call.end(Stage::Answered, 0);
@@ -295,32 +283,19 @@ impl Streams {
 
     /// Hands out the timestamps of a `TsoResponse`: the last of those that were asked for.
     fn hand_out(&mut self, message: &[u8]) -> Parsed<()> {
-        let (mut physical, mut logical, mut suffix, mut given) = (0, 0, 0, 0);
-        for field in fields(message) {
-            match field? {
-                (tso_response::COUNT, Value::Varint(count)) => given = count,
-                (tso_response::TIMESTAMP, Value::Bytes(told)) => {
-                    for part in fields(told) {
-                        match part? {
-                            (timestamp::PHYSICAL, Value::Varint(n)) => physical = n,
-                            (timestamp::LOGICAL, Value::Varint(n)) => logical = n,
-                            (timestamp::SUFFIX_BITS, Value::Varint(n)) => suffix = n.min(16),
-                            _ => {}
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
+        let ([given], [told]) = (uints(message, [tso_response::COUNT])?, bytes(message, [tso_response::TIMESTAMP])?);
+        let wanted = [timestamp::PHYSICAL, timestamp::LOGICAL, timestamp::SUFFIX_BITS];
+        let [physical, logical, suffix] = uints(told, wanted)?;
+        let suffix = suffix.min(16);
         let count = self.asked.pop_front().ok_or(Malformed("timestamps came that nobody asked for"))?;
         let last = (physical << 18).wrapping_add(logical);
         if u64::from(count) != given || last < u64::from(count) << suffix {
             return Err(Malformed("PD gave no timestamps, or not as many as were asked for"));
         }
         self.in_flight -= count;
-        for behind in (0..u64::from(count)).rev() {
+        for later in (0..u64::from(count)).rev() {
             if let Some(call) = self.timestamps.pop_front() {
-                call.number.set(last - (behind << suffix));
+                call.number.set(last - (later << suffix));
                 call.end(Stage::Answered, 0);
             }
         }
@@ -362,13 +337,13 @@ impl Streams {
     /// Ends every request that waits: the connection has failed.
     #[cold]
     pub(crate) fn fail_all(&mut self, why: &str) {
-        let batched = self.waiting.places.iter_mut().filter_map(|(_, entry)| entry.take());
+        let batched = self.waiting.slots.iter_mut().filter_map(|(_, entry)| entry.take());
         let single = self.calls.drain().map(|(_, call)| call);
         batched.chain(single).chain(self.timestamps.drain(..)).for_each(|call| call.fail(Stage::Lost, why));
     }
 }
 
-/// Calls `each` with every whole message of a lane; what is left is kept in `incoming`.
+/// Calls `each` with every whole message of a stream; what is left is kept in `incoming`.
 #[inline]
 fn messages(incoming: &mut Vec<u8>, bytes: &[u8], each: impl FnMut(&[u8]) -> Parsed<()>) -> Parsed<()> {
     if incoming.is_empty() {

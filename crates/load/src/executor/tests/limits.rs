@@ -44,7 +44,7 @@ fn time_ends_a_run_whose_transactions_are_not_used_up() {
 #[test]
 fn an_open_loop_of_so_many_transactions_ends_at_once() {
     let base = spec(4);
-    let load = LoadModel::rate(10, perbuck_core::arrivals::Arrivals::Uniform, 1_000 * 1_000_000_000);
+    let load = LoadModel::rate(10, Arrivals::Uniform, 1_000 * 1_000_000_000);
     let spec = TrialSpec { load, max_events: Some(50), duration_ns: 999 * 1_000_000_000, ..base };
     let outcome = simulate(&spec, SimDriver::default()).unwrap();
     let open = outcome.measured.open_loop.as_ref().unwrap();
@@ -54,7 +54,7 @@ fn an_open_loop_of_so_many_transactions_ends_at_once() {
 }
 
 #[test]
-fn statements_are_timed_where_somebody_asks() {
+fn statements_are_timed_where_the_trial_asks_for_it() {
     assert!(simulate(&spec(3), SimDriver::default()).unwrap().statement_latency.is_empty());
     let outcome = simulate(&TrialSpec { time_statements: true, ..spec(3) }, SimDriver::default()).unwrap();
     let select = &outcome.statement_latency["select"];
@@ -65,9 +65,8 @@ fn statements_are_timed_where_somebody_asks() {
 }
 
 #[test]
-fn an_error_that_nobody_tolerates_ends_the_run() {
-    let failing = vec![(50, SimDriver::error(ErrorClass::Failed, 1062))];
-    let driver = SimDriver { failing, ..SimDriver::default() };
+fn an_error_that_is_not_tolerated_ends_the_run() {
+    let driver = failing(50, ErrorClass::Failed, 1062);
     let listed = |codes: &[&str]| Tolerance::Listed {
         codes: codes.iter().map(|c| (*c).to_owned()).collect(),
         retries: true,
@@ -83,7 +82,7 @@ fn an_error_that_nobody_tolerates_ends_the_run() {
 
 #[test]
 fn seconds_show_what_an_open_loop_owes() {
-    let load = LoadModel::rate(3_000, perbuck_core::arrivals::Arrivals::Uniform, 11_000_000_000);
+    let load = LoadModel::rate(3_000, Arrivals::Uniform, 11_000_000_000);
     let (mut last, mut reads) = ((0, 0), 0);
     let mut see = |seen: &SecondSeen<'_>| {
         last = (seen.interval.backlog, seen.in_flight);
@@ -101,7 +100,7 @@ fn seconds_show_what_an_open_loop_owes() {
 #[test]
 fn a_workload_may_ask_for_new_connections() {
     let outcome = simulate_with(&spec(2), SimDriver::default(), &TwoSelects::renewing(10), &mut |_| {}).unwrap();
-    let ended: u64 = outcome.measured.transactions.values().map(perbuck_core::run_record::TransactionRecord::completed).sum();
+    let ended: u64 = outcome.measured.transactions.values().map(TransactionRecord::completed).sum();
     let all = ended + outcome.intervals[0].transactions;
     assert!((all / 10).abs_diff(outcome.health.reconnects) <= 2, "{all} and {}", outcome.health.reconnects);
     assert_eq!((outcome.health.connections_lost, outcome.errors.len()), (0, 0));
@@ -119,11 +118,11 @@ fn a_run_without_a_limit_that_fails_ends_at_once() {
 }
 
 #[test]
-fn failed_transactions_leave_their_place_to_others() {
+fn failed_transactions_are_replaced_by_others() {
     let failing = vec![(9, SimDriver::error(ErrorClass::Failed, 1062))];
     let spec = TrialSpec { max_events: Some(1_000), ..spec(4) };
     let outcome = simulate(&spec, SimDriver { failing, ..SimDriver::default() }).unwrap();
-    let t = &outcome.measured.transactions["two_selects"];
+    let t = transactions(&outcome);
     assert_eq!(t.completed(), 1_000);
     assert!(t.failed > 200, "{}", t.failed);
     let done: u64 = outcome.terminals.iter().map(|t| t.transactions).sum();
@@ -133,8 +132,7 @@ fn failed_transactions_leave_their_place_to_others() {
 
 #[test]
 fn statements_of_failed_attempts_count_when_they_were_sent() {
-    let failing = vec![(5, SimDriver::error(ErrorClass::Retry, 1213))];
-    let driver = SimDriver { failing, ..SimDriver::default() };
+    let driver = failing(5, ErrorClass::Retry, 1213);
     let outcome = simulate(&TrialSpec { warmup_ns: 0, max_attempts: u32::MAX, ..spec(4) }, driver).unwrap();
     let (counts, errors) = (outcome.measured.statements, outcome.errors["sim 1213"].count);
     // Every statement is a SELECT, one in five of which fails and is followed by a ROLLBACK.
@@ -146,7 +144,7 @@ fn statements_of_failed_attempts_count_when_they_were_sent() {
 }
 
 #[test]
-fn a_run_that_somebody_ends_keeps_what_it_measured_but_for_the_second_request() {
+fn a_run_that_is_ended_keeps_what_it_measured_but_for_the_second_request() {
     let ended = |requests: u32, warmup_ns| {
         let stop = StopToken::keeping();
         let spec = TrialSpec { warmup_ns, ..spec(4) };
@@ -160,7 +158,7 @@ fn a_run_that_somebody_ends_keeps_what_it_measured_but_for_the_second_request() 
         run_trial(&spec, &Arc::new(SimDriver::default()), &TwoSelects::new(), &stop, &mut observer)
     };
     let outcome = ended(1, 0).unwrap();
-    let (measured, completed) = (&outcome.measured, outcome.measured.transactions["two_selects"].completed());
+    let (measured, completed) = (&outcome.measured, transactions(&outcome).completed());
     assert!((1_000_000_000..10_000_000_000).contains(&measured.window_ns), "{}", measured.window_ns);
     assert_eq!(outcome.terminals.iter().map(|t| t.transactions).sum::<u64>(), completed);
     assert_eq!(outcome.intervals.iter().map(|i| i.transactions).sum::<u64>(), completed);
@@ -170,7 +168,7 @@ fn a_run_that_somebody_ends_keeps_what_it_measured_but_for_the_second_request() 
 }
 
 #[test]
-fn a_stuck_transaction_does_not_keep_a_run_that_somebody_ends() {
+fn a_stuck_transaction_does_not_hold_up_a_run_that_is_ended() {
     let stop = StopToken::keeping();
     let spec = TrialSpec { drain_ns: 100_000_000, duration_ns: 3_600_000_000_000, warmup_ns: 0, ..spec(4) };
     let mut observer = Seconds(|_: &SecondSeen<'_>| {
@@ -185,7 +183,7 @@ fn a_stuck_transaction_does_not_keep_a_run_that_somebody_ends() {
     assert!(outcome.measured.window_ns >= 1_000_000_000, "the time without a completion is part of it");
 }
 
-/// Somebody who looks at seconds, by kind.
+/// An observer of seconds by kind.
 struct Seconds<F>(F);
 
 impl<F: FnMut(&SecondSeen<'_>)> Observer for Seconds<F> {
@@ -200,8 +198,7 @@ impl<F: FnMut(&SecondSeen<'_>)> Observer for Seconds<F> {
 
 #[test]
 fn seconds_by_kind_add_up_to_the_trial() {
-    let failing = vec![(50, SimDriver::error(ErrorClass::Failed, 1062))];
-    let driver = SimDriver { failing, ..SimDriver::default() };
+    let driver = failing(50, ErrorClass::Failed, 1062);
     let spec = TrialSpec { warmup_ns: 0, duration_ns: 2_000_000_000, ..spec(4) };
     let (mut completed, mut failed, mut whole) = (0, 0, 0);
     let mut observer = Seconds(|seen: &SecondSeen<'_>| {
@@ -211,7 +208,7 @@ fn seconds_by_kind_add_up_to_the_trial() {
         whole += seen.latency.count();
     });
     let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut observer).unwrap();
-    let record = &outcome.measured.transactions["two_selects"];
+    let record = transactions(&outcome);
     assert!(record.failed > 0);
     assert_eq!((completed, failed, whole), (record.completed(), record.failed, record.completed()));
     assert_eq!(outcome.failed_latency["two_selects"].count, record.failed);

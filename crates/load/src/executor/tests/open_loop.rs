@@ -1,6 +1,5 @@
 //! Open loop and phases under the simulated clock: what is due is known, so every figure has an exact expectation.
 
-use perbuck_core::arrivals::Arrivals;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::{Phase, PhaseLoad};
 
@@ -16,14 +15,14 @@ fn open(connections: u32, per_s: u32, arrivals: Arrivals) -> TrialSpec {
 }
 
 fn response(outcome: &TrialOutcome) -> Histogram {
-    outcome.measured.transactions["two_selects"].response.to_histogram().unwrap()
+    transactions(outcome).response.to_histogram().unwrap()
 }
 
 /// Nothing is lost: what was due was started or still waits, what was started has ended or is unfinished, and the
 /// seconds add up to the totals.
 fn add_up(outcome: &TrialOutcome) {
     let open = outcome.measured.open_loop.as_ref().unwrap();
-    let t = &outcome.measured.transactions["two_selects"];
+    let t = transactions(outcome);
     assert_eq!(open.backlog_at_open + open.offered, open.started + open.backlog_at_close, "{open:?}");
     let windowed = || outcome.intervals.iter().filter(|i| i.start_ms >= 0);
     assert_eq!(windowed().map(|i| i.due).sum::<u64>(), open.offered);
@@ -40,7 +39,7 @@ fn below_capacity_every_arrival_starts_when_it_is_due() {
     for arrivals in [Arrivals::Uniform, Arrivals::Poisson] {
         let outcome = simulate(&open(64, 1000, arrivals), SimDriver::default()).unwrap();
         add_up(&outcome);
-        let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), &outcome.measured.transactions["two_selects"]);
+        let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), transactions(&outcome));
         let expected = if arrivals == Arrivals::Uniform { 10_000..=10_000 } else { 9_600..=10_400 };
         assert!(expected.contains(&open.offered), "{open:?}");
         assert!(t.completed().abs_diff(open.offered) <= 10, "{t:?}");
@@ -68,7 +67,7 @@ fn at_twice_the_capacity_nothing_is_skipped_and_the_response_time_is_the_backlog
     // 4 connections, 2 ms each: 2,000 a second can be done, 4,000 are due.
     let outcome = simulate(&open(4, 4000, Arrivals::Uniform), SimDriver::default()).unwrap();
     add_up(&outcome);
-    let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), &outcome.measured.transactions["two_selects"]);
+    let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), transactions(&outcome));
     assert_eq!(open.offered, 40_000);
     assert!(t.completed().abs_diff(20_000) <= 8 && t.failed == 0, "{t:?}");
     // After one second of warm-up and ten of window half of 44,000 wait or are in flight.
@@ -94,18 +93,13 @@ fn at_twice_the_capacity_nothing_is_skipped_and_the_response_time_is_the_backlog
 #[test]
 fn a_stall_is_in_the_response_time_of_every_arrival_that_falls_into_it() {
     // From 2 s to 4 s of the window nothing ends; sessions open one second before it.
-    let stall = Some(Duration::from_secs(3)..Duration::from_secs(5));
-    let outcome = simulate(&open(4000, 500, Arrivals::Uniform), SimDriver { stall, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&open(4000, 500, Arrivals::Uniform), stalling(3, 5)).unwrap();
     add_up(&outcome);
     let slow = |h: &Histogram| h.buckets().filter(|(ns, _)| *ns > 100_000_000).map(|(_, n)| n).sum::<u64>();
     // 1,000 arrivals are due in two seconds; the last 0.1 s of them wait for less than 0.1 s.
     assert!(slow(&response(&outcome)).abs_diff(950) <= 2, "{}", slow(&response(&outcome)));
-    // With 4,000 connections they all were sent in the stall. With two, the others had to wait for their turn.
-    let few = simulate(
-        &open(2, 500, Arrivals::Uniform),
-        SimDriver { stall: Some(Duration::from_secs(3)..Duration::from_secs(5)), ..SimDriver::default() },
-    );
-    let few = few.unwrap();
+    // With 4,000 connections they all were sent in the stall. With two, the others had to wait.
+    let few = simulate(&open(2, 500, Arrivals::Uniform), stalling(3, 5)).unwrap();
     add_up(&few);
     let service = few.measured.transactions["two_selects"].service.to_histogram().unwrap();
     assert_eq!(slow(&service), 2, "the service time hides the stall but for those in flight");
@@ -116,7 +110,7 @@ fn a_stall_is_in_the_response_time_of_every_arrival_that_falls_into_it() {
 fn errors_and_retries_add_up_in_open_loop_too() {
     let failing = vec![(10, SimDriver::error(ErrorClass::Failed, 1062)), (33, SimDriver::error(ErrorClass::Lost, 2013))];
     let outcome = simulate(&open(8, 400, Arrivals::Poisson), SimDriver { failing, ..SimDriver::default() }).unwrap();
-    let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), &outcome.measured.transactions["two_selects"]);
+    let (open, t) = (outcome.measured.open_loop.as_ref().unwrap(), transactions(&outcome));
     assert_eq!(open.backlog_at_open + open.offered, open.started + open.backlog_at_close);
     assert!(t.failed > 100 && outcome.health.connections_lost > 10);
     let ended = t.completed() + t.failed;
@@ -136,7 +130,7 @@ fn a_ramp_offers_its_integral_and_phases_have_figures_of_their_own() {
     assert_eq!(outcome.measured.open_loop.as_ref().unwrap().offered, 400 + 1200);
     let done: Vec<u64> = outcome.measured.phases.iter().map(|p| p.transactions["two_selects"].completed()).collect();
     assert!(done[0].abs_diff(400) <= 1 && done[1].abs_diff(1200) <= 2 && done[2] <= 2, "{done:?}");
-    assert_eq!(done.iter().sum::<u64>(), outcome.measured.transactions["two_selects"].completed());
+    assert_eq!(done.iter().sum::<u64>(), transactions(&outcome).completed());
 }
 
 #[test]
@@ -158,26 +152,4 @@ fn in_closed_loop_littles_law_holds_for_the_recorded_figures() {
     let outcome = simulate(&spec(8), SimDriver::default()).unwrap();
     let law = outcome.health.littles_law.unwrap();
     assert!(law.holds() && (law.ratio - 1.0).abs() < 0.001, "{law:?}");
-}
-
-#[test]
-fn idle_terminals_do_not_delay_a_request_to_stop() {
-    let stop = StopToken::default();
-    let asked = stop.clone();
-    let asker = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(150));
-        asked.request();
-    });
-    let started = Instant::now();
-    // One arrival in ten seconds: all terminals sleep.
-    let spec = TrialSpec { warmup_ns: 0, duration_ns: 60 * SECOND, ..open(16, 1, Arrivals::Uniform) };
-    let load = LoadModel::Open {
-        arrivals: Arrivals::Uniform,
-        phases: vec![perbuck_core::arrivals::RatePhase { length_ns: 60 * SECOND, from_per_s: 0.1, to_per_s: 0.1 }],
-    };
-    let spec = TrialSpec { load, ..spec };
-    let result = run_trial(&spec, &Arc::new(SimDriver::default()), &TwoSelects::new(), &stop, &mut Unobserved);
-    asker.join().unwrap();
-    assert_eq!(result, Err(RunError::Interrupted));
-    assert!(started.elapsed() < Duration::from_secs(5));
 }

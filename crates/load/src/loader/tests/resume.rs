@@ -99,20 +99,37 @@ fn states(database: &Forgetful) -> Vec<PartState> {
     .unwrap()
 }
 
+/// A load of `data` on a ledger.
+fn on_ledger<R>(
+    driver: &Forgetful,
+    data: &Numbers,
+    ledger: &Words,
+    sessions: u32,
+    work: impl Fn(Load<'_, Forgetful, Numbers>) -> R,
+) -> R {
+    work(Load { driver, dataset: data, ledger: Some(ledger), sessions, stop: &StopToken::default() })
+}
+
+/// Loads until the server dies at call `dies_at`.
+fn dying(database: &Forgetful, dies_at: u64, sessions: u32) -> Result<(), LoadError> {
+    database.stored.lock().unwrap().dies_at = dies_at;
+    let result = on_ledger(database, &data(), &WORDS, sessions, |load| load.run(&mut |_| {}));
+    database.stored.lock().unwrap().dies_at = 0;
+    result
+}
+
 /// Loads until the server dies at call `dies_at`, lives again, and goes on; whether it died at all.
 fn cut_off(dies_at: u64, sessions: u32, commits_in_death: bool) -> bool {
     let database = Forgetful { commits_in_death, ..Forgetful::default() };
-    database.stored.lock().unwrap().dies_at = dies_at;
-    let (driver, data, stop) = (Arc::new(database.clone()), Arc::new(data()), StopToken::default());
-    let first = load_on_ledger(&driver, &data, &WORDS, sessions, &stop, &mut |_| {});
-    database.stored.lock().unwrap().dies_at = 0;
+    let first = dying(&database, dies_at, sessions);
     if first.is_err() {
         let whole = database.stored.lock().unwrap().ledger.len() == 2;
-        let mut last = LoadProgress::default();
-        let second = match whole {
-            true => resume(&driver, &data, &WORDS, &states(&database), sessions, &stop, &mut |p| last = p),
-            false => load_on_ledger(&driver, &data, &WORDS, sessions, &stop, &mut |p| last = p),
-        };
+        let (second, last) = on_ledger(&database, &data(), &WORDS, sessions, |load| {
+            let mut last = LoadProgress::default();
+            let mut show = |p| last = p;
+            let second = if whole { load.resume(&states(&database), &mut show) } else { load.run(&mut show) };
+            (second, last)
+        });
         assert_eq!(second, Ok(()), "died at {dies_at}");
         assert_eq!((last.rows, last.parts, last.of), (144, 2, 2), "died at {dies_at}");
     }
@@ -141,17 +158,17 @@ fn a_load_that_is_cut_off_anywhere_goes_on_and_neither_loses_nor_doubles_a_row()
 }
 
 #[test]
-fn a_load_goes_on_behind_what_is_noted_and_says_how_much_that_was() {
+fn a_load_goes_on_after_what_is_noted_and_says_how_much_that_was() {
     let database = Forgetful::default();
-    database.stored.lock().unwrap().dies_at = 24;
-    let (driver, data, stop) = (Arc::new(database.clone()), Arc::new(data()), StopToken::default());
-    assert!(load_on_ledger(&driver, &data, &WORDS, 1, &stop, &mut |_| {}).is_err());
+    assert!(dying(&database, 24, 1).is_err());
     let before = states_of(&database);
     assert!(before[0].done && !before[1].done, "{before:?}");
-    database.stored.lock().unwrap().dies_at = 0;
     let calls = database.stored.lock().unwrap().calls;
-    let mut last = LoadProgress::default();
-    resume(&driver, &data, &WORDS, &before, 1, &stop, &mut |p| last = p).unwrap();
+    let last = on_ledger(&database, &data(), &WORDS, 1, |load| {
+        let mut last = LoadProgress::default();
+        load.resume(&before, &mut |p| last = p).unwrap();
+        last
+    });
     assert_eq!((last.rows_before, last.parts_before, last.rows), (120, 1, 144));
     assert!(database.stored.lock().unwrap().calls - calls < 10, "finished parts are not touched");
 }
@@ -162,17 +179,17 @@ fn states_of(database: &Forgetful) -> Vec<PartState> {
 
 #[test]
 fn batches_that_are_cut_otherwise_and_another_load_are_refused() {
-    let (driver, stop) = (Arc::new(Forgetful::default()), StopToken::default());
-    driver.stored.lock().unwrap().dies_at = 14;
-    assert!(load_on_ledger(&driver, &Arc::new(data()), &WORDS, 1, &stop, &mut |_| {}).is_err());
-    driver.stored.lock().unwrap().dies_at = 0;
-    let other = Arc::new(Numbers { rows_per_batch: 6, batches: 12, ..data() });
-    let states = states_of(&driver);
+    let database = Forgetful::default();
+    assert!(dying(&database, 14, 1).is_err());
+    let states = states_of(&database);
     assert!(states[0].batches > 0, "{states:?}");
-    let refused = resume(&driver, &other, &WORDS, &states, 1, &stop, &mut |_| {});
-    assert!(matches!(&refused, Err(LoadError::Ledger(why)) if why.contains("rows of part 0 are noted after")), "{refused:?}");
-    // Somebody else moved on between the claim and the commit.
-    let stale = Words { skew: 1 };
-    let refused = resume(&driver, &Arc::new(data()), &stale, &states, 1, &stop, &mut |_| {});
-    assert!(matches!(&refused, Err(LoadError::Ledger(why)) if why.contains("another load is at work")), "{refused:?}");
+    let smaller = Numbers { rows_per_batch: 6, batches: 12, ..data() };
+    for (data, ledger, why) in [
+        (smaller, WORDS, "rows of part 0 are noted after"),
+        // Another load moved on between the claim and the commit.
+        (data(), Words { skew: 1 }, "another load is at work"),
+    ] {
+        let refused = on_ledger(&database, &data, &ledger, 1, |load| load.resume(&states, &mut |_| {}));
+        assert!(matches!(&refused, Err(LoadError::Ledger(found)) if found.contains(why)), "{refused:?}");
+    }
 }

@@ -87,7 +87,7 @@ impl Bulk {
                 let message = format!("{sent} rows were sent to {}, and {inserted} were inserted", self.table.name);
                 return Err(DriverError::client(ErrorClass::Fatal, "rows", message));
             }
-            Err(error) if error.class == ErrorClass::Failed => return Err(error.turned(ErrorClass::Fatal)),
+            Err(error) if error.class == ErrorClass::Failed => return Err(error.with_class(ErrorClass::Fatal)),
             Err(error) => return Err(error),
         }
         self.cells.clear();

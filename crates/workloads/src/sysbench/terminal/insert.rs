@@ -67,7 +67,7 @@ impl Insert {
 
 /// The largest id of `sbtestN`; 0 where it has no row, or none above 0.
 pub(super) async fn largest_id<S: Session>(connection: &mut Connection<S>, table: u32) -> Result<i64> {
-    let rows = connection.ask(&format!("SELECT COALESCE(MAX(id), 0) FROM sbtest{table}")).await?;
+    let rows = connection.ask(format!("SELECT COALESCE(MAX(id), 0) FROM sbtest{table}")).await?;
     Ok(rows.int(0, 0)?.max(0))
 }
 

@@ -4,7 +4,7 @@
 //! runs it. An arrival that is due while no terminal is free waits in the queue; none is skipped. Were the queue divided
 //! among the workers, an arrival would wait at one while connections of another are free, and the response time would
 //! depend on how many processors the client has. So with several workers there is a lock around the queue, taken once
-//! per transaction by whoever has nothing else to do: the one thing that workers share. With one worker there is none.
+//! per transaction by a terminal that has nothing else to do: the one thing that workers share. With one worker there is none.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,19 +14,11 @@ use perbuck_core::load_model::LoadModel;
 
 use crate::window::Window;
 
-/// The pace of a worker's terminals; what is handed to its thread.
-#[derive(Debug, Clone)]
-pub enum PacePlan {
-    /// Connections are active by the steps of the model.
-    Closed(LoadModel),
-    /// The arrivals of the only worker.
-    Alone(Box<Schedule>),
-    /// The arrivals of all workers.
-    Shared(Arc<Mutex<Schedule>>),
-}
+/// The arrivals of an open loop, which all workers take from.
+pub(crate) type Arrivals = Arc<Mutex<Schedule>>;
 
-/// As [`PacePlan`], within the worker.
-pub(crate) enum Pace {
+/// When the terminals of a worker start transactions.
+pub(crate) enum Pacer {
     /// All connections, always.
     Always,
     /// Connections are active by the steps of the model.
@@ -34,12 +26,12 @@ pub(crate) enum Pace {
     /// The arrivals of the only worker.
     Alone(RefCell<Schedule>),
     /// The arrivals of all workers.
-    Shared(Arc<Mutex<Schedule>>),
+    Shared(Arrivals),
 }
 
 /// When the next transaction of a terminal may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum NextStart {
     /// Now.
     Now,
     /// An arrival that is due then, relative to the window; it may be in the past.
@@ -48,13 +40,14 @@ pub(crate) enum Turn {
     Idle(i64),
 }
 
-impl Pace {
-    pub(crate) fn new(plan: PacePlan) -> Self {
-        match plan {
-            PacePlan::Closed(LoadModel::Closed { steps }) if steps.is_empty() => Self::Always,
-            PacePlan::Closed(model) => Self::Steps(model),
-            PacePlan::Alone(schedule) => Self::Alone(RefCell::new(*schedule)),
-            PacePlan::Shared(schedule) => Self::Shared(schedule),
+impl Pacer {
+    /// The pace of `load`; `arrivals` are those of an open loop. A worker that is the only one to hold them needs no lock.
+    pub(crate) fn new(load: &LoadModel, arrivals: Option<Arrivals>) -> Self {
+        match (load, arrivals.map(Arc::try_unwrap)) {
+            (_, Some(Ok(alone))) => Self::Alone(RefCell::new(alone.into_inner().unwrap_or_else(PoisonError::into_inner))),
+            (_, Some(Err(shared))) => Self::Shared(shared),
+            (LoadModel::Closed { steps }, None) if steps.is_empty() => Self::Always,
+            (model, None) => Self::Steps(model.clone()),
         }
     }
 
@@ -63,7 +56,7 @@ impl Pace {
         matches!(self, Self::Alone(_) | Self::Shared(_))
     }
 
-    /// The next arrival, in nanoseconds since the begin of the warm-up.
+    /// The next arrival, in nanoseconds since the start of the warm-up.
     #[inline]
     fn arrival(&self) -> Option<u64> {
         match self {
@@ -75,25 +68,25 @@ impl Pace {
 
     /// What a free terminal does at `now_ns`.
     #[inline]
-    pub(crate) fn turn(&self, window: &Window, terminal: u32, now_ns: i64) -> Turn {
+    pub(crate) fn next_start(&self, window: &Window, terminal: u32, now_ns: i64) -> NextStart {
         match self {
-            Self::Always => Turn::Now,
+            Self::Always => NextStart::Now,
             Self::Alone(_) | Self::Shared(_) => match self.arrival() {
-                Some(at) => Turn::Due(at as i64 - window.warmup_ns),
-                None => Turn::Idle(window.length_ns),
+                Some(at) => NextStart::Due(at as i64 - window.warmup_ns),
+                None => NextStart::Idle(window.length_ns),
             },
             Self::Steps(model) => {
                 let at = u64::try_from(now_ns + window.warmup_ns).unwrap_or(0);
                 match model.active_from(terminal, at) {
-                    Some(from) if from <= at => Turn::Now,
-                    Some(from) => Turn::Idle(from as i64 - window.warmup_ns),
-                    None => Turn::Idle(window.length_ns),
+                    Some(from) if from <= at => NextStart::Now,
+                    Some(from) => NextStart::Idle(from as i64 - window.warmup_ns),
+                    None => NextStart::Idle(window.length_ns),
                 }
             }
         }
     }
 
-    /// Takes all arrivals that nobody started, relative to the window.
+    /// Takes all arrivals that were not started, relative to the window.
     pub(crate) fn rest(&self, window: &Window) -> impl Iterator<Item = i64> {
         let warmup_ns = window.warmup_ns;
         std::iter::from_fn(move || self.arrival().map(|at| at as i64 - warmup_ns))
@@ -102,27 +95,27 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
-    use perbuck_core::arrivals::Arrivals;
     use perbuck_core::units::Seed;
 
     use super::*;
 
     #[test]
-    fn whoever_asks_takes_the_next_arrival_and_none_is_taken_twice() {
-        let model = LoadModel::rate(1000, Arrivals::Poisson, 3_000_000_000);
-        let LoadModel::Open { arrivals, phases } = model else { panic!("a rate is an open loop") };
-        let schedule = Schedule::new(&phases, arrivals, Seed(5));
+    fn a_terminal_takes_the_next_arrival_and_none_is_taken_twice() {
+        let model = LoadModel::rate(1000, perbuck_core::arrivals::Arrivals::Poisson, 3_000_000_000);
+        let LoadModel::Open { arrivals, phases } = &model else { panic!("a rate is an open loop") };
+        let schedule = Schedule::new(phases, *arrivals, Seed(5));
         let window = Window { opens: perbuck_event::now(), length_ns: 2_000_000_000, warmup_ns: 1_000_000_000 };
         let all: Vec<i64> = schedule.clone().map(|at| at as i64 - window.warmup_ns).collect();
-        let alone = Pace::new(PacePlan::Alone(Box::new(schedule.clone())));
+        let alone = Pacer::new(&model, Some(Arc::new(Mutex::new(schedule.clone()))));
+        assert!(matches!(alone, Pacer::Alone(_)));
         assert_eq!(alone.rest(&window).collect::<Vec<_>>(), all);
         let queue = Arc::new(Mutex::new(schedule));
-        let workers = [0, 1].map(|_| Pace::new(PacePlan::Shared(queue.clone())));
+        let workers = [0, 1].map(|_| Pacer::new(&model, Some(queue.clone())));
         for (i, due) in all.iter().enumerate() {
-            assert_eq!(workers[i % 2].turn(&window, 3, 0), Turn::Due(*due));
+            assert_eq!(workers[i % 2].next_start(&window, 3, 0), NextStart::Due(*due));
         }
-        // Nothing comes any more, and yet nobody leaves before the window closes.
-        assert_eq!(workers[0].turn(&window, 3, 0), Turn::Idle(window.length_ns));
+        // Nothing comes any more, and yet no terminal leaves before the window closes.
+        assert_eq!(workers[0].next_start(&window, 3, 0), NextStart::Idle(window.length_ns));
         assert_eq!(workers[1].rest(&window).count(), 0);
     }
 }
