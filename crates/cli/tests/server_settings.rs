@@ -41,7 +41,7 @@ fn settings_hold_while_trials_run_and_are_put_back() {
         before.0, before.1
     );
     assert_eq!(ran.err.matches(&said).count(), 1, "{}", ran.err);
-    assert!(ran.err.contains(&format!("m: put back innodb_stats_persistent_sample_pages = {} at ", before.1)), "{}", ran.err);
+    assert!(ran.err.contains(&format!("m: restored innodb_stats_persistent_sample_pages = {} at ", before.1)), "{}", ran.err);
     let records = desk.records("results/s");
     assert_eq!(records.len(), 2);
     for record in records {
@@ -78,7 +78,7 @@ fn a_killed_run_is_tidied_up_by_the_next_one() {
     assert_eq!(value(&maria, name), "33");
     assert!(desk.read(NOTED).contains(&format!("\"was\": \"{before}\"")));
     let ran = desk.good(&["run", "s.toml"]);
-    let tidied = format!("m: put back {name} = {before} at 127.0.0.1:{} (a run that was killed had left it)", maria.port);
+    let tidied = format!("m: restored {name} = {before} at 127.0.0.1:{} (a run that was killed had left it)", maria.port);
     assert!(ran.err.contains(&tidied), "{}", ran.err);
     assert!(ran.err.contains(&format!("{name} = 33, it was {before}")), "{}", ran.err);
     assert_eq!((value(&maria, name), desk.path(NOTED).exists()), (before.clone(), false));
@@ -113,7 +113,7 @@ fn an_interrupted_run_puts_settings_back() {
     signal(&child, "INT");
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(130), "{ended:#?}");
-    assert!(ended.err.contains(&format!("m: put back {name} = ")), "{ended:#?}");
+    assert!(ended.err.contains(&format!("m: restored {name} = ")), "{ended:#?}");
     assert_eq!((value(&maria, name), desk.path(NOTED).exists()), (before, false));
 }
 
@@ -131,9 +131,9 @@ fn a_trial_in_which_somebody_changed_a_setting_is_thrown_away() {
     maria.sql(&format!("SET GLOBAL {name} = 42"));
     let ended = ended(child.wait_with_output().unwrap());
     assert_eq!(ended.code, Some(1), "{ended:#?}");
-    assert!(ended.err.contains(&format!("{name} at 127.0.0.1:{} went from 41 to 42", maria.port)), "{ended:#?}");
+    assert!(ended.err.contains(&format!("{name} at 127.0.0.1:{} changed from 41 to 42", maria.port)), "{ended:#?}");
     assert!(desk.records("results/s").is_empty() && !desk.path(NOTED).exists());
-    assert_eq!(value(&maria, name), "42", "what somebody else has set stays");
+    assert_eq!(value(&maria, name), "42", "what another client has set stays");
     maria.sql(&format!("SET GLOBAL {name} = {before}"));
 }
 
@@ -211,7 +211,7 @@ fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     for value in ["201", "202", &before] {
         assert!(seen.iter().any(|s| s == value), "{value} is not in {seen:?}");
     }
-    assert!(!ended.err.contains("somebody else"), "{ended:#?}");
+    assert!(!ended.err.contains("another client"), "{ended:#?}");
     assert_eq!((value(&maria, name), desk.path(NOTED).exists()), (before, false));
 }
 

@@ -136,7 +136,7 @@ fn a_killed_perbuck_leaves_no_server() {
     assert_eq!(processes_of(&folder), [server]);
     desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\", version = \"3.23\"")], SWEEP));
     let refused = desk.perbuck(&["run", "s.toml"]);
-    assert!(refused.err.contains(&format!("removed {}, which a killed run left behind", folder.display())), "{}", refused.err);
+    assert!(refused.err.contains(&format!("removed {}, which a killed run left", folder.display())), "{}", refused.err);
     assert!(refused.code == Some(4) && refused.err.contains("line 8: the study wants version 3.23"), "{refused:#?}");
     assert_eq!(left(&desk), Vec::<PathBuf>::new());
     wait_until("the server has gone", || processes_of(&folder).is_empty());

@@ -187,7 +187,7 @@ fn a_page_of_an_older_form_is_verified_extracted_and_reported() {
     let page = include_str!("../../report/tests/pages/form-1.html");
     desk.write("old.html", page);
     let ended = desk.perbuck(&["verify", "old.html", "--extract", "out"]);
-    for held in ["the content of 1 embedded trials matches their checksums", "the comparison computed anew: 17 numbers agree"] {
+    for held in ["the content of 1 embedded trials matches their checksums", "the comparison computed again: 17 numbers agree"] {
         assert!(ended.out.contains(held), "{ended:#?}");
     }
     // Its bytes are those of the version that made it.

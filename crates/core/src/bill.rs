@@ -102,8 +102,8 @@ pub struct Bill {
     /// Where it is priced, and in which scenario: bills of one text are compared.
     pub region: String,
     /// The contender's own region, where `region` names those of several providers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<String>,
+    #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+    pub own_region: Option<String>,
     /// How it is paid, where that is not as the study says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scenario: Option<String>,
@@ -183,8 +183,8 @@ pub(crate) mod tests {
     /// The bill of five years.
     pub(crate) fn bill_of(lines: impl IntoIterator<Item = BillLine>, round: Rounding) -> Bill {
         let [contender, region, snapshot] = ["a", "r", "p"].map(str::to_owned);
-        let (place, scenario, lines) = (None, None, lines.into_iter().collect());
-        Bill { contender, region, place, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 60, round }
+        let (own_region, scenario, lines) = (None, None, lines.into_iter().collect());
+        Bill { contender, region, own_region, scenario, snapshot, lines, hours_per_month: 730, horizon_months: 60, round }
     }
 
     fn bill(amounts: &[(i64, bool)], round: Rounding) -> Bill {

@@ -21,7 +21,7 @@ use crate::stats::Design;
 use crate::study::Study;
 pub use findings::{
     Cheapest, Control, Kept, KeptPrice, LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall,
-    OverallPrice, Place, Without,
+    OverallPrice, TrialPosition, Without,
 };
 pub use judge::judge;
 pub use models::{Advantage, Models, Scope};

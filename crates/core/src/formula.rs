@@ -198,7 +198,7 @@ impl<'t> Reader<'t> {
     fn between(&mut self, open: char, close: char) -> Result<String, String> {
         self.need(open)?;
         let Some(length) = self.rest().find(close) else {
-            return Err(self.wrong("no end of a name", &format!("`{close}` behind it")));
+            return Err(self.wrong("no end of a name", &format!("`{close}` after it")));
         };
         let inner = self.rest()[..length].trim().to_owned();
         self.at += length + close.len_utf8();
@@ -244,7 +244,7 @@ mod tests {
         for (text, expected) in [
             ("1 +", "at character 4 of `1 +` stands the end"),
             ("(1", "expected `)`"),
-            ("[a", "expected `]` behind it"),
+            ("[a", "expected `]` after it"),
             ("1 2", "at character 3 of `1 2` stands `2`"),
             ("1.2.3", "not a decimal number"),
             ("f('a'", "expected `)`"),

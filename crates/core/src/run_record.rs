@@ -280,7 +280,7 @@ impl Flag {
                  {longest_completed_ms} ms: the target passes connections over or stood still, and such times are in no percentile"
             ),
             Self::ServerAway { why } => format!("the server could not be asked for its counters after the trial: {why}"),
-            Self::Throttled { why } => format!("the client's machine did not get all of its processor time: {why}"),
+            Self::Throttled { why } => format!("the client's machine lacked CPU time: {why}"),
             Self::ClockTrouble { jump_ms } => format!(
                 "the clock of the client's machine jumped by {:.1} s: it was set, or the machine stood still",
                 *jump_ms as f64 / 1000.0

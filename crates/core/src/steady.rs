@@ -54,7 +54,7 @@ const AUTOCORRELATION_MAX: f64 = 0.9;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Steadiness {
-    /// Where MSER-5 says that the transient ended, in seconds since the begin of the warm-up; a multiple of 5. `None`
+    /// Where MSER-5 says that the transient ended, in seconds since the start of the warm-up; a multiple of 5. `None`
     /// where the series is too short, or where the minimum lies in the second half.
     pub mser5_truncation_s: Option<u32>,
     /// Change over the measured window by least squares, in percent of its mean; `None` where the window is too short

@@ -23,9 +23,9 @@ enum Noise {
     Skewed,
     /// Student's with five degrees of freedom, 5 %.
     Heavy,
-    /// Means of 30 windows whose neighbours are alike by 0.7.
+    /// Means of 30 windows with autocorrelation 0.7.
     Windows,
-    /// Drift of the machine: from trial to trial alike by 0.5, whichever contender runs; 5 %.
+    /// Drift of the machine: autocorrelation 0.5 from trial to trial, whichever contender runs; 5 %.
     Drift,
     /// Blocks that move both contenders by 10 %, beside 3 % of their own.
     BlockEffects,

@@ -1,6 +1,6 @@
 //! The published JSON Schemas say what the types say, and the published example is a record of this version.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p perbuck-core --test schemas` writes the files anew.
+//! `UPDATE_GOLDEN=1 cargo test -p perbuck-core --test schemas` writes the files again.
 
 #![expect(clippy::unwrap_used, reason = "clippy does not count the helpers of an integration test as tests")]
 
@@ -206,10 +206,10 @@ fn records_with_other_fields_than_the_schemas_are_refused() {
         without.as_object_mut().unwrap().remove(name.as_str().unwrap()).unwrap();
         assert!(RunRecord::from_json(&without.to_string()).is_err(), "{name}");
     }
-    for place in ["", "/load", "/host", "/measured", "/measured/transactions/new_order/service", "/flags/0"] {
+    for pointer in ["", "/load", "/host", "/measured", "/measured/transactions/new_order/service", "/flags/0"] {
         let mut with = whole.clone();
-        with.pointer_mut(place).unwrap().as_object_mut().unwrap().insert("password".into(), "x".into());
-        assert!(RunRecord::from_json(&with.to_string()).is_err(), "{place}");
+        with.pointer_mut(pointer).unwrap().as_object_mut().unwrap().insert("password".into(), "x".into());
+        assert!(RunRecord::from_json(&with.to_string()).is_err(), "{pointer}");
     }
     let mut newer = whole;
     newer["schema"] = (RECORD_SCHEMA + 1).into();

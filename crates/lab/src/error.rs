@@ -128,7 +128,7 @@ impl LabError {
     /// The same, where it has no way out of its own: the data are to be loaded again.
     pub(crate) fn or_reload(self) -> Self {
         let cause = if self.help.is_empty() { Some(Cause::NoTable) } else { self.cause };
-        Self { cause, ..self.or_help("`perbuck prepare --force STUDY` loads the data anew") }
+        Self { cause, ..self.or_help("`perbuck prepare --force STUDY` loads the data again") }
     }
 
     /// A failed trial.

@@ -68,11 +68,11 @@ pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled:
     let mut flags = Vec::new();
     let stopped = throttled.as_secs_f64() / length.as_secs_f64().max(1e-9);
     if stolen > WITHHELD {
-        let why = format!("other guests of its host had {:.0} % of it", stolen * 100.0);
+        let why = format!("the hypervisor stole {:.0} % of it", stolen * 100.0);
         flags.push(Flag::Throttled { why });
     }
     if stopped > WITHHELD {
-        let why = format!("a limit of its container stopped it for {:.0} % of the window", stopped * 100.0);
+        let why = format!("the CPU limit of its container stopped it for {:.0} % of the window", stopped * 100.0);
         flags.push(Flag::Throttled { why });
     }
     let jump_s = civil_s - length.as_secs_f64();

@@ -45,10 +45,10 @@ pub fn study(
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {
                     let message = format!("{}: the load of {} has not ended", stage.title, stage.address);
-                    let help = "`perbuck prepare STUDY` goes on with it, or begins anew where it cannot";
+                    let help = "`perbuck prepare STUDY` continues the load, or starts it again";
                     return Err(LabError::failed(message, help));
                 }
-                check(stage, progress)?;
+                check_and_tell(stage, Told::Every, progress)?;
             }
             Preparation::Force => {
                 if let DataState::Foreign { found, .. } = stage.data.state()? {
@@ -96,7 +96,7 @@ pub(crate) fn ensure(
         }
         DataState::Ours { .. } => {
             let message = format!("{}: {} holds data of other parameters or another seed", stage.title, stage.address);
-            let help = "`perbuck prepare --force STUDY` loads them anew, or give the workload its own `database`";
+            let help = "`perbuck prepare --force STUDY` loads them again, or give the workload its own `database`";
             Err(LabError::refused(message, help))
         }
         DataState::Unfinished => {
@@ -175,19 +175,42 @@ pub fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
     format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", f64::from(p.parts) / f64::from(p.of) * 100.0)
 }
 
+/// Which checks get a line of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Every check.
+    Every,
+    /// Those that do not hold or do not apply; the others are counted in one line.
+    Summary,
+}
+
 /// Checks the data of a stage; the error names the conditions that do not hold.
 pub(crate) fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
+    check_and_tell(stage, Told::Summary, progress)
+}
+
+fn check_and_tell(stage: &Stage, told: Told, progress: &mut dyn Progress) -> Result<(), LabError> {
     let results = stage.data.checks(&|_| true, &mut |_| {})?;
-    for result in &results {
-        progress.line(&format!("{}: {}", stage.title, condition_text(result)));
+    for line in check_lines(&results, told) {
+        progress.line(&format!("{}: {line}", stage.title));
     }
     let broken: Vec<&str> = results.iter().filter(|r| !r.holds()).map(|r| r.name.as_str()).collect();
     if broken.is_empty() {
         return Ok(());
     }
     let message = format!("{}: the data are inconsistent (condition {})", stage.title, broken.join(", "));
-    let help = "no figure measured on such data means anything; `perbuck prepare --force STUDY` loads them anew";
+    let help = "measurements on such data mean nothing; `perbuck prepare --force STUDY` loads them again";
     Err(LabError::failed(message, help))
+}
+
+fn check_lines(results: &[CheckResult], told: Told) -> Vec<String> {
+    let counted = |r: &&CheckResult| told == Told::Summary && r.applies && r.holds();
+    let summary = match results.iter().filter(counted).count() {
+        0 => None,
+        1 => Some("1 check holds".to_owned()),
+        count => Some(format!("{count} checks hold")),
+    };
+    summary.into_iter().chain(results.iter().filter(|r| !counted(r)).map(condition_text)).collect()
 }
 
 /// What became of a condition, with what was compared or the first offending rows.
@@ -207,6 +230,27 @@ pub fn condition_text(result: &CheckResult) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checks_that_hold_are_counted_and_the_others_are_told() {
+        let check = |name: &str, compared, applies| CheckResult {
+            name: name.to_owned(),
+            what: "sums agree".to_owned(),
+            compared,
+            violations: Vec::new(),
+            applies,
+        };
+        let results = [check("1", 10, true), check("2", 0, true), check("3", 10, true), check("4", 0, false)];
+        let [broken, away] = [
+            "2 BROKEN: sums agree: there was nothing to compare",
+            "4 is not applicable: sums agree: stated for fresh data, and transactions have run on these",
+        ];
+        assert_eq!(check_lines(&results, Told::Summary), ["2 checks hold", broken, away]);
+        assert_eq!(check_lines(&results[..2], Told::Summary), ["1 check holds", broken]);
+        assert_eq!(check_lines(&results[1..2], Told::Summary), [broken]);
+        let holds = |name| format!("{name} holds: sums agree (10 compared)");
+        assert_eq!(check_lines(&results, Told::Every), [holds(1), broken.to_owned(), holds(3), away.to_owned()]);
+    }
 
     #[test]
     fn a_load_says_how_fast_it_is_and_how_long_it_takes_yet() {

@@ -93,7 +93,7 @@ fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabError> {
     let fixed = study.contenders.iter().find(|c| c.server.is_none());
     if let Some(contender) = fixed.filter(|_| count > 1 && wanted.is_none()) {
         let message = format!(
-            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` anew: it is no private server",
+            "`sweep.deployments` is {count}, and perbuck cannot deploy contender `{}` again: it is no private server",
             contender.name
         );
         let help = "run one deployment at a time: perbuck run --deployment 1 STUDY, then fresh instances, then --deployment 2 …";

@@ -153,6 +153,6 @@ pub(crate) fn first_failure(
 }
 
 fn replaced(stage: &Stage) -> LabError {
-    let message = format!("{}: somebody replaced or removed the data in {} meanwhile", stage.title, stage.address);
-    LabError::refused(message, "let nobody else use that database during a study, then run it again; finished trials are kept")
+    let message = format!("{}: another program replaced or removed the data in {} during the study", stage.title, stage.address);
+    LabError::refused(message, "keep other programs from that database, then run the study again; finished trials are kept")
 }

@@ -144,8 +144,8 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
         noted_settings: contender.server_settings.keys().cloned().collect(),
     };
     let join = Join { contender, spec, seed: data_seed(study, spec), target };
-    let visit = WithDriver { join, plan, list: PhantomData::<List> };
-    let joined = Known::drive(target, password, &wishes, visit).ok_or_else(|| registry::unregistered(target))?;
+    let joining = WithDriver { join, plan, list: PhantomData::<List> };
+    let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;
     joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
 }
 

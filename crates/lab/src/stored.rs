@@ -52,7 +52,7 @@ pub(crate) fn seal(record: &RunRecord) -> Result<String, LabError> {
 /// When it cannot be read, or is none.
 pub fn read_record(path: &Path) -> Result<RunRecord, LabError> {
     let mut record = RunRecord::from_json(&read_text("the record", path)?).map_err(|e| {
-        let help = "restore it from a copy, or remove it and run the study again to measure that trial anew";
+        let help = "restore it from a copy, or remove it and run the study again: it measures that trial again";
         LabError::files(format!("{} {e}", path.display()), help)
     })?;
     // A list that grew while it was read holds room for up to twice as many; in ten thousand records that is half of the memory.

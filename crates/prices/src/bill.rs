@@ -59,7 +59,7 @@ pub fn bill(
     Ok(Bill {
         contender: contender.name.clone(),
         region: region.value.clone(),
-        place: None,
+        own_region: None,
         scenario: None,
         snapshot: snapshot.name.clone(),
         lines: context.lines,

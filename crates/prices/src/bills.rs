@@ -24,7 +24,7 @@ pub fn bills(study: &Study, given: Option<Snapshot>, study_file: &str) -> Result
     let Some(wanted) = &study.price.snapshot else { return Ok(Priced::default()) };
     let own = match given {
         Some(snapshot) => snapshot,
-        None => find(wanted, study_file)?,
+        None => find(wanted, "`price.snapshot`", study_file)?,
     };
     let (mut lists, mut problems) = (vec![own], Vec::new());
     let mut bills = Vec::new();
@@ -32,13 +32,16 @@ pub fn bills(study: &Study, given: Option<Snapshot>, study_file: &str) -> Result
     for contender in study.contenders.iter().filter(|c| c.control_of.is_none()) {
         let at = match &contender.snapshot {
             None => 0,
-            Some(name) => match list_of(&mut lists, name, study_file) {
-                Ok(at) => at,
-                Err(found) => {
-                    problems.extend(found);
-                    continue;
+            Some(name) => {
+                let key = || format!("`snapshot` of contender `{}`", contender.name);
+                match list_of(&mut lists, name, key, study_file) {
+                    Ok(at) => at,
+                    Err(found) => {
+                        problems.extend(found);
+                        continue;
+                    }
                 }
-            },
+            }
         };
         for region in &study.price.regions {
             let own = contender.region.as_ref().unwrap_or(region);
@@ -57,11 +60,16 @@ pub fn bills(study: &Study, given: Option<Snapshot>, study_file: &str) -> Result
 }
 
 /// The index of a bundled list among those already read.
-fn list_of(lists: &mut Vec<Snapshot>, name: &Located<String>, study_file: &str) -> Result<usize, Vec<Problem>> {
+fn list_of(
+    lists: &mut Vec<Snapshot>,
+    name: &Located<String>,
+    key: impl Fn() -> String,
+    study_file: &str,
+) -> Result<usize, Vec<Problem>> {
     if let Some(at) = lists.iter().position(|l| l.name == name.value) {
         return Ok(at);
     }
-    lists.push(find(name, study_file)?);
+    lists.push(find(name, &key(), study_file)?);
     Ok(lists.len() - 1)
 }
 
@@ -74,10 +82,10 @@ fn named(mut bill: Bill, study: &Study, region: &Located<String>, scenario: Opti
         }
     }
     if all.len() > 1 {
-        bill.place = Some(std::mem::replace(&mut bill.region, all.join(" and ")));
+        bill.own_region = Some(std::mem::replace(&mut bill.region, all.join(" and ")));
     }
     if let Some(scenario) = scenario {
-        bill.place.get_or_insert_with(|| bill.region.clone());
+        bill.own_region.get_or_insert_with(|| bill.region.clone());
         bill.region = format!("{}, {}", bill.region, scenario.name);
         bill.scenario = Some(scenario.name.clone());
     }
@@ -114,7 +122,7 @@ kind = "sysbench"
         let found: Vec<(&str, Option<&str>, &str, String)> = priced
             .bills
             .iter()
-            .map(|b| (b.region.as_str(), b.place.as_deref(), b.snapshot.as_str(), b.monthly().to_string()))
+            .map(|b| (b.region.as_str(), b.own_region.as_deref(), b.snapshot.as_str(), b.monthly().to_string()))
             .collect();
         let both = "us-central1 and us-west-2";
         assert_eq!(found[0], (both, Some("us-central1"), "gcp-2026-07", "$224.84".into()));
@@ -127,6 +135,7 @@ kind = "sysbench"
         let study = Study::read("s.toml", &STUDY.replace("aws-2024-08", "aws-2024-8"), &[]).unwrap();
         let problems = bills(&study, None, "s.toml").unwrap_err();
         assert_eq!((problems.len(), problems[0].line), (1, 12));
+        assert!(problems[0].message.starts_with("`snapshot` of contender `"), "{}", problems[0]);
         assert!(problems[0].help.contains("did you mean `aws-2024-08`"), "{}", problems[0]);
     }
 }

@@ -45,11 +45,11 @@ pub(crate) fn machines() -> &'static [Machine] {
     &MACHINES
 }
 
-/// The bundled snapshot that a study names; `study_file` is how messages call the study.
+/// The bundled snapshot that a study names. Messages call the study `study_file`, and `key` is where the name stands there.
 ///
 /// # Errors
 /// That no bundled snapshot has this name, with the nearest one and the list.
-pub fn find(name: &Located<String>, study_file: &str) -> Result<Snapshot, Vec<Problem>> {
+pub fn find(name: &Located<String>, key: &str, study_file: &str) -> Result<Snapshot, Vec<Problem>> {
     if let Some(bundled) = CATALOGUE.iter().find(|b| b.name == name.value) {
         return Snapshot::read(&format!("prices/{}.toml", bundled.name), bundled.text);
     }
@@ -58,7 +58,7 @@ pub fn find(name: &Located<String>, study_file: &str) -> Result<Snapshot, Vec<Pr
     Err(vec![Problem {
         file: study_file.to_owned(),
         line: name.line,
-        message: format!("`price.snapshot` names no price snapshot: `{}`", name.value),
+        message: format!("{key}: there is no price snapshot `{}`", name.value),
         help: format!("{near}the snapshots that come with perbuck are: {}", names.collect::<Vec<_>>().join(", ")),
     }])
 }
@@ -86,7 +86,7 @@ mod tests {
     fn every_bundled_snapshot_reads_and_every_price_has_a_date_and_a_source() {
         for b in catalogue() {
             let name = Located { value: b.name.to_owned(), line: 3 };
-            let snapshot = find(&name, "s.toml").unwrap();
+            let snapshot = find(&name, "`price.snapshot`", "s.toml").unwrap();
             assert_eq!(snapshot.name, b.name);
             assert!(b.name.starts_with(&snapshot.provider), "{}", b.name);
             for origin in snapshot.origins() {
@@ -109,9 +109,10 @@ mod tests {
 
     #[test]
     fn an_unknown_snapshot_names_the_nearest_and_the_list() {
-        let problems = find(&Located { value: "aws-2021-3".into(), line: 7 }, "s.toml").unwrap_err();
+        let problems = find(&Located { value: "aws-2021-3".into(), line: 7 }, "`price.snapshot`", "s.toml").unwrap_err();
         assert_eq!((problems.len(), problems[0].line), (1, 7));
         assert!(problems[0].help.starts_with("did you mean `aws-2021-03`?"), "{}", problems[0]);
         assert!(problems[0].help.contains("gcp-2026-07"));
+        assert_eq!(problems[0].message, "`price.snapshot`: there is no price snapshot `aws-2021-3`");
     }
 }

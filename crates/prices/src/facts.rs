@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn sizes_prices_and_included_iops_come_from_the_lists() {
-        let list = |name: &str| find(&Located { value: name.to_owned(), line: 1 }, "s.toml").unwrap();
+        let list = |name: &str| find(&Located { value: name.to_owned(), line: 1 }, "`price.snapshot`", "s.toml").unwrap();
         let lists = Lists(vec![list("gcp-2026-07"), list("aws-2024-08")]);
         assert_eq!((lists.vcpu("c6g.large"), lists.memory_gib("c6g.large").as_deref()), (Some(2), Some("4")));
         assert_eq!(lists.usd_per_hour("t2a-standard-8", "us-central1"), Some(MicroUsd(308_000)));

@@ -24,7 +24,7 @@ fn study(text: &str) -> Study {
 
 /// The bill of a contender by the snapshot that the study names.
 fn try_bill(study: &Study, contender: &str, region: &str) -> Result<Bill, Vec<Problem>> {
-    let snapshot = find(study.price.snapshot.as_ref().unwrap(), "s.toml")?;
+    let snapshot = find(study.price.snapshot.as_ref().unwrap(), "`price.snapshot`", "s.toml")?;
     bill_by(&snapshot, study, contender, region)
 }
 
@@ -251,7 +251,7 @@ fn an_unpriced_machine_needs_no_price() {
 /// Read once: the properties below are about arithmetic.
 static READ: LazyLock<(Snapshot, Study)> = LazyLock::new(|| {
     let study = study(SMALL);
-    (find(study.price.snapshot.as_ref().unwrap(), "s.toml").unwrap(), study)
+    (find(study.price.snapshot.as_ref().unwrap(), "`price.snapshot`", "s.toml").unwrap(), study)
 });
 
 proptest! {

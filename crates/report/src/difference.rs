@@ -13,7 +13,7 @@ const BEFORE: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// Where, in words: line and heading, or the path of a value.
-    pub place: String,
+    pub path: String,
     /// What is there.
     pub says: String,
     /// What must be there.
@@ -48,7 +48,7 @@ fn line(number: usize, page: &[&str], says: Option<&str>, must: Option<&str>) ->
         let cut: String = text.chars().skip(common).collect();
         shorten(&format!("{}{cut}", if common > 0 { "…" } else { "" }), SHOWN)
     };
-    Difference { place: format!("line {}{}", number + 1, heading(number, page)), says: part(&says), must: part(&must) }
+    Difference { path: format!("line {}{}", number + 1, heading(number, page)), says: part(&says), must: part(&must) }
 }
 
 /// The table, figure or section in which a line stands.
@@ -88,7 +88,7 @@ pub fn of_values(found: &Value, must: &Value, limit: usize) -> (Vec<Difference>,
         if out.len() < limit {
             let text =
                 |v: Option<&Value>| shorten(&terminal(&v.map_or_else(|| "nothing".to_owned(), ToString::to_string)), SHOWN);
-            out.push(Difference { place: shorten(&terminal(path), SHOWN), says: text(says), must: text(must) });
+            out.push(Difference { path: shorten(&terminal(path), SHOWN), says: text(says), must: text(must) });
         }
     });
     (out, count)
@@ -127,7 +127,7 @@ mod tests {
     fn a_changed_number_is_named_with_its_table() {
         let (found, count) = of_pages(&PAGE.replace("$1,234", "$1,134"), PAGE, 5);
         let expected =
-            Difference { place: "line 4, under \"Bills & more\"".into(), says: "$1,134.00".into(), must: "$1,234.00".into() };
+            Difference { path: "line 4, under \"Bills & more\"".into(), says: "$1,134.00".into(), must: "$1,234.00".into() };
         assert_eq!((found, count), (vec![expected], 1));
         assert_eq!(of_pages(PAGE, PAGE, 5), (Vec::new(), 0));
     }
@@ -147,7 +147,7 @@ mod tests {
         let must = json!({"a": [{"b": 1}, {"b": 2}], "c": "x"});
         let found = json!({"a": [{"b": 1}, {"b": 3}], "d": "\u{1b}[31m"});
         let (all, count) = of_values(&found, &must, 2);
-        let first = Difference { place: "a[1].b".into(), says: "3".into(), must: "2".into() };
+        let first = Difference { path: "a[1].b".into(), says: "3".into(), must: "2".into() };
         assert_eq!((count, &all[0], all.len()), (3, &first, 2));
     }
 }

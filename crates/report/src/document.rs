@@ -197,7 +197,7 @@ pub struct Cell {
     pub tone: Tone,
 }
 
-/// A figure, its description and the table behind it.
+/// A figure, its description and the table of its data.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// Its number, from 1, in the order of the report.

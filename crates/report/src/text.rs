@@ -11,7 +11,7 @@ use perbuck_core::study::Study;
 
 use crate::document::{Answer, Block, ReportModel};
 use crate::escape::{clean, terminal, width};
-use crate::model::{Context, answers, audit_blocks, bill_blocks, regression_blocks, verdict_blocks};
+use crate::model::{Context, answers, audit_blocks, bill_blocks, nothing_measured, regression_blocks, verdict_blocks};
 use crate::number::counted;
 
 /// Columns of a terminal that tables and paragraphs keep to.
@@ -73,13 +73,7 @@ pub fn verdicts(study: &Study, comparison: &Comparison) -> String {
     if comparison.found < comparison.planned && comparison.published.is_none() {
         warnings.push(format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned));
     }
-    warnings.extend(comparison.published.as_ref().map(|source| {
-        format!(
-            "Nothing was measured here: these are numbers that {} published. Of single figures no uncertainty can be stated, and \
-             no difference between them is decided.",
-            clean(source)
-        )
-    }));
+    warnings.extend(comparison.published.as_ref().map(|source| nothing_measured(comparison, &clean(source))));
     let what = if comparison.published.is_some() { "point" } else { "trial" };
     warnings.extend(
         comparison

@@ -1,6 +1,6 @@
 //! The published JSON Schema of `perbuck report --json` says what the types say.
 //!
-//! `UPDATE_GOLDEN=1 cargo test -p perbuck-report --test schema` writes it anew.
+//! `UPDATE_GOLDEN=1 cargo test -p perbuck-report --test schema` writes it again.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 

@@ -43,9 +43,10 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         duration_text(each),
         duration_text(each.saturating_mul(trials as u64)),
     );
-    for (contender, target) in study.contenders.iter().zip(&inputs.targets) {
-        let target = match (target, &contender.server) {
-            (Some(target), _) => target.address(),
+    for contender in &study.contenders {
+        // As the study writes it; a target with a password was refused.
+        let target = match (&contender.target, &contender.server) {
+            (Some(target), _) => target.value.replace(char::is_control, "\u{fffd}"),
             (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
             (None, None) => "priced only, no target".to_owned(),
         };

@@ -28,9 +28,9 @@ const KNOWN: [(&str, &str); 12] = [
     ("min", "min(a, b, …)"),
     ("max", "max(a, b, …)"),
     ("percent", "percent(share)"),
-    ("result", "result('workload', 'contender', connections) or with a 'column' behind them"),
+    ("result", "result('workload', 'contender', connections) or with a 'column' as the last argument"),
     ("summary", "summary('workload', 'contender')"),
-    ("bill", "bill('contender', 'region') or with words of its lines behind them: 'compute', 'tikv', 'gp2'"),
+    ("bill", "bill('contender', 'region') or with words of its lines as further arguments: 'compute', 'tikv', 'gp2'"),
     ("vcpu", "vcpu('instance')"),
     ("memory_gib", "memory_gib('instance')"),
     ("usd_per_hour", "usd_per_hour('instance', 'region')"),
@@ -119,7 +119,7 @@ fn summary(ground: &Ground<'_>, workload: &str, contender: &str) -> Result<Span,
 
 /// The exact sum of the billed lines of a month that each of the words names: by group, role, or what is bought.
 fn bill(ground: &Ground<'_>, contender: &str, region: &str, lines: &[&str]) -> Result<Exact, String> {
-    let here = |b: &&Bill| b.contender == contender && (b.region == region || b.place.as_deref() == Some(region));
+    let here = |b: &&Bill| b.contender == contender && (b.region == region || b.own_region.as_deref() == Some(region));
     let Some(bill) = ground.bills.iter().find(here) else {
         let known: Vec<String> = ground.bills.iter().map(|b| format!("{} in {}", b.contender, b.region)).collect();
         let known =

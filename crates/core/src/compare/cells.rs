@@ -1,6 +1,6 @@
 //! From trials to cells: figures, their ratio to the baseline, latencies, and what stands out.
 
-use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, Place, Without};
+use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, TrialPosition, Without};
 use super::judge::{Basis, judgement};
 use super::result::{Cell, Latency};
 use crate::metric::{Better, Metric};
@@ -10,20 +10,20 @@ use crate::stats::{self, Design, Merged, Summarise, Trial};
 use crate::study::{Slo, Study};
 
 impl Cell {
-    /// Its figures with their places in the design.
+    /// Its figures with their positions in the design.
     pub fn trials(&self) -> Vec<Trial> {
-        let one = |(value, place): (&f64, &Place)| Trial { deployment: place.deployment, block: place.trial, value: *value };
-        self.values.iter().zip(&self.places).map(one).collect()
+        let one = |(value, at): (&f64, &TrialPosition)| Trial { deployment: at.deployment, block: at.trial, value: *value };
+        self.values.iter().zip(&self.positions).map(one).collect()
     }
 
-    /// Its figures without those of some places.
-    fn trials_but(&self, left_out: &[Place]) -> Vec<Trial> {
-        let kept = |t: &Trial| !left_out.contains(&Place { deployment: t.deployment, trial: t.block });
+    /// Its figures without those at some positions.
+    fn trials_but(&self, left_out: &[TrialPosition]) -> Vec<Trial> {
+        let kept = |t: &Trial| !left_out.contains(&TrialPosition { deployment: t.deployment, trial: t.block });
         self.trials().into_iter().filter(kept).collect()
     }
 
-    fn outlying(&self) -> Vec<Place> {
-        self.outliers.iter().map(|o| o.place).collect()
+    fn outlying(&self) -> Vec<TrialPosition> {
+        self.outliers.iter().map(|o| o.position).collect()
     }
 }
 
@@ -54,12 +54,12 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         failed += record.measured.transactions.values().map(|t| t.failed).sum::<u64>();
         retries += record.measured.retries;
     }
-    let place = |r: &RunRecord| Place { deployment: r.key.deployment(), trial: r.key.trial };
-    let figures = trials.iter().map(|r| (r.metric(metric), place(r)));
+    let position = |r: &RunRecord| TrialPosition { deployment: r.key.deployment(), trial: r.key.trial };
+    let figures = trials.iter().map(|r| (r.metric(metric), position(r)));
     let mut cell = of_figures(contender, level, figures, study.decision.confidence);
     (cell.failed, cell.retries) = (failed, retries);
     for outlier in &mut cell.outliers {
-        let record = trials.iter().find(|r| place(r) == outlier.place);
+        let record = trials.iter().find(|r| position(r) == outlier.position);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
     latencies(&mut cell, &merged, study.decision.slo.as_ref(), study.decision.confidence);
@@ -72,16 +72,21 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
 }
 
 /// A cell of figures alone.
-pub(super) fn of_figures(contender: &str, level: u32, figures: impl Iterator<Item = (f64, Place)>, confidence: f64) -> Cell {
-    let (values, places): (Vec<f64>, Vec<Place>) = figures.unzip();
+pub(super) fn of_figures(
+    contender: &str,
+    level: u32,
+    figures: impl Iterator<Item = (f64, TrialPosition)>,
+    confidence: f64,
+) -> Cell {
+    let (values, positions): (Vec<f64>, Vec<TrialPosition>) = figures.unzip();
     let label = |l: stats::Label| Outlier {
-        place: places[l.index],
+        position: positions[l.index],
         value: values[l.index],
         modified_z: l.modified_z,
         causes: Vec::new(),
     };
     let outliers = stats::label_outliers(&values).into_iter().map(label).collect();
-    let mut cell = Cell { contender: contender.to_owned(), level, values, places, outliers, ..Cell::default() };
+    let mut cell = Cell { contender: contender.to_owned(), level, values, positions, outliers, ..Cell::default() };
     let trials = cell.trials();
     cell.mean = stats::mean(&stats::units(&trials));
     cell.interval = stats::mean_interval(&trials, confidence);
@@ -115,11 +120,11 @@ pub(super) fn compare(study: &Study, cells: &mut [Cell], better: Better, design:
         let (base, mine) = (&cells[to], &cells[i]);
         let of = |a: Vec<Trial>, b: Vec<Trial>| stats::ratio(&[a], &[b], Summarise::Mean, rule.confidence, design);
         let estimate = of(base.trials(), mine.trials());
-        let outlying: Vec<Place> = base.outlying().into_iter().chain(mine.outlying()).collect();
+        let outlying: Vec<TrialPosition> = base.outlying().into_iter().chain(mine.outlying()).collect();
         let (theirs, ours) = (base.trials_but(&base.outlying()), mine.trials_but(&mine.outlying()));
         let without = stats::mean(&stats::units(&ours)).filter(|_| !outlying.is_empty());
         let without = without.map(|mean| Without { mean, ratio: of(theirs, ours).map(|e| e.ratio) });
-        let deployed = mine.places.iter().any(|p| p.deployment > 1);
+        let deployed = mine.positions.iter().any(|p| p.deployment > 1);
         let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
         let published = study.published.is_some();
         let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published, better }, rank));

@@ -39,7 +39,8 @@ pub struct Noise {
 
 /// The place of a figure among the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+#[schemars(rename = "Place")]
+pub struct TrialPosition {
     /// The deployment, from 1.
     pub deployment: u32,
     /// The trial within it, which is its block, from 1.
@@ -50,7 +51,8 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
     /// Which trial.
-    pub place: Place,
+    #[serde(rename = "place")]
+    pub position: TrialPosition,
     /// Its figure.
     pub value: f64,
     /// Its distance from the median in robust standard deviations (modified z), with its sign.

@@ -109,7 +109,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
         Flag::Overloaded { .. } => "the target could not keep the rate".to_owned(),
         Flag::ServerAway { .. } => "the server could not be asked for its counters after a trial".to_owned(),
-        Flag::Throttled { .. } => "the machine of the client did not get all of its processor time".to_owned(),
+        Flag::Throttled { .. } => "the client's machine lacked CPU time".to_owned(),
         Flag::ClockTrouble { .. } => "the clock of the client's machine was set, or the machine stood still".to_owned(),
         Flag::StillRunning { .. } => {
             "transactions still ran at the end for much longer than any that was completed took".to_owned()

@@ -1,7 +1,7 @@
 //! Published numbers in the place of trials. Everything after the points is the code that compares trials.
 
 use super::cells;
-use super::findings::{Layout, Place};
+use super::findings::{Layout, TrialPosition};
 use super::workload::{self, Judged};
 use super::{Cell, Comparison, Remark, joined};
 use crate::bill::Bill;
@@ -44,7 +44,7 @@ fn cells(study: &Study, published: &Published, spec: &WorkloadSpec, metric: &Met
             let row = published.row(&spec.name, &contender.name, level);
             let exact = row.and_then(|r| r.columns.get(metric.name.as_ref())).cloned().unwrap_or_default();
             let figures = exact.into_iter().map(Exact::as_f64).zip(1..);
-            let placed = figures.map(|(value, trial)| (value, Place { deployment: 1, trial }));
+            let placed = figures.map(|(value, trial)| (value, TrialPosition { deployment: 1, trial }));
             cells.push(cells::of_figures(&contender.name, level, placed, confidence));
         }
         cells::compare(study, &mut cells[first..], metric.better, Design::Independent);
@@ -95,7 +95,7 @@ table = [
         let judged = b.throughput.as_ref().unwrap();
         assert!((judged.ratio.value - 225.5 / 150.25).abs() < 1e-12 && judged.ratio.interval.is_none());
         assert_eq!(judged.verdict, Verdict::Undecided { why: Why::SingleFigure });
-        assert!(judged.verdict.text().contains("no uncertainty can be stated"));
+        assert!(judged.verdict.text().contains("a single published value has no interval"));
     }
 
     #[test]

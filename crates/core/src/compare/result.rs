@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, Place, Without};
+use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::models::Models;
 use crate::bill::Bill;
 use crate::metric::{Metric, named};
@@ -89,8 +89,8 @@ pub struct Cell {
     /// The metric of each trial, in the order of the blocks.
     pub values: Vec<f64>,
     /// Deployment and trial of each value.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub places: Vec<Place>,
+    #[serde(rename = "places", default, skip_serializing_if = "Vec::is_empty")]
+    pub positions: Vec<TrialPosition>,
     /// Their mean; `None` without trials.
     pub mean: Option<f64>,
     /// Interval of the mean; `None` for fewer than two trials.
@@ -263,11 +263,11 @@ impl Why {
         let plural = |n: u32| if n == 1 { "" } else { "s" };
         match self {
             Self::SingleTrial => "a single trial has no interval".to_owned(),
-            Self::SingleFigure => "single published figures, of which no uncertainty can be stated".to_owned(),
-            Self::MoreTrials { more } => format!("about {more} more trial{} per cell would decide", plural(more)),
-            Self::MoreDeployments { more } => format!("about {more} more deployment{} would decide", plural(more)),
-            Self::Family { of } => format!("its own interval decides, but not as one of {of} comparisons"),
-            Self::OnTheEdge => "too close to the margin for any sensible number of trials".to_owned(),
+            Self::SingleFigure => "a single published value has no interval".to_owned(),
+            Self::MoreTrials { more } => format!("about {more} more trial{} per point should settle it", plural(more)),
+            Self::MoreDeployments { more } => format!("about {more} more deployment{} should settle it", plural(more)),
+            Self::Family { of } => format!("the interval alone decides, but not after the correction for {of} comparisons"),
+            Self::OnTheEdge => "too close to the margin: a thousand more trials would not settle it".to_owned(),
         }
     }
 }

@@ -12,7 +12,8 @@ pub enum Judgement {
     /// It does.
     Holds,
     /// It does not, and with so few transactions a figure that is right could lie there, too.
-    TooFewToTell,
+    #[serde(rename = "too-few-to-tell")]
+    NotEnoughData,
     /// It does not, by more than chance explains.
     Broken,
 }
@@ -23,7 +24,7 @@ impl Judgement {
         match self {
             Self::Holds => "holds",
             Self::Broken => "BROKEN",
-            Self::TooFewToTell => "too few to tell",
+            Self::NotEnoughData => "not enough data",
             Self::NotApplicable => "not applicable",
         }
     }

@@ -10,7 +10,7 @@ use crate::output::errors_by_code;
 pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &[&str], seed: u64) -> String {
     let mut out = "\nAudit of the measured time (clauses of TPC-C 5.11):\n".to_owned();
     out += &audit.figures.iter().map(line).collect::<String>();
-    if audit.figures.iter().any(|f| f.judgement == Judgement::TooFewToTell) {
+    if audit.figures.iter().any(|f| f.judgement == Judgement::NotEnoughData) {
         out +=
             "    not enough data: outside of its range, by no more than chance explains with so few transactions; run longer\n";
     }

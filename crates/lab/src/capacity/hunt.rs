@@ -198,8 +198,9 @@ impl<'a> Hunt<'a> {
 
     fn tell(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
         let path = self.path(probe);
-        let seen = judged(record, probe, &self.rule)
-            .map_err(|e| LabError::files(format!("{}: {e}", path.display()), "remove it to measure that trial anew"))?;
+        let seen = judged(record, probe, &self.rule).map_err(|e| {
+            LabError::files(format!("{}: {e}", path.display()), "remove it; the next run measures that trial again")
+        })?;
         self.search
             .tell(seen)
             .map_err(|e| LabError::failed(format!("{}: {e}", path.display()), "give a longer --duration or a higher --from"))?;
@@ -220,7 +221,7 @@ impl<'a> Hunt<'a> {
             return Ok(());
         }
         let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
-        Err(LabError::files(message, "remove it to measure that trial anew, or put each record back to its own name"))
+        Err(LabError::files(message, "rename each record to its own name, or remove it; the next run measures that trial again"))
     }
 }
 

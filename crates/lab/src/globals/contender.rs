@@ -81,7 +81,7 @@ impl<'a> ContenderSettings<'a> {
     pub(super) fn not_restored(&self, change: &Change, why: &str) -> LabError {
         let (name, endpoint, was) = (&change.name, &change.endpoint, change.was.as_deref());
         let message =
-            format!("{}: {name} at {endpoint} cannot be put back to {}: {why}", self.name, variable::shown(&change.was));
+            format!("{}: {name} at {endpoint} cannot be restored to {}: {why}", self.name, variable::shown(&change.was));
         let help =
             format!("the next `perbuck run` of this study does it, or you: SET GLOBAL {name} = {}", variable::literal(was));
         LabError::new(ErrorKind::Target, message, help)

@@ -96,9 +96,10 @@ impl<'a> Globals<'a> {
             if now != change.became {
                 let (Change { name, endpoint, .. }, became, now) = (change, shown(&change.became), shown(&now));
                 let message = format!(
-                    "{contender}: {name} at {endpoint} went from {became} to {now} while the trial ran, by a restart of the server or by somebody else; the trial is thrown away"
+                    "{contender}: {name} at {endpoint} changed from {became} to {now} during the trial. The server restarted, or another client changed it. The trial was discarded"
                 );
-                let help = "let nobody else change that setting, and run the same command again; finished trials are kept";
+                let help =
+                    "leave that setting to perbuck during a study, and run the same command again; finished trials are kept";
                 return Err(LabError::failed(message, help));
             }
         }
@@ -121,7 +122,7 @@ impl<'a> Globals<'a> {
                 let message =
                     format!("a run that was killed has left {name} = {now} at {endpoint}, which this command does not drive");
                 let help = format!(
-                    "run the study that names that server, or put it back yourself (SET GLOBAL {name} = {was}) and delete {}",
+                    "run the study that names that server, or restore it yourself (SET GLOBAL {name} = {was}) and delete {}",
                     self.journal.path().display()
                 );
                 return Err(LabError::refused(message, help));
@@ -193,7 +194,7 @@ impl<'a> Globals<'a> {
             for (name, wanted) in owner.settings {
                 let was = owner.read(endpoint, name)?;
                 if !variable::is_plain(was.as_deref()) {
-                    let why = "now holds a quote or a backslash, which could not be put back";
+                    let why = "holds a quote or a backslash, which perbuck cannot restore";
                     let message = format!("{}: {name} at {endpoint} {why}", owner.name);
                     return Err(LabError::refused(message, "leave it out of `server_settings` and set it yourself"));
                 }
@@ -240,7 +241,7 @@ impl<'a> Globals<'a> {
             match variable::read(owner.stage, host, name) {
                 Ok(now) if change.is_overridden(&now) => {
                     done.insert(i);
-                    let (now, stays) = (shown(&now), "which somebody else has set; it stays so");
+                    let (now, stays) = (shown(&now), "set by another client; perbuck leaves it");
                     lines.push(format!("{}: {name} at {endpoint} is {now}, {stays} (it was {was})", owner.name));
                 }
                 Ok(_) => ours.push((i, owner, host)),
@@ -266,7 +267,7 @@ impl<'a> Globals<'a> {
                 Ok(now) if now == change.was => {
                     done.insert(i);
                     let was = shown(&change.was);
-                    let line = || format!("{}: put back {} = {was} at {}", owner.name, change.name, change.endpoint);
+                    let line = || format!("{}: restored {} = {was} at {}", owner.name, change.name, change.endpoint);
                     lines.extend(moved.contains(&i).then(line));
                 }
                 Ok(now) => {
@@ -295,6 +296,6 @@ impl<'a> Globals<'a> {
             format!("{name} = {made}{at}, it was {}", shown(was))
         };
         let all: Vec<String> = self.of(me).into_iter().map(|i| one(&self.changes[i])).collect();
-        format!("{}: while its trials run, SET GLOBAL {}; put back afterwards", self.contenders[me].name, all.join("; "))
+        format!("{}: while its trials run, SET GLOBAL {}; restored afterwards", self.contenders[me].name, all.join("; "))
     }
 }

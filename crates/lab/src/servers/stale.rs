@@ -22,8 +22,8 @@ pub(super) fn clean(parent: &Path, progress: &mut dyn Progress) {
         }
         end_server(&folder);
         match fs::remove_dir_all(&folder) {
-            Ok(()) => progress.line(&format!("removed {}, which a killed run left behind", folder.display())),
-            Err(e) => progress.line(&format!("cannot remove {}, which a killed run left behind: {e}", folder.display())),
+            Ok(()) => progress.line(&format!("removed {}, which a killed run left", folder.display())),
+            Err(e) => progress.line(&format!("cannot remove {}, which a killed run left: {e}", folder.display())),
         }
     }
 }

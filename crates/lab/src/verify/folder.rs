@@ -59,7 +59,7 @@ fn what_differs(embedded: &RunRecord, file: &RunRecord) -> String {
     let value = |r: &RunRecord| serde_json::to_value(r).unwrap_or(Value::Null);
     let (some, count) = difference::of_values(&value(embedded), &value(file), VALUES);
     let mut each: Vec<String> =
-        some.iter().map(|d| format!("{} is {} in the page and {} in the file", d.place, d.says, d.must)).collect();
+        some.iter().map(|d| format!("{} is {} in the page and {} in the file", d.path, d.says, d.must)).collect();
     if count > some.len() {
         each.push(format!("{} more values differ", count - some.len()));
     }

@@ -45,7 +45,7 @@ impl Findings {
     /// Some of many differences in `what`; returns whether there were any.
     fn list(&mut self, what: &str, (some, count): (Vec<Difference>, usize)) -> bool {
         for d in &some {
-            self.differs(format!("{what}, {}: says {:?}, its data give {:?}", d.place, d.says, d.must));
+            self.differs(format!("{what}, {}: says {:?}, its data give {:?}", d.path, d.says, d.must));
         }
         if count > some.len() {
             self.differs(format!("{what}: {} more differences", count - some.len()));
@@ -91,8 +91,8 @@ pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
     let text = read_text("the report", &page)?;
     let mut found = Findings::default();
     let packed = evidence::from_page(&text).ok_or_else(|| {
-        let message = format!("{} embeds no data, so that nothing in it can be verified", page.display());
-        let help = "it is no report, was cut off, or is of a perbuck before `verify`: make it anew with perbuck report";
+        let message = format!("{} embeds no data that could be verified", page.display());
+        let help = "it is no report, is cut off, or comes from a perbuck without `verify`; perbuck report FOLDER makes it again";
         LabError::failed(message, help)
     })?;
     let data =
@@ -172,14 +172,14 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
         (Some(says), Ok(must)) => {
             let differences = difference::of_values(&says, &must, PRINTED);
             if !found.list("embedded comparison", differences) {
-                found.held(format!("the comparison computed anew: {} numbers agree", numbers(&must)));
+                found.held(format!("the comparison computed again: {} numbers agree", numbers(&must)));
             }
         }
         _ => found.differs("embedded comparison: is no JSON"),
     }
     if !same_version {
         found.differs(format!(
-            "page: made by perbuck {version}, and this is {}, which may word it differently; verify it with that version",
+            "page: made by perbuck {version}; this is perbuck {}, whose texts may differ; verify the page with that version",
             env!("CARGO_PKG_VERSION")
         ));
         return;
@@ -198,9 +198,9 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     } else if page.len() != before.len() + packed.len() + after.len() || seen_before != before || seen_after != after {
         found.differs("page: its bytes are not those that its data give");
     } else if is_current {
-        found.held(format!("the page made anew: all {} bytes agree", page.len()));
+        found.held(format!("the page made again: all {} bytes agree", page.len()));
     } else {
-        found.held(format!("the page made anew: all {} bytes around its data of form {form} agree", page.len() - packed.len()));
+        found.held(format!("the page made again: all {} bytes around its data of form {form} agree", page.len() - packed.len()));
     }
 }
 

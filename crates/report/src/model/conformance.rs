@@ -29,7 +29,7 @@ pub(super) fn audit(all: &Context<'_>, w: &WorkloadResult) -> Vec<Block> {
     vec![Block::Table(table)]
 }
 
-/// `14.82 to 15.21, holds`, `1.84, too few to tell in 1 of 5 trials`.
+/// `14.82 to 15.21, holds`, `1.84, not enough data in 1 of 5 trials`.
 fn found(figures: &[AuditFigure]) -> String {
     let Some(worst) = figures.iter().map(|f| f.judgement).max() else { return ABSENT.to_owned() };
     if worst == Judgement::NotApplicable {
@@ -67,8 +67,8 @@ mod tests {
         let good = figure(15.0, Judgement::Holds);
         assert_eq!(found(&[good.clone(), figure(15.25, Judgement::Holds)]), "15.00 to 15.25, holds");
         assert_eq!(
-            found(&[good.clone(), figure(13.8, Judgement::TooFewToTell)]),
-            "13.80 to 15.00, too few to tell in 1 of 2 trials"
+            found(&[good.clone(), figure(13.8, Judgement::NotEnoughData)]),
+            "13.80 to 15.00, not enough data in 1 of 2 trials"
         );
         assert_eq!(found(&[figure(9.0, Judgement::Broken)]), "9.00, BROKEN in every trial");
         assert_eq!(found(&[figure(0.0, Judgement::NotApplicable)]), "not applicable");

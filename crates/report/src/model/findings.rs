@@ -188,7 +188,7 @@ fn outliers(all: &Context<'_>) -> Table {
 fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> [String; 8] {
     let decimals = column_decimals(cell.values.iter().copied());
     let causes: Vec<String> = o.causes.iter().map(|c| clean(c)).collect();
-    let deployment = if o.place.deployment > 1 { format!("deployment {}, ", o.place.deployment) } else { String::new() };
+    let deployment = if o.position.deployment > 1 { format!("deployment {}, ", o.position.deployment) } else { String::new() };
     let both = |with: Option<f64>, without: Option<f64>, decimals| {
         let text = |v: Option<f64>| or_absent(v.map(|v| fixed(v, decimals)));
         format!("{} → {}", text(with), text(without))
@@ -196,7 +196,7 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> 
     [
         clean(&w.workload),
         all.label(&cell.contender),
-        format!("{} {}, {deployment}trial {}", thousands(cell.level.into()), all.words().unit, o.place.trial),
+        format!("{} {}, {deployment}trial {}", thousands(cell.level.into()), all.words().unit, o.position.trial),
         fixed(o.value, decimals),
         fixed(o.modified_z, 1),
         if causes.is_empty() { "none".to_owned() } else { causes.join("; ") },

@@ -42,6 +42,7 @@ use crate::number::{ABSENT, counted, fixed, list, percent};
 pub(crate) use audit::blocks as audit_blocks;
 use levels::Words;
 pub(crate) use money::bill_blocks;
+pub(crate) use published::nothing_measured;
 pub use published::replay;
 pub(crate) use regression::blocks as regression_blocks;
 pub(crate) use verdicts::{answers, verdict_blocks};

@@ -132,7 +132,7 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
 }
 
 fn bill_table(study: &Study, bill: &Bill, sources: &mut Vec<String>) -> Table {
-    let region = bill.place.as_ref().unwrap_or(&bill.region);
+    let region = bill.own_region.as_ref().unwrap_or(&bill.region);
     let caption = format!("{} in {}, snapshot {}", label(study, &bill.contender), clean(region), clean(&bill.snapshot));
     let mut table = Table::new(caption, "For | What | Formula | #Unit price | #Month | Price of, source");
     for line in &bill.lines {

@@ -163,7 +163,7 @@ pub(super) fn explanation(all: &Context<'_>) -> String {
                     first."
         .to_owned();
     if all.records.iter().any(overloaded) {
-        text += " Behind ≥ stand lower bounds: there the target could not keep the rate, and what waited had not ended.";
+        text += " Values marked ≥ are lower bounds: the target did not keep the rate, and transactions still waited at the end.";
     }
     text
 }

@@ -16,7 +16,7 @@ const PARTS: [Part; 4] = [
     ("programs and kernel", |p| &p.work.0),
     ("softirqs", |p| &p.softirq.0),
     ("interrupts", |p| &p.irq.0),
-    ("taken by other guests", |p| &p.stolen.0),
+    ("stolen by the hypervisor", |p| &p.stolen.0),
 ];
 
 /// The trial of each contender, at the point of its highest throughput, in which a single processor was busiest; `None` where no
@@ -24,7 +24,7 @@ const PARTS: [Part; 4] = [
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let heads = format!(
         "Workload | Contender | {} | #Trial | #Processors | #Busiest, mean | #All, mean | \
-        #Most softirqs of one, mean | #Taken by other guests, mean",
+        #Most softirqs of one, mean | #Stolen by the hypervisor, mean",
         all.words().head
     );
     let mut table = Table::of_figure(&heads);
@@ -49,7 +49,7 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let caption = format!(
         "A row for each processor of the machine that ran perbuck, with all its programs{beside}; time runs to the right, and full \
          colour is all of a processor. Of each contender the trial at its highest throughput in which one processor was \
-         busiest. One full row beside empty ones is a limit that no mean shows. What nobody had is not drawn.{note}"
+         busiest. One full row beside empty ones is a limit that no mean shows. Idle time is not drawn.{note}"
     );
     Figure::new("processors", "Was a processor of the client full?", caption, Panels::Heat, panels, table)
 }
@@ -128,7 +128,7 @@ mod tests {
     fn parts_that_no_processor_had_are_left_out() {
         let found = groups(&times());
         let names: Vec<&str> = found.iter().map(|g| g.name.as_str()).collect();
-        assert_eq!(names, ["programs and kernel", "softirqs", "taken by other guests"]);
+        assert_eq!(names, ["programs and kernel", "softirqs", "stolen by the hypervisor"]);
         assert!(found.iter().all(|g| g.rows.len() == 2) && found[2].rows[0].percents.is_empty());
     }
 }

@@ -32,11 +32,7 @@ pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportMo
 
 fn warnings(all: &Context<'_>) -> Vec<String> {
     let source = all.comparison.published.as_deref().unwrap_or_default();
-    let mut out = vec![format!(
-        "Nothing was measured here: the numbers are those that {} published. They are single figures unless a point has repeats, so no \
-         uncertainty can be stated, and no difference between them is decided.",
-        clean_to(source, REMARK)
-    )];
+    let mut out = vec![nothing_measured(all.comparison, &clean_to(source, REMARK))];
     if let Some(published) = &all.study.published {
         if !published.method.trim().is_empty() {
             out.push(clean_to(&published.method, REMARK));
@@ -48,6 +44,17 @@ fn warnings(all: &Context<'_>) -> Vec<String> {
         out.push(format!("{points}: {text} (the first is {example})."));
     }
     out
+}
+
+/// That nothing was measured, and which numbers can have verdicts.
+pub(crate) fn nothing_measured(comparison: &Comparison, source: &str) -> String {
+    let repeated = comparison.workloads.iter().flat_map(|w| &w.cells).any(|c| c.values.len() > 1);
+    let so = if repeated {
+        "A point needs several published values for an interval; a comparison without intervals is undecided."
+    } else {
+        "A single published value has no interval, so every comparison is undecided."
+    };
+    format!("Nothing was measured here: {source} published these numbers. {so}")
 }
 
 /// The columns of a workload that are not the compared figure.
@@ -97,7 +104,7 @@ fn method(all: &Context<'_>) -> Vec<Block> {
         out.push(Block::Table(table));
     }
     out.push(paragraph(
-        "How an audit tells a rounded figure from a truncated one, and one made from rounded values: METHOD.md, Audit.",
+        "How the audit recognises numbers that were rounded, truncated, or computed from rounded values: docs/method/audit.md.",
     ));
     out
 }

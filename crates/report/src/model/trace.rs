@@ -23,7 +23,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         format!("the study, the prices and {} without loss", counted(all.records.len(), "trial"))
     };
     let head = format!(
-        "This page holds what it was made from: {what}. `perbuck verify` with the page makes every number and the whole page anew from them, \
+        "This page holds what it was made from: {what}. `perbuck verify` with the page makes every number and the whole page again from them, \
          and with the results folder holds them against the files."
     );
     let mut out = vec![paragraph(head), Block::Table(formulas(all))];

@@ -58,7 +58,7 @@ fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer 
     let priced: Vec<(String, &Judgement)> = priced(all, c).map(|(p, j)| (format!("in {}", clean(&p.region)), j)).collect();
     let judged = |what: &str, j: &Judgement| match j.verdict {
         // What that means stands above all answers.
-        Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single figure", ratio(&j.ratio)),
+        Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single value", ratio(&j.ratio)),
         verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
     };
     let (first, what) = match (priced.as_slice(), &c.throughput) {

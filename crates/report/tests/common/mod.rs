@@ -134,7 +134,7 @@ fn bill(contender: &str, region: &str, sql: (&str, i64), store: (&str, i64), gp2
     Bill {
         contender: contender.into(),
         region: region.into(),
-        place: None,
+        own_region: None,
         scenario: None,
         snapshot: "aws-2021-03".into(),
         lines,

@@ -53,9 +53,9 @@ pub(crate) fn tables(report: &ReportModel) -> Vec<&Table> {
 /// The cell of the row that begins with these texts.
 pub(crate) fn cell(report: &ReportModel, caption: &str, row: &[&str], column: &str) -> String {
     let table = tables(report).into_iter().find(|t| t.caption == caption).unwrap_or_else(|| panic!("no table {caption}"));
-    let place = table.columns.iter().position(|c| c.head == column).unwrap_or_else(|| panic!("{:?}", table.columns));
+    let index = table.columns.iter().position(|c| c.head == column).unwrap_or_else(|| panic!("{:?}", table.columns));
     let begins = |r: &&perbuck_report::document::Row| r.cells.iter().zip(row).all(|(c, t)| c.text == *t);
-    table.rows.iter().find(begins).unwrap_or_else(|| panic!("{caption}: no row {row:?}")).cells[place].text.clone()
+    table.rows.iter().find(begins).unwrap_or_else(|| panic!("{caption}: no row {row:?}")).cells[index].text.clone()
 }
 
 pub(crate) fn merged<'a>(all: impl Iterator<Item = &'a HistogramRecord>) -> Histogram {

@@ -135,7 +135,7 @@ fn judged(
     let judgement = match () {
         () if of == 0 => Judgement::NotApplicable,
         () if beyond <= 0.0 => Judgement::Holds,
-        () if beyond <= width => Judgement::TooFewToTell,
+        () if beyond <= width => Judgement::NotEnoughData,
         () => Judgement::Broken,
     };
     let (clause, unit) = (clause.to_owned(), unit.to_owned());

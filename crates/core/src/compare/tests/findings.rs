@@ -89,7 +89,7 @@ fn a_point_among_many_needs_more_than_its_own_interval() {
     let alone = judge(&judged.ratio, &c.decision, judged.units);
     assert!(judged.level.is_some_and(|p| p > 0.025 && p < 0.05), "{judged:?}");
     assert_eq!((alone, judged.verdict), (Verdict::Better, Verdict::Undecided { why: Why::Family { of: 2 } }));
-    assert!(judged.verdict.text().contains("one of 2 comparisons"));
+    assert!(judged.verdict.text().contains("the correction for 2 comparisons"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn an_outlier_stays_and_is_shown_with_its_cause_and_without_it() {
     let c = compare(&study, &all, &[], &[]).unwrap();
     let cell = &c.workloads[0].cells[0];
     let [outlier] = cell.outliers.as_slice() else { panic!("{:?}", cell.outliers) };
-    assert_eq!((outlier.place, outlier.value), (Place { deployment: 1, trial: 4 }, 200.0));
+    assert_eq!((outlier.position, outlier.value), (TrialPosition { deployment: 1, trial: 4 }, 200.0));
     assert!(outlier.modified_z < -3.5 && outlier.causes[0].contains("nothing completed"), "{outlier:?}");
     near(cell.mean.unwrap(), 6600.0 / 18.0);
     let without = cell.without.unwrap();

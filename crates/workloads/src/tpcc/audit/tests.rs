@@ -77,9 +77,9 @@ fn a_short_run_is_told_from_a_wrong_one() {
     };
     assert_eq!(rollbacks(10, 1_000), Judgement::Holds);
     // Two of a hundred, where one is expected, happen all the time; two of a hundred in 100,000 do not.
-    assert_eq!(rollbacks(2, 100), Judgement::TooFewToTell);
+    assert_eq!(rollbacks(2, 100), Judgement::NotEnoughData);
     assert_eq!(rollbacks(2_000, 100_000), Judgement::Broken);
-    assert_eq!(rollbacks(0, 100), Judgement::TooFewToTell, "none at all is judged by what was expected");
+    assert_eq!(rollbacks(0, 100), Judgement::NotEnoughData, "none at all is judged by what was expected");
     assert_eq!(rollbacks(0, 100_000), Judgement::Broken);
     assert_eq!(rollbacks(0, 0), Judgement::NotApplicable);
 }
