@@ -34,7 +34,7 @@ fn what_is_right_passes() {
 }
 
 #[test]
-fn every_planted_mistake_is_named_with_its_place() {
+fn every_planted_mistake_is_named_with_its_line() {
     let long = format!("# A page\n\nIt {}ends. It ends. It ends.\n", "runs and ".repeat(19));
     let (fine, allowed) = ("# A page\n\nIt runs.\n", "");
     let cases = [
