@@ -37,7 +37,7 @@ fn settings_hold_while_trials_run_and_are_put_back() {
     desk.write("s.toml", &study(&maria.url(), settings, SWEEP));
     let ran = desk.good(&["run", "s.toml"]);
     let said = format!(
-        "m: while its trials run, SET GLOBAL innodb_stats_auto_recalc = OFF, it was {}; innodb_stats_persistent_sample_pages = 21, it was {}; put back afterwards",
+        "m: while its trials run, SET GLOBAL innodb_stats_auto_recalc = OFF, it was {}; innodb_stats_persistent_sample_pages = 21, it was {}; restored afterwards",
         before.0, before.1
     );
     assert_eq!(ran.err.matches(&said).count(), 1, "{}", ran.err);

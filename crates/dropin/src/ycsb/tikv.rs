@@ -58,7 +58,7 @@ mod tests {
         let cases: &[(&[&str], &str)] = &[
             (&["-p", "tikv.type=coprocessor"], "…`coprocessor` is not a value of `type`"),
             (&["-p", "tikv.apiversion=v3"], "…tikv.apiversion is \"V3\""),
-            (&["-p", "tikv.keyspace=5"], "…version 1 of the interface knows no keyspaces"),
+            (&["-p", "tikv.keyspace=5"], "…version 1 of TiKV's API has no keyspaces"),
             (&["-p", "tikv.one_pc=perhaps"], "…tikv.one_pc is \"perhaps\""),
         ];
         hold_refused(address, cases);

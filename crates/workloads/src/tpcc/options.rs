@@ -321,7 +321,7 @@ mod tests {
         assert!(split.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("2.25")));
         let alone = Options { foreign_keys: false, ..split.clone() };
         assert!(alone.refusal(YUGABYTE).is_none() && alone.refusal(MYSQL).is_none());
-        assert!(split.refusal(COCKROACH).is_some_and(|(message, _)| message.contains("ranges by itself")));
+        assert!(split.refusal(COCKROACH).is_some_and(|(message, _)| message.contains("ranges itself")));
         let dirty = Options { isolation: Some(Isolation::ReadUncommitted), ..Options::default() };
         assert!(dirty.refusal(POSTGRES).is_none() && dirty.refusal(COCKROACH).is_some());
         assert!(dirty.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("YugabyteDB")));
