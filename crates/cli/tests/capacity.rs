@@ -171,7 +171,11 @@ fn a_search_that_was_broken_off_goes_on_where_it_was() {
     std::fs::write(path, &before.values().next().unwrap().0).unwrap();
     let moved = desk.perbuck(&with(&["--contender", "off"]));
     assert_eq!(moved.code, Some(5), "{moved:#?}");
-    assert!(moved.err.contains("holds the record of another trial") && moved.err.contains("help: rename each record to its own name, or remove it"), "{moved:#?}");
+    assert!(
+        moved.err.contains("holds the record of another trial")
+            && moved.err.contains("help: rename each record to its own name, or remove it"),
+        "{moved:#?}"
+    );
     std::fs::write(path, "{ \"schema\": 1, \"perb").unwrap();
     let torn = desk.perbuck(&with(&["--contender", "off"]));
     assert_eq!(torn.code, Some(5), "{torn:#?}");

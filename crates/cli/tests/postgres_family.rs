@@ -111,9 +111,9 @@ fn a_server_that_is_another_than_the_target_says_is_refused() {
     assert_ne!(refused.code, Some(0));
     let text = format!("{}{}", refused.out, refused.err);
     assert!(text.contains("is CockroachDB (CockroachDB CCL v23.1.11"), "{text}");
-    assert!(text.contains("told that it is PostgreSQL") && text.contains("`cockroach://`"), "{text}");
+    assert!(text.contains("the target says PostgreSQL") && text.contains("`cockroach://`"), "{text}");
     let tpcc = dressed.run("tpcc", &["check", "-d", "yugabyte", "--conn-params", "sslmode=disable"]);
-    assert!(tpcc.code == Some(3) && tpcc.err.contains("told that it is YugabyteDB") && !tpcc.err.contains("help:"), "{tpcc:#?}");
+    assert!(tpcc.code == Some(3) && tpcc.err.contains("the target says YugabyteDB") && !tpcc.err.contains("help:"), "{tpcc:#?}");
     // And the real one is none of both.
     let plain = dressed.postgres.url().replace("postgres://", "cockroach://");
     dressed.desk.write("s.toml", &study(&plain, "kind = \"tpcc\"", "connections = [1]\nduration = \"1s\"\ntrials = 1"));
@@ -184,7 +184,7 @@ fn a_level_that_is_not_the_one_asked_for_ends_the_run() {
     let run = |level| dressed.run("tpcc", &[&["run", "-T", "2", "--time=1s", level][..], &at].concat());
     let ended = run("--isolation=2");
     assert!(
-        ended.code != Some(0) && ended.err.contains("ask for READ COMMITTED, and YugabyteDB gives them REPEATABLE READ"),
+        ended.code != Some(0) && ended.err.contains("isolation level READ COMMITTED, but YugabyteDB uses REPEATABLE READ"),
         "{ended:#?}"
     );
     assert!(

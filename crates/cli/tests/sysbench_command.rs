@@ -313,7 +313,7 @@ fn a_rate_beyond_what_the_database_can_do_is_no_error() {
     assert_eq!(ended.code, Some(0), "{ended:#?}");
     let waiting: u64 = asked(&ended.out, "grep -oE 'queue length: [0-9]+' | tail -1 | grep -oE '[0-9]+'").parse().unwrap();
     assert!(waiting > 100_000, "{ended:#?}");
-    assert!(ended.out.contains("WARNING: could not keep the rate") && ended.out.contains("by their age"), "{ended:#?}");
+    assert!(ended.out.contains("WARNING: could not keep the rate") && ended.out.contains("with their age"), "{ended:#?}");
     let median: f64 = asked(&ended.out, "sed -n 's/^ *avg: *//p'").parse().unwrap();
     assert!(median > 100.0, "waiting counts: {ended:#?}");
 }

@@ -193,11 +193,12 @@ fn a_page_of_an_older_form_is_verified_extracted_and_reported() {
     // Its bytes are those of the version that made it.
     let same_version = env!("CARGO_PKG_VERSION") == "0.1.0";
     assert_eq!(ended.code, Some(i32::from(!same_version)), "{ended:#?}");
+    assert_eq!(ended.err.contains("only perbuck 0.1.0 can verify its text"), !same_version, "{ended:#?}");
     assert_eq!(ended.out.contains("bytes around its data of form 1 agree"), same_version, "{ended:#?}");
     desk.good(&["report", "out"]);
     let whole = desk.good(&["verify", "out"]).out;
     assert!(whole.contains("1 records in out are the embedded ones"), "{whole}");
-    assert!(desk.good(&["verify", "old.html", "--results", "out"]).out.contains("1 records in out are the embedded ones"));
+    assert!(desk.perbuck(&["verify", "old.html", "--results", "out"]).out.contains("1 records in out are the embedded ones"));
     for (from, to, said) in [
         ("\"committed\":", "\"committed\":1", "embedded trial a/rw/c00001/001.json: its content does not match its checksum"),
         ("table_size = 100", "table_size = 101", "study: the embedded text of \"study.toml\" does not match its checksum"),

@@ -31,6 +31,9 @@ pub struct Findings {
     pub held: Vec<String>,
     /// Checks that did not, in words.
     pub differs: Vec<String>,
+    /// The version that made the page, where it is not this one: only that version can verify its text.
+    #[serde(skip)]
+    pub other_version: Option<String>,
 }
 
 impl Findings {
@@ -182,6 +185,7 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
             "page: made by perbuck {version}; this is perbuck {}, whose texts may differ; verify the page with that version",
             env!("CARGO_PKG_VERSION")
         ));
+        found.other_version = Some(version);
         return;
     }
     let [before, after] = html::around_evidence(&model, true);
