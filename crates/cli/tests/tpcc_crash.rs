@@ -39,7 +39,7 @@ fn crashes(desk: &Desk, orders: &dyn Fn() -> u64, restart: &str) {
     // More than one transaction in a hundred may be lost here, and then the comparison is refused unless insisted on.
     assert!(matches!(ended.code, Some(0 | 4)), "{ended:#?}");
     holds(&ended.err);
-    holds(&desk.good(&["prepare", "--check", "s.toml"]).err);
+    assert_eq!(desk.good(&["prepare", "--check", "s.toml"]).err.matches(" holds: ").count(), 11);
     let record = desk.records("results/s").remove(0);
     // All of them in the first crash, and in the others those that were back.
     assert!(record.health.connections_lost >= 66 && record.health.reconnects >= 66, "{:?}", record.health);
