@@ -47,5 +47,5 @@ fn another_level_than_the_one_asked_for_is_an_error() {
     assert!(told("READ COMMITTED", None).is_ok(), "it does not tell");
     let error = told("READ COMMITTED", Some("serializable")).unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
-    assert!(error.message.contains("CockroachDB gives them SERIALIZABLE instead; switch"), "{error}");
+    assert!(error.message.contains("CockroachDB uses SERIALIZABLE; enable"), "{error}");
 }

@@ -137,7 +137,10 @@ pub fn an_unknown_database_and_an_unknown_user_are_refused<S: SharedServer>() {
     on_each(async |server: &S| {
         let mut elsewhere = server.target(S::OWNER, "");
         "no_such_database".clone_into(&mut elsewhere.server_mut().unwrap().database);
-        for (target, codes) in [(elsewhere, &[S::NO_DATABASE][..]), (server.target("no_such_user", ""), S::WRONG_PASSWORD[0])] {
+        // MySQL answers an unknown user with a login method drawn at random, which perbuck may not support.
+        let drawn = ErrorCode::Word("client", "auth");
+        let unknown = [S::WRONG_PASSWORD[0], &[drawn]].concat();
+        for (target, codes) in [(elsewhere, vec![S::NO_DATABASE]), (server.target("no_such_user", ""), unknown)] {
             let driver = S::driver_of(&target, &server.password()).unwrap();
             let error = driver.connect(SessionId(0)).await.err().unwrap();
             assert!(error.class == ErrorClass::Refused && codes.contains(&error.code), "{server:?}: {error:?}");
