@@ -91,8 +91,8 @@ fn the_peak_is_the_best_point_and_the_mean_is_over_points() {
     let points = [blocks(&[1.0, 3.0]), blocks(&[10.0, 12.0]), blocks(&[5.0, 7.0])];
     assert_eq!(summarise(&points, Summarise::Max), Some(11.0));
     assert_eq!(summarise(&points, Summarise::Mean), Some(19.0 / 3.0));
-    let figures = |how| units(&figures_by_block(&points, how));
-    assert_eq!((figures(Summarise::Max), figures(Summarise::Mean)), (vec![10.0, 12.0], vec![16.0 / 3.0, 22.0 / 3.0]));
+    let values = |how| units(&values_by_block(&points, how));
+    assert_eq!((values(Summarise::Max), values(Summarise::Mean)), (vec![10.0, 12.0], vec![16.0 / 3.0, 22.0 / 3.0]));
 }
 
 #[test]
