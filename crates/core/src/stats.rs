@@ -131,15 +131,6 @@ fn student(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom.max(1.0)).ok()
 }
 
-/// Student's interval of a mean over trials, or over the means of deployments; `None` for fewer than two of them.
-pub fn mean_interval(trials: &[Trial], confidence: f64) -> Option<Interval> {
-    let values = units(trials);
-    let m = mean(&values).filter(|_| values.len() > 1)?;
-    let n = values.len() as f64;
-    let half = student_quantile(confidence, n - 1.0) * (variance(&values) / n).sqrt();
-    Some(Interval { low: m - half, high: m + half })
-}
-
 /// The values alone.
 pub fn values(trials: &[Trial]) -> Vec<f64> {
     trials.iter().map(|t| t.value).collect()
@@ -208,7 +199,8 @@ pub fn values_by_block(points: &[Vec<Trial>], how: Summarise) -> Vec<Trial> {
     block_values(&counted(points, how))
 }
 
-/// The interval of a summary on the logarithmic scale; `None` where it has fewer than two blocks or is zero.
+/// Student's interval of a summary on the logarithmic scale, so that it never reaches below zero; a point is a summary of itself. `None`
+/// where it has fewer than two blocks or deployments, or is zero.
 pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) -> Option<Interval> {
     let value = summarise(points, how).filter(|v| *v > 0.0)?;
     let units = units(&block_values(&counted(points, how)));

@@ -157,7 +157,7 @@ fn results_are_checked_against_themselves() {
 #[test]
 fn a_formula_that_names_nothing_is_told_with_its_line() {
     for (formula, expected) in [
-        ("[exat]", "[exat] is no number"),
+        ("[exat]", "[exat] is no printed number"),
         ("result('w', 'b', 100)", "there is no contender `b`"),
         ("result('w', 'a', 300)", "no result of w, a at 300 connections"),
         ("result('w', 'a', 100, 'p99')", "has no `p99`; it has mean_ms, qps, tps"),

@@ -89,7 +89,7 @@ pub(super) fn of_values(
     let mut point = PointResult { contender: contender.to_owned(), level, values, positions, outliers, ..PointResult::default() };
     let trials = point.trials();
     point.mean = stats::mean(&stats::units(&trials));
-    point.interval = stats::mean_interval(&trials, confidence);
+    point.interval = stats::summary_interval(&[trials], Summarise::Mean, confidence);
     point
 }
 

@@ -51,13 +51,20 @@ impl Comparison {
     /// The version of its fields.
     pub const SCHEMA: u32 = 2;
 
-    /// A comparison as JSON in today's fields: those of schema 1 get their names of today, all others stay as they are.
-    pub fn of_today(says: Value) -> Value {
-        if says.get("schema").is_some() {
-            return says;
+    /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
+    /// their names of today, and both lose the intervals of points: those of schema 1 were symmetric.
+    pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
+        if printed.get("schema").is_some() {
+            return (printed, today);
         }
-        let read = serde_json::from_value(says.clone()).map(|old: Self| Self { schema: Self::SCHEMA, ..old });
-        read.and_then(serde_json::to_value).unwrap_or(says)
+        let read = serde_json::from_value(printed.clone()).map(|old: Self| Self { schema: Self::SCHEMA, ..old });
+        let mut printed = read.and_then(serde_json::to_value).unwrap_or(printed);
+        for side in [&mut printed, &mut today] {
+            let workloads = side.get_mut("workloads").and_then(Value::as_array_mut).into_iter().flatten();
+            let points = workloads.filter_map(|w| w.get_mut("points").and_then(Value::as_array_mut)).flatten();
+            points.filter_map(|point| point.get_mut("interval")).for_each(|interval| *interval = Value::Null);
+        }
+        (printed, today)
     }
 }
 

@@ -305,6 +305,17 @@ fn the_summary_is_the_mean_over_points_or_the_peak() {
     near(arm(&compare(&peak, &other, &[], &[]).unwrap()).throughput.as_ref().unwrap().ratio.value, 1.3);
 }
 
+/// The table of verdicts showed one interval for the peak, the table of throughput another for the same number.
+#[test]
+fn a_peak_has_the_interval_of_its_point() {
+    let c = compare(&study_with("over = [8, 64]", "over = \"peak\""), &records(), &[], &[]).unwrap();
+    for contender in &c.workloads[0].contenders {
+        let point = c.workloads[0].points.iter().find(|p| p.contender == contender.contender && p.level == 64).unwrap();
+        assert_eq!((point.mean, point.interval), (contender.value, contender.interval));
+        assert!(point.interval.is_some_and(|i| i.low > 0.0));
+    }
+}
+
 #[test]
 fn a_broken_histogram_is_refused_by_name() {
     for breakage in ["%%%", "AAAA"] {

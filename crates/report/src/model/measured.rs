@@ -3,6 +3,7 @@
 use perbuck_core::compare::{PointResult as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::RunRecord;
+use perbuck_core::stats::Interval;
 use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure};
@@ -11,9 +12,9 @@ use super::levels::{levels_of, points_of};
 use super::{
     Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text, time_from,
 };
-use crate::document::{Block, RowKind, Table};
+use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, signed_percent};
+use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, range, signed_percent};
 
 /// What times of a closed loop are, and are not.
 const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
@@ -28,7 +29,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = figures::throughput(all).into_iter().chain(scaling::figure(all)).map(Block::Figure).collect();
     let confidence = percent(all.comparison.decision.confidence);
     blocks.push(paragraph(format!(
-        "Each number is the mean over the trials of a point, ± half of its {confidence} interval. \
+        "Each number is the mean over the trials of a point, with its {confidence} interval. \
          Differences are (contender − baseline) / baseline, from unrounded values."
     )));
     for w in &measured {
@@ -60,15 +61,14 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     let mut names = all.contenders_of(w);
     names.sort_by_key(|n| !all.is_base(n));
     for name in names {
-        let value = |c: Option<&Measured>| {
-            or_absent(c.and_then(|c| {
-                let half = c.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
-                Some(fixed(c.mean?, decimals) + &half)
-            }))
+        let cell = |value: Option<f64>, interval: Option<Interval>| match value {
+            Some(value) => Cell::noted(fixed(value, decimals), interval.map(|i| range(i, decimals)).unwrap_or_default()),
+            None => Cell::new(ABSENT),
         };
-        let summary = w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
-        let means = points.iter().map(|p| value(point_of(w, name, *p)));
-        table.add([all.label(name)].into_iter().chain(means).chain([or_absent(summary.map(|v| fixed(v, decimals)))]));
+        let at = |p: &u32| point_of(w, name, *p).map_or_else(|| cell(None, None), |c| cell(c.mean, c.interval));
+        let summary = w.contenders.iter().find(|c| c.contender == name);
+        let cells = points.iter().map(at).chain([cell(summary.and_then(|c| c.value), summary.and_then(|c| c.interval))]);
+        table.add([Cell::new(all.label(name))].into_iter().chain(cells));
         if !all.is_base(name) {
             table.row(RowKind::Delta, delta_row(all, w, name, &points));
         }
