@@ -152,7 +152,7 @@ fn over_levels(all: &Context<'_>) -> Option<Figure> {
     } else {
         format!(
             "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
-             Contenders stand side by side at each {}.{}",
+             Where the axis has equal steps, contenders stand side by side at each {}.{}",
             words.one,
             dots_note(measured.iter().flat_map(|w| &w.points).map(|c| c.values.len()))
         )
