@@ -10,6 +10,7 @@ use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows};
+use perbuck_load::watch;
 
 use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
@@ -242,6 +243,7 @@ impl Session for PostgresSession {
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        watch::asks(self.wire.address(), sql);
         rows.start(true);
         self.put_query(sql.as_bytes())?;
         self.ask(What::Text, rows).await
