@@ -223,7 +223,7 @@ impl Run<'_> {
     /// That the server does not answer, or does not let us in.
     pub(crate) fn unreachable(&self, answer: &DriverError) -> LabError {
         if answer.cause == Some(Cause::Stopped) {
-            return LabError::interrupted();
+            return interrupted();
         }
         let message = (self.command.unreachable)(self.target, answer);
         LabError::new(ErrorKind::Target, message, self.command.advice.of(answer))
@@ -238,10 +238,15 @@ impl Run<'_> {
                 let help = Some(advice.of(answer)).filter(|help| !help.is_empty()).unwrap_or(otherwise);
                 LabError::new(ErrorKind::Failed, ended(answer), help)
             }
-            RunError::Interrupted => LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""),
+            RunError::Interrupted => interrupted(),
             RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(&stage.title, error),
         }
     }
+}
+
+/// That the user asked to stop.
+fn interrupted() -> LabError {
+    LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", "")
 }
 
 /// A printer that looks on, and stops a run when the reader of what it prints is gone.

@@ -202,3 +202,21 @@ impl Drop for TcpStream {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_on;
+
+    #[test]
+    fn a_connection_notices_that_the_other_side_is_gone() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = block_on(async { TcpStream::connect(&[listener.local_addr().unwrap()]).await }).unwrap().unwrap();
+        let (idle, interval, count) = KEEPALIVE;
+        assert!(sockopt::socket_keepalive(&stream.io).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&stream.io).unwrap(), idle);
+        assert_eq!(sockopt::tcp_keepintvl(&stream.io).unwrap(), interval);
+        assert_eq!(sockopt::tcp_keepcnt(&stream.io).unwrap(), count);
+        assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), LOST_AFTER.as_millis());
+    }
+}

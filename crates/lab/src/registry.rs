@@ -34,8 +34,7 @@ type WriteRows = fn(
 ) -> Result<Vec<CsvTable>, LabError>;
 
 /// Joins one contender with one workload of a study.
-type MakeStage =
-    fn(&Study, &Contender, &WorkloadSpec, &Plan, (&dyn Target, &Secret), &StopToken) -> Result<Stage, LabError>;
+type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, (&dyn Target, &Secret), &StopToken) -> Result<Stage, LabError>;
 
 /// The databases and benchmarks that a lab knows.
 #[derive(Debug, Clone, Copy)]

@@ -118,7 +118,8 @@ pub fn asks(server: impl fmt::Display, what: &str) {
 /// Text of a server or a statement in one line of a terminal.
 fn shown(text: &str) -> String {
     // Line breaks, escape sequences and marks of writing direction become spaces.
-    let hidden = |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hidden =
+        |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let plain: String = text.chars().map(|c| if hidden(c) { ' ' } else { c }).take(SHOWN_CHARS + 1).collect();
     if plain.chars().count() <= SHOWN_CHARS {
         return plain;

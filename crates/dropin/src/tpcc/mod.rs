@@ -104,8 +104,8 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     match order {
         Order::Run => work.run(),
         Order::Prepare => work.prepare(),
-        Order::Check => Ok(work.tables(&work.stage(None, &StopToken::default())?)?.check(settings.check_all)?),
-        Order::Cleanup => Ok(work.tables(&work.stage(None, &StopToken::default())?)?.cleanup()?),
+        Order::Check => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.check(settings.check_all)?),
+        Order::Cleanup => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.cleanup()?),
     }
 }
 

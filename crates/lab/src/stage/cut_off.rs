@@ -28,11 +28,7 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     }
 
     /// A load of its data.
-    pub(super) fn loading<'a>(
-        &'a self,
-        ledger: Option<&'a dyn Ledger>,
-        sessions: u32,
-    ) -> loader::Load<'a, D, T> {
+    pub(super) fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: u32) -> loader::Load<'a, D, T> {
         loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, waiting: &self.waiting }
     }
 

@@ -60,9 +60,7 @@ pub(crate) fn answer<R>(
 ) -> Result<R, DriverError> {
     waiting.on_loop(doing, async { question.await.map_err(server("")) }).map_err(|failed| match failed {
         LoadError::Server { error, .. } => error,
-        LoadError::Interrupted => {
-            DriverError::client(ErrorClass::Fatal, "stopped", "interrupted").because(Some(Cause::Stopped))
-        }
+        LoadError::Interrupted => DriverError::client(ErrorClass::Fatal, "stopped", "interrupted").because(Some(Cause::Stopped)),
         other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
     })
 }
