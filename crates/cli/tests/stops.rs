@@ -1,4 +1,4 @@
-//! Ctrl-C while perbuck waits for a server outside of a trial: behind a lock of another session, for a server that stands still, for a PD
+//! Ctrl-C while perbuck waits for a server outside of a trial: for a lock of another session, for a server that stands still, for a PD
 //! that accepts connections and never answers.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 

@@ -135,7 +135,7 @@ struct Wait {
     asked: Mutex<(Instant, String)>,
 }
 
-/// What is waited for at this moment, and what would be left behind on servers if perbuck ended now.
+/// What is waited for at this moment, and what would be left on servers if perbuck ended now.
 #[derive(Default)]
 pub struct Waits {
     open: Mutex<Vec<Arc<Wait>>>,
