@@ -72,7 +72,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     for missing in deployments {
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
-        let stages = stage::build(inputs, &servers, options.ask_password)?;
+        let stages = stage::build(inputs, &servers, options.ask_password, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
         let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
