@@ -16,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::live::{Event, Live, TimeLeft};
 use crate::prepare;
 use crate::progress::{Progress, clock_text, second_text};
-use crate::servers::Servers;
+use crate::servers::{self, Servers};
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
@@ -45,6 +45,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     deployable(&inputs.study, deployment)?;
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
+    servers::clean(&inputs.study, progress);
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
     store.keep(files)?;
     let plan = inputs.study.plan();

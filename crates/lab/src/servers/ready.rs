@@ -10,6 +10,7 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
 
+use super::guard::Told;
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
 use crate::registry::Registry;
@@ -27,15 +28,27 @@ pub(super) fn wait(
     registry: Registry,
     stop: &StopToken,
 ) -> Result<String, LabError> {
-    let began = Instant::now();
+    let mut started = None;
     loop {
         if stop.requested() {
             return Err(LabError::interrupted());
         }
-        if let Some(how) = instance.ended() {
-            let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
-            return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
+        match instance.told() {
+            Some(Told::Started) => started = Some(Instant::now()),
+            Some(Told::Failed { is_of_files, message, help }) => {
+                return Err(LabError::new(if is_of_files { ErrorKind::Files } else { ErrorKind::Target }, message, help));
+            }
+            Some(Told::Ended(how)) => {
+                let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
+                return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
+            }
+            None => {}
         }
+        // Its data are made first, which takes as long as it takes.
+        let Some(began) = started else {
+            thread::sleep(PAUSE);
+            continue;
+        };
         match (registry.version)(target, password) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
