@@ -1,22 +1,21 @@
 //! What a process that measures asks of the system first: all file descriptors that it may have, and errors in place of signals.
 
 use std::sync::OnceLock;
+use std::thread::available_parallelism;
 
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use perbuck_core::units::thousands;
+use perbuck_database::registry::{AnyTarget, PER_THREAD};
 
 use crate::error::LabError;
+use crate::inputs::Inputs;
 
 /// The soft limit of file descriptors before [`begin`] raised it.
 static AT_START: OnceLock<rlim_t> = OnceLock::new();
 
-/// Descriptors of this process beyond those of connections and load threads: standard streams, record, lock, event loop, `/proc`.
+/// Descriptors of this process beyond those of its load: standard streams, record, lock, `/proc`, the pipes of private servers.
 const OWN: u64 = 40;
-/// Descriptors of a thread with an event loop: epoll, timer, waker.
-const PER_THREAD: u64 = 3;
-/// Descriptors of a private server here: the pipes to and from its guard.
-pub(crate) const PER_PRIVATE_SERVER: u64 = 2;
 
 /// Prepares this process for measuring. Call it in `main` before any thread is started, after [`crate::servers::guard_if_asked`].
 /// What the system refuses stays as it was.
@@ -47,13 +46,29 @@ pub(crate) fn set_descriptors(soft: u64) -> nix::Result<()> {
     setrlimit(Resource::RLIMIT_NOFILE, soft.min(hard), hard)
 }
 
-/// Refuses a load that needs more file descriptors than this process may have; `doing` says which.
-pub(crate) fn enough_descriptors(doing: &str, connections: u64, threads: u64, more: u64) -> Result<(), LabError> {
-    let (needed, limit) = (connections + threads * PER_THREAD + more + OWN, descriptors().0);
+/// Refuses a study that needs more file descriptors than this process may have.
+pub(crate) fn enough_for_study(inputs: &Inputs) -> Result<(), LabError> {
+    let most = inputs.study.sweep.connections.iter().copied().max().unwrap_or(0);
+    enough_descriptors(&inputs.targets, most, inputs.study.sweep.workers)
+}
+
+/// Refuses a load of so many connections, by so many threads, that needs more file descriptors than this process may have. A
+/// target that is not known yet is a private server. The targets are loaded in turn.
+///
+/// # Errors
+/// Names the need, the limit and the way out.
+pub fn enough_descriptors(targets: &[Option<AnyTarget>], connections: u32, threads: Option<u32>) -> Result<(), LabError> {
+    let processors = available_parallelism().map_or(1, |n| n.get() as u32);
+    let threads = threads.unwrap_or(processors).min(connections);
+    let each =
+        |target: &Option<AnyTarget>| target.as_ref().map_or(u64::from(connections), |t| t.descriptors(connections, threads));
+    let load = targets.iter().map(each).max().unwrap_or(0);
+    let (needed, limit) = (load + u64::from(threads * PER_THREAD) + OWN, descriptors().0);
     if needed <= limit {
         return Ok(());
     }
     let (needed, limit) = (thousands(needed), thousands(limit));
-    let message = format!("{doing} needs about {needed} file descriptors, and this process may have {limit}");
-    Err(LabError::usage(message, "raise the hard limit (`ulimit -Hn` as root, LimitNOFILE= of a service), or lower the connections"))
+    let message = format!("{connections} connections need {needed} file descriptors, and this process may have {limit}");
+    let help = "raise the hard limit (`ulimit -Hn` as root, `LimitNOFILE=` of a service), or lower the connections";
+    Err(LabError::usage(message, help))
 }

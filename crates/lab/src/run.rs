@@ -15,6 +15,7 @@ use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live, TimeLeft};
 use crate::prepare;
+use crate::process;
 use crate::progress::{Progress, clock_text, second_text};
 use crate::servers::{self, Servers};
 use crate::session::Session;
@@ -72,6 +73,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     }
     for missing in deployments {
         // Before the stages, so that it goes after them: each deployment has servers of its own.
+        process::enough_for_study(inputs)?;
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, options.ask_password)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
@@ -128,6 +130,7 @@ impl Run<'_> {
         for (position, key) in missing {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
+            self.store.still_there()?;
             let record = self.trial(session, (stage, &block), key, *position)?;
             self.store.write(&record)?;
             session.note_end(stage, &block)?;

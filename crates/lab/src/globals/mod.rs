@@ -15,6 +15,7 @@ use perbuck_core::study::{Contender, Study};
 use perbuck_load::error::ErrorClass;
 
 use self::contender::{ContenderSettings, same};
+pub(crate) use self::journal::SETTINGS_FILE;
 use self::journal::{Change, Journal};
 use self::variable::shown;
 use crate::error::LabError;

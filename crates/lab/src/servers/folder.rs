@@ -29,7 +29,7 @@ const IS_KILLED: &str = "ends by SIGKILL\n";
 /// How often a process that ends is looked at.
 pub(super) const POLL: Duration = Duration::from_millis(50);
 /// How long a server may take to end after SIGQUIT before it is killed.
-const END_TIMEOUT: Duration = Duration::from_secs(20);
+const END_TIMEOUT: Duration = Duration::from_secs(6);
 /// How long processes and files are tried to be removed at most.
 const REMOVE_TIMEOUT: Duration = Duration::from_secs(40);
 /// Attempts to make a folder that another perbuck takes for one that was left, before it is locked.
@@ -172,7 +172,8 @@ fn end_processes(folder: &Path, quits: bool) {
 /// The processes whose variable names the folder.
 fn processes_of(folder: &Path) -> Vec<Pid> {
     let variable = [VARIABLE.as_bytes(), b"=", folder.as_os_str().as_encoded_bytes()].concat();
-    let numbers = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
+    let numbers =
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|e| e.file_name().to_str()?.parse::<i32>().ok());
     let belongs = |pid: &i32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         environment.split(|byte| *byte == 0).any(|entry| entry == variable)

@@ -122,9 +122,10 @@ impl Drop for Instance {
 
 /// What the guard is to do.
 fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, Option<(u32, u32)>, &str)) -> io::Result<Charge> {
-    let steps = recipe.steps.into_iter().map(|step| {
-        Ok(Step { program: step.program, arguments: texts(step.arguments)?, input: step.input })
-    });
+    let steps = recipe
+        .steps
+        .into_iter()
+        .map(|step| Ok(Step { program: step.program, arguments: texts(step.arguments)?, input: step.input }));
     Ok(Charge {
         who: order.who.to_owned(),
         folder: folder.to_owned(),
