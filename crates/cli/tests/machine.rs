@@ -106,7 +106,7 @@ fn a_results_folder_that_is_moved_or_replaced_ends_the_run() {
 }
 
 #[test]
-fn trials_that_were_measured_again_after_later_blocks_are_said() {
+fn trials_that_ran_after_later_blocks_are_said() {
     let desk = Desk::new();
     desk.write("study.toml", &edited(&[QUICK[0], QUICK[2]]));
     desk.good(&["run", "study.toml"]);
