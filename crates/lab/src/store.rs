@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
-use perbuck_report::markdown::FIGURES;
+use perbuck_report::markdown;
 
 use crate::error::LabError;
 use crate::globals::SETTINGS_FILE;
@@ -44,7 +44,7 @@ const OWN_NAMES: [&str; 11] = [
     CAPACITY_FOLDER,
     PAGE,
     MARKDOWN,
-    FIGURES,
+    markdown::FIGURES,
 ];
 /// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
 const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
