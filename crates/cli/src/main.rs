@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     if let Some(held) = perbuck_lab::servers::guard_if_asked() {
         return ended(held);
     }
+    perbuck_lab::process::begin();
     let arguments = Arguments::parse();
     ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),

@@ -4,10 +4,10 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
-use common::{Desk, server, signal, wait_until};
+use common::{Desk, children, processes_of, server, signal, wait_until};
 
 const SWEEP: &str = "connections = [2]\nwarmup = \"100ms\"\nduration = \"1s\"\ntrials = 1";
 
@@ -28,15 +28,6 @@ fn study(desk: &Desk, contenders: &[(&str, &str)], sweep: &str) -> String {
 /// Folders and locks of servers that are there.
 fn left(desk: &Desk) -> Vec<PathBuf> {
     fs::read_dir(desk.path("servers")).unwrap().map(|e| e.unwrap().path()).collect()
-}
-
-/// Processes whose arguments name the folder.
-fn processes_of(folder: &Path) -> Vec<u32> {
-    let name = folder.as_os_str().as_encoded_bytes();
-    let numbers = fs::read_dir("/proc").unwrap().filter_map(|e| e.unwrap().file_name().to_str()?.parse::<u32>().ok());
-    numbers
-        .filter(|pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default().windows(name.len()).any(|w| w == name))
-        .collect()
 }
 
 #[test]
@@ -99,47 +90,105 @@ fn every_deployment_has_a_server_of_its_own() {
     assert_eq!(left(&desk), Vec::<PathBuf>::new());
 }
 
+/// Starts a long study of one server; what it says is in `said`.
+fn long_run(desk: &Desk) -> Child {
+    desk.write("s.toml", &study(desk, &[("a", "kind = \"mariadb\"")], &SWEEP.replace("\"1s\"", "\"1m\"")));
+    let said = fs::File::create(desk.path("said")).unwrap();
+    desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(said).spawn().unwrap()
+}
+
+/// Waits until a file of the server is there.
+fn wait_for(desk: &Desk, child: &mut Child, file: &str) {
+    wait_until(&format!("there is {file}"), || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", desk.read("said"));
+        left(desk).first().is_some_and(|folder| folder.join(file).exists())
+    });
+}
+
+fn send(name: &str, pids: &[u32]) {
+    let pids = pids.iter().map(ToString::to_string);
+    assert!(Command::new("kill").args(["-s", name]).args(pids).status().unwrap().success());
+}
+
 #[test]
 fn a_killed_perbuck_leaves_no_server() {
     let desk = Desk::new();
-    let sweep = SWEEP.replace("\"1s\"", "\"1m\"");
-    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\"")], &sweep));
-    let run = || {
-        let said = fs::File::create(desk.path("said")).unwrap();
-        desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(said).spawn().unwrap()
-    };
-    let wait_for_server = |child: &mut Child| {
-        wait_until("the server runs", || {
-            assert!(child.try_wait().unwrap().is_none(), "{}", desk.read("said"));
-            left(&desk).first().is_some_and(|folder| folder.join("server.pid").exists())
-        });
-    };
-
-    let mut child = run();
-    wait_for_server(&mut child);
-    signal(&child, "KILL");
-    child.wait().unwrap();
-    wait_until("its guard has ended it", || left(&desk).is_empty());
-    assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
-
-    // With the guard killed as well, the next command finds what is left. The guard is the one that has no settings.
-    let mut child = run();
-    wait_for_server(&mut child);
-    signal(&child, "STOP");
-    let folder = left(&desk).remove(0);
-    let server: u32 = fs::read_to_string(folder.join("pid")).unwrap().parse().unwrap();
-    for guard in processes_of(&folder).into_iter().filter(|pid| *pid != server) {
-        assert!(std::process::Command::new("kill").args(["-KILL", &guard.to_string()]).status().unwrap().success());
+    for file in ["make.log", "server.pid"] {
+        let mut child = long_run(&desk);
+        wait_for(&desk, &mut child, file);
+        signal(&child, "KILL");
+        child.wait().unwrap();
+        wait_until("its guard has ended it", || left(&desk).is_empty());
+        assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
     }
-    signal(&child, "KILL");
-    child.wait().unwrap();
-    assert_eq!(processes_of(&folder), [server]);
-    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\", version = \"3.23\"")], SWEEP));
-    let refused = desk.perbuck(&["run", "s.toml"]);
-    assert!(refused.err.contains(&format!("removed {}, which a killed run left", folder.display())), "{}", refused.err);
-    assert!(refused.code == Some(4) && refused.err.contains("line 8: the study wants version 3.23"), "{refused:#?}");
-    assert_eq!(left(&desk), Vec::<PathBuf>::new());
-    wait_until("the server has gone", || processes_of(&folder).is_empty());
+}
+
+#[test]
+fn a_server_ends_with_its_guard_and_the_next_command_removes_its_folder() {
+    let desk = Desk::new();
+    for file in ["make.log", "server.pid"] {
+        let mut child = long_run(&desk);
+        wait_for(&desk, &mut child, file);
+        signal(&child, "STOP");
+        send("KILL", &[children(child.id()), vec![child.id()]].concat());
+        child.wait().unwrap();
+        let folder = left(&desk).remove(0);
+        // What an installer has started is not told; the next command ends it.
+        if file == "server.pid" {
+            wait_until("the server has gone", || processes_of(&folder).is_empty());
+        }
+        desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\", version = \"3.23\"")], SWEEP));
+        let refused = desk.perbuck(&["run", "s.toml"]);
+        assert!(refused.err.contains(&format!("removed {}, which a killed run left", folder.display())), "{}", refused.err);
+        assert!(refused.code == Some(4) && refused.err.contains("line 8: the study wants version 3.23"), "{refused:#?}");
+        assert_eq!(left(&desk), Vec::<PathBuf>::new());
+        assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
+        fs::remove_dir_all(desk.path("results")).unwrap();
+    }
+}
+
+#[test]
+fn signals_to_perbuck_and_its_guard_together_leave_nothing() {
+    let desk = Desk::new();
+    let mut child = long_run(&desk);
+    wait_for(&desk, &mut child, "server.pid");
+    send("TERM", &[children(child.id()), vec![child.id()]].concat());
+    let ended = child.wait().unwrap();
+    assert_eq!((ended.code(), left(&desk)), (Some(130), Vec::new()), "{}", desk.read("said"));
+    assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
+    // A guard that is killed alone takes its server with it, and perbuck removes the folder.
+    let mut child = long_run(&desk);
+    wait_for(&desk, &mut child, "server.pid");
+    send("KILL", &children(child.id()));
+    let ended = child.wait().unwrap();
+    assert_eq!((ended.success(), left(&desk)), (false, Vec::new()), "{}", desk.read("said"));
+    assert_eq!(processes_of(&desk.path("servers")), Vec::<u32>::new());
+}
+
+/// Before, `hold-server` deleted the folder that it was given.
+#[test]
+fn a_guard_deletes_no_folder_that_it_did_not_make() {
+    let desk = Desk::new();
+    let precious = desk.write("precious/file", "x");
+    let folder = desk.path("precious").display().to_string();
+    let terms = "{\"user\":null,\"quits\":false,\"descriptors\":1024}";
+    let charges = [
+        "{\"program\":\"/bin/true\",\"arguments\":[],\"user\":null,\"quits\":false}".to_owned(),
+        format!(
+            "{{\"who\":\"x\",\"folder\":\"{folder}\",\"terms\":{terms},\"steps\":[],\"files\":[],\
+             \"program\":\"/bin/true\",\"arguments\":[],\"password\":\"x\"}}"
+        ),
+    ];
+    for (n, charge) in charges.iter().enumerate() {
+        desk.write("charge", &(charge.clone() + "\n"));
+        for arguments in [&["hold-server"][..], &["hold-server", "precious"]] {
+            let input = fs::File::open(desk.path("charge")).unwrap();
+            let ended = common::ended(desk.command(arguments).stdin(input).output().unwrap());
+            assert!(precious.exists(), "{arguments:?} {charge}: {ended:#?}");
+            let refused = ended.err.contains("this command is perbuck's own") || ended.out.contains("File exists");
+            assert!(refused, "{n}: {ended:#?}");
+        }
+    }
 }
 
 #[test]

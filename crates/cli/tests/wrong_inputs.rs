@@ -290,7 +290,7 @@ fn a_limit_on_file_sizes_ends_the_run_with_its_name_and_keeps_what_was_there() {
     desk.good(&["run", "study.toml"]);
     let before = desk.read(&format!("results/small/{RECORD}"));
     desk.write("study.toml", &edited(&[QUICK[0], QUICK[2]]));
-    let script = format!("trap '' XFSZ; ulimit -f 1; exec '{}' run study.toml", env!("CARGO_BIN_EXE_perbuck"));
+    let script = format!("ulimit -f 1; exec '{}' run study.toml", env!("CARGO_BIN_EXE_perbuck"));
     let mut limited = std::process::Command::new("bash");
     limited.args(["-c", &script]).current_dir(desk.path("."));
     let ended = common::ended(limited.output().unwrap());
@@ -345,20 +345,4 @@ fn a_reader_that_closed_its_pipe_has_seen_enough() {
     assert_eq!((run.code(), desk.records("results").len()), (Some(0), 2));
     let failed = desk.command(&["check", "nothing.toml"]).stdout(closed()).stderr(closed()).status().unwrap();
     assert_eq!(failed.code(), Some(5));
-}
-
-#[test]
-fn more_connections_than_file_descriptors_end_the_run_instead_of_hanging_it() {
-    let desk = Desk::new();
-    desk.write("study.toml", &edited(&[("[1, 2]", "[300]"), QUICK[1], QUICK[2]]));
-    let script = format!("ulimit -n 150; exec '{}' run study.toml", env!("CARGO_BIN_EXE_perbuck"));
-    let mut limited = std::process::Command::new("bash");
-    limited.args(["-c", &script]).current_dir(desk.path(".")).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = limited.spawn().unwrap();
-    wait_until("the run ends", || child.try_wait().unwrap().is_some());
-    let ended = common::ended(child.wait_with_output().unwrap());
-    assert!(matches!(ended.code, Some(1 | 3)), "{ended:#?}");
-    fails(&ended, ended.code.unwrap(), &["perbuck: ", ", rw: "]);
-    assert!(desk.records("results").is_empty());
-    nothing_half_written(&desk.path("results"));
 }

@@ -12,6 +12,9 @@ use crate::dialect::Dialect;
 use crate::secret::Secret;
 use crate::server::ServerTarget;
 
+/// File descriptors of a load thread: those of its event loop, its timer and its waker.
+pub const PER_THREAD: u32 = 3;
+
 /// A parsed address of some database.
 pub trait Target: Any + Debug + Send + Sync {
     /// Its SQL and its features.
@@ -45,6 +48,11 @@ pub trait Target: Any + Debug + Send + Sync {
     /// The same for changes.
     fn server_mut(&mut self) -> Option<&mut ServerTarget> {
         None
+    }
+
+    /// File descriptors of so many connections from so many threads, beside those of the threads.
+    fn descriptors(&self, connections: u32, _threads: u32) -> u64 {
+        connections.into()
     }
 
     /// Sets the limit for an answer, where there is one.

@@ -10,7 +10,7 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::inputs;
 use perbuck_lab::registry::Registry;
-use perbuck_lab::store::{Store, StudyFiles};
+use perbuck_lab::store::{self, Store, StudyFiles};
 
 use crate::study::{Member, Series};
 
@@ -59,6 +59,10 @@ fn named(known: &[Member], asked: Option<&str>, made: &str, address: &str) -> Re
 pub(crate) fn check(results: &Path, series: &Series, member: &Member) -> Result<(), LabError> {
     let (members, _) = known(&results.join(&series.name))?;
     let member = named(&members, Some(&member.name), &member.name, &member.address)?;
+    if store::is_own_name(&member.name) {
+        let message = format!("--contender={}: perbuck makes a file or folder of that name itself", member.name);
+        return Err(LabError::new(ErrorKind::Usage, message, "give it another name"));
+    }
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if member.name.is_empty() || member.name.len() > 64 || member.name.starts_with('.') || !member.name.chars().all(good) {
         let message = format!("--contender={}: it cannot be the name of a folder", member.name);

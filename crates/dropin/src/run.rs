@@ -8,6 +8,7 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::process;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
@@ -143,6 +144,7 @@ impl Run<'_> {
         stop: &StopToken,
     ) -> Result<Ended, LabError> {
         let (load, plan) = (&self.series.load, &self.series.workload.plan);
+        process::enough_descriptors(&[Some(self.target.clone())], load.connections, load.workers)?;
         let study = self.series.study(&[self.member()], 1);
         let (host, fingerprint) = (perbuck_observe::host(), study.fingerprint());
         let key = TrialKey {

@@ -22,6 +22,7 @@ use crate::error::LabError;
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::prepare;
+use crate::process;
 use crate::progress::{Progress, second_text};
 use crate::servers::Servers;
 use crate::session::Session;
@@ -183,19 +184,21 @@ fn search(
     }
     let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
+    process::enough_descriptors(&inputs.targets, terms.connections, inputs.study.sweep.workers)?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
     let stages = stage::build(inputs, &servers, ask_password, stop)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
     let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;
-    let searched = Searches { terms, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
+    let searched = Searches { terms, store, id: store.id()?, progress: &mut *progress }.run(&mut session, hunts);
     session.end(searched, progress)
 }
 
 /// Searches in progress.
 struct Searches<'a> {
     terms: &'a Terms,
+    store: &'a Store,
     /// Tells this results folder from every other one.
     id: String,
     progress: &'a mut dyn Progress,
@@ -235,6 +238,7 @@ impl Searches<'_> {
         // The data of a block are those of one search; contenders that share tables share it.
         let block = format!("{}/capacity {}", self.id, self.terms.folder(&hunt.rule, session.context.fingerprint));
         let key = hunt.key(probe);
+        self.store.still_there()?;
         let task = session.ready((hunt.stage, &block), &key, hunt.spec(probe), hunt.trials, self.progress)?;
         let rate = thousands(u64::from(probe.rate_per_s));
         let head = format!("{} · {} · {rate}/s · trial {}", hunt.contender, hunt.workload, probe.repeat);
@@ -242,6 +246,7 @@ impl Searches<'_> {
         let record = session.run(hunt.stage, task, &mut |interval| {
             self.progress.passing(&format!("{head} · {}", second_text(interval)));
         })?;
+        self.store.still_there()?;
         let seen = hunt.take(&record, probe)?;
         session.note_end(hunt.stage, &block)?;
         self.progress.line(&format!("{head}: {}", show::outcome(&hunt.rule, &seen, &record)));

@@ -217,6 +217,7 @@ fn hint(error: &DriverError) -> &'static str {
         (Some(Cause::NoTable), _) => "its tables are missing; `perbuck prepare STUDY` makes them",
         (Some(Cause::Connections), _) => "raise max_connections of the server, or lower `sweep.connections`",
         (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
+        (_, ErrorCode::Word("client", "descriptors")) => MACHINE,
         (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",
         (Some(Cause::Unreachable), _) => "check that the server runs and that host and port in the target are right",
         (Some(Cause::Tls), _) => "check the certificate, `ca=` and `tls=` of the target",

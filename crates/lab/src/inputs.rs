@@ -12,6 +12,7 @@ use perbuck_workloads::Plan;
 
 use crate::error::LabError;
 use crate::registry::Registry;
+use crate::store;
 
 mod check;
 
@@ -53,7 +54,24 @@ pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<I
 /// An unreadable file.
 pub fn read_or_list(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
     let text = read_text("the study", study)?;
-    Ok(check(&study.display().to_string(), text, price_text(prices)?, registry))
+    let (file, lines) = (study.display().to_string(), text.clone());
+    Ok(check_with(&file, text, price_text(prices)?, registry, |study| own_names(&file, &lines, study)))
+}
+
+/// Names whose folders would be where perbuck has files of its own. Only a study that is to be measured makes folders.
+fn own_names(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut taken = |line: usize, what: &str, name: &str| {
+        let message = format!("{what} `{name}` has the name of a file or folder that perbuck makes itself");
+        problems.push(Problem { file: file.to_owned(), line, message, help: "give it another name".to_owned() });
+    };
+    if store::is_own_study(&study.name) {
+        taken(text.lines().position(|line| line.starts_with("name")).map_or(0, |n| n + 1), "the study", &study.name);
+    }
+    for contender in study.contenders.iter().filter(|c| store::is_own_name(&c.name)) {
+        taken(contender.line, "contender", &contender.name);
+    }
+    if problems.is_empty() || study.published.is_some() { Ok(()) } else { Err(problems) }
 }
 
 fn price_text(path: Option<&Path>) -> Result<Option<(PathBuf, String)>, LabError> {

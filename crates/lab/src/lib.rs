@@ -26,6 +26,7 @@ pub mod inputs;
 mod lab;
 pub mod live;
 pub mod prepare;
+pub mod process;
 pub mod progress;
 pub mod registry;
 pub mod replay;

@@ -9,6 +9,7 @@ use perbuck_load::stop::StopToken;
 use crate::data::DataState;
 use crate::error::LabError;
 use crate::inputs::Inputs;
+use crate::process;
 use crate::progress::{Progress, clock_text};
 use crate::servers::Servers;
 use crate::stage::{self, AskPassword, Stage};
@@ -40,6 +41,8 @@ pub fn study(
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
         return Err(LabError::usage(message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
+    let loading = sessions.unwrap_or(stage::LOAD_SESSIONS);
+    process::enough_descriptors(&inputs.targets, loading, Some(loading))?;
     for stage in &stage::build(inputs, &Servers::default(), ask_password, stop)? {
         match preparation {
             Preparation::CheckOnly => {

@@ -13,6 +13,8 @@ use crate::store;
 
 /// The name of the page.
 pub const PAGE: &str = "report.html";
+/// The name of the report in Markdown.
+pub(crate) const MARKDOWN: &str = "report.md";
 
 /// Reads a results folder and writes its report into it; returns the path of the page.
 ///
@@ -53,7 +55,7 @@ fn write_around(
 ) -> Result<[PathBuf; 2], LabError> {
     let values = folder.join(markdown::FIGURES);
     fs::create_dir_all(&values).map_err(LabError::of_file("make the folder", &values))?;
-    let (page, text) = (folder.join(PAGE), folder.join("report.md"));
+    let (page, text) = (folder.join(PAGE), folder.join(MARKDOWN));
     thread::scope(|scope| {
         let written = scope.spawn(|| {
             let [before, after] = html::around_evidence(model, embedded);

@@ -1,6 +1,6 @@
 //! From a results folder to a comparison.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -176,6 +176,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
         comparison.remarks.push(Remark { text, trials: records.len() - used, example: first.key.path() });
     }
+    comparison.remarks.extend(out_of_order(&inputs.study, &records[..used]));
     if !head.checked {
         let text = if inputs.study.sweep.collected {
             "the data were not checked after the last trial; `perbuck sysbench` checks none"
@@ -186,6 +187,25 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
         comparison.remarks.push(Remark { text: text.to_owned(), trials, example: first });
     }
     Ok(Results { study: inputs.study, records, used, comparison, head, sums })
+}
+
+/// Trials that were measured after one of a later block at the same load: the order of the plan spreads drift over all contenders,
+/// and theirs does not. Deployments have an order of their own, and a study collected one run at a time has none.
+fn out_of_order(study: &Study, records: &[RunRecord]) -> Option<Remark> {
+    let mut by_time: Vec<&RunRecord> = records.iter().filter(|_| !study.sweep.collected).collect();
+    by_time.sort_by_key(|r| (r.started_unix_ms, r.key.trial));
+    let mut latest: BTreeMap<(u32, &str, u32, u32), u32> = BTreeMap::new();
+    let mut late: Vec<&RunRecord> = Vec::new();
+    for r in by_time {
+        let point = (r.key.deployment(), r.key.workload.as_str(), r.key.connections, r.key.level());
+        let seen = latest.entry(point).or_default();
+        *seen = r.key.trial.max(*seen);
+        if r.key.trial < *seen {
+            late.push(r);
+        }
+    }
+    let text = "trials started after a trial of a later block, so drift of the machine may not fall on all contenders alike; they were measured again or added later, or the clock was set back";
+    Some(Remark { text: text.to_owned(), trials: late.len(), example: late.first()?.key.path() })
 }
 
 /// Puts the trials that the plan does not name after those that it names, and returns the number of these.

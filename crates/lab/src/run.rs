@@ -15,8 +15,9 @@ use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live, TimeLeft};
 use crate::prepare;
+use crate::process;
 use crate::progress::{Progress, clock_text, second_text};
-use crate::servers::Servers;
+use crate::servers::{self, Servers};
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
@@ -45,6 +46,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     deployable(&inputs.study, deployment)?;
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
+    servers::clean(&inputs.study, progress);
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
     store.keep(files)?;
     let plan = inputs.study.plan();
@@ -71,6 +73,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     }
     for missing in deployments {
         // Before the stages, so that it goes after them: each deployment has servers of its own.
+        process::enough_for_study(inputs)?;
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
         let stages = stage::build(inputs, &servers, options.ask_password, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
@@ -127,6 +130,7 @@ impl Run<'_> {
         for (position, key) in missing {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
+            self.store.still_there()?;
             let record = self.trial(session, (stage, &block), key, *position)?;
             self.store.write(&record)?;
             session.note_end(stage, &block)?;

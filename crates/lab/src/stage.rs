@@ -39,7 +39,7 @@ pub(crate) use sessions::answer;
 pub type AskPassword = fn(contender: &str) -> std::io::Result<String>;
 
 /// Sessions that load data at the same time unless the user says how many; a single server gains little by more.
-const LOAD_SESSIONS: u32 = 8;
+pub(crate) const LOAD_SESSIONS: u32 = 8;
 
 /// A contender with a workload, joined.
 pub struct Stage {

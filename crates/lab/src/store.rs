@@ -2,15 +2,20 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
+use perbuck_report::markdown;
 
 use crate::error::LabError;
+use crate::globals::SETTINGS_FILE;
 use crate::inputs::{Inputs, read_text};
+use crate::live::LIVE_FILE;
+use crate::report::{MARKDOWN, PAGE};
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
@@ -25,6 +30,24 @@ pub(crate) const CHECKED_FILE: &str = "checked";
 pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial\n";
 /// The name of the file that holds the number of the folder.
 const ID_FILE: &str = "id";
+/// The name of the file that the one perbuck holds which writes to the folder.
+const LOCK_FILE: &str = ".lock";
+/// The names in a results folder that are perbuck's own, but for those that start with a dot: a contender has a folder beside them.
+const OWN_NAMES: [&str; 11] = [
+    STUDY_FILE,
+    PRICES_FILE,
+    FINGERPRINT_FILE,
+    CHECKED_FILE,
+    ID_FILE,
+    LIVE_FILE,
+    SETTINGS_FILE,
+    CAPACITY_FOLDER,
+    PAGE,
+    MARKDOWN,
+    markdown::FIGURES,
+];
+/// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
+const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 /// What the name of a file ends with until it is whole.
 pub(crate) const PARTIAL: &str = "partial";
 
@@ -46,13 +69,24 @@ impl<'a> From<&'a Inputs> for StudyFiles<'a> {
     }
 }
 
+/// Whether a contender of that name would have its folder where perbuck has a file or a folder of its own.
+pub fn is_own_name(contender: &str) -> bool {
+    let whole = contender.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')).unwrap_or(contender);
+    OWN_NAMES.contains(&whole)
+}
+
+/// Whether a study of that name would have its folder where a command collects studies of its own.
+pub(crate) fn is_own_study(name: &str) -> bool {
+    OWN_STUDIES.contains(&name)
+}
+
 /// A results folder that this process alone writes to.
 #[derive(Debug)]
 pub struct Store {
     root: PathBuf,
     is_new: bool,
     // Held until the process ends: two runs of one study would double its load.
-    _lock: File,
+    lock: File,
 }
 
 impl Store {
@@ -63,7 +97,7 @@ impl Store {
     /// When the folder cannot be written, belongs to another study, or is in use.
     pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, timeout: Duration) -> Result<Self, LabError> {
         let root = results.join(files.name);
-        fs::create_dir_all(&root).map_err(LabError::of_file("make the results folder", &root))?;
+        make_folder(&root)?;
         let lock = lock(&root, timeout)?;
         let stored = root.join(FINGERPRINT_FILE);
         let known = match fs::read_to_string(&stored) {
@@ -78,7 +112,7 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(LabError::file("read", &stored, &e)),
         };
-        let store = Self { root, is_new: !known, _lock: lock };
+        let store = Self { root, is_new: !known, lock };
         if !known {
             replace(&stored, &format!("{fingerprint}\n"))?;
             store.keep(files)?;
@@ -120,8 +154,23 @@ impl Store {
         self.root.join(CHECKED_FILE).exists()
     }
 
+    /// Refuses to go on where the folder is no longer the one that was opened: what is written then would be half of a study.
+    ///
+    /// # Errors
+    /// The folder was removed, moved or replaced.
+    pub(crate) fn still_there(&self) -> Result<(), LabError> {
+        if is_locked_file(&self.root.join(LOCK_FILE), &self.lock) {
+            return Ok(());
+        }
+        let what = if self.root.exists() { "another one stands in its place" } else { "it is not there" };
+        let message = format!("the results folder {} was moved or removed while the study ran: {what} now", self.root.display());
+        let help = "move it back and run the same command again: finished trials that are in it are kept";
+        Err(LabError::files(message, help))
+    }
+
     /// Notes that the data were checked after the last trial, and held.
     pub(crate) fn mark_checked(&self) -> Result<(), LabError> {
+        self.still_there()?;
         replace(&self.root.join(CHECKED_FILE), CHECKED_TEXT)
     }
 
@@ -140,13 +189,14 @@ impl Store {
     /// # Errors
     /// When it cannot be written, or is there already.
     pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
+        self.still_there()?;
         remove_if_there(&self.root.join(CHECKED_FILE));
         write_once(&self.root.join(record.key.path()), record)
     }
 }
 
 fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
-    let path = root.join(".lock");
+    let path = root.join(LOCK_FILE);
     let file = File::create(&path).map_err(LabError::of_file("write", &path))?;
     let since = Instant::now();
     let mut locked = file.try_lock();
@@ -155,7 +205,11 @@ fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
         locked = file.try_lock();
     }
     match locked {
-        Ok(()) => Ok(file),
+        Ok(()) if is_locked_file(&path, &file) => Ok(file),
+        Ok(()) => {
+            let message = format!("{} was removed by another program", path.display());
+            Err(LabError::refused(message, "run the command again; nothing was written"))
+        }
         Err(TryLockError::WouldBlock) => {
             let message = format!("another perbuck is running this study ({} is locked)", path.display());
             Err(LabError::refused(message, "wait for it, or stop it"))
@@ -164,10 +218,17 @@ fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
     }
 }
 
+/// Whether the file of that path is the one that is open. A folder that was moved away, or put in place of another one, has another
+/// file.
+fn is_locked_file(path: &Path, open: &File) -> bool {
+    let identity = |m: fs::Metadata| (m.dev(), m.ino());
+    fs::symlink_metadata(path).is_ok_and(|named| open.metadata().is_ok_and(|open| identity(named) == identity(open)))
+}
+
 /// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
 pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
+    make_folder(folder)?;
     let text = record
         .to_json()
         .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
@@ -190,7 +251,20 @@ pub(crate) fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::
     fs::rename(&temporary, path).map_err(|e| {
         remove_if_there(&temporary);
         LabError::file("write", path, &e)
-    })
+    })?;
+    sync_folder(path.parent().unwrap_or(path));
+    Ok(())
+}
+
+/// Makes a folder and those above it, each on disk.
+fn make_folder(folder: &Path) -> Result<(), LabError> {
+    let new: Vec<&Path> = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
+    for made in new {
+        // The folder of a relative path of one name is the one that perbuck runs in.
+        sync_folder(made.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new(".")));
+    }
+    Ok(())
 }
 
 fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<PathBuf, LabError> {
@@ -226,7 +300,7 @@ pub(crate) fn remove_if_there(path: &Path) {
 }
 
 /// Makes new names durable; a file system that cannot do that has no better way.
-pub(crate) fn sync_folder(folder: &Path) {
+pub fn sync_folder(folder: &Path) {
     if let Ok(handle) = File::open(folder) {
         let _ = handle.sync_all();
     }

@@ -16,7 +16,7 @@ pub mod stream;
 mod tls;
 pub mod watchdog;
 
-pub use link::tls_failure;
+pub use link::{tls_failure, unreachable};
 
 /// The bytes are not what the protocol allows here; the text says what was being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

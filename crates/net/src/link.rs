@@ -33,6 +33,10 @@ pub struct Link {
     busy: bool,
 }
 
+/// The numbers of the errors that say that this process, or this machine, gives no more file descriptors.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
 /// Who is at the other end.
 struct Peer {
     /// `host:port`.
@@ -40,14 +44,21 @@ struct Peer {
     protocol: &'static str,
 }
 
+/// That no connection can be opened, and why: the server, or this process.
+pub fn unreachable(address: &str, why: &io::Error) -> DriverError {
+    if matches!(why.raw_os_error(), Some(EMFILE | ENFILE)) {
+        let message = format!("no connection to {address} can be opened: {why} on this machine");
+        return DriverError::client(ErrorClass::Lost, "descriptors", message);
+    }
+    let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
+    DriverError::client(ErrorClass::Lost, "unreachable", message)
+}
+
 impl Link {
     /// Connects. An answer is then outstanding: a greeting, or that to the first thing said.
     pub async fn connect(host: &str, port: u16, read_timeout: Duration, protocol: &'static str) -> Result<Self, DriverError> {
         let address = host_text(host, port);
-        let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| {
-            let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
-            DriverError::client(ErrorClass::Lost, "unreachable", message)
-        })?;
+        let socket = Socket::connect(host, port, read_timeout).await.map_err(|why| unreachable(&address, &why))?;
         Ok(Self::over(socket, Peer { address, protocol }, true))
     }
 

@@ -105,6 +105,31 @@ pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
     panic!("waited in vain until {what}");
 }
 
+/// The numbers of all processes.
+fn processes() -> impl Iterator<Item = u32> {
+    std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse().ok())
+}
+
+/// Processes that belong to a folder: an argument, a variable or the working folder names it.
+pub fn processes_of(folder: &Path) -> Vec<u32> {
+    let name = folder.as_os_str().as_encoded_bytes();
+    let names_it = |pid: &u32| {
+        let said = ["cmdline", "environ"].map(|file| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default());
+        let within = std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(folder));
+        within || said.iter().any(|text| text.windows(name.len()).any(|w| w == name))
+    };
+    processes().filter(names_it).collect()
+}
+
+/// The children of a process.
+pub fn children(parent: u32) -> Vec<u32> {
+    let parent_of = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit(") ").next()?.split(' ').nth(1)?.parse::<u32>().ok()
+    };
+    processes().filter(|pid| parent_of(*pid) == Some(parent)).collect()
+}
+
 /// Sends a signal, by its name without `SIG`.
 pub fn signal(child: &std::process::Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();

@@ -6,6 +6,7 @@ use perbuck_database::address::{
     TargetProblem, kibibytes, milliseconds, one_of, options_of, percent_decode, percent_encode, problem, with_options,
 };
 
+use perbuck_database::registry::PER_THREAD;
 use perbuck_database::{Dialect, Target};
 
 use crate::dialect::SqliteDialect;
@@ -96,6 +97,12 @@ impl Target for SqliteTarget {
 
     fn label(&self) -> String {
         self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Each connection has a thread of its own, and opens the file and its log.
+    fn descriptors(&self, connections: u32, threads: u32) -> u64 {
+        let more_threads = connections.saturating_sub(threads) * PER_THREAD;
+        u64::from(connections) * 2 + u64::from(more_threads)
     }
 
     fn described(&self) -> String {

@@ -11,7 +11,7 @@ use crate::inputs::read_text;
 use crate::store::replace;
 
 /// The name of the file.
-const NAME: &str = "server-settings.json";
+pub(crate) const SETTINGS_FILE: &str = "server-settings.json";
 
 /// One variable of one server that is not as the server had it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl Change {
 
 impl Journal {
     pub(super) fn of(root: &Path) -> Self {
-        Self(root.join(NAME))
+        Self(root.join(SETTINGS_FILE))
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -17,6 +17,7 @@ use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Finishing;
 
 use self::contender::{ContenderSettings, same};
+pub(crate) use self::journal::SETTINGS_FILE;
 use self::journal::{Change, Journal};
 use self::variable::shown;
 use crate::error::LabError;

@@ -1,55 +1,70 @@
-//! The process that holds one private server: it ends the server and deletes its folder when the perbuck that started it
-//! has gone.
+//! The process that makes and holds one private server: it makes the folder, its data and the server, and removes all of them when
+//! the perbuck that started it has gone.
+//!
+//! Its standard input is a line with what to do, which ends when that perbuck ends. Its standard output says what happens.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead};
-use std::os::unix::process::CommandExt;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, BufRead, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::{SigSet, Signal};
 use serde::{Deserialize, Serialize};
 
-use crate::error::LabError;
+use super::folder::{Folder, POLL};
+use super::program::{self, START_COMMAND, Terms};
+use crate::error::{ErrorKind, LabError};
 
-/// The first argument of a process that is a guard; the folder of the server is the second.
+/// The first argument of a process that is a guard.
 pub(super) const GUARD_COMMAND: &str = "hold-server";
-/// Held by the guard as long as it lives.
-pub(super) const LOCK: &str = "guard.lock";
-/// The number of the server's process.
-pub(super) const PID: &str = "pid";
-/// How the server ended, if it did so by itself.
-pub(super) const ENDED: &str = "ended";
 /// What the server says.
 pub(super) const LOG: &str = "log";
+/// What the programs say that make its data.
+const MAKE_LOG: &str = "make.log";
+/// Lines of a log that are shown.
+const LAST_LINES: usize = 15;
 
-const POLL: Duration = Duration::from_millis(50);
-/// How long a server may take to end before it is killed.
-const END_TIMEOUT: Duration = Duration::from_secs(20);
-
-/// What the guard runs; it comes as one line through its standard input, which holds no secret.
-#[derive(Debug, Serialize, Deserialize)]
+/// What the guard makes and runs. It comes as one line through its standard input, because it holds the password.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Charge {
+    /// For messages: ``contender `a` ``.
+    pub(super) who: String,
+    /// The folder to make.
+    pub(super) folder: PathBuf,
+    /// How its programs run.
+    pub(super) terms: Terms,
+    /// What makes the data, in this order.
+    pub(super) steps: Vec<Step>,
+    /// Files to write after the steps: path below the folder, and text.
+    pub(super) files: Vec<(String, String)>,
+    /// The server.
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
-    /// User and group to run as, where they are not those of perbuck.
-    pub(super) user: Option<(u32, u32)>,
-    /// Whether it is asked by SIGQUIT before it is killed.
-    pub(super) quits: bool,
+    /// Taken out of everything that is told.
+    pub(super) password: String,
 }
 
-/// A command that runs as another user, if one is given.
-pub(super) fn command(program: &Path, user: Option<(u32, u32)>) -> Command {
-    let mut command = Command::new(program);
-    if let Some((user, group)) = user {
-        command.uid(user).gid(group);
-    }
-    command
+/// A program to run to its end.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Step {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) input: String,
+}
+
+/// What a guard says on its standard output, a line each.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Told {
+    /// The server has been started.
+    Started,
+    /// The server has ended by itself, and how.
+    Ended(String),
+    /// There is no server, and why.
+    Failed { is_of_files: bool, message: String, help: String },
 }
 
 /// Whether [`guard_if_asked`] was called, and so whether this program can be started again as a guard.
@@ -59,13 +74,15 @@ static CAN_GUARD: AtomicBool = AtomicBool::new(false);
 /// of all in `main`; where it returns a result, this process was such a guard, and `main` ends with it.
 ///
 /// # Errors
-/// Within the result: a folder that another guard holds, a server that cannot be started.
+/// Within the result: this process was asked for by a user, or could not become a program of a server.
 pub fn guard_if_asked() -> Option<Result<(), LabError>> {
     CAN_GUARD.store(true, Ordering::Relaxed);
-    let mut words = std::env::args_os().skip(1);
-    let asked = words.next()? == GUARD_COMMAND;
-    let folder = words.next().filter(|_| asked)?;
-    words.next().is_none().then(|| run(Path::new(&folder)))
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    match words.first()?.to_str()? {
+        GUARD_COMMAND => Some(run()),
+        START_COMMAND => Some(Err(program::run(&words[1..]))),
+        _ => None,
+    }
 }
 
 /// Refuses to start servers in a program that cannot be their guard: it did not call [`guard_if_asked`].
@@ -77,44 +94,109 @@ pub(super) fn possible() -> Result<(), LabError> {
     Err(LabError::usage(message, "let its main begin with perbuck_lab::servers::guard_if_asked()"))
 }
 
-/// Runs the guard of the server in `folder` to its end.
-fn run(folder: &Path) -> Result<(), LabError> {
-    let failed = |doing| LabError::of_file(doing, folder);
-    let lock = File::create(folder.join(LOCK)).map_err(failed("lock"))?;
-    lock.try_lock().map_err(|e| LabError::refused(format!("{}: {e}", folder.display()), ""))?;
+/// Runs a guard to its end.
+fn run() -> Result<(), LabError> {
+    // Whoever ends perbuck by a signal to all of its processes shall not end this one before the server is gone.
+    let held_off = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
+    held_off.thread_block().map_err(|e| LabError::failed(format!("cannot hold off signals: {e}"), ""))?;
     let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(failed("read what to run in"))?;
-    let charge: Charge = serde_json::from_str(&line)
-        .map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))?;
+    let read = io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string());
+    let charge = read.and_then(|_| serde_json::from_str::<Charge>(&line).map_err(|e| e.to_string()));
+    let charge = charge.map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))?;
     let gone = gone();
-    let ended = hold(folder, &charge, &gone);
-    fs::remove_dir_all(folder).map_err(failed("remove"))?;
-    ended.map_err(failed("run a server in"))
-}
-
-fn hold(folder: &Path, charge: &Charge, gone: &Receiver<()>) -> io::Result<()> {
-    let log = File::options().append(true).create(true).open(folder.join(LOG))?;
-    let mut server = command(&charge.program, charge.user)
-        .args(&charge.arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .spawn()
-        .inspect_err(|e| {
-            // The process that waits for the server reads it; where even that fails, it waits until its timeout.
-            let _ = fs::write(folder.join(ENDED), format!("{}: {e}", charge.program.display()));
-            let _ = gone.recv();
-        })?;
-    fs::write(folder.join(PID), server.id().to_string())?;
-    loop {
-        if let Some(status) = server.try_wait()? {
-            fs::write(folder.join(ENDED), status.to_string())?;
-            let _ = gone.recv();
+    let folder = match Folder::make(&charge.folder, charge.terms.quits) {
+        Ok(folder) => folder,
+        Err(e) => {
+            tell(&failure(&LabError::file("make a folder for a server:", &charge.folder, &e)));
             return Ok(());
         }
+    };
+    if let Err(error) = hold(&folder, &charge, &gone) {
+        tell(&failure(&error));
+        // Its log can be read until then. An error is an end as well.
+        let _ = gone.recv();
+    }
+    folder.remove().map_err(LabError::of_file("remove", &charge.folder))
+}
+
+fn tell(what: &Told) {
+    if let Ok(text) = serde_json::to_string(what) {
+        // A perbuck that has gone reads no more.
+        let _ = io::stdout().write_all((text + "\n").as_bytes());
+    }
+}
+
+fn failure(error: &LabError) -> Told {
+    let (message, help) = error.words();
+    Told::Failed { is_of_files: error.kind() == ErrorKind::Files, message: message.to_owned(), help: help.to_owned() }
+}
+
+/// Makes the server and waits until it ends, or until perbuck has gone.
+fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), LabError> {
+    let path = folder.path();
+    if let Some((user, group)) = charge.terms.user {
+        let data = path.join("data");
+        let made = fs::set_permissions(path, Permissions::from_mode(0o711))
+            .and_then(|()| DirBuilder::new().mode(0o700).create(&data))
+            .and_then(|()| chown(&data, Some(user), Some(group)));
+        made.map_err(LabError::of_file("make", &data))?;
+    }
+    for step in &charge.steps {
+        match run_step(path, charge, step, gone)? {
+            Some(status) if status.success() => {}
+            Some(status) => return Err(step_failed(path, charge, step, status)),
+            None => return Ok(()),
+        }
+    }
+    for (name, text) in &charge.files {
+        fs::write(path.join(name), text).map_err(LabError::of_file("write", &path.join(name)))?;
+    }
+    let mut server = start(path, charge, (&charge.program, &charge.arguments), (LOG, Stdio::null()))?;
+    tell(&Told::Started);
+    if let Some(status) = ended(&mut server, gone).map_err(LabError::of_file("wait for the server in", path))? {
+        tell(&Told::Ended(status.to_string()));
+        let _ = gone.recv();
+    }
+    Ok(())
+}
+
+/// Runs one program to its end, or until perbuck has gone.
+fn run_step(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<()>) -> Result<Option<ExitStatus>, LabError> {
+    let mut child = start(folder, charge, (&step.program, &step.arguments), (MAKE_LOG, Stdio::piped()))?;
+    if let Some(mut input) = child.stdin.take() {
+        // A program that ends early reads no more; its status says why.
+        let _ = input.write_all(step.input.as_bytes());
+    }
+    ended(&mut child, gone).map_err(LabError::of_file("wait for a program in", folder))
+}
+
+fn step_failed(folder: &Path, charge: &Charge, step: &Step, status: ExitStatus) -> LabError {
+    let words = last_lines(&folder.join(MAKE_LOG)).replace(&charge.password, "…");
+    let message = format!("{}: {} failed ({status}); it said:\n{words}", charge.who, step.program.display());
+    LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what the program says")
+}
+
+fn start(
+    folder: &Path,
+    charge: &Charge,
+    (program, arguments): (&Path, &[String]),
+    (log, input): (&str, Stdio),
+) -> Result<Child, LabError> {
+    let log = File::options().append(true).create(true).mode(0o600).open(folder.join(log));
+    let started = log.and_then(|log| {
+        program::command(folder, &charge.terms, program, arguments)?.stdin(input).stdout(log.try_clone()?).stderr(log).spawn()
+    });
+    started.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: cannot run {}: {e}", charge.who, program.display()), ""))
+}
+
+/// Waits for the end of a process; nothing where perbuck has gone before.
+fn ended(process: &mut Child, gone: &Receiver<()>) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = process.try_wait()? {
+            return Ok(Some(status));
+        }
         if gone.recv_timeout(POLL) != Err(RecvTimeoutError::Timeout) {
-            return end(&mut server, charge.quits);
+            return Ok(None);
         }
     }
 }
@@ -130,20 +212,29 @@ fn gone() -> Receiver<()> {
     told
 }
 
-fn end(server: &mut Child, quits: bool) -> io::Result<()> {
-    if quits {
-        if let Ok(pid) = i32::try_from(server.id()) {
-            // It may be gone already, and then the wait below knows.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGQUIT);
-        }
-        let began = Instant::now();
-        while began.elapsed() < END_TIMEOUT {
-            if server.try_wait()?.is_some() {
-                return Ok(());
-            }
-            thread::sleep(POLL);
-        }
+/// The end of a log.
+pub(super) fn last_lines(log: &Path) -> String {
+    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    telling(&text).into_iter().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
+}
+
+/// The lines that say what went wrong: those that call themselves errors, or else the last ones. Installers of databases end with
+/// pages of advice.
+fn telling(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+    let marks = ["ERROR", "FATAL", "Error:"];
+    let errors: Vec<&str> = lines.iter().copied().filter(|l| marks.iter().any(|m| l.contains(m))).take(LAST_LINES).collect();
+    if errors.is_empty() { lines[lines.len().saturating_sub(LAST_LINES)..].to_vec() } else { errors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_and_not_the_advice_below_them() {
+        assert_eq!(telling("[Note] on\n[ERROR] no space\n\nyou can also\ntry\n"), ["[ERROR] no space"]);
+        let quiet: String = (1..=20).map(|n| format!("line {n}\n")).collect();
+        assert_eq!(telling(&quiet).first(), Some(&"line 6"));
     }
-    server.kill()?;
-    server.wait().map(drop)
 }

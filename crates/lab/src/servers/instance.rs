@@ -1,30 +1,29 @@
-//! One private server: its folder, its data, its guard.
+//! One private server, as the perbuck sees it that needs it: what it is to be, and its guard.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read, Write};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
 
 use nix::unistd::{User, geteuid};
 use perbuck_core::study::ServerSpec;
 use perbuck_database::secret::Secret;
-use perbuck_deploy::local::{Kind, Recipe, Step, Wanted, is_plain};
-use perbuck_load::stop::StopToken;
+use perbuck_deploy::local::{Kind, Recipe, Wanted, is_plain};
 
-use super::guard::{self, Charge};
+use super::folder::{self, PREFIX};
+use super::guard::{self, Charge, Step, Told};
+use super::program::Terms;
 use crate::error::{ErrorKind, LabError};
+use crate::process;
 
-/// The names of all folders of servers start so.
-pub(super) const PREFIX: &str = "perbuck-server-";
-/// Held by the perbuck that started the server, as long as it lives.
-pub(super) const OWNER_LOCK: &str = "owner.lock";
-/// Lines of a log that are shown.
-const LAST_LINES: usize = 15;
 const PASSWORD_LENGTH: usize = 32;
+const NAME_LENGTH: usize = 10;
 const RANDOM: &str = "/dev/urandom";
 /// Accounts that packages bring, for servers that refuse to run as root.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
@@ -40,97 +39,111 @@ pub(super) struct Order<'a> {
     pub(super) connections: u32,
 }
 
-/// A started server; dropped, it ends and its folder goes.
+/// A server that is being made, or runs; dropped, it ends and its folder goes.
 pub(super) struct Instance {
     folder: PathBuf,
     guard: Child,
     /// Closed, it tells the guard to end the server.
     line: Option<ChildStdin>,
-    _lock: File,
-}
-
-/// A folder that goes unless a guard has taken it over.
-struct Folder {
-    path: PathBuf,
-    keep: bool,
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.keep {
-            // What cannot be deleted is found by the next command.
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
+    told: Receiver<Told>,
 }
 
 impl Instance {
-    /// Makes the data of a server and starts it; returns its address and password, too.
-    pub(super) fn start(order: &Order<'_>, stop: &StopToken) -> Result<(Self, String, Secret), LabError> {
-        let failed = LabError::of_file("make a folder for a server in", order.parent);
-        let (mut folder, lock) = new_folder(order.parent).map_err(failed)?;
-        let path = folder.path.clone();
-        let user = prepare_user(order, &path)?;
-        let failed = LabError::of_file("read random numbers for a password from", Path::new(RANDOM));
-        let password = random_word(PASSWORD_LENGTH).map_err(failed)?;
-        let recipe = recipe(order, &path, &password)?;
-        for step in &recipe.steps {
-            run_step(order, &path, step, user, &password)?;
-            if stop.requested() {
-                return Err(LabError::interrupted());
+    /// Has a server made and started; returns its address and password, too.
+    pub(super) fn start(order: &Order<'_>) -> Result<(Self, String, Secret), LabError> {
+        let parent = order.parent.canonicalize().map_err(LabError::of_file("make a folder for a server in", order.parent))?;
+        let failed = || LabError::of_file("read random numbers from", Path::new(RANDOM));
+        let folder = parent.join(format!("{PREFIX}{}", random_word(NAME_LENGTH).map_err(failed())?));
+        let password = random_word(PASSWORD_LENGTH).map_err(failed())?;
+        let user = user(order)?;
+        let recipe = recipe(order, &folder, &password)?;
+        let target = recipe.target.clone();
+        let charge = charge(order, recipe, (&folder, user, &password));
+        let spawned = charge.and_then(|charge| Self::spawn(&charge));
+        let instance = spawned.map_err(LabError::of_file("start a guard for", &folder))?;
+        Ok((instance, target, Secret::new(password)))
+    }
+
+    fn spawn(charge: &Charge) -> io::Result<Self> {
+        let mut guard = Command::new(std::env::current_exe()?)
+            .arg(guard::GUARD_COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // Ctrl-C is for us: the server must live until the last trial is written.
+            .process_group(0)
+            .spawn()?;
+        let (tell, told) = channel();
+        let said = guard.stdout.take();
+        thread::spawn(move || {
+            for line in said.into_iter().flat_map(|said| BufReader::new(said).lines()).map_while(Result::ok) {
+                // What cannot be read is no word of a guard; the end of the words is told by the end of this thread.
+                let Ok(word) = serde_json::from_str(&line) else { return };
+                if tell.send(word).is_err() {
+                    return;
+                }
             }
-        }
-        for (name, text) in &recipe.files {
-            fs::write(path.join(name), text).map_err(LabError::of_file("write", &path.join(name)))?;
-        }
-        let (guard, line) = spawn_guard(&path, &recipe, user).map_err(LabError::of_file("start a guard for", &path))?;
-        folder.keep = true;
-        let instance = Self { folder: path, guard, line: Some(line), _lock: lock };
-        Ok((instance, recipe.target, Secret::new(password)))
+        });
+        let line = guard.stdin.take();
+        let mut instance = Self { folder: charge.folder.clone(), guard, line, told };
+        let text = serde_json::to_string(charge)? + "\n";
+        instance.line.as_mut().map_or(Ok(()), |line| line.write_all(text.as_bytes()))?;
+        Ok(instance)
     }
 
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// How the server ended, if it did by itself.
-    pub(super) fn ended(&self) -> Option<String> {
-        fs::read_to_string(self.folder.join(guard::ENDED)).ok()
+    /// The next thing that its guard said, if there is any.
+    pub(super) fn told(&self) -> Option<Told> {
+        match self.told.try_recv() {
+            Ok(told) => Some(told),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Told::Ended("its guard was killed".to_owned())),
+        }
     }
 
     /// The end of its log.
     pub(super) fn last_words(&self) -> String {
-        last_lines(&self.folder.join(guard::LOG))
+        guard::last_lines(&self.folder.join(guard::LOG))
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
         self.line = None;
-        // The guard kills a server that does not end, so this ends. Where the guard was killed, the next command cleans up.
+        // The guard kills a server that does not end, so this ends.
         let _ = self.guard.wait();
+        // A guard that was killed has left it. What cannot be removed now is found by the next command.
+        let _ = folder::clean_one(&self.folder);
     }
 }
 
-fn new_folder(parent: &Path) -> io::Result<(Folder, File)> {
-    for _ in 0..100 {
-        let path = parent.join(format!("{PREFIX}{}", random_word(10)?));
-        match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => {
-                let folder = Folder { path: path.canonicalize()?, keep: false };
-                let lock = File::create(path.join(OWNER_LOCK))?;
-                lock.lock()?;
-                return Ok((folder, lock));
-            }
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Err(io::Error::other("no name is free"))
+/// What the guard is to do.
+fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, Option<(u32, u32)>, &str)) -> io::Result<Charge> {
+    let steps = recipe
+        .steps
+        .into_iter()
+        .map(|step| Ok(Step { program: step.program, arguments: texts(step.arguments)?, input: step.input }));
+    Ok(Charge {
+        who: order.who.to_owned(),
+        folder: folder.to_owned(),
+        terms: Terms { user, quits: recipe.quits, descriptors: process::descriptors_at_start() },
+        steps: steps.collect::<io::Result<_>>()?,
+        files: recipe.files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
+        program: recipe.program,
+        arguments: texts(recipe.arguments)?,
+        password: password.to_owned(),
+    })
 }
 
-/// The user who runs the server where perbuck's own may not, and a folder for the data.
-fn prepare_user(order: &Order<'_>, folder: &Path) -> Result<Option<(u32, u32)>, LabError> {
+fn texts(arguments: Vec<OsString>) -> io::Result<Vec<String>> {
+    arguments.into_iter().map(|a| a.into_string().map_err(|_| io::Error::other("its path is not UTF-8"))).collect()
+}
+
+/// The user who runs the server where perbuck's own may not.
+fn user(order: &Order<'_>) -> Result<Option<(u32, u32)>, LabError> {
     if !(order.kind.refuses_root() && geteuid().is_root()) {
         return Ok(None);
     }
@@ -140,13 +153,7 @@ fn prepare_user(order: &Order<'_>, folder: &Path) -> Result<Option<(u32, u32)>, 
             format!("{}: {} refuses to run as root, and there is no user {}", order.who, order.kind, ACCOUNTS.join(" or "));
         return Err(LabError::usage(message, "run perbuck as another user"));
     };
-    let ids = (user.uid.as_raw(), user.gid.as_raw());
-    let data = folder.join("data");
-    let made = fs::set_permissions(folder, fs::Permissions::from_mode(0o711))
-        .and_then(|()| DirBuilder::new().mode(0o700).create(&data))
-        .and_then(|()| chown(&data, Some(ids.0), Some(ids.1)));
-    made.map_err(LabError::of_file("make", &data))?;
-    Ok(Some(ids))
+    Ok(Some((user.uid.as_raw(), user.gid.as_raw())))
 }
 
 fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, LabError> {
@@ -163,67 +170,6 @@ fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, La
     };
     let refused = |r: perbuck_deploy::local::Refused| LabError::failed(format!("{}: {}", order.who, r.message), r.help);
     order.kind.recipe(&wanted, order.programs, password).map_err(refused)
-}
-
-/// Runs one program to its end; what it said goes to a log of the folder, and into the error where it fails.
-fn run_step(order: &Order<'_>, folder: &Path, step: &Step, user: Option<(u32, u32)>, password: &str) -> Result<(), LabError> {
-    let path = folder.join("make.log");
-    let run = || -> io::Result<std::process::ExitStatus> {
-        let log = File::options().append(true).create(true).mode(0o600).open(&path)?;
-        let mut child = guard::command(&step.program, user)
-            .args(&step.arguments)
-            .current_dir(folder)
-            .stdin(Stdio::piped())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .spawn()?;
-        if let Some(mut input) = child.stdin.take() {
-            // A program that ends early reads no more; its status says why.
-            let _ = input.write_all(step.input.as_bytes());
-        }
-        child.wait()
-    };
-    let program = step.program.display();
-    let status = run().map_err(|e| LabError::new(ErrorKind::Target, format!("{}: cannot run {program}: {e}", order.who), ""))?;
-    if status.success() {
-        return Ok(());
-    }
-    let words = last_lines(&path).replace(password, "…");
-    let message = format!("{}: {program} failed ({status}); it said:\n{words}", order.who);
-    Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`, or what the program says"))
-}
-
-fn spawn_guard(folder: &Path, recipe: &Recipe, user: Option<(u32, u32)>) -> io::Result<(Child, ChildStdin)> {
-    let text = |a: &std::ffi::OsString| a.to_str().map(str::to_owned).ok_or_else(|| io::Error::other("its path is not UTF-8"));
-    let arguments = recipe.arguments.iter().map(text).collect::<io::Result<_>>()?;
-    let charge = Charge { program: recipe.program.clone(), arguments, user, quits: recipe.quits };
-    let log = File::options().append(true).create(true).mode(0o600).open(folder.join(guard::LOG))?;
-    let mut guard = Command::new(std::env::current_exe()?)
-        .arg(guard::GUARD_COMMAND)
-        .arg(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(log)
-        // Ctrl-C is for us: the server must live until the last trial is written.
-        .process_group(0)
-        .spawn()?;
-    let mut line = guard.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
-    line.write_all(format!("{}\n", serde_json::to_string(&charge)?).as_bytes())?;
-    Ok((guard, line))
-}
-
-fn last_lines(log: &Path) -> String {
-    let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-    telling(&text).into_iter().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()
-}
-
-/// The lines that say what went wrong: those that call themselves errors, or else the last ones. Installers of databases end with
-/// pages of advice.
-fn telling(text: &str) -> Vec<&str> {
-    let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-    let marks = ["ERROR", "FATAL", "Error:"];
-    let errors: Vec<&str> = lines.iter().copied().filter(|l| marks.iter().any(|m| l.contains(m))).take(LAST_LINES).collect();
-    if errors.is_empty() { lines[lines.len().saturating_sub(LAST_LINES)..].to_vec() } else { errors }
 }
 
 /// A free port outside the range from which systems take the ports of clients: one of those could be in use by a connection a moment
@@ -248,16 +194,4 @@ fn random_word(length: usize) -> io::Result<String> {
     let mut bytes = vec![0; length];
     File::open(RANDOM)?.read_exact(&mut bytes)?;
     Ok(bytes.iter().map(|b| char::from(LETTERS[usize::from(b % 32)])).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_are_told_and_not_the_advice_below_them() {
-        assert_eq!(telling("[Note] on\n[ERROR] no space\n\nyou can also\ntry\n"), ["[ERROR] no space"]);
-        let quiet: String = (1..=20).map(|n| format!("line {n}\n")).collect();
-        assert_eq!(telling(&quiet).first(), Some(&"line 6"));
-    }
 }

@@ -1,15 +1,17 @@
 //! Private servers of a study: found, started, waited for, and gone with the command that needed them, however it ends.
 //!
-//! Each server has a folder of its own and a [`guard`], a second process of perbuck that holds the server as long as the first one
-//! lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. Where the guard was killed, too, the next
-//! command cleans up ([`stale`]).
+//! Each server has a [`folder`] of its own and a [`guard`], a second process of perbuck that makes and holds the server as long as
+//! the first one lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. The programs of a server end
+//! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left.
 
 mod find;
+mod folder;
 mod guard;
 mod instance;
+mod program;
 pub(crate) mod ready;
-mod stale;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use perbuck_core::study::{Contender, ServerSpec, Study};
@@ -66,6 +68,17 @@ impl Servers {
     }
 }
 
+/// Removes what killed runs left where the servers of a study have their folders.
+pub(crate) fn clean(study: &Study, progress: &mut dyn Progress) {
+    let parents: BTreeSet<PathBuf> = study.contenders.iter().filter_map(|c| c.server.as_ref().map(parent)).collect();
+    parents.iter().for_each(|parent| folder::clean(parent, progress));
+}
+
+/// Where a server has its folder.
+fn parent(spec: &ServerSpec) -> PathBuf {
+    spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value))
+}
+
 /// All databases that the workloads of a study use.
 fn databases(study: &Study) -> Vec<String> {
     let mut names = vec![NAME.to_owned()];
@@ -93,13 +106,12 @@ fn start(
     let who = format!("contender `{}`", contender.name);
     let kind = Kind::named(&spec.kind.value).ok_or_else(|| LabError::usage(format!("{who}: no such server"), ""))?;
     let programs = find::all(&who, kind, spec.program.as_ref().map(|p| p.value.as_str()))?;
-    let parent = spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value));
-    stale::clean(&parent, progress);
+    let parent = parent(spec);
     let connections = study.sweep.connections.iter().copied().max().unwrap_or(0) + SPARE_CONNECTIONS;
     let order =
         instance::Order { who: &who, kind, spec, programs: &programs, parent: &parent, databases: databases(study), connections };
     progress.passing(&format!("{who}: starting {kind}"));
-    let (instance, target, password) = Instance::start(&order, stop)?;
+    let (instance, target, password) = Instance::start(&order)?;
     let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
     let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
     let version = number(&said);

@@ -11,6 +11,7 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Waiting;
 
+use super::guard::Told;
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
 use crate::registry::Registry;
@@ -28,15 +29,28 @@ pub(super) fn wait(
     registry: Registry,
     stop: &StopToken,
 ) -> Result<String, LabError> {
-    let (began, waiting) = (Instant::now(), Waiting { title: who.to_owned(), stop: stop.clone(), blockers: None });
+    let waiting = Waiting { title: who.to_owned(), stop: stop.clone(), blockers: None };
+    let mut started = None;
     loop {
         if stop.requested() {
             return Err(LabError::interrupted());
         }
-        if let Some(how) = instance.ended() {
-            let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
-            return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
+        match instance.told() {
+            Some(Told::Started) => started = Some(Instant::now()),
+            Some(Told::Failed { is_of_files, message, help }) => {
+                return Err(LabError::new(if is_of_files { ErrorKind::Files } else { ErrorKind::Target }, message, help));
+            }
+            Some(Told::Ended(how)) => {
+                let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
+                return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
+            }
+            None => {}
         }
+        // Its data are made first, which takes as long as it takes.
+        let Some(began) = started else {
+            thread::sleep(PAUSE);
+            continue;
+        };
         match (registry.version)(target, password, &waiting) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),

@@ -104,7 +104,10 @@ fn save(arguments: &ImportArguments, text: &str) -> Result<(), LabError> {
     if matches!(&placed, Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists) {
         refuse_to_overwrite(arguments)?;
     }
-    placed.map_err(wrong)
+    placed.map_err(wrong)?;
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    perbuck_lab::store::sync_folder(folder.unwrap_or(Path::new(".")));
+    Ok(())
 }
 
 fn sizes(arguments: &ImportArguments) -> Result<Vec<perbuck_prices::snapshot::Machine>, LabError> {

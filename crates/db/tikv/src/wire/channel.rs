@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use perbuck_event::TaskSet;
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::DriverError;
 use rustls::pki_types::ServerName;
 
 use crate::Settings;
@@ -17,7 +17,7 @@ use crate::wire::streams::Streams;
 use perbuck_database::server::host_text;
 use perbuck_net::buffer::Buffer;
 use perbuck_net::stream::{Socket, SocketFault};
-use perbuck_net::tls_failure;
+use perbuck_net::{tls_failure, unreachable};
 
 /// Requests have limits of their own; a connection may be idle.
 const NO_LIMIT: Duration = Duration::from_secs(48 * 3600);
@@ -49,10 +49,7 @@ impl Channel {
     /// `Lost` where the server cannot be reached, `Refused` where TLS fails.
     pub(crate) async fn open(host: &str, port: u16, settings: &Settings) -> Result<Rc<Self>, DriverError> {
         let address = host_text(host, port);
-        let mut socket = Socket::connect(host, port, NO_LIMIT).await.map_err(|why| {
-            let message = format!("{address} cannot be reached: {why}; is the server up, and are host and port right?");
-            DriverError::client(ErrorClass::Lost, "unreachable", message)
-        })?;
+        let mut socket = Socket::connect(host, port, NO_LIMIT).await.map_err(|why| unreachable(&address, &why))?;
         if let Some(config) = &settings.tls {
             let name = ServerName::try_from(host.to_owned()).ok();
             let started = socket.start_tls(config.clone(), name).await;
