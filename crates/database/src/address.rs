@@ -42,6 +42,18 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     )
 }
 
+/// The result of reading an address, unless it speaks of a password: a message may quote one in an odd place, and a name may hold one.
+///
+/// # Errors
+/// Those of reading, and the refusal of a password.
+pub fn without_password<T>(text: &str, read: Result<T, TargetProblem>) -> Result<T, TargetProblem> {
+    let text = percent_decode_str(text).decode_utf8_lossy().to_lowercase().replace("send_password=", "");
+    let after = |word| text.split(word).skip(1);
+    let mut words = ["passw", "pwd", "secret"].into_iter().flat_map(after);
+    let given = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == ' ').starts_with(['=', ':']);
+    if words.any(|rest| read.is_err() || given(rest)) { password_in_target() } else { read }
+}
+
 /// An address followed by its options.
 pub fn with_options(address: String, options: &[String]) -> String {
     if options.is_empty() { address } else { format!("{address}?{}", options.join("&")) }
@@ -54,7 +66,9 @@ pub fn with_options(address: String, options: &[String]) -> String {
 pub fn options_of<'k>(text: &str, known: &[&'k str]) -> Result<Vec<(&'k str, String)>, TargetProblem> {
     let mut found: Vec<(&str, String)> = Vec::new();
     for option in text.split('&').filter(|o| !o.is_empty()) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        let Some((key, value)) = option.split_once('=') else {
+            return problem("an option of the target has no `=`", format!("the options are {}", known.join(", ")));
+        };
         if matches!(key.to_ascii_lowercase().as_str(), "password" | "passwd" | "pwd" | "pass") {
             return password_in_target();
         }
