@@ -98,6 +98,37 @@ fn a_killed_run_is_tidied_up_by_the_next_one() {
     assert!(other.code == Some(4) && other.err.contains(&format!("SET GLOBAL {name} = {before}")), "{other:#?}");
 }
 
+/// The file is data: a crafted one sets nothing but what the study sets, and to values alone.
+#[test]
+fn a_crafted_note_of_changes_runs_no_sql() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "settings_crafted");
+    let before = value(&maria, "general_log");
+    assert!(["0", "OFF"].contains(&&*before), "{before}");
+    desk.write("s.toml", &study(&maria.url(), "innodb_flushing_avg_loops = 31", SWEEP));
+    desk.good(&["run", "s.toml"]);
+    let note = |name: &str, was: &str| {
+        let port = &maria.port;
+        format!(
+            "[{{ \"contender\": \"m\", \"place\": \"127.0.0.1:{port}\", \"name\": \"{name}\", \"was\": \"{was}\", \"wanted\": \"1\", \"became\": null }}]"
+        )
+    };
+    let ours = "innodb_flushing_avg_loops";
+    for (crafted, code, words) in [
+        (note("general_log", "1"), 4, "no contender of this study sets general_log"),
+        (note(&format!("{ours} = 30, GLOBAL general_log"), "1"), 5, "cannot be the name of a variable"),
+        (note(ours, "30', GLOBAL general_log = '1"), 5, "holds a quote"),
+        (note(ours, "30\\\\"), 5, "a backslash"),
+        (note("innodb_log_write_ahead_size", "1"), 4, "then delete results/s/server-settings.json"),
+    ] {
+        desk.write(NOTED, &crafted);
+        let ended = desk.perbuck(&["run", "s.toml"]);
+        assert!(ended.code == Some(code) && ended.err.contains(words), "{crafted}: {ended:#?}");
+        assert_eq!(value(&maria, "general_log"), before, "{crafted}");
+        assert!(desk.path(NOTED).exists(), "what is not understood stays");
+    }
+}
+
 #[test]
 fn an_interrupted_run_puts_settings_back() {
     let mut desk = Desk::new();

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
 
+use perbuck_core::printable::printable;
 use perbuck_lab::progress::Progress;
 
 /// The display of a command.
@@ -29,7 +30,7 @@ impl Progress for Display {
         if self.terminal {
             self.clear();
             // Without wrapping: a line that is longer than the terminal would leave its first part on the screen each time.
-            write(&format!("\x1b[?7l{text}\x1b[?7h"));
+            write(&format!("\x1b[?7l{}\x1b[?7h", printable(text)));
             self.open_line = true;
         } else if self.last.elapsed() > Duration::from_secs(10) {
             say(text);
@@ -53,9 +54,9 @@ impl Drop for Display {
     }
 }
 
-/// A line on standard error.
+/// A line on standard error, without what would steer a terminal.
 pub fn say(text: &str) {
-    write(&format!("{text}\n"));
+    write(&format!("{}\n", printable(text)));
 }
 
 /// Writes to standard error. A terminal or pipe that is gone shows nothing, and the work goes on; `eprintln!` would panic.

@@ -15,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
+use super::environment::without_passwords;
 use crate::error::LabError;
 
 /// The first argument of a process that is a guard; the folder of the server is the second.
@@ -46,6 +47,7 @@ pub(super) struct Charge {
 /// A command that runs as another user, if one is given.
 pub(super) fn command(program: &Path, user: Option<(u32, u32)>) -> Command {
     let mut command = Command::new(program);
+    without_passwords(&mut command);
     if let Some((user, group)) = user {
         command.uid(user).gid(group);
     }

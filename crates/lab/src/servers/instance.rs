@@ -15,6 +15,7 @@ use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Step, Wanted, is_plain};
 use perbuck_load::stop::StopToken;
 
+use super::environment::without_passwords;
 use super::guard::{self, Charge};
 use crate::error::{ErrorKind, LabError};
 
@@ -198,7 +199,7 @@ fn spawn_guard(folder: &Path, recipe: &Recipe, user: Option<(u32, u32)>) -> io::
     let arguments = recipe.arguments.iter().map(text).collect::<io::Result<_>>()?;
     let charge = Charge { program: recipe.program.clone(), arguments, user, quits: recipe.quits };
     let log = File::options().append(true).create(true).mode(0o600).open(folder.join(guard::LOG))?;
-    let mut guard = Command::new(std::env::current_exe()?)
+    let mut guard = without_passwords(&mut Command::new(std::env::current_exe()?))
         .arg(guard::GUARD_COMMAND)
         .arg(folder)
         .stdin(Stdio::piped())

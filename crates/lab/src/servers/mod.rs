@@ -4,6 +4,7 @@
 //! lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. Where the guard was killed, too, the next
 //! command cleans up ([`stale`]).
 
+mod environment;
 mod find;
 mod guard;
 mod instance;
