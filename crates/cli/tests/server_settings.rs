@@ -4,11 +4,10 @@
 
 mod common;
 
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 
 use common::maria::Maria;
-use common::{Desk, ended, signal, wait_until};
+use common::{Desk, another_way_to, ended, signal, wait_until};
 
 /// What is changed at this moment.
 const NOTED: &str = "results/s/server-settings.json";
@@ -198,24 +197,6 @@ fn contenders_of_one_server_are_each_measured_under_their_own_settings() {
     assert_eq!(value(&maria, name), before);
 }
 
-/// The port of another way to the same server, which no address tells.
-fn another_way_to(port: u16) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for here in listener.incoming().flatten() {
-            let there = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            for (mut from, mut to) in [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)] {
-                std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut to);
-                    let _ = to.shutdown(Shutdown::Both);
-                });
-            }
-        }
-    });
-    ours
-}
-
 #[test]
 fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     let mut desk = Desk::new();
@@ -225,7 +206,7 @@ fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     }
     let name = "innodb_purge_batch_size";
     let before = value(&maria, name);
-    let other = maria.url().replace(&maria.port.to_string(), &another_way_to(maria.port.parse().unwrap()).to_string());
+    let other = maria.url().replace(&maria.port.to_string(), &another_way_to("127.0.0.1", &maria.port).to_string());
     let more = format!(
         "[[contender]]\nname = \"n\"\ntarget = \"{other}\"\nserver_settings = {{ {name} = 202 }}\n[[contender]]\nname = \"plain\"\ntarget = \"{other}\"\n[[workload]]"
     );

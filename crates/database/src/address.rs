@@ -42,16 +42,15 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     )
 }
 
-/// The result of reading an address, unless it speaks of a password: a message may quote one in an odd place, and a name may hold one.
-///
-/// # Errors
-/// Those of reading, and the refusal of a password.
-pub fn without_password<T>(text: &str, read: Result<T, TargetProblem>) -> Result<T, TargetProblem> {
+/// Whether an address gives a password in an odd place: a message may quote what stands there, and a name may hold it.
+pub fn gives_password(text: &str) -> bool {
     let text = percent_decode_str(text).decode_utf8_lossy().to_lowercase().replace("send_password=", "");
     let after = |word| text.split(word).skip(1);
-    let mut words = ["passw", "pwd", "secret"].into_iter().flat_map(after);
-    let given = |rest: &str| rest.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == ' ').starts_with(['=', ':']);
-    if words.any(|rest| read.is_err() || given(rest)) { password_in_target() } else { read }
+    let rest_of_name = |c: char| c.is_ascii_alphanumeric() || " _-".contains(c);
+    ["passw", "pwd", "secret"]
+        .into_iter()
+        .flat_map(after)
+        .any(|rest| rest.trim_start_matches(rest_of_name).starts_with(['=', ':']))
 }
 
 /// An address followed by its options.

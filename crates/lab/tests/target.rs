@@ -169,6 +169,19 @@ fn refusals_name_the_way_out() {
 }
 
 #[test]
+fn words_that_give_no_password_are_names() {
+    for text in [
+        "mysql://root@db/passwords?ca=/run/secrets/db.pem",
+        "mysql://pwd@db/test?send_password=always",
+        "sqlite:/home/pwd/secret.db?cache=1MiB",
+    ] {
+        assert!(AllDatabases::parse(text).is_ok(), "{text}");
+    }
+    let slip = refused("mysql://root@db/test?tlss=required&ca=/run/secrets/db.pem");
+    assert!(slip.help.contains("did you mean `tls`?"), "{slip}");
+}
+
+#[test]
 fn a_certificate_is_named_by_what_openssl_prints() {
     let printed = ["AB"; 32].join(":");
     let bare = "ab".repeat(32);
