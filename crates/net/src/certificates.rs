@@ -170,7 +170,9 @@ impl Verifier {
         match &self.trust {
             Trust::Any => Ok(()),
             Trust::Fingerprints(named) if named.contains(&fingerprint(shown)) => Ok(()),
-            Trust::Fingerprints(_) => Err(Error::General("its fingerprint is not that of `tls_fingerprint`".to_owned())),
+            Trust::Fingerprints(_) => Err(Error::General(
+                "`tls_fingerprint` names another one, so the server has a new certificate, or another server answers".to_owned(),
+            )),
             Trust::Authority(roots) => {
                 let certificate = ParsedCertificate::try_from(shown)?;
                 let algorithms = self.provider.signature_verification_algorithms.all;
@@ -182,17 +184,13 @@ impl Verifier {
 
     /// The error of a certificate that is not good: what is wrong, which one it is, and what to write if it is the right one.
     fn distrusts(&self, shown: &CertificateDer<'_>, error: &Error) -> Error {
-        let seen = fingerprint(shown);
-        let mut message = format!("{} ({seen})", in_words(error));
-        if self.takes_fingerprints {
-            message += "; compare it with that of the server's certificate, and if they are the same ";
-            message += &match self.trust {
-                Trust::Fingerprints(_) => format!("write `tls_fingerprint={seen}`"),
-                _ => format!("write `tls_fingerprint={seen}` in place of `tls`"),
-            };
+        let (why, seen) = (in_words(error), fingerprint(shown));
+        let instead = if matches!(self.trust, Trust::Fingerprints(_)) { "" } else { " in place of `tls`" };
+        let message = if self.takes_fingerprints {
+            format!("{why}. If the server's own certificate has this fingerprint, write `tls_fingerprint={seen}`{instead}")
         } else {
-            message += "; name its authority by `ca` of the target";
-        }
+            format!("{why} ({seen}). Name its authority by `ca` of the target")
+        };
         Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Distrust(message)))))
     }
 }
@@ -277,15 +275,24 @@ hWu8\n\
     fn a_self_signed_certificate_is_called_so_and_taken_by_its_fingerprint() {
         for mode in [TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
             let why = refusal(mode, Some(&[])).unwrap();
-            assert!(why.starts_with("it is self-signed (sha256:6A:06:"), "{why}");
+            assert!(why.starts_with("it is self-signed. If "), "{why}");
             assert!(why.ends_with(&format!("write `tls_fingerprint={PRINTED}` in place of `tls`")), "{why}");
             // TiKV's targets know no fingerprint.
             let why = refusal(mode, None).unwrap();
-            assert!(why.contains("by `ca` of the target") && !why.contains("tls_fingerprint"), "{why}");
+            assert!(
+                why.starts_with("it is self-signed (sha256:6A:06:")
+                    && why.contains("by `ca` of the target")
+                    && !why.contains("tls_fingerprint"),
+                "{why}"
+            );
         }
         let (right, wrong) = (Fingerprint::parse(PRINTED).unwrap(), Fingerprint([7; 32]));
         assert_eq!(refusal(TlsMode::Required, Some(&[wrong, right])), None);
         let why = refusal(TlsMode::Required, Some(&[wrong])).unwrap();
-        assert!(why.starts_with("its fingerprint is not that of `tls_fingerprint` (sha256:6A:"), "{why}");
+        assert!(
+            why.starts_with("`tls_fingerprint` names another one")
+                && why.ends_with(&format!("write `tls_fingerprint={PRINTED}`")),
+            "{why}"
+        );
     }
 }

@@ -52,17 +52,17 @@ impl Access {
         }
         let way_out = match link.fingerprint() {
             Some(seen) => format!(
-                "Nothing verifies its certificate. If `openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` prints the same \
-                 on the server, write `tls_fingerprint={seen}` in the target"
+                "because nothing verifies the server's certificate. If `openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` \
+                 on the server prints this fingerprint, write `tls_fingerprint={seen}` in the target"
             ),
             None => {
-                "Without TLS any server on the way could read it. Write `tls=required` in the target to see the fingerprint of \
+                "because without TLS any server on the way could read it. Write `tls=required` in the target to see the fingerprint of \
                      the server's certificate, or `send_password=always` if you trust the network"
                     .to_owned()
             }
         };
         let message = format!(
-            "{} asks for the password of `{}` itself, not for a proof of it. perbuck did not send it. {way_out}",
+            "{} asks for the password of `{}` itself, not for a proof of it. perbuck did not send it, {way_out}",
             link.address(),
             self.target.user
         );
