@@ -115,7 +115,7 @@ mod tests {
             became: None,
         };
         journal.write(std::slice::from_ref(&change)).unwrap();
-        assert_eq!(journal.read().unwrap(), [change.clone()]);
+        assert_eq!(journal.read().unwrap(), std::slice::from_ref(&change));
         let odd = |edit: &dyn Fn(&mut Change)| {
             let mut odd = change.clone();
             edit(&mut odd);
