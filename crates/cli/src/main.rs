@@ -13,12 +13,16 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
+    perbuck_lab::memory::keep_private();
     // A private server is held by this same program, started again.
     if let Some(held) = perbuck_lab::servers::guard_if_asked() {
         return ended(held);
     }
     perbuck_lab::process::begin();
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return explained(&error),
+    };
     ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),
         Command::Check(a) => commands::check::run(a),
@@ -38,6 +42,18 @@ fn main() -> ExitCode {
         Command::Replay(a) => commands::replay::run(a),
         Command::Audit(a) => commands::audit::run(a),
     })
+}
+
+/// Help, the version, or what is wrong with the command line. An error quotes words that may be names of files, so it is printed as
+/// all messages are.
+fn explained(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        perbuck_console::say(error.render().to_string().trim_end());
+    } else {
+        // A reader that is gone needs no help.
+        let _ = error.print();
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn ended(done: Result<(), perbuck_lab::LabError>) -> ExitCode {

@@ -6,11 +6,12 @@ mod common;
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use common::{Desk, Ended, edited, ended, files, wait_until};
+use common::{Desk, Ended, edited, ended, files, signal, wait_until};
 
 /// Has characters that a shell, a URL and TOML would treat in their own ways, and occurs nowhere by chance.
 const SECRET: &str = "pl0ugh'share%41&x=y";
@@ -229,4 +230,24 @@ fn without_a_terminal_the_question_is_an_error_with_a_way_out() {
     let ended = ended(alone.stdin(Stdio::null()).output().unwrap());
     assert_eq!(ended.code, Some(2), "{ended:#?}");
     assert!(ended.err.contains("cannot ask for a password") && ended.err.contains("PERBUCK_FULL_PASSWORD"), "{ended:#?}");
+}
+
+#[test]
+fn a_crash_leaves_no_memory_behind() {
+    let mut desk = Desk::new();
+    let server = Refusing::start();
+    desk.write("study.toml", &server.study(""));
+    desk.set("PERBUCK_FULL_PASSWORD", SECRET);
+    // As in a shell that allows core dumps, as far as this machine does.
+    let line = format!("ulimit -c unlimited; exec '{}' run study.toml", env!("CARGO_BIN_EXE_perbuck"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &line]).current_dir(desk.path(".")).env("PERBUCK_FULL_PASSWORD", SECRET);
+    let mut child = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    soon(&server.connected);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    let core = limits.lines().find(|l| l.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+    signal(&child, "ABRT");
+    let status = child.wait().unwrap();
+    assert!(status.signal() == Some(6) && !status.core_dumped(), "{status:?}");
 }

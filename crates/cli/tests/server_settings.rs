@@ -4,11 +4,10 @@
 
 mod common;
 
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, Stdio};
 
 use common::maria::Maria;
-use common::{Desk, ended, signal, wait_until};
+use common::{Desk, another_way_to, ended, signal, wait_until};
 
 /// What is changed at this moment.
 const NOTED: &str = "results/s/server-settings.json";
@@ -98,6 +97,37 @@ fn a_killed_run_is_tidied_up_by_the_next_one() {
     assert!(other.code == Some(4) && other.err.contains(&format!("SET GLOBAL {name} = {before}")), "{other:#?}");
 }
 
+/// The file is data: a crafted one sets nothing but what the study sets, and to values alone.
+#[test]
+fn a_crafted_note_of_changes_runs_no_sql() {
+    let mut desk = Desk::new();
+    let maria = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "settings_crafted");
+    let before = value(&maria, "general_log");
+    assert!(["0", "OFF"].contains(&&*before), "{before}");
+    desk.write("s.toml", &study(&maria.url(), "innodb_flushing_avg_loops = 31", SWEEP));
+    desk.good(&["run", "s.toml"]);
+    let note = |name: &str, was: &str| {
+        let port = &maria.port;
+        format!(
+            "[{{ \"contender\": \"m\", \"place\": \"127.0.0.1:{port}\", \"name\": \"{name}\", \"was\": \"{was}\", \"wanted\": \"1\", \"became\": null }}]"
+        )
+    };
+    let ours = "innodb_flushing_avg_loops";
+    for (crafted, code, words) in [
+        (note("general_log", "1"), 4, "no contender of this study sets general_log"),
+        (note(&format!("{ours} = 30, GLOBAL general_log"), "1"), 5, "cannot be the name of a variable"),
+        (note(ours, "30', GLOBAL general_log = '1"), 5, "holds a quote"),
+        (note(ours, "30\\\\"), 5, "a backslash"),
+        (note("innodb_log_write_ahead_size", "1"), 4, "then delete results/s/server-settings.json"),
+    ] {
+        desk.write(NOTED, &crafted);
+        let ended = desk.perbuck(&["run", "s.toml"]);
+        assert!(ended.code == Some(code) && ended.err.contains(words), "{crafted}: {ended:#?}");
+        assert_eq!(value(&maria, "general_log"), before, "{crafted}");
+        assert!(desk.path(NOTED).exists(), "what is not understood stays");
+    }
+}
+
 #[test]
 fn an_interrupted_run_puts_settings_back() {
     let mut desk = Desk::new();
@@ -167,24 +197,6 @@ fn contenders_of_one_server_are_each_measured_under_their_own_settings() {
     assert_eq!(value(&maria, name), before);
 }
 
-/// The port of another way to the same server, which no address tells.
-fn another_way_to(port: u16) -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = listener.local_addr().unwrap().port();
-    std::thread::spawn(move || {
-        for here in listener.incoming().flatten() {
-            let there = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            for (mut from, mut to) in [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)] {
-                std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut from, &mut to);
-                    let _ = to.shutdown(Shutdown::Both);
-                });
-            }
-        }
-    });
-    ours
-}
-
 #[test]
 fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     let mut desk = Desk::new();
@@ -194,7 +206,7 @@ fn a_server_that_is_reached_in_two_ways_is_seen_to_be_one() {
     }
     let name = "innodb_purge_batch_size";
     let before = value(&maria, name);
-    let other = maria.url().replace(&maria.port.to_string(), &another_way_to(maria.port.parse().unwrap()).to_string());
+    let other = maria.url().replace(&maria.port.to_string(), &another_way_to("127.0.0.1", &maria.port).to_string());
     let more = format!(
         "[[contender]]\nname = \"n\"\ntarget = \"{other}\"\nserver_settings = {{ {name} = 202 }}\n[[contender]]\nname = \"plain\"\ntarget = \"{other}\"\n[[workload]]"
     );

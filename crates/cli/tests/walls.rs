@@ -75,7 +75,7 @@ const MAY_USE: [(&str, &[&str]); 24] = [
         ],
     ),
     // The doors. What they share of a terminal is in `console`; none of them decides what a user of the library would miss.
-    ("perbuck-console", &["perbuck-lab", "perbuck-load"]),
+    ("perbuck-console", &["perbuck-core", "perbuck-lab", "perbuck-load"]),
     (
         "perbuck-dropin",
         &[

@@ -9,15 +9,16 @@ use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use perbuck_core::printable::{printable, printable_json};
 use perbuck_lab::{ErrorKind, LabError};
 use serde::Serialize;
 
 pub use progress::{Display, say};
 pub use signals::{TRIAL_STOPS, stop_by_signal, stop_on_signal};
 
-/// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
+/// Prints text on standard output, without what would steer a terminal. A reader that closed the pipe has seen enough, which is no error.
 pub fn print(text: &str) -> Result<(), LabError> {
-    match stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush()) {
+    match stdout().write_all(printable(text).as_bytes()).and_then(|()| stdout().flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
             READER_GONE.store(true, Ordering::Relaxed);
             Ok(())
@@ -48,7 +49,8 @@ pub fn print_either(json: bool, value: &impl Serialize, text: impl FnOnce() -> S
 /// A value as the JSON that is printed.
 pub fn json_text(value: &impl Serialize) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value);
-    text.map(|text| text + "\n").map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))
+    text.map(|text| printable_json(&text).into_owned() + "\n")
+        .map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))
 }
 
 /// Asks for the password of a contender.
@@ -65,7 +67,7 @@ pub fn ask_password(contender: &str) -> io::Result<String> {
 /// There is no terminal.
 pub fn prompt_password(prompt: &str) -> io::Result<String> {
     let _prompting = signals::prompting();
-    rpassword::prompt_password(prompt)
+    rpassword::prompt_password(printable(prompt))
 }
 
 /// The exit code of a failure (docs/exit-codes.md).

@@ -4,6 +4,7 @@ use std::io::{IsTerminal, Write, stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use perbuck_core::printable::printable;
 use perbuck_lab::progress::Progress;
 
 /// Whether the last line on the terminal is one that the next replaces; other threads write there, too.
@@ -31,7 +32,7 @@ impl Progress for Display {
     fn passing(&mut self, text: &str) {
         if self.terminal {
             // Without wrapping: a line that is longer than the terminal would leave its first part on the screen each time.
-            write(&format!("\x1b[?7l{text}\x1b[?7h"), true);
+            write(&format!("\x1b[?7l{}\x1b[?7h", printable(text)), true);
         } else if self.last.elapsed() > Duration::from_secs(10) {
             say(text);
             self.last = Instant::now();
@@ -45,9 +46,9 @@ impl Drop for Display {
     }
 }
 
-/// A line on standard error.
+/// A line on standard error, without what would steer a terminal.
 pub fn say(text: &str) {
-    write(&format!("{text}\n"), false);
+    write(&format!("{}\n", printable(text)), false);
 }
 
 /// Writes to standard error. A terminal or pipe that is gone shows nothing, and the work goes on; `eprintln!` would panic.

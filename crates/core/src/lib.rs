@@ -49,6 +49,7 @@ pub mod load_model;
 pub mod metric;
 pub mod parallel;
 pub mod plan;
+pub mod printable;
 pub mod problem;
 pub mod rng;
 pub mod run_record;

@@ -42,6 +42,17 @@ pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     )
 }
 
+/// Whether an address gives a password in an odd place: a message may quote what stands there, and a name may hold it.
+pub fn gives_password(text: &str) -> bool {
+    let text = percent_decode_str(text).decode_utf8_lossy().to_lowercase().replace("send_password=", "");
+    let after = |word| text.split(word).skip(1);
+    let rest_of_name = |c: char| c.is_ascii_alphanumeric() || " _-".contains(c);
+    ["passw", "pwd", "secret"]
+        .into_iter()
+        .flat_map(after)
+        .any(|rest| rest.trim_start_matches(rest_of_name).starts_with(['=', ':']))
+}
+
 /// An address followed by its options.
 pub fn with_options(address: String, options: &[String]) -> String {
     if options.is_empty() { address } else { format!("{address}?{}", options.join("&")) }
@@ -54,7 +65,9 @@ pub fn with_options(address: String, options: &[String]) -> String {
 pub fn options_of<'k>(text: &str, known: &[&'k str]) -> Result<Vec<(&'k str, String)>, TargetProblem> {
     let mut found: Vec<(&str, String)> = Vec::new();
     for option in text.split('&').filter(|o| !o.is_empty()) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
+        let Some((key, value)) = option.split_once('=') else {
+            return problem("an option of the target has no `=`", format!("the options are {}", known.join(", ")));
+        };
         if matches!(key.to_ascii_lowercase().as_str(), "password" | "passwd" | "pwd" | "pass") {
             return password_in_target();
         }

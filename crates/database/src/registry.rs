@@ -7,7 +7,7 @@ use std::fmt::{self, Debug};
 use perbuck_load::driver::Driver;
 use perbuck_load::error::DriverError;
 
-use crate::address::{TargetProblem, problem};
+use crate::address::{TargetProblem, gives_password, password_in_target, problem};
 use crate::dialect::Dialect;
 use crate::secret::Secret;
 use crate::server::ServerTarget;
@@ -156,9 +156,9 @@ pub trait Databases: 'static {
             return problem("the target has no scheme", format!("write {}", in_words(&forms, "or")));
         };
         // What stands before the first colon may be a user, of `user:password@host`: it is not quoted.
-        Self::read(scheme, rest).unwrap_or_else(|| {
-            problem("perbuck does not know the scheme of the target", format!("use {}", in_words(&schemes.concat(), "or")))
-        })
+        let unknown =
+            || problem("perbuck does not know the scheme of the target", format!("use {}", in_words(&schemes.concat(), "or")));
+        if gives_password(rest) { password_in_target() } else { Self::read(scheme, rest).unwrap_or_else(unknown) }
     }
 }
 

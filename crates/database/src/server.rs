@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
+use crate::fingerprint::Fingerprint;
 
 /// The options. The last one stands for all that start with it; those are read before the others.
-const OPTIONS: [&str; 6] = ["tls", "ca", "connect_timeout", "read_timeout", "statements", "set.NAME"];
+const OPTIONS: [&str; 8] =
+    ["tls", "tls_fingerprint", "ca", "send_password", "connect_timeout", "read_timeout", "statements", "set.NAME"];
 const CONNECT_TIMEOUT_MS: u32 = 10_000;
 const READ_TIMEOUT_MS: u32 = 60_000;
 /// Before the name of a variable.
@@ -35,6 +37,10 @@ pub struct ServerTarget {
     pub tls: TlsMode,
     /// A PEM file of certificate authorities, instead of the public ones.
     pub ca_file: Option<PathBuf>,
+    /// The certificates that the servers may show, in place of what an authority says; empty where any may be shown.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Whether a server that nothing has verified gets the password itself, if it asks for that.
+    pub sends_password: bool,
     /// Limit for reaching a server and logging in, in milliseconds.
     pub connect_timeout_ms: u32,
     /// Limit for an answer, in milliseconds.
@@ -53,7 +59,7 @@ pub enum TlsMode {
     Disabled,
     /// Where the server offers it; its certificate is not checked.
     Preferred,
-    /// Always; the certificate is not checked.
+    /// Always; the certificate is not checked, unless the target names its fingerprint.
     Required,
     /// Always; the certificate must come from a known authority.
     VerifyCa,
@@ -91,10 +97,13 @@ impl ServerTarget {
         }
         let (set, rest): (Vec<&str>, Vec<&str>) = options.split('&').partition(|option| option.starts_with(SET));
         let mut target = Self::new(scheme, hosts, user, database);
-        (target.tls, target.settings) = (TlsMode::Preferred, settings_of(&set)?);
+        let (mut tls, settings) = (None, settings_of(&set)?);
+        target.settings = settings;
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
-                "tls" => target.tls = tls_mode(&value)?,
+                "tls" => tls = Some(tls_mode(&value)?),
+                "tls_fingerprint" => target.fingerprints = value.split(',').map(Fingerprint::parse).collect::<Result<_, _>>()?,
+                "send_password" => target.sends_password = one_of(key, &value, &["verified", "always"])? == "always",
                 "ca" if value.is_empty() => return problem("`ca` names no file", "name a PEM file of certificates"),
                 "ca" => target.ca_file = Some(PathBuf::from(value)),
                 "connect_timeout" => target.connect_timeout_ms = milliseconds(key, &value, 1)?,
@@ -102,7 +111,26 @@ impl ServerTarget {
                 _ => target.as_text = one_of(key, &value, &["prepared", "text"])? == "text",
             }
         }
+        target.tls = match (tls, target.fingerprints.is_empty()) {
+            (tls, true) => tls.unwrap_or(TlsMode::Preferred),
+            (None | Some(TlsMode::Required), false) => TlsMode::Required,
+            (Some(_), false) => {
+                let help = "leave `tls` out: a fingerprint needs no authority, and always means TLS";
+                return problem("`tls_fingerprint` goes with `tls=required` alone", help);
+            }
+        };
         Ok(target)
+    }
+
+    /// Whether TLS proves that the server is the right one. A certificate of a public authority without a name proves nothing: every
+    /// owner of a domain has one.
+    pub fn verifies(&self) -> bool {
+        let by_authority = match self.tls {
+            TlsMode::Disabled | TlsMode::Preferred | TlsMode::Required => false,
+            TlsMode::VerifyCa => self.ca_file.is_some(),
+            TlsMode::VerifyIdentity => true,
+        };
+        by_authority || !self.fingerprints.is_empty()
     }
 
     /// The host that connection `index` goes to, or the one `away` positions after it in the list.
@@ -119,6 +147,8 @@ impl ServerTarget {
             database,
             tls: TlsMode::Disabled,
             ca_file: None,
+            fingerprints: Vec::new(),
+            sends_password: false,
             connect_timeout_ms: CONNECT_TIMEOUT_MS,
             read_timeout_ms: READ_TIMEOUT_MS,
             as_text: false,
@@ -147,6 +177,9 @@ impl ServerTarget {
         add(self.tls != TlsMode::Preferred, format!("tls={mode}"));
         let ca = self.ca_file.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         add(self.ca_file.is_some(), format!("ca={}", percent_encode(&ca, "@&#%+")));
+        let fingerprints: Vec<String> = self.fingerprints.iter().map(ToString::to_string).collect();
+        add(!fingerprints.is_empty(), format!("tls_fingerprint={}", fingerprints.join(",")));
+        add(self.sends_password, "send_password=always".to_owned());
         add(self.connect_timeout_ms != CONNECT_TIMEOUT_MS, format!("connect_timeout={}ms", self.connect_timeout_ms));
         add(self.read_timeout_ms != READ_TIMEOUT_MS, format!("read_timeout={}ms", self.read_timeout_ms));
         add(self.as_text, "statements=text".to_owned());
@@ -185,7 +218,14 @@ fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem>
 /// # Errors
 /// What is no host.
 pub fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
-    let bad = || problem(format!("`{text}` is not a host"), "write HOST, HOST:PORT or [IPV6]:PORT, several with commas");
+    let bad = || {
+        // What stands where a port should may be a password, of `user@host:password`.
+        let shown = match text.rsplit_once(':') {
+            Some((host, port)) if !port.bytes().all(|b| b.is_ascii_digit()) => format!("{host}:…"),
+            _ => text.to_owned(),
+        };
+        problem(format!("`{shown}` is not a host"), "write HOST, HOST:PORT or [IPV6]:PORT, several with commas")
+    };
     let (host, port) = match text.strip_prefix('[') {
         Some(bracketed) => {
             let Some((host, port)) = bracketed.split_once(']') else { return bad() };

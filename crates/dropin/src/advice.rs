@@ -37,7 +37,7 @@ impl Advice {
     pub(crate) fn of(&self, answer: &DriverError) -> &'static str {
         self.of_cause(answer.cause).unwrap_or(match (answer.class, answer.code) {
             // They say themselves what to write.
-            (_, ErrorCode::Word("client", "family" | "isolation")) => "",
+            (_, ErrorCode::Word("client", "family" | "isolation" | "unverified")) => "",
             (_, ErrorCode::Word(..)) => self.reach,
             (ErrorClass::Retry, _) => self.errors,
             _ if answer.cause == Some(Cause::DuplicateKey) => self.errors,

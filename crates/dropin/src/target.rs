@@ -1,5 +1,7 @@
 //! Servers as an address that perbuck reads, and their name in records.
 
+use std::net::IpAddr;
+
 use perbuck_database::registry::AnyTarget;
 use perbuck_lab::registry::Registry;
 
@@ -108,6 +110,16 @@ pub(crate) fn contender_name(target: &AnyTarget) -> String {
     let name: String = raw.chars().map(safe).take(56).collect();
     let name = name.trim_start_matches(['.', '-']);
     if name.is_empty() { "database".to_owned() } else { name.to_owned() }
+}
+
+/// The target of options of another program, which sends the password to whichever server asks for it: a command line must
+/// not fail because perbuck stands before it. A server of this machine needs no leave.
+pub(crate) fn as_the_program(mut target: AnyTarget) -> AnyTarget {
+    let here = |host: &str| host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback());
+    if let Some(server) = target.server_mut() {
+        server.sends_password = !server.verifies() && !server.hosts.iter().all(|(host, _)| here(host));
+    }
+    target
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::TrialKey;
+use perbuck_core::printable::printable_json;
 use perbuck_core::run_record::Interval;
 use serde::{Deserialize, Serialize};
 
@@ -80,7 +81,7 @@ impl Live {
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
         let line = serde_json::to_string(&Line { at_ms, event });
         if let (Some(file), Ok(line)) = (&mut self.file, line)
-            && file.write_all((line + "\n").as_bytes()).is_err()
+            && file.write_all((printable_json(&line).into_owned() + "\n").as_bytes()).is_err()
         {
             self.file = None;
         }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A panic is how a test fails.
 
 use perbuck_database::address::TargetProblem;
+use perbuck_database::fingerprint::Fingerprint;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::server::{ServerTarget, TlsMode};
 use perbuck_database::{Databases, Dialect as _};
@@ -90,13 +91,33 @@ fn a_password_is_refused_and_never_shown() {
         "mysql://root@db/test?password=hunter2",
         "mysql://root@db/test?tls=required&pwd=hunter2",
         "mysql://root@db/test?set.passwd=hunter2",
+        "mysql://root@db/test?tls=required;password=hunter2",
+        "mysql://root@db/test;password=hunter2",
+        "mysql://root@db/test&password=hunter2",
+        "mysql://root@db/test?%70assword=hunter2",
+        "mysql://root@db/test?ca=x%26PASSWORD%3Dhunter2",
+        "mysql://root@db/test?ssl_password=hunter2",
+        "mysql://root@db/test?client_secret=hunter2",
+        "mysql://root@password=hunter2/test",
+        "sqlite:a.db?password=hunter2",
+        "tikv://pd/?read_timeout=password:hunter2",
+        "postgres://root;pwd=hunter2/test",
     ] {
         let problem = refused(text);
         assert!(!format!("{problem} {problem:?}").contains("hunter2"), "{text}: {problem}");
         assert!(!format!("{problem} {problem:?}").contains("root"), "{text}: {problem}");
         assert!(problem.help.contains("PERBUCK_<CONTENDER>_PASSWORD") && problem.help.contains("password_file"), "{problem}");
     }
-    for text in ["root:hunter2@db/test", "mysql:root:hunter2", "mysql://root:hunter2", "hunter2"] {
+    for text in [
+        "root:hunter2@db/test",
+        "mysql:root:hunter2",
+        "mysql://root:hunter2",
+        "hunter2",
+        "mysql://root@db:hunter2/test",
+        "mysql://root@db:1:hunter2/test",
+        "mysql://root@db/test?hunter2",
+        "tikv://pd:hunter2",
+    ] {
         assert!(!refused(text).to_string().contains("hunter2"), "{text}");
     }
 }
@@ -105,8 +126,14 @@ fn a_password_is_refused_and_never_shown() {
 fn refusals_name_the_way_out() {
     for (text, words) in [
         ("mysql://root@db/test?tlss=required", "did you mean `tls`?"),
-        ("mysql://root@db/test?colour=red", "tls, ca, connect_timeout, read_timeout, statements, set.NAME"),
+        (
+            "mysql://root@db/test?colour=red",
+            "tls, tls_fingerprint, ca, send_password, connect_timeout, read_timeout, statements, set.NAME",
+        ),
         ("mysql://root@db/test?tls=verify", "verify-identity"),
+        ("mysql://root@db/test?tls_fingerprint=sha256:12", "openssl x509 -noout -fingerprint -sha256"),
+        ("mysql://root@db/test?tls_fingerprint=md5:00", "not the SHA-256"),
+        ("mysql://root@db/test?send_password=never", "verified, always"),
         ("mysql://root@db/test?read_timeout=5", "no unit"),
         ("mysql://root@db/test?read_timeout=0s", "out of range"),
         ("mysql://root@db/test?tls=required&tls=disabled", "twice"),
@@ -126,7 +153,7 @@ fn refusals_name_the_way_out() {
         ("sqlite:a.db?cache=64", "64MiB"),
         ("sqlite:%zz", "two hexadecimal digits"),
         ("postgres://db/test", "write postgres://USER@HOST:PORT/DATABASE"),
-        ("postgresql://root@db/test?sslmode=require", "tls, ca, connect_timeout, read_timeout"),
+        ("postgresql://root@db/test?sslmode=require", "tls, tls_fingerprint, ca, send_password"),
         ("tikv://u:p@pd:2379", "TiKV has neither"),
         ("tikv://pd:2379/db", "names no PD, or a path after it"),
         ("tikv://pd/?mode=pessimistic", "needs transactions"),
@@ -139,6 +166,41 @@ fn refusals_name_the_way_out() {
         let shown = refused(text).to_string();
         assert!(shown.contains(words), "{text}: {shown}");
     }
+}
+
+#[test]
+fn words_that_give_no_password_are_names() {
+    for text in [
+        "mysql://root@db/passwords?ca=/run/secrets/db.pem",
+        "mysql://pwd@db/test?send_password=always",
+        "sqlite:/home/pwd/secret.db?cache=1MiB",
+    ] {
+        assert!(AllDatabases::parse(text).is_ok(), "{text}");
+    }
+    let slip = refused("mysql://root@db/test?tlss=required&ca=/run/secrets/db.pem");
+    assert!(slip.help.contains("did you mean `tls`?"), "{slip}");
+}
+
+#[test]
+fn a_certificate_is_named_by_what_openssl_prints() {
+    let printed = ["AB"; 32].join(":");
+    let bare = "ab".repeat(32);
+    for typed in [&printed, &bare] {
+        let target = mysql(&format!("mysql://root@db/test?tls_fingerprint=sha256:{typed},sha256:{printed}"));
+        assert_eq!((target.tls, target.fingerprints.len(), target.verifies()), (TlsMode::Required, 2, true));
+        assert_eq!(
+            target.address(),
+            format!("mysql://root@db:3306/test?tls=required&tls_fingerprint=sha256:{printed},sha256:{printed}")
+        );
+    }
+    let with = |mode: &str| refused(&format!("mysql://root@db/test?tls={mode}&tls_fingerprint=sha256:{bare}")).to_string();
+    for mode in ["disabled", "preferred", "verify-ca", "verify-identity"] {
+        assert!(with(mode).contains("goes with `tls=required` alone"), "{mode}");
+    }
+    let verified = |options: &str| mysql(&format!("mysql://root@db/test?{options}")).verifies();
+    assert!(verified("tls=verify-identity") && verified("tls=verify-ca&ca=x.pem"));
+    // Every owner of a domain has a certificate of a public authority.
+    assert!(!verified("tls=verify-ca") && !verified("tls=required&ca=x.pem") && !verified("tls=preferred"));
 }
 
 #[test]
@@ -168,11 +230,26 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
     let hosts = prop::collection::vec((host, 1..=u16::MAX), 1..4);
     let settings = prop::collection::btree_map("[a-z][a-z0-9_]{0,8}", "[^\\p{C}'\\\\]{0,12}", 0..3);
     let limits = (1..u32::MAX, 1..u32::MAX, any::<bool>(), settings);
-    let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), limits).prop_map(
-        |(hosts, user, database, tls, ca, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
+    let trust = (prop::collection::vec(any::<[u8; 32]>().prop_map(Fingerprint), 0..3), any::<bool>());
+    let server = (hosts, "[^\\p{C}]{1,12}", name, mode, prop::option::of("[^\\p{C}]{1,20}"), trust, limits).prop_map(
+        |(hosts, user, database, tls, ca, trust, (connect_timeout_ms, read_timeout_ms, as_text, settings))| {
             let (ca_file, settings) = (ca.map(Into::into), settings.into_iter().collect());
-            let scheme = "mysql";
-            ServerTarget { scheme, hosts, user, database, tls, ca_file, connect_timeout_ms, read_timeout_ms, as_text, settings }
+            let (scheme, (fingerprints, sends_password)) = ("mysql", trust);
+            let tls = if fingerprints.is_empty() { tls } else { TlsMode::Required };
+            ServerTarget {
+                scheme,
+                hosts,
+                user,
+                database,
+                tls,
+                ca_file,
+                fingerprints,
+                sends_password,
+                connect_timeout_ms,
+                read_timeout_ms,
+                as_text,
+                settings,
+            }
         },
     );
     // Statements as text are MySQL's alone.

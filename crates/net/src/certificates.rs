@@ -5,6 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use perbuck_database::fingerprint::Fingerprint;
+use perbuck_database::server::TlsMode;
 use perbuck_load::error::DriverError;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_cert_signed_by_trust_anchor};
@@ -12,42 +14,50 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
+use sha2::{Digest, Sha256};
 
 use crate::link::tls_refused;
-use perbuck_database::server::TlsMode;
 
-/// The same for gRPC, which wants to be told that HTTP/2 follows, with a certificate of our own where the target names one.
-pub fn config_for_grpc(
-    tls: TlsMode,
-    ca_file: Option<&Path>,
-    own: Option<(&Path, &Path)>,
-) -> Result<Option<Arc<ClientConfig>>, DriverError> {
-    Ok(config(tls, ca_file, own)?.map(|mut config| {
+/// What a target says of TLS.
+#[derive(Debug, Clone, Copy)]
+pub struct TlsOptions<'a> {
+    /// How it is used.
+    pub mode: TlsMode,
+    /// A PEM file of certificate authorities, instead of the public ones.
+    pub ca_file: Option<&'a Path>,
+    /// The certificates that servers may show; none where no authority is replaced. Without it, messages do not speak of any.
+    pub fingerprints: Option<&'a [Fingerprint]>,
+    /// PEM files of a certificate of our own and its key.
+    pub own: Option<(&'a Path, &'a Path)>,
+}
+
+/// The same for gRPC, which wants to be told that HTTP/2 follows.
+pub fn config_for_grpc(options: TlsOptions<'_>) -> Result<Option<Arc<ClientConfig>>, DriverError> {
+    Ok(config(options)?.map(|mut config| {
         config.alpn_protocols = vec![b"h2".to_vec()];
         Arc::new(config)
     }))
 }
 
-/// The settings for a target's `tls` and `ca`; none where TLS is disabled. They are made once, since parsing authorities takes longer
+/// The settings for a target's options; none where TLS is disabled. They are made once, since parsing authorities takes longer
 /// than a connection.
-pub(crate) fn config(
-    tls: TlsMode,
-    ca_file: Option<&Path>,
-    own: Option<(&Path, &Path)>,
-) -> Result<Option<ClientConfig>, DriverError> {
+pub(crate) fn config(options: TlsOptions<'_>) -> Result<Option<ClientConfig>, DriverError> {
+    let TlsOptions { mode, ca_file, fingerprints, own } = options;
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
     let roots = Arc::new(roots(ca_file)?);
-    let verifier: Arc<dyn ServerCertVerifier> = match tls {
-        TlsMode::Disabled => return Ok(None),
-        TlsMode::Preferred | TlsMode::Required => Arc::new(Lenient { provider: provider.clone(), roots: None }),
-        TlsMode::VerifyCa => Arc::new(Lenient { provider: provider.clone(), roots: Some(roots) }),
-        TlsMode::VerifyIdentity => {
+    let trust = match (mode, fingerprints.unwrap_or_default()) {
+        (TlsMode::Disabled, _) => return Ok(None),
+        (TlsMode::Preferred | TlsMode::Required, []) => Trust::Any,
+        (TlsMode::Preferred | TlsMode::Required, named) => Trust::Fingerprints(named.to_vec()),
+        (TlsMode::VerifyCa, _) => Trust::Authority(roots),
+        (TlsMode::VerifyIdentity, _) => {
             let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
-            strict.map_err(|why| tls_refused(format!("the certificate authorities cannot be used: {why}")))?
+            Trust::Identity(strict.map_err(|why| tls_refused(format!("the certificate authorities cannot be used: {why}")))?)
         }
     };
+    let verifier = Arc::new(Verifier { provider: provider.clone(), trust, takes_fingerprints: fingerprints.is_some() });
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|why| tls_refused(format!("TLS cannot be set up: {why}")))?;
     // `dangerous` is rustls's name for bringing a verifier of one's own.
@@ -82,32 +92,120 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
     Ok(roots)
 }
 
-/// Accepts any certificate, or any that comes from a known authority, whatever the name in it.
-struct Lenient {
-    provider: Arc<CryptoProvider>,
-    roots: Option<Arc<RootCertStore>>,
+/// The fingerprint of a certificate.
+pub(crate) fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
+    Fingerprint(Sha256::digest(certificate).into())
 }
 
-impl fmt::Debug for Lenient {
+/// What makes a certificate good.
+enum Trust {
+    /// Nothing: any is taken.
+    Any,
+    /// It is one of these.
+    Fingerprints(Vec<Fingerprint>),
+    /// It comes from a known authority, whatever the name in it.
+    Authority(Arc<RootCertStore>),
+    /// The same, and it carries the host's name.
+    Identity(Arc<WebPkiServerVerifier>),
+}
+
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    trust: Trust,
+    /// Whether the user may write a fingerprint instead.
+    takes_fingerprints: bool,
+}
+
+impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.roots.is_some() { "VerifyCa" } else { "AnyCertificate" })
+        f.write_str(match self.trust {
+            Trust::Any => "AnyCertificate",
+            Trust::Fingerprints(_) => "Fingerprints",
+            Trust::Authority(_) => "VerifyCa",
+            Trust::Identity(_) => "VerifyIdentity",
+        })
     }
 }
 
-impl ServerCertVerifier for Lenient {
+/// Why a certificate is not good, and the way out.
+#[derive(Debug)]
+struct Distrust(String);
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Distrust {}
+
+/// What an error of TLS says of the certificate, with the way out; none where it is about something else.
+pub(crate) fn distrust(error: &Error) -> Option<&str> {
+    let Error::InvalidCertificate(CertificateError::Other(OtherError(why))) = error else { return None };
+    why.downcast_ref::<Distrust>().map(|why| why.0.as_str())
+}
+
+/// What rustls found, in words.
+fn in_words(error: &Error) -> String {
+    match error {
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => "it comes from no authority that perbuck knows".to_owned(),
+        Error::InvalidCertificate(why) => {
+            let text = why.to_string();
+            // rustls has no case of its own for a certificate that is its own authority.
+            if text.contains("CaUsedAsEndEntity") { "it is self-signed".to_owned() } else { text }
+        }
+        Error::General(why) => why.clone(),
+        other => other.to_string(),
+    }
+}
+
+impl Verifier {
+    fn check(
+        &self,
+        shown: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        match &self.trust {
+            Trust::Any => Ok(()),
+            Trust::Fingerprints(named) if named.contains(&fingerprint(shown)) => Ok(()),
+            Trust::Fingerprints(_) => Err(Error::General(
+                "`tls_fingerprint` names another one, so the server has a new certificate, or another server answers".to_owned(),
+            )),
+            Trust::Authority(roots) => {
+                let certificate = ParsedCertificate::try_from(shown)?;
+                let algorithms = self.provider.signature_verification_algorithms.all;
+                verify_server_cert_signed_by_trust_anchor(&certificate, roots, chain, now, algorithms)
+            }
+            Trust::Identity(strict) => strict.verify_server_cert(shown, chain, name, &[], now).map(|_| ()),
+        }
+    }
+
+    /// The error of a certificate that is not good: what is wrong, which one it is, and what to write if it is the right one.
+    fn distrusts(&self, shown: &CertificateDer<'_>, error: &Error) -> Error {
+        let (why, seen) = (in_words(error), fingerprint(shown));
+        let instead = if matches!(self.trust, Trust::Fingerprints(_)) { "" } else { " in place of `tls`" };
+        let message = if self.takes_fingerprints {
+            format!("{why}. If the server's own certificate has this fingerprint, write `tls_fingerprint={seen}`{instead}")
+        } else {
+            format!("{why} ({seen}). Name its authority by `ca` of the target")
+        };
+        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Distrust(message)))))
+    }
+}
+
+impl ServerCertVerifier for Verifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
-        _name: &ServerName<'_>,
+        name: &ServerName<'_>,
         _ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if let Some(roots) = &self.roots {
-            let certificate = ParsedCertificate::try_from(end_entity)?;
-            let algorithms = self.provider.signature_verification_algorithms.all;
-            verify_server_cert_signed_by_trust_anchor(&certificate, roots, intermediates, now, algorithms)?;
-        }
+        let checked = self.check(end_entity, intermediates, name, now);
+        checked.map_err(|error| self.distrusts(end_entity, &error))?;
         Ok(ServerCertVerified::assertion())
     }
 
@@ -131,5 +229,70 @@ impl ServerCertVerifier for Lenient {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `openssl req -x509` makes one, for a hundred years.
+    const SELF_SIGNED: &[u8] = b"\
+-----BEGIN CERTIFICATE-----\n\
+MIIBfzCCASWgAwIBAgIUcAzX4mx77pTtPchWMGrTW8LDdc4wCgYIKoZIzj0EAwIw\n\
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMzIyMjQyOVoYDzIxMjYxMDMw\n\
+MjIyNDI5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO\n\
+PQMBBwNCAAR70KHT9hI2h4mkVWJnFhdB1OmdPCFnFL7JMIb35m5YRDlHBIiMjG9t\n\
+hw6ENOKi82fVQ0VMbJFFYH9DplafxEINo1MwUTAdBgNVHQ4EFgQUvYxMxJsRUjOa\n\
+CBDKDoWf1hVfBjswHwYDVR0jBBgwFoAUvYxMxJsRUjOaCBDKDoWf1hVfBjswDwYD\n\
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA0gU+FVjENs+gSZIWFr6S\n\
+IPBU+/kAEs2PaQZcXNeiRkQCIDNmYgMhOqTCwI6q1u0WBwzPVgoN+NGV4IhI/AdU\n\
+hWu8\n\
+-----END CERTIFICATE-----\n";
+
+    fn refusal(mode: TlsMode, fingerprints: Option<&[Fingerprint]>) -> Option<String> {
+        let roots = Arc::new(roots(None).unwrap());
+        let provider = Arc::new(ring::default_provider());
+        let trust = match (mode, fingerprints.unwrap_or_default()) {
+            (TlsMode::VerifyCa, _) => Trust::Authority(roots),
+            (TlsMode::VerifyIdentity, _) => {
+                Trust::Identity(WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build().unwrap())
+            }
+            (_, named) => Trust::Fingerprints(named.to_vec()),
+        };
+        let verifier = Verifier { provider, trust, takes_fingerprints: fingerprints.is_some() };
+        let shown = CertificateDer::from_pem_slice(SELF_SIGNED).unwrap();
+        let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(2_000_000_000));
+        let checked = verifier.verify_server_cert(&shown, &[], &ServerName::try_from("localhost").unwrap(), &[], now);
+        checked.err().map(|error| distrust(&error).unwrap().to_owned())
+    }
+
+    /// What openssl printed of that certificate.
+    const PRINTED: &str =
+        "sha256:6A:06:CA:A0:59:CF:82:04:D6:61:5C:0B:78:F8:01:EB:C7:7F:FF:23:F4:DE:59:D9:34:78:6A:3E:72:ED:AE:57";
+
+    #[test]
+    fn a_self_signed_certificate_is_called_so_and_taken_by_its_fingerprint() {
+        for mode in [TlsMode::VerifyCa, TlsMode::VerifyIdentity] {
+            let why = refusal(mode, Some(&[])).unwrap();
+            assert!(why.starts_with("it is self-signed. If "), "{why}");
+            assert!(why.ends_with(&format!("write `tls_fingerprint={PRINTED}` in place of `tls`")), "{why}");
+            // TiKV's targets know no fingerprint.
+            let why = refusal(mode, None).unwrap();
+            assert!(
+                why.starts_with("it is self-signed (sha256:6A:06:")
+                    && why.contains("by `ca` of the target")
+                    && !why.contains("tls_fingerprint"),
+                "{why}"
+            );
+        }
+        let (right, wrong) = (Fingerprint::parse(PRINTED).unwrap(), Fingerprint([7; 32]));
+        assert_eq!(refusal(TlsMode::Required, Some(&[wrong, right])), None);
+        let why = refusal(TlsMode::Required, Some(&[wrong])).unwrap();
+        assert!(
+            why.starts_with("`tls_fingerprint` names another one")
+                && why.ends_with(&format!("write `tls_fingerprint={PRINTED}`")),
+            "{why}"
+        );
     }
 }

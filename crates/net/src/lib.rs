@@ -28,7 +28,7 @@ pub type Parsed<T> = Result<T, Malformed>;
 /// Longer messages are cut: a server may quote a statement of megabytes.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// A server's words for a terminal: no control characters, and not without end.
+/// A server's words on one line, and not without end. What else would steer a terminal is replaced where text is printed.
 pub fn printable(text: &[u8]) -> String {
     let shown = &text[..text.len().min(4 * MESSAGE_CHARS)];
     let text = String::from_utf8_lossy(shown);

@@ -11,7 +11,9 @@ use rustls::pki_types::ServerName;
 
 use super::Malformed;
 use super::buffer::{self, Buffer};
+use super::certificates::{distrust, fingerprint};
 use super::stream::{Socket, SocketFault};
+use perbuck_database::fingerprint::Fingerprint;
 use perbuck_database::server::{TlsMode, host_text};
 
 /// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
@@ -114,6 +116,16 @@ impl Link {
     /// Whether it is under TLS.
     pub fn is_encrypted(&self) -> bool {
         self.socket.is_encrypted()
+    }
+
+    /// The fingerprint of the certificate that the server has shown.
+    pub fn fingerprint(&self) -> Option<Fingerprint> {
+        self.socket.certificate().map(fingerprint)
+    }
+
+    /// Whether nothing between the server and this process is a network.
+    pub fn is_loopback(&self) -> bool {
+        self.socket.is_loopback()
     }
 
     /// Whether the server is on this machine.
@@ -267,9 +279,11 @@ pub(crate) fn tls_refused(message: String) -> DriverError {
 
 /// A failed negotiation. An error of TLS itself is not retried: it would come again.
 pub fn tls_failure(address: &str, error: &io::Error) -> DriverError {
-    let of_tls = matches!(error.get_ref(), Some(inner) if inner.is::<rustls::Error>());
-    if of_tls {
-        return tls_refused(format!("TLS with {address} failed: {error}; check `tls` and `ca` of the target"));
+    if let Some(of_tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        return tls_refused(match distrust(of_tls) {
+            Some(why) => format!("{address} shows a certificate that the target does not accept: {why}"),
+            None => format!("TLS with {address} failed: {of_tls}; check `tls` and `ca` of the target"),
+        });
     }
     let message = format!("{address} closed the connection while TLS was being negotiated: {error}");
     DriverError::client(ErrorClass::Lost, "closed", message)

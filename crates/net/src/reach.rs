@@ -10,7 +10,8 @@ use perbuck_load::values::Rows;
 use perbuck_load::watch;
 use rustls::ClientConfig;
 
-use crate::certificates::config;
+use crate::certificates::{TlsOptions, config};
+use crate::link::Link;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, host_text};
 
@@ -31,13 +32,42 @@ impl Access {
     /// # Errors
     /// `Refused` where their file cannot be used; the message names it.
     pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
-        let tls = config(target.tls, target.ca_file.as_deref(), None)?.map(Arc::new);
+        let (mode, ca_file, fingerprints) = (target.tls, target.ca_file.as_deref(), Some(&*target.fingerprints));
+        let tls = config(TlsOptions { mode, ca_file, fingerprints, own: None })?.map(Arc::new);
         Ok(Self { target, password, tls })
     }
 
     /// The limit for an answer.
     pub fn read_timeout(&self) -> Duration {
         Duration::from_millis(self.target.read_timeout_ms.into())
+    }
+
+    /// Lets the password itself go to the server, which could use it elsewhere. A proof of the password may go to any server.
+    ///
+    /// # Errors
+    /// `Refused` where nothing proves that the server is the right one; the message says what to write.
+    pub fn may_send_password(&self, link: &Link) -> Result<(), DriverError> {
+        let verified = link.is_encrypted() && self.target.verifies();
+        if verified || link.is_loopback() || self.target.sends_password {
+            return Ok(());
+        }
+        let way_out = match link.fingerprint() {
+            Some(seen) => format!(
+                "because nothing verifies the server's certificate. If `openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` \
+                 on the server prints this fingerprint, write `tls_fingerprint={seen}` in the target"
+            ),
+            None => {
+                "because without TLS any server on the way could read it. Write `tls=required` in the target to see the fingerprint of \
+                     the server's certificate, or `send_password=always` if you trust the network"
+                    .to_owned()
+            }
+        };
+        let message = format!(
+            "{} asks for the password of `{}` itself, not for a proof of it. perbuck did not send it, {way_out}",
+            link.address(),
+            self.target.user
+        );
+        Err(DriverError::client(ErrorClass::Refused, "unverified", message))
     }
 
     /// Opens a session with `open` within the target's limit, on its own host or `away` positions after it.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use perbuck_event::tcp::TcpStream;
 use perbuck_event::{dns, wake_current};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 
 use super::tls::TlsStream;
 use super::watchdog::Watchdog;
@@ -100,19 +100,36 @@ impl Socket {
         matches!(self.transport, Transport::Tls(_))
     }
 
+    /// The certificate that the server has shown.
+    pub fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        match &self.transport {
+            Transport::Tls(stream) => stream.certificate(),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection goes to a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        self.tcp().is_some_and(|stream| stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()))
+    }
+
     /// Whether the server shares this machine: then both ends of the connection have the same address, and a
     /// connection to a loopback address never leaves. (A forwarded port on this machine looks the same.)
     pub fn peer_is_local(&self) -> bool {
-        let stream = match &self.transport {
-            Transport::Plain(stream) => stream,
-            Transport::Tls(stream) => stream.get_ref(),
-            #[cfg(feature = "canned")]
-            Transport::Canned(_) => return false,
-            Transport::Negotiating => return false,
-        };
-        match (stream.local_addr(), stream.peer_addr()) {
-            (Ok(local), Ok(peer)) => peer.ip().is_loopback() || local.ip() == peer.ip(),
+        let addresses = self.tcp().map(|stream| (stream.local_addr(), stream.peer_addr()));
+        match addresses {
+            Some((Ok(local), Ok(peer))) => peer.ip().is_loopback() || local.ip() == peer.ip(),
             _ => false,
+        }
+    }
+
+    fn tcp(&self) -> Option<&TcpStream> {
+        match &self.transport {
+            Transport::Plain(stream) => Some(stream),
+            Transport::Tls(stream) => Some(stream.get_ref()),
+            #[cfg(feature = "canned")]
+            Transport::Canned(_) => None,
+            Transport::Negotiating => None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use perbuck_event::tcp::TcpStream;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection};
 
 /// An encrypted connection.
@@ -75,6 +75,11 @@ impl TlsStream {
 
     pub(crate) fn get_ref(&self) -> &TcpStream {
         &self.tcp
+    }
+
+    /// The certificate that the server has shown.
+    pub(crate) fn certificate(&self) -> Option<&CertificateDer<'static>> {
+        self.tls.peer_certificates()?.first()
     }
 
     /// Takes one read of encrypted bytes; 0 is their end.

@@ -1,16 +1,11 @@
 //! Making foreign text harmless. Names, versions and error messages come from studies and servers: none may break out
 //! of its place in a page, a table or a terminal.
 
+use perbuck_core::printable::steers;
 use unicode_width::UnicodeWidthChar;
 
 /// Characters of one text at most; what is longer is cut and says so.
 pub(crate) const LONGEST: usize = 300;
-
-/// Marks that turn the direction of writing, and separators that count as line ends: they let a text pretend to be
-/// something else.
-fn misleading(c: char) -> bool {
-    matches!(c, '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
 
 /// White space becomes a blank, control characters and misleading marks become �, long text is cut.
 pub(crate) fn clean(text: &str) -> String {
@@ -31,7 +26,7 @@ pub(crate) fn clean_to(text: &str, longest: usize) -> String {
         }
         out.push(match c {
             '\t' | '\n' | '\r' => ' ',
-            c if c.is_control() || misleading(c) => '\u{fffd}',
+            c if steers(c) => '\u{fffd}',
             c => c,
         });
     }
@@ -48,7 +43,7 @@ pub(crate) fn html(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if c.is_control() || misleading(c) => out.push('\u{fffd}'),
+            c if steers(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -70,7 +65,7 @@ pub(crate) fn markdown(text: &str) -> String {
             // Inside a word an underscore is only an underscore; before a digit a dollar is only a dollar.
             '_' if !(before.is_alphanumeric() && after.is_alphanumeric()) => out.push_str("\\_"),
             '$' if !after.is_ascii_digit() => out.push_str("\\$"),
-            c if c.is_control() || misleading(c) => out.push('\u{fffd}'),
+            c if steers(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
         before = c;
@@ -91,7 +86,7 @@ pub(crate) fn markdown_line(text: &str) -> String {
 
 /// For a terminal: nothing that moves the cursor, changes colours or turns the direction of writing.
 pub(crate) fn terminal(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || misleading(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 
 /// JSON for a `<script>` element: no character that could end the element or hide in an editor. Most of it is copied in one piece:
@@ -104,7 +99,7 @@ pub(crate) fn json(text: &str) -> String {
         out.push_str(&rest[..at]);
         // Every byte before is ASCII, so a character begins here.
         let c = rest[at..].chars().next().unwrap_or_default();
-        if matches!(c, '<' | '>' | '&') || c.is_control() || misleading(c) {
+        if matches!(c, '<' | '>' | '&') || steers(c) {
             out.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             out.push(c);
@@ -159,7 +154,7 @@ mod tests {
         fn nothing_escapes(text in any::<String>()) {
             let safe = html(&text);
             prop_assert!(!safe.contains(['<', '>', '"', '\'']));
-            prop_assert!(clean(&text).chars().all(|c| !c.is_control() && !misleading(c)));
+            prop_assert!(clean(&text).chars().all(|c| !steers(c)));
             prop_assert!(terminal(&text).chars().all(|c| !c.is_control()));
             prop_assert!(!markdown(&text).contains('\n'));
             prop_assert!(!json(&text).contains(['<', '>', '&']));

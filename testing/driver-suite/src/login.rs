@@ -1,5 +1,8 @@
 //! Logging in to real servers: accounts, right and wrong; every TLS mode; what cannot be reached; and what a server tells.
 
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::process::Command;
+
 use perbuck_database::{Database as _, Target as _};
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, Session, SessionId};
@@ -30,6 +33,77 @@ pub async fn right_and_wrong<S: SharedServer>(server: &S, user: &str, password: 
         let text = format!("{error} {error:?} {driver:?}");
         assert!(!text.contains("wr0ng") && !text.contains(&password), "{text}");
         assert!(text.contains("refused the login") || text.contains("none was given"), "{text}");
+    }
+}
+
+/// Another way to a server on this machine, by an address that is not a loopback one: for its client it is in the network.
+fn in_the_network(port: u16) -> (String, u16) {
+    // A socket for datagrams that is connected sends nothing.
+    let asked = UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("192.0.2.1:9").map(|()| socket));
+    let here = asked.and_then(|socket| socket.local_addr()).expect("this test needs an address that is not a loopback one").ip();
+    let listener = TcpListener::bind((here, 0)).unwrap();
+    let ours = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for here in listener.incoming().flatten() {
+            let there = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            for (mut from, mut to) in [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)] {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        }
+    });
+    (here.to_string(), ours)
+}
+
+/// Logs in as over a network.
+///
+/// # Errors
+/// The driver's.
+pub async fn in_the_network_of<S: SharedServer>(
+    server: &S,
+    (user, password): (&str, &str),
+    options: &str,
+) -> Result<String, DriverError> {
+    let mut target = server.target(user, options);
+    let hosts = &mut target.server_mut().unwrap().hosts;
+    *hosts = vec![in_the_network(hosts[0].1)];
+    try_login::<S>(&S::driver_of(&target, &variable(password)).unwrap()).await
+}
+
+/// An account whose server asks for the password itself, over a network: the password goes to a server that is verified, or where
+/// the target says so, and to no other. `forget` lets the server ask for it.
+pub async fn the_password_itself_goes_to_a_verified_server<S: SharedServer>(
+    server: &S,
+    (user, password): (&str, &str),
+    forget: &mut impl AsyncFnMut(),
+) {
+    let hidden = variable(password);
+    let mut login = async |options: &str| {
+        forget().await;
+        in_the_network_of(server, (user, password), options).await
+    };
+    let ca = variable("PERBUCK_TEST_CA");
+    let printed = Command::new("openssl")
+        .args(["x509", "-noout", "-fingerprint", "-sha256", "-in", &ca.replace("ca.pem", "server.pem")])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap().trim().split_once('=').unwrap().1.to_owned();
+    let pinned = format!("tls_fingerprint=sha256:{printed}");
+    for options in ["tls=required".to_owned(), "tls=preferred".to_owned(), format!("tls=required&ca={ca}")] {
+        let error = login(&options).await.unwrap_err();
+        assert_error(&error, ErrorClass::Refused, ErrorCode::Word("client", "unverified"));
+        assert!(error.message.contains(&format!("write `{pinned}`")) && !error.message.contains(&hidden), "{error}");
+    }
+    for options in [pinned.clone(), format!("tls=verify-ca&ca={ca}"), "tls=required&send_password=always".to_owned()] {
+        assert!(login(&options).await.is_ok(), "{server:?} {options}");
+    }
+    // Another certificate, and one of no authority that is known: the user learns which one it is.
+    for options in [format!("tls_fingerprint=sha256:{}", "00".repeat(32)), "tls=verify-identity".to_owned()] {
+        let error = login(&options).await.unwrap_err();
+        assert_error(&error, ErrorClass::Refused, ErrorCode::Word("client", "tls"));
+        assert!(error.message.contains(&format!("write `{pinned}`")), "{error}");
     }
 }
 
@@ -178,7 +252,7 @@ pub fn facts_and_counters<S: SharedServer>() {
 
 /// A port where the client waits for an answer that does not come.
 pub fn a_port_where_no_server_answers_is_doubted<S: SharedServer>() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let scheme = S::Database::SCHEMES[0].trim_end_matches("://");
     let target = S::Database::parse(scheme, &format!("//root@127.0.0.1:{port}/test?read_timeout=200ms")).unwrap().unwrap();

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.
         let target = match (&contender.target, &contender.server) {
-            (Some(target), _) => target.value.replace(char::is_control, "\u{fffd}"),
+            (Some(target), _) => target.value.clone(),
             (None, Some(server)) => format!("a private server of kind {}", server.kind.value),
             (None, None) => "priced only, no target".to_owned(),
         };

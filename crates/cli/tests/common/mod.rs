@@ -6,6 +6,7 @@ pub mod maria;
 pub mod postgres;
 pub mod tpcc_rows;
 
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -134,6 +135,31 @@ pub fn children(parent: u32) -> Vec<u32> {
 pub fn signal(child: &std::process::Child, name: &str) {
     let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
     assert!(sent.success(), "kill -s {name}");
+}
+
+/// The port, at another address of this machine, of another way to a server on it.
+pub fn another_way_to(ip: &str, port: &str) -> u16 {
+    let (listener, port) = (TcpListener::bind((ip, 0)).unwrap(), port.parse::<u16>().unwrap());
+    let ours = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for here in listener.incoming().flatten() {
+            let there = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            for (mut from, mut to) in [(here.try_clone().unwrap(), there.try_clone().unwrap()), (there, here)] {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        }
+    });
+    ours
+}
+
+/// An address of this machine that is not a loopback one: what is reached there is in the network.
+pub fn network_address() -> String {
+    // A socket for datagrams that is connected sends nothing.
+    let asked = UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("192.0.2.1:9").map(|()| socket));
+    asked.and_then(|socket| socket.local_addr()).expect("this test needs an address that is not a loopback one").ip().to_string()
 }
 
 /// [`SQLITE_STUDY`] with parts replaced; every part must be there.

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::server::ServerSpec;
+pub use self::server::{ServerSpec, is_variable_name};
 use crate::arrivals::Arrivals;
 pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};

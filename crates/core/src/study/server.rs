@@ -40,6 +40,11 @@ pub(super) fn read_server(s: &Section<'_>) -> Option<ServerSpec> {
     Some(ServerSpec { kind: kind?, version, program, folder, config, line: s.line() })
 }
 
+/// Whether a text can stand in SQL as the name of a variable.
+pub fn is_variable_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
 /// `server_settings` of a contender. What is read here becomes part of SQL, so names are identifiers and values hold nothing
 /// that ends a string.
 pub(super) fn read_server_settings(contender: &Section<'_>) -> BTreeMap<String, Located<String>> {
@@ -51,7 +56,7 @@ pub(super) fn read_server_settings(contender: &Section<'_>) -> BTreeMap<String, 
         if name.contains("passw") {
             let help = "set it on the server yourself, and leave it out here";
             s.report(&key, format!("`server_settings.{key}` looks like a password, which no study holds"), help);
-        } else if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        } else if !is_variable_name(&name) {
             let help = "use letters, digits and `_`, such as `tidb_enable_auto_analyze`";
             s.report(&key, format!("`{key}` in `server_settings` cannot be the name of a variable"), help);
         } else if value.contains(['\'', '"', '\\', '`']) || value.chars().any(char::is_control) {

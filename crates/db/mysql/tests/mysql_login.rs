@@ -4,7 +4,7 @@
 mod mysql_support;
 
 use mysql_support::{MYSQL9, Mysql, Server as _, SharedServer as _, run};
-use perbuck_driver_suite::login::{right_and_wrong, try_login};
+use perbuck_driver_suite::login::{self, right_and_wrong, try_login};
 use perbuck_event::block_on;
 
 perbuck_driver_suite::tests!(Mysql: login::{
@@ -30,6 +30,27 @@ fn caching_sha2_password() {
                 for _ in 0..3 {
                     right_and_wrong(&MYSQL9, "sha2_user", "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD", options).await;
                 }
+            }
+        }
+    })
+    .unwrap();
+}
+
+/// As any MySQL 8 with its own certificate in a network is: a server of the wrong kind would have the password.
+#[test]
+fn the_password_itself_goes_to_a_verified_server() {
+    block_on(async {
+        let mut admin = MYSQL9.session("tls=required").await;
+        let account = ("sha2_user", "PERBUCK_TEST_MYSQL9_SHA2_PASSWORD");
+        let mut forget = async || _ = run(&mut admin, "FLUSH PRIVILEGES").await;
+        login::the_password_itself_goes_to_a_verified_server(&MYSQL9, account, &mut forget).await;
+        // Without TLS the server sends a key, which may be anybody's.
+        for (options, sent) in [("tls=disabled", false), ("tls=disabled&send_password=always", true)] {
+            forget().await;
+            let login = login::in_the_network_of(&MYSQL9, account, options).await;
+            match login {
+                Ok(_) => assert!(sent, "{options}"),
+                Err(error) => assert!(!sent && error.message.contains("`send_password=always`"), "{error}"),
             }
         }
     })

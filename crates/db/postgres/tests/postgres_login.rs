@@ -3,7 +3,7 @@
 
 mod postgres_support;
 
-use perbuck_driver_suite::login::{right_and_wrong, try_login};
+use perbuck_driver_suite::login::{self, right_and_wrong, try_login};
 use perbuck_event::block_on;
 use perbuck_load::driver::{Driver, SessionId};
 use perbuck_load::error::{ErrorClass, ErrorCode};
@@ -32,6 +32,15 @@ fn a_password_in_the_clear_is_sent_under_tls_only() {
         .unwrap_err();
         assert_error(&error, ErrorClass::Refused, ErrorCode::Word("client", "auth"));
         assert!(error.message.contains("as clear text") && error.message.contains("tls=verify-identity"), "{error}");
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_password_itself_goes_to_a_verified_server() {
+    block_on(async {
+        let account = ("clear_user", "PERBUCK_TEST_POSTGRES_CLEAR_PASSWORD");
+        login::the_password_itself_goes_to_a_verified_server(&SERVER, account, &mut async || ()).await;
     })
     .unwrap();
 }

@@ -18,7 +18,7 @@ use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use rustls::ClientConfig;
 
-use perbuck_net::certificates::config_for_grpc;
+use perbuck_net::certificates::{TlsOptions, config_for_grpc};
 
 mod dialect;
 mod hub;
@@ -90,7 +90,8 @@ impl TikvDriver {
     /// `Refused` where a file of certificates cannot be used; the message names it.
     pub fn new(target: TikvTarget) -> Result<Self, DriverError> {
         let own = target.own_certificate.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
-        let tls = config_for_grpc(target.tls, target.ca_file.as_deref(), own)?;
+        let (mode, ca_file) = (target.tls, target.ca_file.as_deref());
+        let tls = config_for_grpc(TlsOptions { mode, ca_file, fingerprints: None, own })?;
         let (v2, keyspace) = (target.api_v2, target.keyspace);
         let mut prefix = if v2 {
             let [_, a, b, c] = keyspace.to_be_bytes();

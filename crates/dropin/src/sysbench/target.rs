@@ -5,7 +5,7 @@ use perbuck_database::registry::AnyTarget;
 use super::parse::Given;
 use super::settings::{list, text};
 use crate::refused::Refused;
-use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, tls_options};
+use crate::target::{self, as_the_program, default_port, parsed, postgres_compatible, servers, sslmode, tls_options};
 
 /// The scheme of the kind of database that `--db-driver` names.
 pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
@@ -46,7 +46,7 @@ fn mysql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refuse
     };
     let mut options = tls_options(mode, text(given, "mysql-ssl-ca"));
     options.extend(as_text.then(|| ("statements", "text".to_owned())));
-    servers(scheme, text(given, "mysql-user"), &hosts, text(given, "mysql-db"), &options)
+    servers(scheme, text(given, "mysql-user"), &hosts, text(given, "mysql-db"), &options).map(as_the_program)
 }
 
 fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refused> {
@@ -61,7 +61,7 @@ fn pgsql(given: &Given, scheme: &str, as_text: bool) -> Result<AnyTarget, Refuse
         Refused::fatal(format!("Invalid value for --pgsql-sslmode: '{typed}'"), help)
     })?;
     let options = tls_options(mode, text(given, "pgsql-sslrootcert"));
-    servers(scheme, text(given, "pgsql-user"), &hosts, text(given, "pgsql-db"), &options)
+    servers(scheme, text(given, "pgsql-user"), &hosts, text(given, "pgsql-db"), &options).map(as_the_program)
 }
 
 /// Every host at every port, as sysbench deals its connections.
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(address(&["--db-driver=tidb"]), "mysql://sbtest@localhost:4000/sbtest?tls=disabled");
         assert_eq!(address(&["--db-driver=tidb", "--mysql-port=9"]), "mysql://sbtest@localhost:9/sbtest?tls=disabled");
         let lists = ["--mysql-host=a, b", "--mysql-port=1,2", "--mysql-user=me", "--mysql-db=x", "--mysql-ssl=on"];
-        assert_eq!(address(&lists), "mysql://me@a:1,a:2,b:1,b:2/x?tls=required");
+        assert_eq!(address(&lists), "mysql://me@a:1,a:2,b:1,b:2/x?tls=required&send_password=always");
         assert_eq!(address(&["--mysql-host=::1"]), "mysql://sbtest@[::1]:3306/sbtest?tls=disabled");
         let ca = ["--mysql-ssl=REQUIRED", "--mysql-ssl-ca=ca.pem"];
         assert_eq!(address(&ca), "mysql://sbtest@localhost:3306/sbtest?tls=verify-ca&ca=ca.pem");

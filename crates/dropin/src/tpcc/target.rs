@@ -7,7 +7,7 @@ use perbuck_database::registry::AnyTarget;
 use crate::flags::Given;
 use crate::option::is_in;
 use crate::refused::Refused;
-use crate::target::{self, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
+use crate::target::{self, as_the_program, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
 /// The database of a command line.
 #[derive(Debug, Clone)]
@@ -75,7 +75,8 @@ impl Connection {
         // Where the server has it, and for postgres always, which is what the drivers of go-tpc do unless told otherwise.
         let tls = if scheme == "mysql" { "preferred" } else { "required" };
         let target = servers(scheme, given.text("user"), &hosts, given.text("db"), &[("tls", tls.to_owned())])?;
-        Self::connected(given, &target)
+        let connected = Self::connected(given, &target)?;
+        Ok(Self { target: as_the_program(connected.target), ..connected })
     }
 
     /// The kind of database takes no password.
@@ -184,8 +185,11 @@ mod tests {
     #[test]
     fn options_become_an_address() {
         assert_eq!(address(&[]), "mysql://root@127.0.0.1:4000/test");
-        assert_eq!(address(&["-H", "a,b", "-P", "1,2", "-U", "me", "-D", "x"]), "mysql://me@a:1,a:2,b:1,b:2/x");
-        assert_eq!(address(&["--targets", "a:1,[::1]:2"]), "mysql://root@a:1,[::1]:2/test");
+        assert_eq!(
+            address(&["-H", "a,b", "-P", "1,2", "-U", "me", "-D", "x"]),
+            "mysql://me@a:1,a:2,b:1,b:2/x?send_password=always"
+        );
+        assert_eq!(address(&["--targets", "a:1,[::1]:2"]), "mysql://root@a:1,[::1]:2/test?send_password=always");
         assert_eq!(address(&["-d", "postgres", "-P", "5432"]), "postgres://root@127.0.0.1:5432/test?tls=required");
         let pg = ["-d", "postgres", "--conn-params", "sslmode=disable&connect_timeout=3"];
         assert_eq!(address(&pg), "postgres://root@127.0.0.1:4000/test?tls=disabled&connect_timeout=3000ms");
@@ -194,6 +198,9 @@ mod tests {
         assert_eq!(address(&yugabyte), "yugabyte://root@127.0.0.1:9/test?tls=disabled");
         assert_eq!(address(&["--conn-params=tls=skip-verify"]), "mysql://root@127.0.0.1:4000/test?tls=required");
         assert_eq!(address(&["--ssl-ca", "ca.pem"]), "mysql://root@127.0.0.1:4000/test?tls=verify-identity&ca=ca.pem");
+        let remote = address(&["-H", "h", "--ssl-ca", "ca.pem"]);
+        assert_eq!(remote, "mysql://root@h:4000/test?tls=verify-identity&ca=ca.pem", "a server that is verified");
+        assert_eq!(address(&["--target", "mysql://u@h/d"]), "mysql://u@h:3306/d", "a target says all itself");
         assert_eq!(address(&["--target", "sqlite:a.db?synchronous=OFF"]), "sqlite:a.db?synchronous=OFF");
     }
 

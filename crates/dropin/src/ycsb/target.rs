@@ -10,7 +10,7 @@ use super::words::Given;
 use crate::option::is_in;
 use crate::refused::Refused;
 use crate::secret::PasswordSources;
-use crate::target::{default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
+use crate::target::{as_the_program, default_port, parsed, port, postgres_compatible, servers, sslmode, tls_options};
 
 const SUPPORTED: &str = "use mysql, mariadb, tidb, postgres, cockroach, yugabyte, sqlite or tikv";
 /// Other databases of go-ycsb.
@@ -113,7 +113,7 @@ impl Database {
             }
         };
         let options = tls_options(mode, properties.text("mysql.ca"));
-        servers(self.0, properties.text("mysql.user"), &hosts, properties.text("mysql.db"), &options)
+        servers(self.0, properties.text("mysql.user"), &hosts, properties.text("mysql.db"), &options).map(as_the_program)
     }
 
     fn postgres(self, properties: &Properties) -> Result<AnyTarget, Refused> {
@@ -124,7 +124,7 @@ impl Database {
             Refused::usage(format!("pg.sslmode is \"{typed}\""), help)
         })?;
         let options = tls_options(mode, properties.text("pg.sslrootcert"));
-        servers(self.0, properties.text("pg.user"), &hosts, properties.text("pg.db"), &options)
+        servers(self.0, properties.text("pg.user"), &hosts, properties.text("pg.db"), &options).map(as_the_program)
     }
 }
 
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(good("mysql", &[]), "mysql://root@127.0.0.1:3306/test?tls=disabled");
         assert_eq!(good("tidb", &[]), "mysql://root@127.0.0.1:4000/test?tls=disabled");
         let two = ["-p", "tidb.instances=a:1, b", "-p", "mysql.user=me", "-p", "mysql.db=x"];
-        assert_eq!(good("mysql", &two), "mysql://me@a:1,b:3306/x?tls=disabled");
+        assert_eq!(good("mysql", &two), "mysql://me@a:1,b:3306/x?tls=disabled&send_password=always");
         assert_eq!(good("mariadb", &["-p", "mysql.tls=required"]), "mysql://root@127.0.0.1:3306/test?tls=required");
         assert!(good("postgres", &["-p", "pg.port=9"]).contains("root@127.0.0.1:9/test"));
         assert_eq!(good("cockroach", &[]), "cockroach://root@127.0.0.1:26257/test?tls=disabled");

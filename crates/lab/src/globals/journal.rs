@@ -4,8 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use perbuck_core::study::is_variable_name;
 use serde::{Deserialize, Serialize};
 
+use super::variable::is_plain;
 use crate::error::LabError;
 use crate::inputs::read_text;
 use crate::store::replace;
@@ -42,6 +44,18 @@ impl Change {
     }
 }
 
+impl Change {
+    /// Why it cannot stand in SQL. All that perbuck writes can: names are those of a study, and values are looked at before.
+    fn is_no_setting(&self) -> Option<String> {
+        let Self { name, was, wanted, .. } = self;
+        if !is_variable_name(name) {
+            return Some(format!("`{name}` cannot be the name of a variable"));
+        }
+        let odd = was.iter().chain([wanted]).find(|value| !is_plain(value))?;
+        Some(format!("`{odd}`, a value of {name}, holds a quote, a backslash or a control character"))
+    }
+}
+
 impl Journal {
     pub(super) fn of(root: &Path) -> Self {
         Self(root.join(SETTINGS_FILE))
@@ -57,10 +71,15 @@ impl Journal {
             return Ok(Vec::new());
         }
         let text = read_text("what was changed on servers in", &self.0)?;
-        serde_json::from_str(&text).map_err(|e| {
-            let message = format!("{} does not say what a run has changed on servers: {e}", self.0.display());
+        let refused = |why: String| {
+            let message = format!("{} does not say what a run has changed on servers: {why}", self.0.display());
             LabError::files(message, "put the settings of the servers back yourself, then delete that file")
-        })
+        };
+        let changes: Vec<Change> = serde_json::from_str(&text).map_err(|e| refused(e.to_string()))?;
+        match changes.iter().find_map(Change::is_no_setting) {
+            Some(why) => Err(refused(why)),
+            None => Ok(changes),
+        }
     }
 
     /// Notes what is changed now; where nothing is, there is no file.
@@ -96,7 +115,18 @@ mod tests {
             became: None,
         };
         journal.write(std::slice::from_ref(&change)).unwrap();
-        assert_eq!(journal.read().unwrap(), [change]);
+        assert_eq!(journal.read().unwrap(), std::slice::from_ref(&change));
+        let odd = |edit: &dyn Fn(&mut Change)| {
+            let mut odd = change.clone();
+            edit(&mut odd);
+            journal.write(&[change.clone(), odd]).unwrap();
+            journal.read().unwrap_err().to_string()
+        };
+        assert!(odd(&|c| c.name = "x = 1, GLOBAL general_log".into()).contains("cannot be the name of a variable"));
+        for value in ["1', GLOBAL general_log = '1", "a\\", "a\n"] {
+            assert!(odd(&|c| c.was = text(value)).contains("holds a quote, a backslash or a control character"), "{value:?}");
+            assert!(odd(&|c| c.wanted = value.into()).contains("a value of x"), "{value:?}");
+        }
         journal.write(&[]).unwrap();
         journal.write(&[]).unwrap();
         assert!(!journal.path().exists());

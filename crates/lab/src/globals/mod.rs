@@ -135,6 +135,19 @@ impl<'a> Globals<'a> {
                 );
                 return Err(LabError::refused(message, help));
             }
+            // The file may have been written by another program: only what the study sets anyway is set by it.
+            if !self.contenders.iter().any(|p| p.settings.contains_key(&change.name)) {
+                let Change { name, endpoint, .. } = change;
+                let file = self.journal.path().display();
+                let message = format!(
+                    "{file} says that a killed run changed {name} at {endpoint}, but no contender of this study sets {name}"
+                );
+                let help = format!(
+                    "if a run of yours changed it, restore it yourself (SET GLOBAL {name} = {}); then delete {file}",
+                    variable::literal(change.was.as_deref())
+                );
+                return Err(LabError::refused(message, help));
+            }
         }
         for line in self.restore(&|_| true)? {
             progress.line(&format!("{line} (a run that was killed had left it)"));
@@ -201,8 +214,8 @@ impl<'a> Globals<'a> {
         for endpoint in &owner.endpoints {
             for (name, wanted) in owner.settings {
                 let was = owner.read(endpoint, name)?;
-                if !variable::is_plain(was.as_deref()) {
-                    let why = "holds a quote or a backslash, which perbuck cannot restore";
+                if !was.as_deref().is_none_or(variable::is_plain) {
+                    let why = "holds a quote, a backslash or a control character, which perbuck cannot restore";
                     let message = format!("{}: {name} at {endpoint} {why}", owner.name);
                     return Err(LabError::refused(message, "leave it out of `server_settings` and set it yourself"));
                 }

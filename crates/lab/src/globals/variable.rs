@@ -52,12 +52,14 @@ fn literals(value: Option<&str>) -> Vec<String> {
 }
 
 fn is_number(value: &str) -> bool {
-    value.starts_with(|c: char| c.is_ascii_digit() || c == '-') && value.parse::<f64>().is_ok()
+    let digits = value.strip_prefix('-').unwrap_or(value);
+    // `-inf` and `-nan` are numbers to Rust, and names to a server.
+    digits.starts_with(|c: char| c.is_ascii_digit()) && digits.parse::<f64>().is_ok()
 }
 
-/// Whether a value can be written into SQL as it is.
-pub(super) fn is_plain(value: Option<&str>) -> bool {
-    value.is_none_or(|v| !v.contains(['\'', '\\']))
+/// Whether a value can be written into SQL as it is: between quotes it ends nothing and begins nothing, in every mode of a server.
+pub(super) fn is_plain(value: &str) -> bool {
+    !value.contains(['\'', '\\']) && !value.contains(char::is_control)
 }
 
 /// A value for people.
@@ -84,7 +86,7 @@ mod tests {
         assert_eq!(literals(Some("OFF")), ["'OFF'"]);
         assert_eq!(literals(Some("-1.5")), ["-1.5", "'-1.5'"]);
         assert_eq!(literals(Some("00:00 +0000")), ["'00:00 +0000'"]);
-        assert_eq!(literals(Some("inf")), ["'inf'"]);
+        assert_eq!((literals(Some("inf")), literals(Some("-inf"))), (vec!["'inf'".to_owned()], vec!["'-inf'".to_owned()]));
         assert_eq!((literals(Some("")), literals(None)), (vec!["''".to_owned()], vec!["NULL".to_owned()]));
     }
 

@@ -16,6 +16,7 @@ use perbuck_core::study::ServerSpec;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Wanted, is_plain};
 
+use super::environment::without_passwords;
 use super::folder::{self, PREFIX};
 use super::guard::{self, Charge, Step, Told};
 use super::program::Terms;
@@ -65,7 +66,7 @@ impl Instance {
     }
 
     fn spawn(charge: &Charge) -> io::Result<Self> {
-        let mut guard = Command::new(std::env::current_exe()?)
+        let mut guard = without_passwords(&mut Command::new(std::env::current_exe()?))
             .arg(guard::GUARD_COMMAND)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

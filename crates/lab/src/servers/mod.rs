@@ -4,6 +4,7 @@
 //! the first one lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. The programs of a server end
 //! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left.
 
+mod environment;
 mod find;
 mod folder;
 mod guard;

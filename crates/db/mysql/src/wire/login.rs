@@ -9,7 +9,6 @@ use crate::wire::auth::{Plugin, rsa_encrypt};
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::{Done, Greeting};
 use crate::wire::protocol::capability;
-use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, TlsMode};
 use perbuck_net::link::Link;
 use perbuck_net::reach::Access;
@@ -37,12 +36,8 @@ const WANTED: u32 = capability::LONG_PASSWORD
     | capability::DEPRECATE_EOF;
 
 /// Logs in; the reader of answers as was agreed upon.
-pub(crate) async fn login(
-    wire: &mut Wire,
-    host: &str,
-    Access { target, password, tls }: &Access,
-    counts_found: bool,
-) -> Result<ResultReader, DriverError> {
+pub(crate) async fn login(wire: &mut Wire, host: &str, access: &Access, counts_found: bool) -> Result<ResultReader, DriverError> {
+    let Access { target, password, tls } = access;
     let greeting = greeting(wire).await?;
     let found = if counts_found { capability::FOUND_ROWS } else { 0 };
     let mut capabilities = greeting.capabilities & (WANTED | found);
@@ -62,7 +57,7 @@ pub(crate) async fn login(
     // A default method that we do not know is answered in another; the server then asks for that of the account.
     let plugin = Plugin::named(&greeting.plugin).unwrap_or(Plugin::Native);
     respond(wire, target, capabilities, plugin, &plugin.answer(password.bytes(), &greeting.challenge)).await?;
-    let dialogue = Dialogue { plugin, challenge: greeting.challenge, password, user: &target.user };
+    let dialogue = Dialogue { plugin, challenge: greeting.challenge, access };
     let status = dialogue.run(wire).await?;
     wire.logged_in();
     Ok(ResultReader::new(capabilities, status))
@@ -111,8 +106,7 @@ async fn respond(
 struct Dialogue<'a> {
     plugin: Plugin,
     challenge: Vec<u8>,
-    password: &'a Secret,
-    user: &'a str,
+    access: &'a Access,
 }
 
 impl Dialogue<'_> {
@@ -144,7 +138,7 @@ impl Dialogue<'_> {
         let name = r.nul_bytes();
         let Some(plugin) = Plugin::named(name) else {
             let name = if name.is_empty() { "mysql_old_password".to_owned() } else { printable(name) };
-            let (address, user) = (wire.address(), self.user);
+            let (address, user) = (wire.address(), &self.access.target.user);
             let message = format!(
                 "{address} wants the login method `{name}` for `{user}`, which perbuck does not support; \
                  use an account with mysql_native_password, caching_sha2_password or ed25519"
@@ -155,7 +149,7 @@ impl Dialogue<'_> {
         // By length, not by the NUL after it: the 32 random bytes of ed25519 may end with one of their own.
         let challenge = r.rest();
         self.challenge = challenge[..challenge.len().min(plugin.challenge_length())].to_vec();
-        let answer = plugin.answer(self.password.bytes(), &self.challenge);
+        let answer = plugin.answer(self.access.password.bytes(), &self.challenge);
         wire.reply().extend_from_slice(&answer);
         wire.send_reply().await
     }
@@ -163,9 +157,11 @@ impl Dialogue<'_> {
     /// The full exchange of caching_sha2_password: the server wants the password itself. Under TLS it is sent as it
     /// is, otherwise for the private key of the server only.
     async fn send_password(&mut self, wire: &mut Wire) -> Result<(), DriverError> {
+        self.access.may_send_password(wire)?;
+        let password = &self.access.password;
         if wire.is_encrypted() {
             let out = wire.reply();
-            out.extend_from_slice(self.password.bytes());
+            out.extend_from_slice(password.bytes());
             out.push(0);
         } else {
             wire.reply().push(2);
@@ -176,7 +172,7 @@ impl Dialogue<'_> {
                 [0xff, ..] => return Err(not_let_in(wire.server_error(&packet), wire.address())),
                 _ => return Err(wire.malformed(Malformed("a public key was expected"))),
             };
-            let encrypted = rsa_encrypt(self.password.bytes(), &self.challenge, key).map_err(|why| wire.malformed(why))?;
+            let encrypted = rsa_encrypt(password.bytes(), &self.challenge, key).map_err(|why| wire.malformed(why))?;
             wire.reply().extend_from_slice(&encrypted);
         }
         let sent = wire.send_reply().await;

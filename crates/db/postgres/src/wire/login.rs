@@ -12,7 +12,6 @@ use crate::errors::class_of;
 use crate::family::{Family, Said};
 use crate::wire::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
 use crate::wire::{Wire, is_aside};
-use perbuck_database::secret::Secret;
 use perbuck_database::server::TlsMode;
 use perbuck_net::link::Link;
 use perbuck_net::reach::Access;
@@ -30,7 +29,7 @@ const MAX_MESSAGES: usize = 1_000;
 
 /// Logs in; the state of the transaction, which is idle.
 pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &Access) -> Result<u8, DriverError> {
-    let Access { target, password, tls } = access;
+    let Access { target, tls, .. } = access;
     if let Some(config) = tls {
         negotiate_tls(wire, host, target.tls, config).await?;
     }
@@ -52,7 +51,7 @@ pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &
     });
     wire.send().await?;
     let said = Said::default();
-    let dialogue = Dialogue { password, user: &target.user, scram: Scram::Unasked, authenticated: false, said };
+    let dialogue = Dialogue { access, scram: Scram::Unasked, authenticated: false, said };
     let (status, said) = dialogue.run(wire).await?;
     said.check(family, wire.address())?;
     wire.logged_in();
@@ -97,8 +96,7 @@ enum Scram {
 }
 
 struct Dialogue<'a> {
-    password: &'a Secret,
-    user: &'a str,
+    access: &'a Access,
     scram: Scram,
     authenticated: bool,
     said: Said,
@@ -142,7 +140,7 @@ impl Dialogue<'_> {
             (3, Scram::Unasked) => self.send_cleartext(wire).await,
             (5, Scram::Unasked) => {
                 let salt = r.array().map_err(|why| wire.malformed(why))?;
-                let hash = md5_hash(self.user.as_bytes(), self.known_password(wire)?, salt);
+                let hash = md5_hash(self.access.target.user.as_bytes(), self.known_password(wire)?, salt);
                 send_secret(wire, |out| put_text(out, hash.as_bytes())).await
             }
             (10, Scram::Unasked) => self.begin_scram(wire, r.rest()).await,
@@ -159,18 +157,19 @@ impl Dialogue<'_> {
             "{} wants a login by {method} for `{}`, which perbuck does not support; \
              set scram-sha-256 in pg_hba.conf of the server",
             wire.address(),
-            self.user
+            self.access.target.user
         );
         refused(message)
     }
 
     /// No server has an account with an empty password.
     fn known_password(&self, wire: &Wire) -> Result<&[u8], DriverError> {
-        if self.password.is_empty() {
-            let message = format!("{} asks for the password of `{}`, but none was given", wire.address(), self.user);
+        if self.access.password.is_empty() {
+            let message =
+                format!("{} asks for the password of `{}`, but none was given", wire.address(), self.access.target.user);
             return Err(refused(message));
         }
-        Ok(self.password.bytes())
+        Ok(self.access.password.bytes())
     }
 
     /// The password itself, which the server alone may see.
@@ -180,10 +179,11 @@ impl Dialogue<'_> {
                 "{} asks for the password of `{}` as clear text, on a connection without TLS. perbuck did not send it. Write \
                  `tls=verify-identity` in the target, or set scram-sha-256 in pg_hba.conf of the server",
                 wire.address(),
-                self.user
+                self.access.target.user
             );
             return Err(refused(message));
         }
+        self.access.may_send_password(wire)?;
         let password = self.known_password(wire)?;
         send_secret(wire, |out| put_text(out, password)).await
     }
@@ -223,7 +223,7 @@ impl Dialogue<'_> {
             let message = format!(
                 "{} did not prove that it knows the password of `{}`; check that it is the right server",
                 wire.address(),
-                self.user
+                self.access.target.user
             );
             return Err(refused(message));
         }
