@@ -12,6 +12,8 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::Interval;
 use serde::{Deserialize, Serialize};
 
+use crate::folder;
+
 /// Its name in the results folder.
 pub const LIVE_FILE: &str = "live.jsonl";
 
@@ -71,7 +73,7 @@ pub(crate) struct Live {
 impl Live {
     /// Starts the file of a results folder again.
     pub(crate) fn new(root: &Path) -> Self {
-        Self { file: File::create(root.join(LIVE_FILE)).ok() }
+        Self { file: folder::create(&root.join(LIVE_FILE)).ok() }
     }
 
     /// Adds a line, in one write, so that a reader sees whole lines.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
-use crate::inputs::read_text;
+use crate::folder;
+use crate::inputs::Limit;
 use crate::store::replace;
 
 /// The name of the file.
@@ -56,7 +57,7 @@ impl Journal {
         if !self.0.exists() {
             return Ok(Vec::new());
         }
-        let text = read_text("what was changed on servers in", &self.0)?;
+        let text = folder::read_text("what was changed on servers in", &self.0, Limit::TEXT)?;
         serde_json::from_str(&text).map_err(|e| {
             let message = format!("{} does not say what a run has changed on servers: {e}", self.0.display());
             LabError::files(message, "put the settings of the servers back yourself, then delete that file")
