@@ -114,6 +114,12 @@ pub fn check_published(texts: &PublishedTexts, registry: Registry) -> Result<Inp
 
 /// The header and the rows of published results.
 fn csv_rows(name: &str, text: &str) -> Result<(Vec<String>, Vec<CsvRow>), LabError> {
+    if text.len() as u64 > Limit::TABLE.0 {
+        return Err(LabError::files(
+            format!("{name} has more than {} MB", Limit::TABLE.0 >> 20),
+            "check that it is the right file",
+        ));
+    }
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let line_of = |position: Option<&csv::Position>| position.map_or(0, |p| p.line() as usize);
     let wrong = |e: csv::Error| {
@@ -142,8 +148,8 @@ pub struct Limit(u64);
 impl Limit {
     /// Studies, price lists, files of options and passwords.
     pub const TEXT: Self = Self(toml_reader::LONGEST as u64);
-    /// Published results: a row for each point.
-    pub const TABLE: Self = Self(32 << 20);
+    /// Published results: a row of some forty bytes for each point, which needs forty times as much memory.
+    pub const TABLE: Self = Self(4 << 20);
     /// The record of a trial: some 250 bytes for each second, so a month.
     pub const RECORD: Self = Self(1 << 30);
     /// The page of a report: a hundred thousand trials.

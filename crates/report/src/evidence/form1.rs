@@ -67,6 +67,7 @@ fn trial(packed: &Packed<'_>, row: &[&RawValue], budget: &mut Budget) -> Result<
     fields["target"]["server_counters"] = counters;
     let mut record = RunRecord::from_json(&Value::Object(fields).to_string())?;
     record.intervals = intervals;
+    budget.one(&record)?;
     Ok((record, sum))
 }
 

@@ -15,18 +15,31 @@ const GROWTH: u64 = 32;
 /// Bytes beside them, for a page of few records that are much alike.
 const ALWAYS: u64 = 16 << 20;
 
-/// The bytes of records that embedded data may still give: a short text can grow to more than memory holds.
-pub(super) struct Budget(u64);
+/// What embedded data may still give: a short text can grow to more than memory holds.
+pub(super) struct Budget {
+    bytes: u64,
+    names: BTreeSet<String>,
+}
 
 impl Budget {
     pub(super) fn of(text: &str) -> Self {
-        Self(ALWAYS + GROWTH * text.len() as u64)
+        Self { bytes: ALWAYS + GROWTH * text.len() as u64, names: BTreeSet::new() }
     }
 
-    /// Takes some of it.
+    /// Takes some bytes of records.
     pub(super) fn take(&mut self, bytes: u64) -> Result<(), String> {
-        let left = self.0.checked_sub(bytes).ok_or("the data are much longer than those of a page of this length")?;
-        self.0 = left;
+        let left = self.bytes.checked_sub(bytes).ok_or("the data are much longer than those of a page of this length")?;
+        self.bytes = left;
+        Ok(())
+    }
+
+    /// Takes a record, once.
+    pub(super) fn one(&mut self, record: &RunRecord) -> Result<(), String> {
+        let name = record.key.path();
+        if self.names.contains(&name) {
+            return Err(format!("{name} is there twice"));
+        }
+        self.names.insert(name);
         Ok(())
     }
 }
@@ -92,19 +105,9 @@ pub(super) fn broken(index: usize, of: usize, why: &str) -> String {
 
 fn current(text: &str) -> Result<Unpacked, String> {
     let Packed { head, sha256: sums, records: pieces } = serde_json::from_str(text).map_err(|e| no_data(&e))?;
-    let (mut records, mut budget, mut names) = (Vec::new(), Budget::of(text), BTreeSet::new());
-    let mut add = |record: RunRecord| {
-        // One record many times makes a page as long as one of many trials.
-        if !names.insert(record.key.path()) {
-            return Err(format!("{} is there twice", record.key.path()));
-        }
-        records.push(record);
-        Ok(())
-    };
-    let mut number = 0;
+    let (mut records, mut budget) = (Vec::new(), Budget::of(text));
     for piece in pieces {
-        let mut counted = |record| add(record).inspect(|()| number += 1);
-        read(piece, &mut budget, &mut counted).map_err(|why| broken(number, sums.len(), &why))?;
+        read(piece, &mut records, &mut budget).map_err(|why| broken(records.len(), sums.len(), &why))?;
     }
     if records.len() != sums.len() {
         return Err(format!("hold {} trials and {} checksums", records.len(), sums.len()));
@@ -113,13 +116,13 @@ fn current(text: &str) -> Result<Unpacked, String> {
 }
 
 /// Reads the records of a piece, line by line.
-fn read(piece: &str, budget: &mut Budget, add: &mut dyn FnMut(RunRecord) -> Result<(), String>) -> Result<(), String> {
+fn read(piece: &str, records: &mut Vec<RunRecord>, budget: &mut Budget) -> Result<(), String> {
     let bytes = STANDARD.decode(piece).map_err(|e| format!("is not base64: {e}"))?;
     let mut lines = BufReader::with_capacity(1 << 16, GzDecoder::new(bytes.as_slice()));
     let mut line = String::new();
     loop {
         line.clear();
-        lines.by_ref().take(budget.0 + 1).read_line(&mut line).map_err(|e| format!("is not compressed text: {e}"))?;
+        lines.by_ref().take(budget.bytes + 1).read_line(&mut line).map_err(|e| format!("is not compressed text: {e}"))?;
         if line.is_empty() {
             return Ok(());
         }
@@ -127,6 +130,7 @@ fn read(piece: &str, budget: &mut Budget, add: &mut dyn FnMut(RunRecord) -> Resu
         let mut record = RunRecord::from_json(&line)?;
         // A list that grew while it was read holds room for up to twice as many.
         record.intervals.shrink_to_fit();
-        add(record)?;
+        budget.one(&record)?;
+        records.push(record);
     }
 }
