@@ -59,7 +59,8 @@ pub enum Event {
         /// Which trial.
         trial: TrialKey,
         /// Its value with its unit.
-        figure: String,
+        #[serde(alias = "figure")]
+        value: String,
     },
     /// The run is over.
     Ended,
