@@ -21,7 +21,7 @@ pub const LONGEST: usize = 8 << 20;
 const MARKS: usize = 200_000;
 /// Keys of a table at most whose meaning another reader knows.
 const SCALARS: usize = 1000;
-/// Problems that are kept; nobody mends more at once.
+/// Problems that are kept; a reader mends some and checks again.
 const PROBLEMS: usize = 1000;
 
 /// A parsed file and what was found wrong in it so far.

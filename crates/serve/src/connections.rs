@@ -13,8 +13,8 @@ const LEAST: usize = 4;
 /// Answers that are made at the same time: each may need as much memory as a report.
 const ANSWERS: usize = 4;
 
-/// How long a request waits for its turn.
-const TURN: Duration = Duration::from_secs(30);
+/// How long a request waits for its permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// All connections, in the order in which they came.
 pub(super) struct Connections {
@@ -87,28 +87,28 @@ impl State {
 }
 
 impl Connection {
-    /// Makes the answer when it is its turn; `None` where that does not come.
+    /// Makes the answer when it has one of the permits; `None` where it gets none.
     pub(super) fn answer<T>(&self, make: impl FnOnce() -> T) -> Option<T> {
         let mut state = self.all.state();
         state.of(self.number)?.is_ours = true;
         let since = Instant::now();
         while state.answering >= ANSWERS {
-            let left = TURN.checked_sub(since.elapsed())?;
+            let left = PERMIT_TIMEOUT.checked_sub(since.elapsed())?;
             state = self.all.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.answering += 1;
         drop(state);
-        let turn = Turn(self);
+        let permit = Permit(self);
         let made = make();
-        drop(turn);
+        drop(permit);
         Some(made)
     }
 }
 
-/// The turn of an answer, which also ends where making it panics.
-struct Turn<'a>(&'a Connection);
+/// The permit to make an answer, which also ends where making it panics.
+struct Permit<'a>(&'a Connection);
 
-impl Drop for Turn<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut state = self.0.all.state();
         state.answering -= 1;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_the_turn_of_an_answer() {
+    fn a_panic_ends_the_permit_of_an_answer() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let all = Arc::new(Connections::new());
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

@@ -157,8 +157,8 @@ fn data_that_grow_beyond_their_page_are_refused() {
     // Many trials whose like would need a much longer page.
     let more: Vec<RunRecord> = many(12_000);
     let lines: String = more.iter().map(|r| serde_json::to_string(r).unwrap() + "\n").collect();
-    let alike = format!("{head}\"records\":[\"{}\"]}}", gzip(lines.as_bytes()));
-    assert!(unpack(&alike).unwrap_err().contains("much longer than those of a page"), "{} bytes", lines.len());
+    let page = format!("{head}\"records\":[\"{}\"]}}", gzip(lines.as_bytes()));
+    assert!(unpack(&page).unwrap_err().contains("much longer than those of a page"), "{} bytes", lines.len());
 }
 
 proptest! {
