@@ -61,7 +61,7 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     }
     let mut remarks = refusals::remarks(records);
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
-    let (planned, found) = (study.plan().len(), records.len());
+    let (planned, found) = (study.trials_planned() as usize, records.len());
     Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })
 }
 

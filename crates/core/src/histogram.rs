@@ -1,6 +1,9 @@
 //! Latency histograms: three significant digits from 1 µs to one hour, exact counts, stored as HDR V2 base64.
 
+use std::io::Read as _;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// Values below this are counted as this; 1 µs in nanoseconds.
@@ -16,6 +19,13 @@ const SUB_BITS: u32 = 11;
 const POWERS: usize = (u64::BITS - HIGHEST_NS.leading_zeros() - SUB_BITS) as usize;
 /// As many counts as values can be told apart: the exact ones, and the upper half of every further power.
 const SLOTS: usize = (POWERS + 2) << (SUB_BITS - 1);
+
+/// Bytes of a stored histogram without compression at most: a header, and nine for each slot.
+const PLAIN_MAX: u64 = (HEADER + 9 * SLOTS) as u64;
+/// Bytes of the header of HDR V2.
+const HEADER: usize = 40;
+/// The cookie of compressed HDR V2.
+const COMPRESSED: [u8; 4] = [0x1c, 0x84, 0x93, 0x14];
 
 /// A histogram of durations in nanoseconds: the layout of HDR histograms (Tene) with constant bounds, so that counting
 /// one is a handful of instructions. What is read and stored goes through the library that defines the format.
@@ -146,8 +156,9 @@ impl Histogram {
     /// Says why the text is no histogram of ours; part of it may have been added.
     pub(crate) fn add_base64(&mut self, text: &str, sum_ns: u128, max_ns: u64) -> Result<u64, String> {
         let bytes = STANDARD.decode(text).map_err(|e| format!("histogram is not base64: {e}"))?;
+        let plain = inflated(&bytes)?;
         let read: hdrhistogram::Histogram<u64> =
-            Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| format!("histogram is not HDR V2: {e:?}"))?;
+            Deserializer::new().deserialize(&mut plain.as_slice()).map_err(|e| format!("histogram is not HDR V2: {e:?}"))?;
         let (before, longest) = (self.total, slot(max_ns.clamp(LOWEST_NS, HIGHEST_NS)));
         (self.sum_ns, self.max_ns) = (self.sum_ns + sum_ns, self.max_ns.max(max_ns));
         for value in read.iter_recorded() {
@@ -163,6 +174,30 @@ impl Histogram {
         }
         Ok(self.total - before)
     }
+}
+
+/// Stored bytes without their compression. The library takes all lengths and bounds as they are written, and asks for as much memory,
+/// so they are checked before.
+fn inflated(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let broken = |why: &str| format!("histogram is not HDR V2: {why}");
+    let compressed = bytes.strip_prefix(&COMPRESSED).and_then(|rest| rest.get(4..)).ok_or_else(|| broken("InvalidCookie"))?;
+    let mut plain = Vec::new();
+    let read = ZlibDecoder::new(compressed).take(PLAIN_MAX + 1).read_to_end(&mut plain);
+    read.map_err(|e| broken(&format!("it is not compressed: {e}")))?;
+    if plain.len() as u64 > PLAIN_MAX {
+        return Err(broken("it is longer than any of its kind"));
+    }
+    let field = |at: usize| plain.get(at..at + 8).and_then(|b| b.try_into().ok()).map(u64::from_be_bytes);
+    let (length, digits) = (field(0).map(|f| f & 0xffff_ffff), field(8).map(|f| f & 0xffff_ffff));
+    let bounds = (field(16), field(24));
+    // Those of every histogram that a perbuck wrote.
+    if length != Some((plain.len().saturating_sub(HEADER)) as u64)
+        || digits != Some(3)
+        || bounds != (Some(UNIT_NS), Some(HIGHEST_NS))
+    {
+        return Err(broken("its length or its bounds are not those of perbuck's histograms"));
+    }
+    Ok(plain)
 }
 
 #[cfg(test)]
@@ -222,6 +257,30 @@ mod tests {
             assert!(slot < SLOTS && lowest_of(slot) <= ns && ns < lowest_of(slot + 1), "{ns}");
             assert_eq!(lowest_of(slot), reference.lowest_equivalent(ns), "{ns}");
             assert_eq!(lowest_of(slot + 1) - 1, reference.highest_equivalent(ns), "{ns}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_bounds_of_a_stored_histogram_are_checked_before_memory_is_asked_for() {
+        let mut one = Histogram::new();
+        one.record(5_000_000);
+        let stored = STANDARD.decode(one.to_base64()).unwrap();
+        let plain = inflated(&stored).unwrap();
+        let packed = |plain: &[u8]| {
+            let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+            std::io::Write::write_all(&mut encoder, plain).unwrap();
+            STANDARD.encode([&COMPRESSED[..], &[0xff; 4], &encoder.finish().unwrap()].concat())
+        };
+        assert_eq!(read(&packed(&plain), 5_000_000, 5_000_000).unwrap().count(), 1);
+        let put = |at: usize, bytes: &[u8]| {
+            let mut changed = plain.clone();
+            changed[at..at + bytes.len()].copy_from_slice(bytes);
+            changed
+        };
+        let bomb = [plain.clone(), vec![0; 50_000_000]].concat();
+        for wrong in [put(4, &[0xff; 4]), put(12, &5u32.to_be_bytes()), put(16, &[0; 8]), put(24, &[0xff; 8]), bomb, Vec::new()] {
+            let said = read(&packed(&wrong), 5_000_000, 5_000_000).unwrap_err();
+            assert!(said.contains("is not HDR V2"), "{said}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Work on all processors, whose results do not depend on how many there are.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Pieces that each thread takes: where some take longer than others, no thread waits for long.
@@ -28,8 +29,12 @@ pub fn in_parallel<I: Sync, T: Send, E: Send>(items: &[I], work: impl Fn(&I) -> 
         done
     };
     let mut done: Vec<(usize, Result<Vec<T>, E>)> = thread::scope(|scope| {
-        let started: Vec<_> = (0..threads).map(|_| scope.spawn(take)).collect();
-        started.into_iter().flat_map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        // This thread works, too: where the system gives no other, it does everything.
+        let start = || thread::Builder::new().spawn_scoped(scope, take).ok();
+        let started: Vec<_> = (1..threads).map_while(|_| start()).collect();
+        let own = take();
+        let theirs = started.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        theirs.flatten().chain(own).collect()
     });
     done.sort_by_key(|(number, _)| *number);
     let mut all = Vec::with_capacity(items.len());
@@ -37,6 +42,23 @@ pub fn in_parallel<I: Sync, T: Send, E: Send>(items: &[I], work: impl Fn(&I) -> 
         all.extend(piece?);
     }
     Ok(all)
+}
+
+/// Does two things at the same time, or one after the other where the system gives no thread.
+///
+/// # Panics
+/// Where one of them panics.
+pub fn both<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
+    // In a place of its own, since a thread that cannot be started drops what it was to do.
+    let there = Mutex::new(Some(there));
+    let take = || there.lock().unwrap_or_else(PoisonError::into_inner).take();
+    thread::scope(|scope| {
+        let started = thread::Builder::new().spawn_scoped(scope, || take().map(|there| there()));
+        let own = here();
+        let other = started.ok().and_then(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let other = other.or_else(|| take().map(|there| there()));
+        (own, other.expect("it was done there, or here"))
+    })
 }
 
 #[cfg(test)]

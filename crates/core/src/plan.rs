@@ -106,6 +106,15 @@ impl Study {
         plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
     }
 
+    /// The number of trials that are planned, without the plan: a study with problems may ask for billions.
+    pub fn trials_planned(&self) -> u64 {
+        let s = &self.sweep;
+        let points = if s.rates_per_s.is_empty() { s.connections.len() } else { s.rates_per_s.len() };
+        let counts =
+            [self.contenders.len() as u64, self.workloads.len() as u64, points as u64, s.trials.into(), s.deployments.into()];
+        counts.into_iter().fold(1, u64::saturating_mul)
+    }
+
     /// The fingerprint of everything that decides what is measured; prices, labels and the decision rule do not.
     pub fn fingerprint(&self) -> String {
         // A control is what it repeats, and may be asked for later.

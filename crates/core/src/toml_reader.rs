@@ -12,14 +12,24 @@ use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use crate::problem::{Problem, did_you_mean};
-use crate::units::{MicroUsd, parse_duration_ns};
+use crate::units::{MicroUsd, TEN_YEARS_NS, parse_duration_ns};
 pub use decimals::Digits;
+
+/// The longest file in bytes; price lists of whole clouds are tens of times shorter.
+pub const LONGEST: usize = 8 << 20;
+/// Values, keys and tables of a file at most. Each takes up to a kilobyte of memory, and the longest studies have some thousand.
+const MARKS: usize = 200_000;
+/// Keys of a table at most whose meaning another reader knows.
+const SCALARS: usize = 1000;
+/// Problems that are kept; a reader mends some and checks again.
+const PROBLEMS: usize = 1000;
 
 /// A parsed file and what was found wrong in it so far.
 #[derive(Debug)]
 pub struct TomlFile {
     name: String,
-    text: String,
+    /// Where its lines end.
+    line_ends: Vec<usize>,
     document: Document<String>,
     problems: RefCell<Vec<Problem>>,
 }
@@ -61,17 +71,27 @@ impl TomlFile {
     /// Parses `text`; `name` is how messages call the file.
     ///
     /// # Errors
-    /// The one syntax error that stopped the parser, with its line.
+    /// The one syntax error that stopped the parser, with its line, or a file that is larger than any of its kind.
     pub fn parse(name: &str, text: String) -> Result<Self, Problem> {
-        match Document::parse(text.clone()) {
-            Ok(document) => Ok(Self { name: name.to_owned(), text, document, problems: RefCell::default() }),
-            Err(error) => Err(Problem {
-                file: name.to_owned(),
-                line: line_of(&text, error.span()),
-                message: format!("not valid TOML: {}", error.message().replace('\n', ", ")),
-                help: "mend the syntax on this line; strings need quotes and tables their brackets".to_owned(),
-            }),
+        let line_ends: Vec<usize> = text.bytes().enumerate().filter(|(_, b)| *b == b'\n').map(|(i, _)| i).collect();
+        let refused = |line, message, help: &str| Problem { file: name.to_owned(), line, message, help: help.to_owned() };
+        // Before the parser, which needs many times as much memory as the text.
+        let marks = text.bytes().enumerate().filter(|(_, b)| matches!(b, b'=' | b',' | b'[' | b'{' | b'.'));
+        if let Some((at, _)) = marks.clone().nth(MARKS) {
+            let message = format!("has more than {MARKS} values, keys and tables; this is the line of the first one beyond");
+            return Err(refused(line_at(&line_ends, at), message, "divide it into several files"));
         }
+        if text.len() > LONGEST {
+            let message = format!("has {} bytes, above {LONGEST}", text.len());
+            return Err(refused(1, message, "shorten its texts, or divide it into several files"));
+        }
+        Document::parse(text)
+            .map_err(|error| {
+                let message = format!("not valid TOML: {}", error.message().replace('\n', ", "));
+                let line = line_at(&line_ends, error.span().map_or(0, |s| s.start));
+                refused(line, message, "mend the syntax on this line; strings need quotes and tables their brackets")
+            })
+            .map(|document| Self { name: name.to_owned(), line_ends: line_ends.clone(), document, problems: RefCell::default() })
     }
 
     /// The top level of the file.
@@ -88,18 +108,20 @@ impl TomlFile {
 
     /// Adds a problem that the caller found.
     pub fn report(&self, line: usize, message: impl Into<String>, help: impl Into<String>) {
-        let problem = Problem { file: self.name.clone(), line, message: message.into(), help: help.into() };
-        self.problems.borrow_mut().push(problem);
+        let mut problems = self.problems.borrow_mut();
+        if problems.len() < PROBLEMS {
+            problems.push(Problem { file: self.name.clone(), line, message: message.into(), help: help.into() });
+        }
     }
 
     fn line(&self, span: Option<Range<usize>>) -> usize {
-        line_of(&self.text, span)
+        line_at(&self.line_ends, span.map_or(0, |s| s.start))
     }
 }
 
-fn line_of(text: &str, span: Option<Range<usize>>) -> usize {
-    let end = span.map_or(0, |s| s.start).min(text.len());
-    text.as_bytes()[..end].iter().filter(|b| **b == b'\n').count() + 1
+/// The 1-based line of a byte.
+fn line_at(line_ends: &[usize], byte: usize) -> usize {
+    line_ends.partition_point(|end| *end < byte) + 1
 }
 
 /// One table of the file.
@@ -259,7 +281,12 @@ impl<'a> Section<'a> {
     /// An optional duration in nanoseconds, written as a string with a unit (`"30s"`).
     pub fn duration_ns(&self, key: &str) -> Option<Located<u64>> {
         let typed = self.read(key, "a duration such as \"30s\"", |v| v.as_str().map(str::to_owned))?;
-        self.parsed(key, &typed, parse_duration_ns, "write a number and a unit: \"500ms\", \"30s\", \"10m\"")
+        // Sums of some durations must fit their type.
+        let parse = |text: &str| match parse_duration_ns(text)? {
+            ns if ns > TEN_YEARS_NS => Err(format!("\"{text}\" is longer than ten years")),
+            ns => Ok(ns),
+        };
+        self.parsed(key, &typed, parse, "write a number and a unit: \"500ms\", \"30s\", \"10m\"")
     }
 
     fn list<T>(&self, key: &str, expected: &str, take: impl Fn(&Value) -> Option<T>) -> Option<Located<Vec<T>>> {
@@ -324,14 +351,20 @@ impl<'a> Section<'a> {
             _ => None,
         };
         let one = |key: String| self.read(&key, "a number, a string, true or false", scalar).map(|found| (key, found));
-        self.unasked().into_iter().filter_map(one).collect()
+        let keys = self.unasked();
+        if keys.len() > SCALARS {
+            let message = format!("`{}` has {} keys, above {SCALARS}", self.path, keys.len());
+            self.file.report(self.line, message, "check that it is the right file");
+            return BTreeMap::new();
+        }
+        keys.into_iter().filter_map(one).collect()
     }
 
     /// Reports every key that was not asked for.
     pub fn finish(&self) {
         let asked = self.asked.borrow();
         let known: Vec<&str> = asked.iter().map(String::as_str).collect::<BTreeSet<_>>().into_iter().collect();
-        for key in self.unasked() {
+        for key in self.unasked().into_iter().take(PROBLEMS) {
             let help = did_you_mean(&key, &known, || format!("known here: {}", known.join(", ")));
             self.report(&key, format!("unknown key `{}`", self.full(&key)), help);
         }

@@ -87,6 +87,9 @@ pub fn unit_price_text(price: MicroUsd) -> String {
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
+/// The longest duration of a study.
+pub const TEN_YEARS_NS: u64 = 10 * 365 * 24 * 3_600_000_000_000;
+
 /// Parses a duration such as `500ms`, `1.5s`, `10m`, `1h` into nanoseconds.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
 
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::folder::has_file;
 use perbuck_lab::inputs;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::store::{self, Store, StudyFiles};
@@ -22,7 +23,7 @@ const TRIALS: u32 = 1000;
 /// The databases that the folder knows, and its number of trials; none where there is no folder yet.
 fn known(root: &Path) -> Result<(Vec<Member>, u32), LabError> {
     let path = root.join("study.toml");
-    if !path.exists() {
+    if !has_file(&path) {
         return Ok((Vec::new(), 0));
     }
     let stored = inputs::read(&path, None, Registry::default())?;

@@ -1,11 +1,13 @@
 //! What a study needs from outside its own file: prices, targets and workload parameters, all checked at once.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
 use perbuck_core::study::{CsvRow, Study};
+use perbuck_core::toml_reader;
 use perbuck_database::registry::AnyTarget;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
@@ -107,9 +109,9 @@ pub struct PublishedTexts {
 /// # Errors
 /// An unreadable file.
 pub fn published_texts(study: &Path, prices: Option<&Path>, results: Option<&Path>) -> Result<PublishedTexts, LabError> {
-    let named = |what: &str, path: &Path| Ok::<_, LabError>((path.display().to_string(), read_text(what, path)?));
-    let csv = results.map(|p| named("the results", p)).transpose()?;
-    Ok(PublishedTexts { csv, study: named("the study", study)?, prices: price_text(prices)? })
+    let named = |what: &str, path: &Path, limit| Ok::<_, LabError>((path.display().to_string(), read_up_to(what, path, limit)?));
+    let csv = results.map(|p| named("the results", p, Limit::TABLE)).transpose()?;
+    Ok(PublishedTexts { csv, study: named("the study", study, Limit::TEXT)?, prices: price_text(prices)? })
 }
 
 /// Checks a study with what was published of it.
@@ -130,6 +132,12 @@ pub fn check_published(texts: &PublishedTexts, registry: Registry) -> Result<Inp
 
 /// The header and the rows of published results.
 fn csv_rows(name: &str, text: &str) -> Result<(Vec<String>, Vec<CsvRow>), LabError> {
+    if text.len() as u64 > Limit::TABLE.0 {
+        return Err(LabError::files(
+            format!("{name} has more than {} MB", Limit::TABLE.0 >> 20),
+            "check that it is the right file",
+        ));
+    }
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text.as_bytes());
     let line_of = |position: Option<&csv::Position>| position.map_or(0, |p| p.line() as usize);
     let wrong = |e: csv::Error| {
@@ -151,12 +159,48 @@ fn csv_rows(name: &str, text: &str) -> Result<(Vec<String>, Vec<CsvRow>), LabErr
     Ok((header, rows))
 }
 
-/// Reads a text file.
+/// Bytes that a file of a kind has at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(u64);
+
+impl Limit {
+    /// Studies, price lists, files of options and passwords.
+    pub const TEXT: Self = Self(toml_reader::LONGEST as u64);
+    /// Published results: a row of some forty bytes for each point, which needs forty times as much memory.
+    pub const TABLE: Self = Self(4 << 20);
+    /// The record of a trial: some 250 bytes for each second, so a month.
+    pub const RECORD: Self = Self(1 << 30);
+    /// The page of a report: a hundred thousand trials.
+    pub const PAGE: Self = Self(1 << 30);
+}
+
+/// Reads a text file that the user names.
 ///
 /// # Errors
 /// Names the file and why it cannot be read.
 pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
-    fs::read_to_string(path).map_err(LabError::of_file(&format!("read {what}"), path))
+    read_up_to(what, path, Limit::TEXT)
+}
+
+/// The same for a file that may be longer.
+pub(crate) fn read_up_to(what: &str, path: &Path, limit: Limit) -> Result<String, LabError> {
+    let file = File::open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
+    read_bounded(what, path, file, limit)
+}
+
+/// Reads an opened file to its end, but no further than its kind goes: a device has no end.
+pub(crate) fn read_bounded(what: &str, path: &Path, file: File, Limit(most): Limit) -> Result<String, LabError> {
+    let length = file.metadata().map_or(0, |m| m.len());
+    let too_long = || {
+        let message = format!("cannot read {what} {}: it has more than {} MB", path.display(), most >> 20);
+        LabError::files(message, "check that it is the right file")
+    };
+    if length > most {
+        return Err(too_long());
+    }
+    let mut text = String::with_capacity(length as usize);
+    file.take(most + 1).read_to_string(&mut text).map_err(LabError::of_file(&format!("read {what}"), path))?;
+    if text.len() as u64 > most { Err(too_long()) } else { Ok(text) }
 }
 
 /// Checks the text of a study; `prices` replaces the snapshot that it names.

@@ -21,6 +21,7 @@ pub mod data;
 pub mod databases;
 pub mod error;
 mod flags;
+pub mod folder;
 mod globals;
 pub mod inputs;
 mod lab;

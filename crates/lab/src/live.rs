@@ -13,6 +13,8 @@ use perbuck_core::printable::printable_json;
 use perbuck_core::run_record::Interval;
 use serde::{Deserialize, Serialize};
 
+use crate::folder;
+
 /// Its name in the results folder.
 pub const LIVE_FILE: &str = "live.jsonl";
 
@@ -73,7 +75,7 @@ pub(crate) struct Live {
 impl Live {
     /// Starts the file of a results folder again.
     pub(crate) fn new(root: &Path) -> Self {
-        Self { file: File::create(root.join(LIVE_FILE)).ok() }
+        Self { file: folder::create(&root.join(LIVE_FILE)).ok() }
     }
 
     /// Adds a line, in one write, so that a reader sees whole lines.

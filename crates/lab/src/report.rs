@@ -3,11 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
 
+use perbuck_core::parallel::both;
 use perbuck_report::{ReportModel, drawings, html, markdown};
 
 use crate::error::LabError;
+use crate::folder;
 use crate::results::{self, Basis, Results};
 use crate::store;
 
@@ -53,25 +54,27 @@ fn write_around(
     embedded: bool,
     evidence: &mut (dyn FnMut(&mut File) -> io::Result<()> + Send),
 ) -> Result<[PathBuf; 2], LabError> {
-    let values = folder.join(markdown::FIGURES);
-    fs::create_dir_all(&values).map_err(LabError::of_file("make the folder", &values))?;
+    let drawn = folder.join(markdown::FIGURES);
+    folder::make(folder, &drawn)?;
     let (page, text) = (folder.join(PAGE), folder.join(MARKDOWN));
-    thread::scope(|scope| {
-        let written = scope.spawn(|| {
-            let [before, after] = html::around_evidence(model, embedded);
-            store::replace_with(&page, &mut |page| {
-                page.write_all(before.as_bytes())?;
-                evidence(page)?;
-                page.write_all(after.as_bytes())
-            })
-        });
+    let beside = || {
         store::replace(&text, &markdown::render(model))?;
-        for (name, drawing) in drawings(model) {
+        drawings(model).into_iter().try_for_each(|(name, drawing)| {
             // Not synced one by one: a drawing that a power cut takes is made again from the records.
-            let path = values.join(name);
-            fs::write(&path, drawing).map_err(LabError::of_file("write", &path))?;
-        }
-        written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })?;
+            let path = drawn.join(name);
+            let written = folder::create(&path).and_then(|mut file| file.write_all(drawing.as_bytes()));
+            written.map_err(LabError::of_file("write", &path))
+        })
+    };
+    let written = || {
+        let [before, after] = html::around_evidence(model, embedded);
+        store::replace_with(&page, &mut |page| {
+            page.write_all(before.as_bytes())?;
+            evidence(page)?;
+            page.write_all(after.as_bytes())
+        })
+    };
+    let (beside, written) = both(beside, written);
+    beside.and(written)?;
     Ok([page, text])
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use perbuck_core::compare::{self, Comparison, Regression, Remark};
+use perbuck_core::parallel::both;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::Study;
@@ -14,7 +14,8 @@ use perbuck_report::ReportModel;
 use perbuck_report::evidence::{self, Head, Kind, Source};
 
 use crate::error::LabError;
-use crate::inputs::{self, read_text};
+use crate::folder::{self, has_file};
+use crate::inputs::{self, Limit, read_text};
 use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
 use crate::stored;
@@ -101,12 +102,9 @@ impl Results {
 
     /// The report, and what is done meanwhile: of thousands of trials each takes about a second, and neither needs the other.
     fn report_beside<T: Send>(&self, pack: impl FnOnce() -> Result<T, LabError> + Send) -> Result<(ReportModel, T), LabError> {
-        thread::scope(|scope| {
-            let packed = scope.spawn(pack);
-            let model = perbuck_report::model(&self.study, &self.comparison, self.used());
-            let packed = packed.join().unwrap_or_else(|e| std::panic::resume_unwind(e))?;
-            Ok((model, packed))
-        })
+        let model = || perbuck_report::model(&self.study, &self.comparison, self.used());
+        let (model, packed) = both(model, pack);
+        Ok((model, packed?))
     }
 }
 
@@ -130,19 +128,22 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
         return Err(LabError::failed(message, "run the study first: perbuck run STUDY"));
     }
     let study = basis.study.clone().unwrap_or_else(|| root.join(STUDY_FILE));
+    let read = |what: &str, path: &Path, given: bool| {
+        let text = if given { read_text(what, path)? } else { folder::read_text(what, path, Limit::TEXT)? };
+        Ok::<_, LabError>(source(path, given, &text))
+    };
     // Another study names its prices itself.
-    let stored = Some(root.join(PRICES_FILE)).filter(|p| basis.study.is_none() && p.exists());
+    let stored = Some(root.join(PRICES_FILE)).filter(|p| basis.study.is_none() && has_file(p));
     let prices = basis.prices.clone().or(stored);
-    let text = |p: &PathBuf| Ok::<_, LabError>(source(p, basis.prices.is_some(), &read_text("the prices", p)?));
     let head = Head {
         form: evidence::FORM,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         kind: Kind::Measured,
-        prices: prices.as_ref().map(text).transpose()?,
-        study: source(&study, basis.study.is_some(), &read_text("the study", &study)?),
+        prices: prices.as_ref().map(|p| read("the prices", p, basis.prices.is_some())).transpose()?,
+        study: read("the study", &study, basis.study.is_some())?,
         results: None,
         insist: basis.insist.clone(),
-        checked: root.join(CHECKED_FILE).exists(),
+        checked: has_file(&root.join(CHECKED_FILE)),
     };
     let (study_path, prices_path) = (study.display().to_string(), prices.unwrap_or_default());
     compare(Material { study_path, prices_path, head, records, sums, registry: basis.registry })

@@ -12,8 +12,9 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_report::markdown;
 
 use crate::error::LabError;
+use crate::folder::{self, has_file, sync};
 use crate::globals::SETTINGS_FILE;
-use crate::inputs::{Inputs, read_text};
+use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
 use crate::report::{MARKDOWN, PAGE};
 
@@ -97,20 +98,20 @@ impl Store {
     /// When the folder cannot be written, belongs to another study, or is in use.
     pub fn join_within(results: &Path, files: StudyFiles<'_>, fingerprint: &str, timeout: Duration) -> Result<Self, LabError> {
         let root = results.join(files.name);
-        make_folder(&root)?;
+        folder::make(results, &root)?;
         let lock = lock(&root, timeout)?;
+        let all = folder::walk(&root)?;
         let stored = root.join(FINGERPRINT_FILE);
-        let known = match fs::read_to_string(&stored) {
-            Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
+        let known = match has_file(&stored).then(|| folder::read_text("the fingerprint", &stored, Limit::TEXT)).transpose()? {
+            Some(text) if text.trim() == fingerprint => has_file(&root.join(STUDY_FILE)),
             // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
-            Ok(_) if records_in(&root)?.is_empty() => false,
-            Ok(_) => {
+            Some(_) if records_in(&root)?.is_empty() => false,
+            Some(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
                 return Err(LabError::refused(message, help));
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound => false,
-            Err(e) => return Err(LabError::file("read", &stored, &e)),
+            None => false,
         };
         let store = Self { root, is_new: !known, lock };
         if !known {
@@ -118,7 +119,7 @@ impl Store {
             store.keep(files)?;
         }
         // The lock says that no other process is writing, so an aborted one left these.
-        for path in walk(&store.root)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == PARTIAL)) {
+        for path in all.into_iter().filter(|path| path.extension().is_some_and(|e| e == PARTIAL)) {
             fs::remove_file(&path).map_err(LabError::of_file("remove the unfinished file", &path))?;
         }
         Ok(store)
@@ -141,17 +142,17 @@ impl Store {
     /// A number of this folder alone, made when it is first used.
     pub(crate) fn id(&self) -> Result<String, LabError> {
         let path = self.root.join(ID_FILE);
-        if !path.exists() {
+        if !has_file(&path) {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
             let text = plan::fingerprint(&format!("{} {now} {}", self.root.display(), std::process::id()));
             replace(&path, &format!("{text}\n"))?;
         }
-        Ok(read_text("the number of the results folder", &path)?.trim().to_owned())
+        Ok(folder::read_text("the number of the results folder", &path, Limit::TEXT)?.trim().to_owned())
     }
 
     /// Whether the data were checked after the last trial.
     pub(crate) fn checked(&self) -> bool {
-        self.root.join(CHECKED_FILE).exists()
+        has_file(&self.root.join(CHECKED_FILE))
     }
 
     /// Refuses to go on where the folder is no longer the one that was opened: what is written then would be half of a study.
@@ -181,7 +182,7 @@ impl Store {
 
     /// Whether a trial is on disk.
     pub fn has(&self, key: &TrialKey) -> bool {
-        self.root.join(key.path()).exists()
+        has_file(&self.root.join(key.path()))
     }
 
     /// Writes the record of a trial of the study, once.
@@ -191,13 +192,13 @@ impl Store {
     pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
         self.still_there()?;
         remove_if_there(&self.root.join(CHECKED_FILE));
-        write_once(&self.root.join(record.key.path()), record)
+        write_once(&self.root, &self.root.join(record.key.path()), record)
     }
 }
 
 fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
     let path = root.join(LOCK_FILE);
-    let file = File::create(&path).map_err(LabError::of_file("write", &path))?;
+    let file = folder::create(&path).map_err(LabError::of_file("write", &path))?;
     let since = Instant::now();
     let mut locked = file.try_lock();
     while matches!(locked, Err(TryLockError::WouldBlock)) && since.elapsed() < timeout {
@@ -225,10 +226,10 @@ fn is_locked_file(path: &Path, open: &File) -> bool {
     fs::symlink_metadata(path).is_ok_and(|named| open.metadata().is_ok_and(|open| identity(named) == identity(open)))
 }
 
-/// Writes a record, once: through a temporary file that is linked to its name when it is whole and on disk.
-pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
+/// Writes a record below `root`, once: through a temporary file that is linked to its name when it is whole and on disk.
+pub(crate) fn write_once(root: &Path, path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
-    make_folder(folder)?;
+    folder::make(root, folder)?;
     let text = record
         .to_json()
         .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
@@ -236,7 +237,7 @@ pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError
     let linked = link(&temporary, path);
     remove_if_there(&temporary);
     linked.map_err(LabError::of_file("write the record", path))?;
-    sync_folder(folder);
+    sync(folder);
     Ok(())
 }
 
@@ -252,24 +253,13 @@ pub(crate) fn replace_with(path: &Path, write: &mut dyn FnMut(&mut File) -> io::
         remove_if_there(&temporary);
         LabError::file("write", path, &e)
     })?;
-    sync_folder(path.parent().unwrap_or(path));
-    Ok(())
-}
-
-/// Makes a folder and those above it, each on disk.
-fn make_folder(folder: &Path) -> Result<(), LabError> {
-    let new: Vec<&Path> = folder.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
-    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
-    for made in new {
-        // The folder of a relative path of one name is the one that perbuck runs in.
-        sync_folder(made.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-    }
+    sync(path.parent().unwrap_or(path));
     Ok(())
 }
 
 fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<PathBuf, LabError> {
     let temporary = partial_of(path);
-    let written = File::create(&temporary).and_then(|mut file| {
+    let written = folder::create(&temporary).and_then(|mut file| {
         write(&mut file)?;
         file.sync_all()
     });
@@ -299,28 +289,6 @@ pub(crate) fn remove_if_there(path: &Path) {
     let _ = fs::remove_file(path);
 }
 
-/// Makes new names durable; a file system that cannot do that has no better way.
-pub fn sync_folder(folder: &Path) {
-    if let Ok(handle) = File::open(folder) {
-        let _ = handle.sync_all();
-    }
-}
-
-/// All files below a folder, in the order of their paths.
-fn walk(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        let unreadable = |e: &io::Error| LabError::file("read the results folder", &folder, e);
-        for entry in fs::read_dir(&folder).map_err(|e| unreadable(&e))? {
-            let path = entry.map_err(|e| unreadable(&e))?.path();
-            if path.is_dir() { folders.push(path) } else { found.push(path) }
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// The folder below a results folder that holds searches for the capacity.
 pub(crate) const CAPACITY_FOLDER: &str = "capacity";
 
@@ -333,5 +301,5 @@ pub fn records_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
     // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
     let of_a_search =
         |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);
-    Ok(walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
+    Ok(folder::walk(root)?.into_iter().filter(|p| is_record(p) && !of_a_search(p)).collect())
 }

@@ -10,7 +10,8 @@ use perbuck_core::study::Study;
 use perbuck_report::evidence;
 
 use crate::error::LabError;
-use crate::inputs::read_text;
+use crate::folder::{self, has_file};
+use crate::inputs::Limit;
 use crate::registry::Registry;
 use crate::store;
 
@@ -25,7 +26,7 @@ pub fn read_study(text: &str) -> Result<Study, Vec<Problem>> {
 /// All records of a results folder in the order of their paths, and their checksums.
 pub(crate) fn records(root: &Path) -> Result<(Vec<RunRecord>, Vec<String>), LabError> {
     let is_folder = fs::metadata(root).map_err(LabError::of_file("read the results folder", root))?.is_dir();
-    if !is_folder || !root.join(store::STUDY_FILE).exists() {
+    if !is_folder || !has_file(&root.join(store::STUDY_FILE)) {
         let message = format!("{} is not the results folder of a study: it has no {}", root.display(), store::STUDY_FILE);
         return Err(LabError::files(message, "name the folder of one study, such as results/my-study"));
     }
@@ -51,7 +52,7 @@ pub(crate) fn seal(record: &RunRecord) -> Result<String, LabError> {
 /// # Errors
 /// When it cannot be read, or is none.
 pub fn read_record(path: &Path) -> Result<RunRecord, LabError> {
-    let mut record = RunRecord::from_json(&read_text("the record", path)?).map_err(|e| {
+    let mut record = RunRecord::from_json(&folder::read_text("the record", path, Limit::RECORD)?).map_err(|e| {
         let help = "restore it from a copy, or remove it and run the study again: it measures that trial again";
         LabError::files(format!("{} {e}", path.display()), help)
     })?;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use perbuck_core::study::Study;
 
 use perbuck_lab::error::LabError;
+use perbuck_lab::folder::{self, has_file};
+use perbuck_lab::inputs::Limit;
 use perbuck_lab::report::PAGE;
 use perbuck_lab::{store, stored};
 
@@ -31,22 +33,22 @@ pub(super) fn all(root: &Path) -> Result<Vec<Found>, LabError> {
     Ok(out)
 }
 
-fn below(root: &Path, folder: &Path, depth: usize, out: &mut Vec<Found>) -> Result<(), LabError> {
-    let study = folder.join(store::STUDY_FILE);
-    let page = folder.join(PAGE);
-    if study.is_file() || page.is_file() {
-        let relative = folder.strip_prefix(root).unwrap_or(folder).to_string_lossy().into_owned();
+fn below(root: &Path, at: &Path, depth: usize, out: &mut Vec<Found>) -> Result<(), LabError> {
+    let study = at.join(store::STUDY_FILE);
+    let page = at.join(PAGE);
+    if has_file(&study) || has_file(&page) {
+        let relative = at.strip_prefix(root).unwrap_or(at).to_string_lossy().into_owned();
         let name = if relative.is_empty() { ".".to_owned() } else { relative };
-        let read = fs::read_to_string(&study).ok().and_then(|text| stored::read_study(&text).ok());
-        let page = (!study.is_file()).then_some(page);
-        out.push(Found { name, folder: folder.to_owned(), study: read, page });
+        let read = folder::read_text("the study", &study, Limit::TEXT).ok().and_then(|text| stored::read_study(&text).ok());
+        let page = (!has_file(&study)).then_some(page);
+        out.push(Found { name, folder: at.to_owned(), study: read, page });
         return Ok(());
     }
     if depth == DEEPEST {
         return Ok(());
     }
-    for entry in fs::read_dir(folder).map_err(|e| LabError::file("read the folder", folder, &e))? {
-        let entry = entry.map_err(|e| LabError::file("read the folder", folder, &e))?;
+    for entry in fs::read_dir(at).map_err(|e| LabError::file("read the folder", at, &e))? {
+        let entry = entry.map_err(|e| LabError::file("read the folder", at, &e))?;
         let hidden = entry.file_name().to_string_lossy().starts_with('.');
         if !hidden && entry.file_type().is_ok_and(|t| t.is_dir()) {
             below(root, &entry.path(), depth + 1, out)?;
@@ -70,6 +72,6 @@ impl Found {
 
     /// How many trials its study plans; `None` without a study.
     pub(super) fn planned(&self) -> Option<usize> {
-        self.study.as_ref().map(|s| s.plan().len())
+        self.study.as_ref().map(|s| s.trials_planned() as usize)
     }
 }

@@ -1,14 +1,20 @@
 //! As much of HTTP/1.1 (RFC 9112) as a browser on this machine needs: one GET per connection, and an answer.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Bytes of a request at most.
 const LARGEST: usize = 16 * 1024;
 
-/// How long a client may take for its request, and to take the answer.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a client may take for its whole request.
+const REQUEST: Duration = Duration::from_secs(10);
+
+/// How long a client may take to take the whole answer.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Bytes that are written at once.
+const PART: usize = 64 * 1024;
 
 /// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +62,47 @@ impl Answer {
     }
 }
 
+/// A connection with the time at which it ends, however slowly its client sends or takes bytes.
+struct Timed<'a> {
+    stream: &'a TcpStream,
+    end: Instant,
+}
+
+impl Timed<'_> {
+    fn left(&self) -> io::Result<Option<Duration>> {
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
+    }
+
+    fn read(&mut self, part: &mut [u8]) -> io::Result<usize> {
+        self.stream.set_read_timeout(self.left()?)?;
+        self.stream.read(part)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for part in bytes.chunks(PART) {
+            let mut rest = part;
+            while !rest.is_empty() {
+                self.stream.set_write_timeout(self.left()?)?;
+                match self.stream.write(rest)? {
+                    0 => return Err(ErrorKind::WriteZero.into()),
+                    n => rest = &rest[n..],
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Reads a request, and answers what `answer` says to it or why it is none.
-pub(super) fn serve(stream: &mut TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
+pub(super) fn serve(stream: &TcpStream, port: u16, answer: impl FnOnce(&Request) -> Answer) -> io::Result<()> {
+    let mut timed = Timed { stream, end: Instant::now() + REQUEST };
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
-    while !bytes.windows(4).any(|w| w == b"\r\n\r\n") && bytes.len() < LARGEST {
-        match stream.read(&mut part)? {
+    let mut searched = 0;
+    while !bytes[searched..].windows(4).any(|w| w == b"\r\n\r\n") && bytes.len() < LARGEST {
+        searched = bytes.len().saturating_sub(3);
+        match timed.read(&mut part)? {
             0 => break,
             n => bytes.extend_from_slice(&part[..n]),
         }
@@ -140,7 +179,8 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-fn write(stream: &mut TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
+/// Writes an answer.
+pub(super) fn write(stream: &TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
     let length: usize = answer.body.iter().map(String::len).sum();
     let allow = if answer.status == 405 { "Allow: GET, HEAD\r\n" } else { "" };
     let head = format!(
@@ -153,11 +193,12 @@ fn write(stream: &mut TcpStream, answer: &Answer, head_only: bool) -> io::Result
         reason(answer.status),
         answer.kind
     );
-    stream.write_all(head.as_bytes())?;
+    let mut timed = Timed { stream, end: Instant::now() + ANSWER };
+    timed.write(head.as_bytes())?;
     if !head_only {
-        answer.body.iter().try_for_each(|part| stream.write_all(part.as_bytes()))?;
+        answer.body.iter().try_for_each(|part| timed.write(part.as_bytes()))?;
     }
-    stream.flush()
+    Ok(())
 }
 
 fn reason(status: u16) -> &'static str {

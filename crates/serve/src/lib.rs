@@ -3,6 +3,7 @@
 //! It reads files and changes nothing. What an address names is looked up in the list of what the folder holds; no path is
 //! ever made from it.
 
+mod connections;
 mod find;
 mod http;
 mod pages;
@@ -10,21 +11,25 @@ mod studies;
 mod trials;
 mod watch;
 
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use perbuck_report::html;
 
+use connections::{Connection, Connections};
 use find::Found;
 use http::{Answer, Request};
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::folder;
+use perbuck_lab::inputs::Limit;
 use perbuck_lab::results::{self, Basis};
 
-/// Requests that are answered at the same time.
-const AT_ONCE: usize = 16;
+/// How long the system is left alone that gives no descriptor, no memory or no thread.
+const BACK_OFF: Duration = Duration::from_millis(10);
 
 /// Serves a folder of results, or the results folder of one study, on 127.0.0.1 until the process ends. Port 0 takes one that is
 /// free; `ready` is told the port.
@@ -43,26 +48,38 @@ pub fn serve(root: &Path, port: u16, ready: impl FnOnce(u16) -> Result<(), LabEr
     })?;
     let port = listener.local_addr().map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot listen: {e}"), ""))?.port();
     ready(port)?;
-    let (root, busy) = (Arc::new(root.to_owned()), Arc::new(AtomicUsize::new(0)));
+    let (root, all) = (Arc::new(root.to_owned()), Arc::new(Connections::new()));
     for stream in listener.incoming() {
-        // A client that is gone already.
-        let Ok(stream) = stream else { continue };
-        let (root, busy) = (Arc::clone(&root), Arc::clone(&busy));
-        let full = busy.fetch_add(1, Ordering::Relaxed) >= AT_ONCE;
-        thread::spawn(move || {
-            one(stream, port, &root, full);
-            busy.fetch_sub(1, Ordering::Relaxed);
-        });
+        let stream = match stream {
+            Ok(stream) => stream,
+            Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(_) => {
+                all.lower();
+                thread::sleep(BACK_OFF);
+                continue;
+            }
+        };
+        let Some(connection) = all.admit(stream) else { continue };
+        let (root, stream) = (Arc::clone(&root), Arc::clone(&connection.stream));
+        if thread::Builder::new().spawn(move || one(&connection, port, &root)).is_err() {
+            all.lower();
+            // It fits into the buffer of the connection, so nothing waits.
+            drop(http::write(&stream, &busy(), false));
+            thread::sleep(BACK_OFF);
+        }
     }
     Ok(())
 }
 
-fn one(mut stream: TcpStream, port: u16, root: &Path, full: bool) {
-    let answered = http::serve(&mut stream, port, |request| {
-        if full { Answer::error(503, "too many requests at the same time") } else { answer(root, request) }
-    });
+fn one(connection: &Connection, port: u16, root: &Path) {
+    let made = |request: &Request| connection.answer(|| answer(root, request)).unwrap_or_else(busy);
+    let answered = http::serve(&connection.stream, port, made);
     // A client that went away before its answer needs none.
     drop(answered);
+}
+
+fn busy() -> Answer {
+    Answer::error(503, "too many requests at the same time")
 }
 
 /// What a request gets.
@@ -90,9 +107,9 @@ fn answer(root: &Path, request: &Request) -> Answer {
 /// The report of a study as its files give it now; of a replay, the page that lies there.
 fn report(found: &Found) -> Answer {
     if let Some(page) = &found.page {
-        return match std::fs::read_to_string(page) {
+        return match folder::read_text("the page", page, Limit::PAGE) {
             Ok(text) => Answer::page(text),
-            Err(e) => Answer::page(pages::failed(found, &format!("the page cannot be read: {e}"))),
+            Err(error) => Answer::page(pages::failed(found, &error.to_string())),
         };
     }
     match results::read(&found.folder, &Basis::default()).and_then(|r| r.report()) {

@@ -1,12 +1,12 @@
 //! The end of the live file of a study, as JSON for the page that follows it.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use perbuck_lab::folder;
 use perbuck_lab::live::{Event, LIVE_FILE, Line};
 
 /// Bytes of the file's end that are read: some ten minutes of seconds.
@@ -31,7 +31,7 @@ pub(super) fn runs(folder: &Path) -> bool {
 
 /// The last whole lines of a file.
 fn end(path: &Path) -> Option<String> {
-    let mut file = File::open(path).ok()?;
+    let mut file = folder::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
     let mut bytes = Vec::new();

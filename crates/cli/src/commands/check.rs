@@ -30,8 +30,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
             path.display()
         ));
     }
-    let trials = study.plan().len();
-    let each = study.sweep.cooldown_ns + study.sweep.warmup_ns + study.sweep.duration_ns;
+    let trials = study.trials_planned();
+    let times = [study.sweep.cooldown_ns, study.sweep.warmup_ns, study.sweep.duration_ns];
+    let each = times.into_iter().fold(0, u64::saturating_add);
     let mut out = format!("{}: no problem found\n", path.display());
     out += &format!(
         "{} contenders × {} workloads × {} points × {}{} trials = {trials} trials of {}, {} in all\n",
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         if study.sweep.deployments > 1 { format!("{} deployments × ", study.sweep.deployments) } else { String::new() },
         study.sweep.trials,
         duration_text(each),
-        duration_text(each.saturating_mul(trials as u64)),
+        duration_text(each.saturating_mul(trials)),
     );
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.

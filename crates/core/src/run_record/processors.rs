@@ -1,9 +1,11 @@
 //! What the processors of the client's machine did in the window.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What each processor of the machine did in the measured window, in steps of about a second, longer ones in long trials. All
@@ -14,7 +16,35 @@ pub struct ProcessorTimes {
     /// The end of each step, in milliseconds since the window opened.
     pub steps_ms: Vec<u32>,
     /// In the order of the system.
+    #[serde(deserialize_with = "at_most::<_, _, PROCESSORS>")]
     pub processors: Vec<ProcessorTime>,
+}
+
+/// As many as Linux knows. An entry may be two bytes in a file, and a hundred in memory.
+const PROCESSORS: usize = 8192;
+
+/// Reads a list, but no further than an honest one goes.
+fn at_most<'de, D: Deserializer<'de>, T: Deserialize<'de>, const MOST: usize>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct List<T, const MOST: usize>(PhantomData<T>);
+    impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for List<T, MOST> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "a list of at most {MOST}")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(one) = list.next_element()? {
+                if all.len() == MOST {
+                    return Err(A::Error::invalid_length(MOST + 1, &self));
+                }
+                all.push(one);
+            }
+            Ok(all)
+        }
+    }
+    deserializer.deserialize_seq(List::<T, MOST>(PhantomData))
 }
 
 /// What one processor did: whole percent of each step, as numbers with a space between. A list that is missing holds zeros alone.
@@ -91,7 +121,7 @@ impl Serialize for Percents {
 impl<'de> Deserialize<'de> for Percents {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        text.parse().map_err(D::Error::custom)
     }
 }
 

@@ -21,7 +21,7 @@ pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
-use crate::units::Seed;
+use crate::units::{Seed, TEN_YEARS_NS};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
@@ -239,7 +239,7 @@ pub struct Sweep {
 }
 
 /// The window of a trial that only its number of transactions ends: ten years.
-pub const NO_LIMIT_NS: u64 = 10 * 365 * 24 * 3_600_000_000_000;
+pub const NO_LIMIT_NS: u64 = TEN_YEARS_NS;
 
 impl Sweep {
     /// Whether transactions are due by a schedule.

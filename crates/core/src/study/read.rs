@@ -23,6 +23,10 @@ use sweep::read_sweep;
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
 const MANY: i64 = 1_000_000;
+/// Contenders of a study, and workloads, at most: each is compared with every other.
+const MEMBERS: usize = 500;
+/// Trials of a study at most; one a second, they take eleven days.
+const TRIALS: u64 = 1_000_000;
 /// The seed of a study that names none.
 const DEFAULT_SEED: i64 = 42;
 
@@ -57,8 +61,8 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let seed = root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
     let price = read_price(root.table("price").as_ref());
-    let contenders = root.each("contender", read_contender);
-    let workloads = root.each("workload", |s| read_workload(s, kinds));
+    let contenders = members(root, "contender", read_contender);
+    let workloads = members(root, "workload", |s| read_workload(s, kinds));
     let sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let published = read_results(root);
     let audit = read_audit(root);
@@ -104,7 +108,25 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     schema?;
     let seed = Seed(seed as u64);
     let (name, price, sweep, summary) = (name?, price?, sweep?, summary?);
-    Some(Study { name, question, baseline, seed, price, contenders, workloads, sweep, summary, decision, published, audit })
+    let study =
+        Study { name, question, baseline, seed, price, contenders, workloads, sweep, summary, decision, published, audit };
+    let planned = study.trials_planned();
+    if planned > TRIALS && study.published.is_none() {
+        let message = format!("the study asks for {planned} trials, above {TRIALS}");
+        root.report("sweep", message, "lower `trials`, or divide it into several studies");
+        return None;
+    }
+    Some(study)
+}
+
+/// Contenders or workloads.
+fn members<T>(root: &Section<'_>, key: &str, read: impl Fn(&Section<'_>) -> Option<T>) -> Option<Vec<T>> {
+    let count = root.tables(key).len();
+    if count > MEMBERS {
+        root.report(key, format!("the study has {count} `[[{key}]]`, above {MEMBERS}"), "divide it into several studies");
+        return None;
+    }
+    root.each(key, read)
 }
 
 /// Names become folders and files, so they hold only characters that are safe there.
@@ -332,7 +354,7 @@ fn read_over(s: &Section<'_>) -> Option<Summary> {
 /// Reports a point of a summary that the sweep does not measure.
 fn check_points(root: &Section<'_>, summary: Option<&Summary>, sweep: Option<&Sweep>, line: usize) {
     let (Some(Summary::MeanOver(over)), Some(sweep)) = (summary, sweep) else { return };
-    if let Some(missing) = over.iter().find(|c| !sweep.levels().contains(c)) {
+    if let Some(missing) = over.iter().find(|c| sweep.levels().binary_search(c).is_err()) {
         let message = format!("`over` names {missing}, which the sweep does not measure");
         root.file().report(line, message, "name only counts of `sweep.connections`, or rates of `sweep.rate`");
     }

@@ -23,7 +23,7 @@ impl<'a> Section<'a> {
     /// The text of a number, quoted or not.
     pub(super) fn typed(&self, value: &Value) -> Option<String> {
         match value {
-            Value::Float(_) | Value::Integer(_) => value.span().map(|s| self.file.text[s].replace('_', "")),
+            Value::Float(_) | Value::Integer(_) => value.span().map(|s| self.file.document.raw()[s].replace('_', "")),
             Value::String(s) => Some(s.value().trim().to_owned()),
             _ => None,
         }

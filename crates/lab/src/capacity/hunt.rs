@@ -11,6 +11,7 @@ use perbuck_load::trial::TrialSpec;
 
 use super::terms::Terms;
 use crate::error::LabError;
+use crate::folder::has_file;
 use crate::store::{self, CAPACITY_FOLDER};
 use crate::{stored, trial};
 
@@ -25,6 +26,8 @@ pub(super) struct Hunt<'a> {
     terms: &'a Terms,
     study: &'a Study,
     fingerprint: &'a str,
+    /// The results folder of the study.
+    root: PathBuf,
     /// The folder of all searches of this contender and workload.
     parent: PathBuf,
     /// Name of the contender.
@@ -63,6 +66,7 @@ impl<'a> Hunt<'a> {
             terms,
             study,
             fingerprint,
+            root: root.to_owned(),
             parent: root.join(CAPACITY_FOLDER).join(&contender).join(&workload),
             contender,
             workload,
@@ -116,7 +120,7 @@ impl<'a> Hunt<'a> {
 
     /// Whether that record is on disk.
     pub(super) fn written(&self) -> bool {
-        !self.ran && self.folder().join(RESULT_FILE).exists()
+        !self.ran && has_file(&self.folder().join(RESULT_FILE))
     }
 
     /// Writes it.
@@ -145,7 +149,7 @@ impl<'a> Hunt<'a> {
                 }
                 Step::Probe(probe) => {
                     let path = self.path(probe);
-                    if !path.exists() {
+                    if !has_file(&path) {
                         return Ok(Some(probe));
                     }
                     let record = stored::read_record(&path)?;
@@ -191,7 +195,7 @@ impl<'a> Hunt<'a> {
 
     /// Takes the record of a trial that was just run: writes it and tells the search.
     pub(super) fn take(&mut self, record: &RunRecord, probe: Probe) -> Result<ProbeResult, LabError> {
-        store::write_once(&self.path(probe), record)?;
+        store::write_once(&self.root, &self.path(probe), record)?;
         self.ran = true;
         self.tell(record, probe)
     }

@@ -11,7 +11,8 @@ use perbuck_load::workload::TableSpec;
 
 use super::{CsvRequest, CsvTable, interrupted};
 use crate::error::LabError;
-use crate::store::{PARTIAL, link, partial_of, remove_if_there, sync_folder};
+use crate::folder::sync;
+use crate::store::{PARTIAL, link, partial_of, remove_if_there};
 
 /// How often a thread that waits for the part before its own checks whether the run has stopped.
 const POLL: Duration = Duration::from_millis(50);
@@ -201,7 +202,7 @@ impl Files {
             }
         }
         layout.made.drain(..).for_each(|made| remove_if_there(&made.partial));
-        sync_folder(&self.folder);
+        sync(&self.folder);
         Ok(())
     }
 }

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::variable::is_plain;
 use crate::error::LabError;
-use crate::inputs::read_text;
+use crate::folder;
+use crate::inputs::Limit;
 use crate::store::replace;
 
 /// The name of the file.
@@ -70,7 +71,7 @@ impl Journal {
         if !self.0.exists() {
             return Ok(Vec::new());
         }
-        let text = read_text("what was changed on servers in", &self.0)?;
+        let text = folder::read_text("what was changed on servers in", &self.0, Limit::TEXT)?;
         let refused = |why: String| {
             let message = format!("{} does not say what a run has changed on servers: {why}", self.0.display());
             LabError::files(message, "put the settings of the servers back yourself, then delete that file")

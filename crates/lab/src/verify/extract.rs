@@ -34,7 +34,7 @@ pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
             store::replace(&folder.join(store::CHECKED_FILE), store::CHECKED_TEXT)?;
         }
     }
-    data.records.iter().try_for_each(|r| store::write_once(&folder.join(r.key.path()), r))
+    data.records.iter().try_for_each(|r| store::write_once(folder, &folder.join(r.key.path()), r))
 }
 
 /// Whether a path stays below the folder that it is joined to: a page is foreign text.

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Findings, VerifyRequest, same_text};
 use crate::error::LabError;
+use crate::folder::has_file;
 use crate::{store, stored};
 
 /// Values of one record that are printed where it differs.
@@ -18,15 +19,14 @@ const VALUES: usize = 3;
 
 /// Whether a folder holds a study and its records.
 pub(super) fn holds_records(folder: &Path) -> bool {
-    folder.join(store::STUDY_FILE).exists()
+    has_file(&folder.join(store::STUDY_FILE))
 }
 
 /// Compares study, prices and every record of a folder with what a page embeds. A record that cannot be read is a finding.
 pub(super) fn check(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &VerifyRequest) -> Result<(), LabError> {
-    let study = asked.study.clone().unwrap_or_else(|| folder.join(store::STUDY_FILE));
-    same_text(found, &data.head.study, &study)?;
+    same_text(found, &data.head.study, asked.study.as_deref(), &folder.join(store::STUDY_FILE))?;
     if let Some(prices) = &data.head.prices {
-        same_text(found, prices, &asked.prices.clone().unwrap_or_else(|| folder.join(store::PRICES_FILE)))?;
+        same_text(found, prices, asked.prices.as_deref(), &folder.join(store::PRICES_FILE))?;
     }
     let mut embedded: BTreeMap<String, (&RunRecord, &str)> =
         data.records.iter().zip(&data.sums).map(|(r, sum)| (r.key.path(), (r, sum.as_str()))).collect();

@@ -15,7 +15,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::LabError;
-use crate::inputs::{PublishedTexts, read_text};
+use crate::folder as plain;
+use crate::inputs::{Limit, PublishedTexts, read_text, read_up_to};
 use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
@@ -92,7 +93,10 @@ impl VerifyRequest {
 /// A page that embeds no data or unreadable data, a folder that cannot be read.
 pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
     let (page, folder) = compared(request);
-    let text = read_text("the report", &page)?;
+    let text = match request.report.is_dir() {
+        true => plain::read_text("the report", &page, Limit::PAGE)?,
+        false => read_up_to("the report", &page, Limit::PAGE)?,
+    };
     let mut found = Findings::default();
     let packed = evidence::from_page(&text).ok_or_else(|| {
         let message = format!("{} embeds no data that could be verified", page.display());
@@ -141,9 +145,6 @@ fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
                 short(sum)
             ));
         }
-    }
-    if let Some(twice) = data.records.windows(2).find(|w| w[0].key == w[1].key) {
-        found.differs(format!("embedded trial {}: is there twice", twice[0].key.path()));
     }
     if found.differs.len() == before && !data.records.is_empty() {
         found.held(format!("the content of {} embedded trials matches their checksums", data.records.len()));
@@ -254,11 +255,13 @@ fn numbers(value: &Value) -> usize {
     }
 }
 
-/// Compares a text with a file of a folder.
-fn same_text(found: &mut Findings, embedded: &Source, path: &Path) -> Result<(), LabError> {
-    match read_text("the file", path)? == embedded.text {
-        true => found.held(format!("{} is the embedded one", path.display())),
-        false => found.differs(format!("{}: is not the embedded one", path.display())),
+/// Compares a text with a file that the user names, or with one of a results folder.
+fn same_text(found: &mut Findings, embedded: &Source, given: Option<&Path>, stored: &Path) -> Result<(), LabError> {
+    let text = given.map_or_else(|| plain::read_text("the file", stored, Limit::TEXT), |path| read_text("the file", path))?;
+    let path = given.unwrap_or(stored).display();
+    match text == embedded.text {
+        true => found.held(format!("{path} is the embedded one")),
+        false => found.differs(format!("{path}: is not the embedded one")),
     }
     Ok(())
 }

@@ -1,15 +1,39 @@
 //! Tables with a header, row by row: columns are found by name, because lists order them as they like.
 
-use std::io::BufRead;
+use std::io::{self, BufRead, Read};
 
 use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 
 use super::ImportError;
 use super::number::shown;
 
+/// Bytes of a line at most: a reader holds all of it, and those of price lists have some hundred.
+const LINE: usize = 1 << 20;
+
+/// A list whose lines are not too long.
+struct Lines<'a> {
+    list: &'a mut dyn BufRead,
+    /// Bytes since the last line ended.
+    since: usize,
+}
+
+impl Read for Lines<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.list.read(buffer)?;
+        self.since = match buffer[..read].iter().rposition(|b| *b == b'\n') {
+            Some(end) => read - end - 1,
+            None => self.since + read,
+        };
+        if self.since > LINE {
+            return Err(io::Error::other(format!("a line has more than {LINE} bytes")));
+        }
+        Ok(read)
+    }
+}
+
 /// A table that is being read.
 pub(crate) struct Table<'a> {
-    reader: Reader<&'a mut dyn BufRead>,
+    reader: Reader<Lines<'a>>,
     header: Vec<String>,
     record: StringRecord,
     /// Lines that were read before the header.
@@ -20,7 +44,7 @@ impl<'a> Table<'a> {
     /// Reads the header; `before` lines were read from the list already.
     pub(crate) fn open(list: &'a mut dyn BufRead, before: u64) -> Result<Self, ImportError> {
         // A row may be longer than the header: SkyPilot's Azure list has had an unquoted comma in its last column.
-        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(list);
+        let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(Lines { list, since: 0 });
         let mut record = StringRecord::new();
         let there = reader.read_record(&mut record).map_err(|e| failed(&e, before))?;
         if !there {

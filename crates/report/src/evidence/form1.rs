@@ -8,11 +8,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use super::unpack::{Unpacked, broken, no_data};
+use super::unpack::{Budget, Unpacked, broken, no_data};
 use super::{FORM, Head};
 
-/// Seconds of a year. No trial is longer, and an honest page asks for no more memory.
-const SECONDS_MAX: u64 = 366 * 86_400;
+/// Bytes of a second of a trial as text, about.
+const SECOND: u64 = 200;
+/// Numbers, texts and names of one trial at most; each needs up to fifty times its text while it is put together.
+const VALUES: usize = 1_000_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,35 +30,44 @@ struct Packed<'a> {
 
 pub(super) fn unpack(text: &str) -> Result<Unpacked, String> {
     let packed: Packed<'_> = serde_json::from_str(text).map_err(|e| no_data(&e))?;
-    let trial = |(i, row): (usize, &Vec<&RawValue>)| trial(&packed, row).map_err(|why| broken(i, packed.trials.len(), &why));
+    let mut budget = Budget::of(text);
+    let trial =
+        |(i, row): (usize, &Vec<&RawValue>)| trial(&packed, row, &mut budget).map_err(|why| broken(i, packed.trials.len(), &why));
     let trials: Vec<(RunRecord, String)> = packed.trials.iter().enumerate().map(trial).collect::<Result<_, _>>()?;
     let (records, sums) = trials.into_iter().unzip();
     Ok(Unpacked { form: 1, head: Head { form: FORM, ..packed.head }, records, sums })
 }
 
 /// The record of a row, and the checksum that stands beside it.
-fn trial(packed: &Packed<'_>, row: &[&RawValue]) -> Result<(RunRecord, String), String> {
+fn trial(packed: &Packed<'_>, row: &[&RawValue], budget: &mut Budget) -> Result<(RunRecord, String), String> {
     let columns = packed.shared.len() + packed.own.len();
     if row.len() != columns {
         return Err(format!("has {} columns in place of {columns}", row.len()));
     }
     let (indexes, own) = row.split_at(packed.shared.len());
-    let mut fields = Map::new();
+    let (mut fields, mut values) = (Map::new(), 0);
+    // Many rows may point to one long value of the pool.
+    let mut add = |name: &str, value: &RawValue| {
+        budget.take(value.get().len() as u64)?;
+        values += 1 + value.get().bytes().filter(|b| *b == b',').count();
+        if values > VALUES { Err("it has more values than any trial".to_owned()) } else { put(&mut fields, name, value) }
+    };
     for (name, index) in packed.shared.iter().zip(indexes) {
         let index: usize = index.get().parse().map_err(|_| format!("`{name}` is no index of the pool"))?;
-        put(&mut fields, name, packed.pool.get(index).ok_or_else(|| format!("`{name}` points beyond the pool"))?)?;
+        add(name, packed.pool.get(index).ok_or_else(|| format!("`{name}` points beyond the pool"))?)?;
     }
     for (name, value) in packed.own.iter().zip(own) {
-        put(&mut fields, name, value)?;
+        add(name, value)?;
     }
     let mut take = |path: &str| take(&mut fields, path).ok_or_else(|| format!("there is no column `{path}`"));
     let sum = take("sha256")?.as_str().ok_or("`sha256` is no text")?.to_owned();
-    let intervals = intervals(&take("intervals")?)?;
+    let intervals = intervals(&take("intervals")?, budget)?;
     let counters = counters(&take("counter_names")?, &take("target.server_counters")?)?;
     fields.insert("intervals".to_owned(), Value::Array(Vec::new()));
     fields["target"]["server_counters"] = counters;
     let mut record = RunRecord::from_json(&Value::Object(fields).to_string())?;
     record.intervals = intervals;
+    budget.one(&record)?;
     Ok((record, sum))
 }
 
@@ -98,10 +109,11 @@ fn counters(names: &Value, values: &Value) -> Result<Value, String> {
 }
 
 /// The seconds of a trial. A column is a list, one number for all, or the first number and the step to the next.
-pub(super) fn intervals(columns: &Value) -> Result<Vec<Interval>, String> {
+pub(super) fn intervals(columns: &Value, budget: &mut Budget) -> Result<Vec<Interval>, String> {
     let columns = columns.as_object().ok_or("intervals are no columns")?;
     let n = columns.get("n").and_then(Value::as_u64).ok_or("intervals have no length `n`")?;
-    let n = Some(n).filter(|n| *n <= SECONDS_MAX).ok_or("intervals have a length that no trial has")? as usize;
+    budget.take(n.saturating_mul(SECOND)).map_err(|_| "intervals have a length that no trial has")?;
+    let n = n as usize;
     let number = |v: &Value| v.as_i64().map(i128::from).or_else(|| v.as_u64().map(i128::from));
     let at = |column: &Value, i: usize| match column {
         Value::Array(all) => all.get(i).and_then(number),

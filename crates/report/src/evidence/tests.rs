@@ -127,6 +127,40 @@ fn damaged_data_are_named() {
     }
 }
 
+/// A page of some kilobytes that would give gigabytes.
+#[test]
+fn data_that_grow_beyond_their_page_are_refused() {
+    let form1 = include_str!("../../tests/pages/form-1.json");
+    let columns = |n: u64| {
+        let zeros = ["start_ms", "length_ms", "transactions", "statements", "errors", "p50_ns", "p95_ns", "p99_ns", "max_ns"];
+        let mut columns: serde_json::Map<String, serde_json::Value> = zeros.iter().map(|z| ((*z).to_owned(), 0.into())).collect();
+        columns.insert("n".to_owned(), n.into());
+        serde_json::Value::Object(columns)
+    };
+    for n in [366 * 86_400, u64::MAX] {
+        assert!(
+            form1::intervals(&columns(n), &mut unpack::Budget::of(form1)).unwrap_err().contains("a length that no trial has")
+        );
+    }
+    assert_eq!(form1::intervals(&columns(50_000), &mut unpack::Budget::of(form1)).unwrap().len(), 50_000);
+    let gzip = |text: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut encoder, text).unwrap();
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, encoder.finish().unwrap())
+    };
+    let (text, line) = (packed(&many(1)), serde_json::to_string(&example()).unwrap() + "\n");
+    let head = text.split("\"records\":[").next().unwrap();
+    let bomb = format!("{head}\"records\":[\"{}\"]}}", gzip(&vec![b' '; 60_000_000]));
+    assert!(unpack(&bomb).unwrap_err().contains("much longer than those of a page"), "{:?}", unpack(&bomb).err());
+    let twice = format!("{head}\"records\":[\"{}\"]}}", gzip(line.repeat(2).as_bytes()));
+    assert!(unpack(&twice).unwrap_err().contains("is there twice"));
+    // Many trials whose like would need a much longer page.
+    let more: Vec<RunRecord> = many(12_000);
+    let lines: String = more.iter().map(|r| serde_json::to_string(r).unwrap() + "\n").collect();
+    let page = format!("{head}\"records\":[\"{}\"]}}", gzip(lines.as_bytes()));
+    assert!(unpack(&page).unwrap_err().contains("much longer than those of a page"), "{} bytes", lines.len());
+}
+
 proptest! {
     #[test]
     fn any_page_is_read_without_a_panic(cut in 0usize..4000, put in "\\PC{0,6}") {
@@ -150,6 +184,6 @@ proptest! {
             "transactions": 7, "statements": 0, "errors": 0, "p50_ns": 0, "p95_ns": 0, "p99_ns": 0,
             "max_ns": values.iter().map(|v| v.1).collect::<Vec<_>>(),
         });
-        prop_assert_eq!(form1::intervals(&columns).unwrap(), all);
+        prop_assert_eq!(form1::intervals(&columns, &mut unpack::Budget::of("")).unwrap(), all);
     }
 }

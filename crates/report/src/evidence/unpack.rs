@@ -1,5 +1,6 @@
 //! Reading the embedded data back into the records that they were made of, in each form that a perbuck ever wrote.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read as _};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -9,8 +10,39 @@ use serde::Deserialize;
 
 use super::{ELEMENT, FORM, Head, form1};
 
-/// Bytes of a record at most: no trial is that long, and an honest page asks for no more memory.
-const LONGEST: u64 = 1 << 30;
+/// Bytes of records that a byte of a page may hold: those of honest pages are up to a tenth of that.
+const GROWTH: u64 = 32;
+/// Bytes beside them, for a page of few records that are much alike.
+const ALWAYS: u64 = 16 << 20;
+
+/// What embedded data may still give: a short text can grow to more than memory holds.
+pub(super) struct Budget {
+    bytes: u64,
+    names: BTreeSet<String>,
+}
+
+impl Budget {
+    pub(super) fn of(text: &str) -> Self {
+        Self { bytes: ALWAYS + GROWTH * text.len() as u64, names: BTreeSet::new() }
+    }
+
+    /// Takes some bytes of records.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), String> {
+        let left = self.bytes.checked_sub(bytes).ok_or("the data are much longer than those of a page of this length")?;
+        self.bytes = left;
+        Ok(())
+    }
+
+    /// Takes a record, once.
+    pub(super) fn one(&mut self, record: &RunRecord) -> Result<(), String> {
+        let name = record.key.path();
+        if self.names.contains(&name) {
+            return Err(format!("{name} is there twice"));
+        }
+        self.names.insert(name);
+        Ok(())
+    }
+}
 
 /// What a page holds that is not seen.
 #[derive(Debug)]
@@ -73,9 +105,9 @@ pub(super) fn broken(index: usize, of: usize, why: &str) -> String {
 
 fn current(text: &str) -> Result<Unpacked, String> {
     let Packed { head, sha256: sums, records: pieces } = serde_json::from_str(text).map_err(|e| no_data(&e))?;
-    let mut records = Vec::new();
+    let (mut records, mut budget) = (Vec::new(), Budget::of(text));
     for piece in pieces {
-        read(piece, &mut records).map_err(|why| broken(records.len(), sums.len(), &why))?;
+        read(piece, &mut records, &mut budget).map_err(|why| broken(records.len(), sums.len(), &why))?;
     }
     if records.len() != sums.len() {
         return Err(format!("hold {} trials and {} checksums", records.len(), sums.len()));
@@ -83,20 +115,22 @@ fn current(text: &str) -> Result<Unpacked, String> {
     Ok(Unpacked { form: FORM, head, records, sums })
 }
 
-/// Reads the records of a piece, line by line: a short text can grow to much more than memory holds.
-fn read(piece: &str, records: &mut Vec<RunRecord>) -> Result<(), String> {
+/// Reads the records of a piece, line by line.
+fn read(piece: &str, records: &mut Vec<RunRecord>, budget: &mut Budget) -> Result<(), String> {
     let bytes = STANDARD.decode(piece).map_err(|e| format!("is not base64: {e}"))?;
     let mut lines = BufReader::with_capacity(1 << 16, GzDecoder::new(bytes.as_slice()));
     let mut line = String::new();
     loop {
         line.clear();
-        lines.by_ref().take(LONGEST).read_line(&mut line).map_err(|e| format!("is not compressed text: {e}"))?;
+        lines.by_ref().take(budget.bytes + 1).read_line(&mut line).map_err(|e| format!("is not compressed text: {e}"))?;
         if line.is_empty() {
             return Ok(());
         }
+        budget.take(line.len() as u64)?;
         let mut record = RunRecord::from_json(&line)?;
         // A list that grew while it was read holds room for up to twice as many.
         record.intervals.shrink_to_fit();
+        budget.one(&record)?;
         records.push(record);
     }
 }

@@ -106,7 +106,7 @@ fn save(arguments: &ImportArguments, text: &str) -> Result<(), LabError> {
     }
     placed.map_err(wrong)?;
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-    perbuck_lab::store::sync_folder(folder.unwrap_or(Path::new(".")));
+    perbuck_lab::folder::sync(folder.unwrap_or(Path::new(".")));
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Published results, printed numbers and claims.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exact::Exact;
 use crate::formula::Formula;
@@ -76,18 +76,16 @@ pub(super) fn check_results(
     summary: &Summary,
 ) {
     let file = root.file();
-    for (i, row) in p.rows.iter().enumerate() {
-        for (what, name, known) in [
-            ("contender", &row.contender, contenders.to_vec()),
-            ("workload", &row.workload, workloads.iter().map(|w| w.name.as_str()).collect()),
-        ] {
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> = workloads.iter().map(|w| w.name.as_str()).collect();
+    for row in &p.rows {
+        for (what, name, known) in [("contender", &row.contender, contenders), ("workload", &row.workload, names.as_slice())] {
             if !known.contains(&name.as_str()) {
                 let help = format!("the {what}s of the study are: {}", known.join(", "));
                 file.report(row.line, format!("results name no {what} of the study: `{name}`"), help);
             }
         }
-        let twin = |o: &ResultRow| (&o.workload, &o.contender, o.connections) == (&row.workload, &row.contender, row.connections);
-        if p.rows[..i].iter().any(twin) {
+        if !seen.insert((&row.workload, &row.contender, row.connections)) {
             let message = format!("{}, {} at {} connections is there twice", row.workload, row.contender, row.connections);
             file.report(row.line, message, "keep one; repeats of one point go into a CSV file with a row for each");
         }

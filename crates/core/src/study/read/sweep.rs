@@ -27,6 +27,9 @@ impl Default for Sweep {
     }
 }
 
+/// Points of a sweep, and phases, at most: each has a row in every table of a report.
+const POINTS: usize = 1000;
+
 pub(super) fn read_sweep(s: &Section<'_>) -> Option<Sweep> {
     let mut sweep = Sweep::default();
     let counts = distinct(s, "connections", MANY);
@@ -70,6 +73,9 @@ fn distinct(s: &Section<'_>, key: &str, most: i64) -> Option<Vec<u32>> {
     counts.dedup();
     if counts.is_empty() {
         s.report(key, format!("`sweep.{key}` is empty"), "give at least one number, such as `[1, 16, 64]`");
+    } else if counts.len() > POINTS {
+        let message = format!("`sweep.{key}` has {} numbers, above {POINTS}", counts.len());
+        s.report(key, message, "name fewer, or divide the study");
     } else if counts.len() != list.value.len() {
         s.report(key, format!("`sweep.{key}` holds a number twice"), "name each number once");
     }
@@ -118,6 +124,11 @@ fn one_load(s: &Section<'_>, sweep: &mut Sweep, counts: Option<&[u32]>, has_phas
     if !has_phases {
         return;
     }
+    if sweep.phases.len() > POINTS {
+        let message = format!("`sweep.phases` has {} phases, above {POINTS}", sweep.phases.len());
+        s.report("phases", message, "name fewer, or divide the study");
+        return;
+    }
     let rates = sweep.phases.iter().filter(|p| matches!(p.load, PhaseLoad::Rate { .. })).count();
     if sweep.phases.is_empty() {
         s.report("phases", "`sweep.phases` is empty", "give at least one, such as `{ time = \"30s\", rate = 500 }`");
@@ -138,5 +149,9 @@ fn one_load(s: &Section<'_>, sweep: &mut Sweep, counts: Option<&[u32]>, has_phas
     if s.has("duration") {
         s.report("duration", "`sweep` has both `duration` and `phases`", "the phases say how long; remove `duration`");
     }
-    sweep.duration_ns = sweep.phases.iter().map(|p| p.length_ns).sum::<u64>().max(1_000_000_000);
+    let whole_ns = sweep.phases.iter().fold(0, |sum: u64, p| sum.saturating_add(p.length_ns));
+    if whole_ns > NO_LIMIT_NS {
+        s.report("phases", "`sweep.phases` take more than ten years", "give them less time");
+    }
+    sweep.duration_ns = whole_ns.clamp(1_000_000_000, NO_LIMIT_NS);
 }
