@@ -15,6 +15,8 @@ import traceback
 
 import case as cases
 import machine
+import planted
+import reliability
 import servers
 import study
 
@@ -131,8 +133,8 @@ def journal(folder):
         return [json.loads(line) for line in f if line.endswith("}\n")]
 
 
-def run(options, classes):
-    """Plays what the journal does not hold yet; returns all cases."""
+def run(options, classes, until=None):
+    """Plays what the journal does not hold yet, or until a case is what `until` wants; returns all cases."""
     known = {c["number"]: c for c in journal(options.folder)}
     wanted = [c for c in draw(options.seed, options.count, options.only, classes) if options.case is None or c[0] == options.case]
     open_ = [c for c in wanted if c[0] not in known]
@@ -163,6 +165,9 @@ def run(options, classes):
             f.write(json.dumps(one) + "\n")
             f.flush()
             tell(one, len(results), len(wanted))
+            if until and until(one):
+                until = None
+                drain(todo, len(workers))
     for worker in workers:
         worker.join()
     return results
@@ -228,12 +233,20 @@ def main(arguments):
     options.folder = os.path.abspath(options.folder or tempfile.mkdtemp(prefix="perbuck-faults."))
     os.makedirs(options.folder, exist_ok=True)
     os.chmod(options.folder, 0o711)
-    options.binary = os.path.abspath(options.binary or build())
+    options.binary = os.path.abspath(options.binary or (planted.build(ROOT, options.folder) if options.planted else build()))
     os.environ["FAULTS_TIKV"] = os.path.abspath(options.tikv or os.path.join(os.path.dirname(options.binary), "perbuck-tikv-server"))
     options.environment = {}
-    print(f"faults: seed {options.seed}, {options.count} faults, folder {options.folder}", flush=True)
+    print(f"faults: seed {options.seed}, folder {options.folder}", flush=True)
+    if options.planted:
+        missed, rows = planted.check(options, classes.CLASSES, run)
+        print(rows)
+        if options.write:
+            reliability.write(ROOT, "planted", rows, options.seed)
+        return 1 if missed else 0
     results = run(options, classes.CLASSES)
-    print(table(results, classes.CLASSES))
+    rows = table(results, classes.CLASSES)
     bad = sum(1 for r in results if r["violations"])
-    print(f"{len(results)} faults, {bad} with violations; {datetime.date.today()}, seed {options.seed}")
+    print(f"{rows}\n{len(results)} faults, {bad} with violations; {datetime.date.today()}, seed {options.seed}")
+    if options.write:
+        reliability.write(ROOT, "campaign", rows, options.seed)
     return 1 if bad else 0

@@ -9,6 +9,7 @@ from typing import Callable
 import machine
 import mutate
 import serving
+import study
 import system
 
 SQL = ("mariadb", "postgres")
@@ -30,6 +31,7 @@ class FaultClass:
     shape: Callable = None
     relayed: bool = True
     counted: bool = False
+    clustered: bool = False
     memory_mb: int = 0
     weight: int = 1
 
@@ -77,6 +79,7 @@ def strike_interrupt(scene, process):
     number = scene.rng.choice([signal.SIGINT, signal.SIGTERM])
     times = scene.rng.choice([1, 2])
     scene.case.detail = f"{number.name}, {times} times"
+    scene.at_strike = len(scene.desk.records())
     signal_all(scene, process, number)
     scene.struck = time.monotonic()
     if times == 2:
@@ -85,10 +88,23 @@ def strike_interrupt(scene, process):
             signal_all(scene, process, number)
 
 
+def strike_second(scene, process):
+    """Another perbuck starts on the same study: it is refused, whatever the first does."""
+    scene.case.detail = "a second run of the same study"
+    second = scene.desk.run(PHASE_RUN, 20)
+    if machine.is_dead(process.pid):
+        scene.case.reached = False
+    elif second.code != 4 or "another perbuck" not in second.err:
+        scene.case.violation(f"a second run of the same study was not refused: code {second.code}: {second.err[-200:]}")
+
+
 def judge_interrupt(scene, ended):
     """A trial is drained for ten seconds at most, and a second Ctrl-C aborts it at once."""
     if not scene.case.reached:
         return
+    missing = study.planned(scene.case.system, scene.shape) - scene.at_strike
+    if scene.case.phase == "trial" and ended.code == 0 and missing >= 2:
+        scene.case.violation(f"{missing} trials were missing when it got {scene.case.detail}, and it measured them all")
     took, most = time.monotonic() - scene.struck, 3 if scene.case.detail.endswith("2 times") else 12
     if took > most:
         scene.case.violation(f"it took {took:.1f} s to end after {scene.case.detail}")
@@ -282,6 +298,13 @@ def undisturbed(scene, ended):
     scene.bench.learn(scene.case, ended.seconds)
 
 
+def strike_refuse(scene, process):
+    scene.case.detail = "a tenth of the inserts is answered with a deadlock"
+    scene.relay.set(("refuse", 0), scene.rng)
+    scene.heal_by(lambda: scene.relay.set(("none", 0)))
+
+
+PHASE_RUN = ["run", "s.toml"]
 CODES_STOPPED = {0, 130}
 
 CLASSES = [
@@ -293,13 +316,17 @@ CLASSES = [
     FaultClass("kill server", places(SQL, LIFE), {0, 1, 3}, strike_server_kill, shape=small_or_reset),
     FaultClass("stop server", places(NETWORK, LIFE), {0, 1, 3}, strike_server_stop, shape=small_or_reset),
     FaultClass("lock held", places(SQL, LIFE), CODES_STOPPED | {1, 3}, strike_lock, shape=small_or_reset),
+    FaultClass("two at once", places(("sqlite", "mariadb"), ("trial",)), {0}, strike_second, shape=lambda r, c: {"spare": 2}),
+    FaultClass("deadlocks", places(("mariadb",), ("trial",)), {0}, strike_refuse, judge=judge_hostile, shape=lambda r, c: {"spare": 2}, weight=2),
+    FaultClass("private undisturbed", (("private", "trial"),), {0}, shape=private_shape),
     FaultClass("private servers", (("private", "trial"), ("private", "between"), ("private", "start")), {0, 1, 3, 130, -9, -15}, strike_private, shape=private_shape, weight=2),
     FaultClass("partition", places(NETWORK, LIFE), {0, 1, 3}, strike_partition, shape=small_or_reset, weight=2),
     FaultClass("packet loss", places(NETWORK, LIFE), {0, 1, 3}, strike_loss, shape=small_or_reset),
     FaultClass("resets", places(NETWORK, LIFE), {0, 1, 3}, strike_reset, shape=small_or_reset),
-    FaultClass("delay", places(SQL, LIFE), {0, 1, 3}, strike_delay, shape=small_or_reset),
-    FaultClass("stall", places(SQL, LIFE), CODES_STOPPED | {1, 3}, strike_stall, shape=small_or_reset),
-    FaultClass("hostile server", places(SQL, LIFE), {0, 1, 3, 4}, arrange=arrange_hostile, judge=judge_hostile, shape=small_or_reset, weight=3),
+    FaultClass("delay", places(NETWORK, LIFE), {0, 1, 3}, strike_delay, shape=small_or_reset, clustered=True),
+    FaultClass("stall", places(NETWORK, LIFE), CODES_STOPPED | {1, 3}, strike_stall, shape=small_or_reset, clustered=True),
+    FaultClass("hostile server", places(NETWORK, LIFE), {0, 1, 3, 4}, arrange=arrange_hostile, judge=judge_hostile, shape=small_or_reset, weight=3,
+               clustered=True),
     FaultClass("clock step", places(("sqlite", "mariadb"), ("trial", "between")), {0}, strike_clock, arrange_clock, judge_clock, clock_shape),
     *(FaultClass(f"{error} of a call", places(ALL, ("prepare", "trial")) + places(("sqlite",), ("check", "report", "verify")), system.codes_of_calls,
                  arrange=system.arrange_calls, judge=system.judge_calls, shape=small_or_reset, weight=2) for error in system.CALLS),
@@ -310,5 +337,5 @@ CLASSES = [
     FaultClass("power cut", places(("sqlite", "mariadb"), ("trial",)), {0}, arrange=system.arrange_power, judge=system.judge_power, shape=small_or_reset),
     FaultClass("mutated file", places(("sqlite",), ("files",)), {0, 1, 2, 4, 5}, arrange=mutate.arrange, judge=mutate.judge, shape=on_finished, weight=20),
     FaultClass("mutated journal", places(("mariadb",), ("trial",)), {0, 1, 2, 3, 4, 5}, arrange=mutate.arrange_journal, weight=2),
-    FaultClass("serve", places(("sqlite",), ("serve",)), {0, 5, 1, 130, -9}, serving.strike, serving.arrange, shape=on_finished, weight=4),
+    FaultClass("serve", places(("sqlite",), ("serve",)), {0, 5, 1, 130, -2, -9, -15}, serving.strike, serving.arrange, shape=on_finished, weight=4),
 ]

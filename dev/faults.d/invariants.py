@@ -20,7 +20,7 @@ def words_of(case, ended, when):
     for mark in ("\x1b", "\u202e", "\u2066"):
         if mark in ended.err or mark in ended.out[:100000]:
             case.violation(f"{when}: perbuck prints the control {mark!r}")
-    if ended.code and ended.code > 0 and ended.code != 130 and not ended.err.strip():
+    if ended.code and ended.code > 0 and ended.code != 130 and not ended.err.strip() and not case.detail.startswith("write number"):
         case.violation(f"{when}: code {ended.code} without a message")
 
 
@@ -40,6 +40,15 @@ def of_command(case, ended, codes, memory_mb):
     words_of(case, ended, "the disturbed command")
     if ended.memory_mb > (memory_mb or MEMORY_MB) and case.system != "private":
         case.violation(f"memory {ended.memory_mb:.0f} MB")
+
+
+def complete(scene, ended):
+    """A run that ended well has written every record that it was asked for."""
+    wanted = scene.shape.get("planned") or study.planned(scene.case.system, scene.shape)
+    if ended.code == 0 and ended.words[0] == "run" and scene.case.phase in ("start", "trial", "between") and not scene.replaced:
+        there = len(scene.desk.records())
+        if there < wanted:
+            scene.case.violation(f"the disturbed run ended with 0 and left {there} of {wanted} records")
 
 
 def untouched(case, before, after, when):
@@ -86,7 +95,7 @@ def left_behind(scene):
         left = [os.path.basename(p) for p in glob.glob(f"{scene.folder}/{folder}/*")]
         if left:
             case.violation(f"left in {folder}: {', '.join(sorted(left)[:5])}")
-    ports = machine.listeners() - bench.known_ports() - ({scene.relay.port} if scene.relay else set())
+    ports = machine.listeners() - bench.known_ports() - (scene.relay.ports() if scene.relay else set())
     if ports:
         case.violation(f"ports are left open: {sorted(ports)}")
     if os.path.exists(f"{scene.desk.results}/server-settings.json"):

@@ -84,6 +84,7 @@ def one_of(scene, paths):
             f.write(whole)
 
     scene.heal_by(restore)
+    scene.replaced = True
     if rng.random() < 0.15:
         how = replace_by_other(path, rng)
     else:
@@ -160,14 +161,13 @@ def arrange_journal(scene):
 
 
 def judge(scene, ended):
-    """A file that is good again is read again; what a mutated study was run with counts for itself."""
+    """A record that is cut is damaged, and whoever reads it says so; files of other studies go before the next command."""
+    detail = scene.case.detail
+    if ended.code == 0 and "/c0" in detail and detail.endswith((": cut", ": empty", ": nest")) and scene.words[0] in ("report", "compare", "verify"):
+        scene.case.violation(f"`{' '.join(scene.words)}` accepts a damaged record")
     shutil.rmtree(scene.desk.path("made.toml"), ignore_errors=True)
     study_name = scene.desk.path("results")
     for name in os.listdir(study_name):
         if name != "s":
             shutil.rmtree(f"{study_name}/{name}", ignore_errors=True)
-
-
-def escapes(ended):
-    return [c for c in ("\x1b", "\u202e", "\u2066") if c in ended.err or c in ended.out]
 

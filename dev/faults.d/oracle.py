@@ -49,15 +49,19 @@ def one_trial(scene, name, record, mine):
     case = scene.case
     measured = record["measured"]["transactions"].get("oltp_insert")
     whole = record["statements_whole_run"]["insert"]
-    if measured is None or scene.shape.get("clock"):
+    if measured is None or scene.shape.get("clock") or case.kind == "hostile server":
         return whole
     disturbed = bool(record["errors"]) or record["health"]["connections_lost"] > 0
     # A trial of these times may have been dropped before this one; then more passed than it counts, never fewer.
     counted = len(mine)
-    if whole > counted or (not disturbed and case.kind == "none" and whole != counted):
+    if measured["committed"] > counted:
+        case.violation(f"{name} counts {measured['committed']} committed in its window, the relay {counted} in the whole run")
+    if not disturbed and case.kind == "none" and whole != counted and counted > 4 * OF_A_TRIAL:
         case.violation(f"{name} counts {whole} inserts over the whole run, the relay {counted}")
     if measured["committed"] > whole:
         case.violation(f"{name} counts {measured['committed']} committed in its window, {whole} over the whole run")
+    if disturbed:
+        whole = measured["committed"]
     rate = measured["committed"] / (record["measured"]["window_ns"] / 1e9)
     if case.kind == "none" and mine:
         first = min(t.began for t in mine)
@@ -78,7 +82,7 @@ def one_trial(scene, name, record, mine):
 
 def acknowledged_rows(scene, passed, total):
     """What perbuck counts as committed is in the table: none of it may be missing, and nothing beyond what passed may be there."""
-    if scene.shape.get("reset", "never") != "never" or scene.shape.get("loads_again"):
+    if scene.shape.get("reset", "never") != "never" or scene.case.kind == "hostile server":
         return
     rows = sum(scene.server.rows(f"db_{n}") or 0 for n in "ab")
     loaded = 2 * scene.shape.get("rows", 100)

@@ -7,6 +7,8 @@ import struct
 import threading
 import time
 
+import machine
+
 NOTHING = ("none", 0)
 
 
@@ -121,6 +123,16 @@ def spoil(data, rng):
     return bytes(data)
 
 
+def refused(counter, data, rng):
+    """The answer to an insert, made into a deadlock that the client may try again; nothing where it is another answer."""
+    trip = counter.open if isinstance(counter, MysqlCounter) else None
+    if trip and trip.kind == "execute" and len(data) > 5 and data[4] == 0 and int.from_bytes(data[:3], "little") + 4 == len(data) and rng.random() < 0.1:
+        trip.failed = True
+        body = b"\xff\xbd\x04#40001Deadlock found when trying to get lock; try restarting transaction"
+        return len(body).to_bytes(3, "little") + data[3:4] + body
+    return None
+
+
 class Relay:
     """Listens on a port of its own and relays to the server's, in one thread."""
 
@@ -148,6 +160,9 @@ class Relay:
         taken, self.trips[:] = list(self.trips), []
         return taken
 
+    def ports(self):
+        return {self.port}
+
     def close(self):
         self.closing = True
         self.thread.join(5)
@@ -167,9 +182,13 @@ class Relay:
     def _accept(self):
         client, _ = self.listener.accept()
         try:
-            server = socket.create_connection(("127.0.0.1", self.server_port), timeout=2)
+            server = socket.socket()
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, machine.RELAY_MARK)
+            server.settimeout(2)
+            server.connect(("127.0.0.1", self.server_port))
         except OSError:
             client.close()
+            server.close()
             return
         counter = COUNTERS[self.scheme](self.trips)
         self.counters.append(counter)
@@ -206,6 +225,9 @@ class Relay:
             if name == "spoil" and self.chunks % number == 0 and self.hits < 3:
                 self.hits += 1
                 data = spoil(data, self.rng)
+            elif name == "refuse" and (other_answer := refused(counter, data, self.rng)):
+                self.hits += 1
+                data = other_answer
             elif name in ("delay", "stall"):
                 self.hits += 1
                 wait = number if name == "delay" else 3600
@@ -224,3 +246,31 @@ class Relay:
                 except OSError:
                     self._drop(other)
         self.held = later
+
+
+class Relays:
+    """One relay for each port of a cluster, which tells its clients ports of its own: the network leads them here."""
+
+    def __init__(self, scheme, ports, network):
+        self.all = [Relay(scheme, port) for port in ports]
+        self.network, self.port = network, None
+        network.redirect({one.server_port: one.port for one in self.all})
+
+    @property
+    def hits(self):
+        return sum(one.hits for one in self.all)
+
+    def set(self, fault, rng=None):
+        for one in self.all:
+            one.set(fault, rng)
+
+    def take(self):
+        return []
+
+    def close(self):
+        self.network.redirect({})
+        for one in self.all:
+            one.close()
+
+    def ports(self):
+        return {one.port for one in self.all}

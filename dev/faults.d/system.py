@@ -44,8 +44,8 @@ def judge_calls(scene, ended):
 
 
 def codes_of_calls(case):
-    """A dynamic loader that fails has code 127; Rust aborts where memory is refused."""
-    more = {-6} if case.kind.startswith("ENOMEM") else set()
+    """A dynamic loader that fails has code 127; where memory is refused Rust aborts, and so does the loader, in its own way."""
+    more = {-6, *({-11} if case.detail.startswith("mmap") else ())} if case.kind.startswith("ENOMEM") else set()
     return {0, 1, 3, 5, 127} | more
 
 
