@@ -26,6 +26,8 @@ def isolate():
     _call("prctl", LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0))
     _call("unshare", LIBC.unshare(CLONE_NEWNS | CLONE_NEWNET))
     _call("mount", LIBC.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
+    # A shell starts its background jobs deaf to Ctrl-C, and perbuck would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # A command that asks for everything must not take the machine with it.
     resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
