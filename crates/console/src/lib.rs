@@ -3,16 +3,17 @@
 //! The commands of `cli`, `dropin` and `serve` share it. It decides nothing.
 
 mod progress;
+mod signals;
 
 use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use perbuck_lab::{ErrorKind, LabError};
-use perbuck_load::stop::StopToken;
 use serde::Serialize;
 
 pub use progress::{Display, say};
+pub use signals::{TRIAL_STOPS, stop_by_signal, stop_on_signal};
 
 /// Prints text on standard output. A reader that closed the pipe has seen enough, which is no error.
 pub fn print(text: &str) -> Result<(), LabError> {
@@ -50,25 +51,6 @@ pub fn json_text(value: &impl Serialize) -> Result<String, LabError> {
     text.map(|text| text + "\n").map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot write JSON: {e}"), ""))
 }
 
-/// What the first Ctrl-C does to a study.
-pub const TRIAL_STOPS: &str = "stopping; this trial is thrown away";
-
-/// A token that Ctrl-C and SIGTERM raise: once to stop gracefully, twice to abort. `doing` says what the first one does.
-pub fn stop_on_signal(doing: &'static str) -> Result<StopToken, LabError> {
-    stop_by_signal(StopToken::default(), doing)
-}
-
-/// The same by a token that says what becomes of what was measured.
-pub fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken, LabError> {
-    let raised = stop.clone();
-    let handler = move || {
-        say(&format!("\nperbuck: {doing}. Press Ctrl-C again to abort."));
-        raised.request();
-    };
-    ctrlc::set_handler(handler).map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot listen for Ctrl-C: {e}"), ""))?;
-    Ok(stop)
-}
-
 /// Asks for the password of a contender.
 ///
 /// # Errors
@@ -82,6 +64,7 @@ pub fn ask_password(contender: &str) -> io::Result<String> {
 /// # Errors
 /// There is no terminal.
 pub fn prompt_password(prompt: &str) -> io::Result<String> {
+    let _prompting = signals::prompting();
     rpassword::prompt_password(prompt)
 }
 

@@ -18,7 +18,7 @@ use crate::load_model::Phase;
 use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::units::Seed;
-pub use audit::{AuditFigure, Judgement};
+pub use audit::{AuditValue, Judgement};
 pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, TransactionRecord,
     WindowEdges, WorkerHealth,
@@ -68,7 +68,7 @@ pub struct RunRecord {
     pub intervals: Vec<Interval>,
     /// What an auditor looks at, where the workload has a specification that says so (TPC-C).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub audit: Vec<AuditFigure>,
+    pub audit: Vec<AuditValue>,
     /// The client's own state.
     pub health: Health,
     /// Remarks that a reader of the result must see.
@@ -122,7 +122,7 @@ pub struct WorkloadRecord {
     pub rows_before: BTreeMap<String, u64>,
     /// Rows per table after the trial.
     pub rows_after: BTreeMap<String, u64>,
-    /// The figure that is compared.
+    /// The value that is compared.
     pub metric: RecordedMetric,
 }
 
@@ -244,9 +244,9 @@ pub enum Flag {
         /// What it answered.
         why: String,
     },
-    /// Little's law does not hold for the recorded figures: something was not counted.
+    /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
-        /// Busy connections by the recorded figures.
+        /// Busy connections by the recorded values.
         busy: f64,
         /// Connections that there were.
         connections: u32,
@@ -287,7 +287,7 @@ impl Flag {
             ),
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
             Self::LittlesLaw { busy, connections } => {
-                format!("Little's law fails: the figures account for {busy:.1} busy connections of {connections}")
+                format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
         }
     }

@@ -259,6 +259,11 @@ pub trait Dialect: Debug + Send + Sync {
         None
     }
 
+    /// Queries for the sessions that block those of perbuck: a text in each row. The first one that returns rows counts.
+    fn blockers(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// How it reads CSV files, where it does.
     fn csv(&self) -> Option<CsvWords> {
         None

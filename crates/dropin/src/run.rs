@@ -11,7 +11,7 @@ use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
@@ -107,20 +107,20 @@ impl Run<'_> {
     }
 
     /// The database joined with the workload; an answer may take so many seconds, `None` is the longest possible.
-    pub(crate) fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
-        self.stage_on(&with_timeout(self.target, timeout_s))
+    pub(crate) fn stage(&self, timeout_s: Option<u64>, stop: &StopToken) -> Result<Stage, LabError> {
+        self.stage_on(&with_timeout(self.target, timeout_s), stop)
     }
 
     /// The same on another target.
-    pub(crate) fn stage_on(&self, target: &AnyTarget) -> Result<Stage, LabError> {
+    pub(crate) fn stage_on(&self, target: &AnyTarget, stop: &StopToken) -> Result<Stage, LabError> {
         let study = self.series.study(&[self.member()], 1);
         Registry::default().stage(
             &study,
             study.baseline(),
             &study.workloads[0],
             &self.series.workload.plan,
-            target,
-            self.password,
+            (target, self.password),
+            stop,
         )
     }
 
@@ -222,6 +222,9 @@ impl Run<'_> {
 
     /// That the server does not answer, or does not let us in.
     pub(crate) fn unreachable(&self, answer: &DriverError) -> LabError {
+        if answer.cause == Some(Cause::Stopped) {
+            return interrupted();
+        }
         let message = (self.command.unreachable)(self.target, answer);
         LabError::new(ErrorKind::Target, message, self.command.advice.of(answer))
     }
@@ -235,10 +238,15 @@ impl Run<'_> {
                 let help = Some(advice.of(answer)).filter(|help| !help.is_empty()).unwrap_or(otherwise);
                 LabError::new(ErrorKind::Failed, ended(answer), help)
             }
-            RunError::Interrupted => LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", ""),
+            RunError::Interrupted => interrupted(),
             RunError::Machine(_) | RunError::WorkerDied(_) => LabError::trial(&stage.title, error),
         }
     }
+}
+
+/// That the user asked to stop.
+fn interrupted() -> LabError {
+    LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", "")
 }
 
 /// A printer that looks on, and stops a run when the reader of what it prints is gone.

@@ -5,14 +5,23 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::task::Poll;
+use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::sockopt;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::current::{self, Loop};
 use crate::reactor::Readiness;
+
+/// How long what was sent may stay without the other side's acknowledgement before the connection counts as lost. The system's own limit
+/// is a quarter of an hour.
+const LOST_AFTER: Duration = Duration::from_secs(60);
+/// How long a connection is idle before the system asks whether the other side is there, and how often it asks again.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(15), Duration::from_secs(10), 4);
 
 /// A connection. It belongs to the task that used it last.
 pub struct TcpStream {
@@ -48,6 +57,7 @@ impl TcpStream {
     async fn connect_to(address: SocketAddr) -> io::Result<Self> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let io = net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
+        notice_loss(&io)?;
         match net::connect(&io, &address) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
@@ -174,10 +184,39 @@ impl TcpStream {
     }
 }
 
+/// Lets the system notice that the network or the other machine is gone, also while an answer is waited for.
+fn notice_loss(io: &impl AsFd) -> io::Result<()> {
+    let (idle, interval, count) = KEEPALIVE;
+    sockopt::set_socket_keepalive(io, true)?;
+    sockopt::set_tcp_keepidle(io, idle)?;
+    sockopt::set_tcp_keepintvl(io, interval)?;
+    sockopt::set_tcp_keepcnt(io, count)?;
+    sockopt::set_tcp_user_timeout(io, LOST_AFTER.as_millis() as u32)?;
+    Ok(())
+}
+
 impl Drop for TcpStream {
     fn drop(&mut self) {
         if let Some(reactor) = &self.owner.reactor {
             reactor.deregister(&self.io, self.token);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_on;
+
+    #[test]
+    fn a_connection_notices_that_the_other_side_is_gone() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = block_on(async { TcpStream::connect(&[listener.local_addr().unwrap()]).await }).unwrap().unwrap();
+        let (idle, interval, count) = KEEPALIVE;
+        assert!(sockopt::socket_keepalive(&stream.io).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&stream.io).unwrap(), idle);
+        assert_eq!(sockopt::tcp_keepintvl(&stream.io).unwrap(), interval);
+        assert_eq!(sockopt::tcp_keepcnt(&stream.io).unwrap(), count);
+        assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), LOST_AFTER.as_millis());
     }
 }

@@ -185,7 +185,7 @@ fn search(
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
-    let stages = stage::build(inputs, &servers, ask_password)?;
+    let stages = stage::build(inputs, &servers, ask_password, stop)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
     let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;

@@ -97,6 +97,9 @@ impl LabError {
 
     /// A target's answer; `who` names the contender.
     pub fn target(who: &str, error: &DriverError) -> Self {
+        if error.cause == Some(Cause::Stopped) {
+            return Self::interrupted();
+        }
         let kind = match error.class {
             ErrorClass::Refused | ErrorClass::Lost => ErrorKind::Target,
             _ if error.cause == Some(Cause::File) => ErrorKind::Target,

@@ -40,7 +40,7 @@ pub fn study(
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
         return Err(LabError::usage(message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
-    for stage in &stage::build(inputs, &Servers::default(), ask_password)? {
+    for stage in &stage::build(inputs, &Servers::default(), ask_password, stop)? {
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {
@@ -128,7 +128,7 @@ fn foreign(stage: &Stage, found: &str) -> LabError {
 pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     // Before anything is dropped: replicas that cannot be had after the load make it pointless.
     tiflash::possible(stage)?;
-    let p = shown(stage, progress, |show| stage.data.load(sessions, stop, show))?;
+    let p = shown(stage, progress, |show| stage.data.load(sessions, show))?;
     progress.line(&format!("{}: loaded {} rows", stage.title, thousands(p.rows)));
     check(stage, progress)?;
     tiflash::ready(stage, stop, progress)
@@ -137,7 +137,7 @@ pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progr
 /// Goes on with a load that was cut off when so many rows were in, and checks the data.
 fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn Progress) -> Result<(), LabError> {
     progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title, thousands(rows)));
-    let p = shown(stage, progress, |show| stage.data.resume(sessions, stop, show))?;
+    let p = shown(stage, progress, |show| stage.data.resume(sessions, show))?;
     let (all, now) = (thousands(p.rows), thousands(p.rows - p.rows_before));
     progress.line(&format!("{}: loaded {all} rows, {now} of them now", stage.title));
     check(stage, progress)?;

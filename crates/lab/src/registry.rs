@@ -13,6 +13,7 @@ use perbuck_database::{Databases, Dialect, Target};
 use perbuck_load::error::DriverError;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{TrialOutcome, TrialSpec};
+use perbuck_load::watch::Waiting;
 use perbuck_workloads::params::ParamProblem;
 use perbuck_workloads::{Benchmarks, Plan, Workloads};
 
@@ -33,7 +34,7 @@ type WriteRows = fn(
 ) -> Result<Vec<CsvTable>, LabError>;
 
 /// Joins one contender with one workload of a study.
-type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, &dyn Target, &Secret) -> Result<Stage, LabError>;
+type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, (&dyn Target, &Secret), &StopToken) -> Result<Stage, LabError>;
 
 /// The databases and benchmarks that a lab knows.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +43,7 @@ pub struct Registry {
     /// The dialect of each kind of database.
     pub(crate) dialects: fn() -> Vec<&'static dyn Dialect>,
     /// Asks a server for its version.
-    pub(crate) version: fn(&dyn Target, &Secret) -> Result<String, DriverError>,
+    pub(crate) version: fn(&dyn Target, &Secret, &Waiting) -> Result<String, DriverError>,
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
@@ -87,7 +88,7 @@ impl Registry {
         (self.plan)(kind, parameters)
     }
 
-    /// Joins one contender with one workload of a study.
+    /// Joins one contender with one workload of a study. A request to `stop` ends what is waited for.
     ///
     /// # Errors
     /// An unreadable certificate, a target that names nothing, or one that has not what the workload needs.
@@ -97,10 +98,10 @@ impl Registry {
         contender: &Contender,
         spec: &WorkloadSpec,
         plan: &Plan,
-        target: &AnyTarget,
-        password: &Secret,
+        (target, password): (&AnyTarget, &Secret),
+        stop: &StopToken,
     ) -> Result<Stage, LabError> {
-        (self.stage)(study, contender, spec, plan, &**target, password)
+        (self.stage)(study, contender, spec, plan, (&**target, password), stop)
     }
 }
 

@@ -72,7 +72,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     for missing in deployments {
         // Before the stages, so that it goes after them: each deployment has servers of its own.
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
-        let stages = stage::build(inputs, &servers, options.ask_password)?;
+        let stages = stage::build(inputs, &servers, options.ask_password, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
         let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
@@ -132,8 +132,8 @@ impl Run<'_> {
             session.note_end(stage, &block)?;
             self.time.trial_took(began.elapsed());
             let metric = record.workload.metric.metric();
-            let figure = format!("{} {}", figure(record.metric(metric)), metric.label);
-            self.live.say(Event::Done { trial: record.key.clone(), figure });
+            let value = format!("{} {}", value(record.metric(metric)), metric.label);
+            self.live.say(Event::Done { trial: record.key.clone(), value });
             self.left -= 1;
         }
         Ok(())
@@ -170,7 +170,7 @@ impl Run<'_> {
         })?;
         let metric = study.metric_of(&key.workload);
         let flags: String = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
-        progress.line(&format!("{head}: {} {}{flags}", figure(record.metric(metric)), metric.label));
+        progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
         Ok(record)
     }
 
@@ -211,6 +211,6 @@ fn cool_down(ns: u64, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Resul
 }
 
 /// A rate for people: thousands separated above 1000, one decimal below.
-fn figure(value: f64) -> String {
+fn value(value: f64) -> String {
     if value >= 1000.0 { perbuck_core::units::thousands(value.round() as u64) } else { format!("{value:.1}") }
 }

@@ -42,7 +42,7 @@ impl<'a> Session<'a> {
         stop: &'a StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
-        let globals = Globals::start(&inputs.study, stages, root, progress)?;
+        let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
         Ok(Self { inputs, context, stages, stop, globals, rows: BTreeMap::new() })
     }
 

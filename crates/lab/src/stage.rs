@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use perbuck_core::run_record::{AuditFigure, Measured};
+use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
@@ -20,6 +20,7 @@ use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
+use perbuck_load::watch::{self, Waiting};
 use perbuck_load::workload::{Dataset, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
@@ -99,13 +100,13 @@ pub trait Data {
     /// What data the target holds, tables looked at.
     fn state(&self) -> Result<DataState, LabError>;
     /// Loads the data again and notes them as fresh.
-    fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
+    fn load(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
     /// How many rows are in of a load that was cut off, if it can go on: one of the data that this stage needs.
     fn unfinished(&self) -> Result<Option<u64>, LabError>;
     /// Goes on with such a load and notes the data as fresh.
-    fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
+    fn resume(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
     /// Makes and fills the tables, without a note on the data; those that are there are dropped before.
-    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
+    fn fill(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError>;
     /// Notes who changed the data.
     fn mark(&self, used_by: &str) -> Result<(), LabError>;
     /// Rows per table.
@@ -119,7 +120,7 @@ pub trait Trials {
     /// Runs one trial.
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
     /// What an auditor looks at in a measured window.
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError>;
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
 
 /// The seed of a workload's data. All contenders hold the same rows: it knows only the kind of workload.
@@ -133,8 +134,8 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     contender: &Contender,
     spec: &WorkloadSpec,
     plan: &Plan,
-    target: &dyn Target,
-    password: &Secret,
+    (target, password): (&dyn Target, &Secret),
+    stop: &StopToken,
 ) -> Result<Stage, LabError> {
     if let Some((message, help)) = plan.refusal(target.dialect()) {
         return Err(LabError::usage(format!("{}, {}: {message}", contender.name, spec.name), help));
@@ -143,7 +144,7 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
         counts_found_rows: plan.counts_found_rows(),
         noted_settings: contender.server_settings.keys().cloned().collect(),
     };
-    let join = Join { contender, spec, seed: data_seed(study, spec), target };
+    let join = Join { contender, spec, seed: data_seed(study, spec), target, stop };
     let joining = WithDriver { join, plan, list: PhantomData::<List> };
     let joined = Known::drive(target, password, &wishes, joining).ok_or_else(|| registry::unregistered(target))?;
     joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
@@ -155,6 +156,7 @@ struct Join<'a> {
     spec: &'a WorkloadSpec,
     seed: Seed,
     target: &'a dyn Target,
+    stop: &'a StopToken,
 }
 
 /// Finds the type of the driver.
@@ -182,7 +184,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
     type Output = Stage;
 
     fn run<B: Benchmark>(self, options: &B) -> Stage {
-        let Join { contender, spec, seed, target } = self.join;
+        let Join { contender, spec, seed, target, stop } = self.join;
         let dialect = target.dialect();
         let (workload, dataset) = (Arc::new(options.workload(dialect, seed)), Arc::new(options.dataset(dialect, seed)));
         // A growing data set would let later trials see another database, so it starts again with each block.
@@ -191,7 +193,10 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
         let notes = Notes::new(dialect, &spec.kind.value, &dataset.parameters(), seed);
         let (fingerprint, tables) = (notes.fingerprint.clone(), names(&dataset.tables()));
         let driver = Arc::new(self.driver);
-        let joined = Arc::new(Joined { title: title.clone(), notes, driver, workload, dataset });
+        let queries = dialect.blockers();
+        let blockers = (!queries.is_empty()).then(|| watch::blockers(driver.clone(), queries));
+        let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
+        let joined = Arc::new(Joined { waiting, notes, driver, workload, dataset });
         Stage {
             title,
             address: target.address(),
@@ -214,7 +219,7 @@ fn names(tables: &[TableSpec]) -> Vec<String> {
 
 /// A driver and a workload with their types known.
 struct Joined<D, W, T> {
-    title: String,
+    waiting: Waiting,
     notes: Notes,
     driver: Arc<D>,
     workload: Arc<W>,
@@ -223,7 +228,7 @@ struct Joined<D, W, T> {
 
 impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     fn reach(&self) -> Result<(), DriverError> {
-        self.with_host(0, async |session| sessions::in_a_database(session, self.notes.dialect).await)
+        self.with_host((0, "reaching the server"), async |session| sessions::in_a_database(session, self.notes.dialect).await)
     }
 
     fn hosts(&self) -> Vec<String> {
@@ -243,7 +248,7 @@ impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
     }
 
     fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
-        self.with_host(host, async |session| {
+        self.with_host((host, "reading or changing a setting"), async |session| {
             let mut rows = Rows::default();
             session.query(sql, &mut rows).await?;
             if rows.is_empty() || rows.is_null(0, 0)? { Ok(None) } else { rows.display(0, 0).map(Some) }
@@ -282,15 +287,15 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
         self.with_session("looking at its data", async |s| self.notes.state(s, &tables, grows).await)
     }
 
-    fn load(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
+    fn load(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         self.with_session("preparing to load", async |s| self.notes.start(s).await)?;
         if self.notes.dialect.lacks(Feature::Sql).is_some() {
             // No transaction could hold both rows and what a ledger says of them.
-            self.fill(sessions, stop, progress)?;
+            self.fill(sessions, progress)?;
             return self.mark(data::FRESH);
         }
         let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        self.loading(Some(&ledger), sessions, stop).run(progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions).run(progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
@@ -298,15 +303,15 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
         Ok(self.part_states()?.map(|states| states.iter().map(|s| s.rows).sum()))
     }
 
-    fn resume(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let Some(states) = self.part_states()? else { return self.load(sessions, stop, progress) };
+    fn resume(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
+        let Some(states) = self.part_states()? else { return self.load(sessions, progress) };
         let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        self.loading(Some(&ledger), sessions, stop).resume(&states, progress).map_err(|e| self.cut_off(&e))?;
+        self.loading(Some(&ledger), sessions).resume(&states, progress).map_err(|e| self.cut_off(&e))?;
         self.loaded(&ledger)
     }
 
-    fn fill(&self, sessions: Option<u32>, stop: &StopToken, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let load = self.loading(None, sessions.unwrap_or(LOAD_SESSIONS), stop);
+    fn fill(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
+        let load = self.loading(None, sessions.unwrap_or(LOAD_SESSIONS));
         load.run(progress).map_err(|e| self.failed(&e))
     }
 
@@ -345,7 +350,7 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
         run_trial(spec, &self.driver, &self.workload, stop, observer)
     }
 
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError> {
-        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{}: {e}", self.title), ""))
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
+        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{}: {e}", self.waiting.title), ""))
     }
 }

@@ -19,7 +19,7 @@ use perbuck_load::trial::{RunError, TrialSpec};
 use perbuck_observe::{CpuTime, Withheld};
 
 use crate::cpu_sampler::CpuSampler;
-use crate::error::LabError;
+use crate::error::{ErrorKind, LabError};
 use crate::flags;
 use crate::stage::Stage;
 
@@ -48,7 +48,7 @@ pub struct Task<'a> {
     pub stage: &'a Stage,
     /// Effective parameters of the workload.
     pub parameters: BTreeMap<String, String>,
-    /// The figure that is compared.
+    /// The value that is compared.
     pub metric: Metric,
     /// `kept`, `reloaded` or `foreign`.
     pub data: &'static str,
@@ -209,10 +209,10 @@ pub fn run_watched(
     let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
-    let (after, away) = seen(task.stage.server.counters());
+    let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before;
     let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
-    let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default));
+    let (rows_after, uncounted) = seen(rows_after.map(Option::unwrap_or_default))?;
     let health = sampler.health(&spec, outcome.health, &outcome.intervals);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
@@ -267,11 +267,12 @@ fn beside_the_engine(as_text: u64, machine: Vec<Flag>, away: Option<String>, emu
     text.into_iter().chain(machine).chain(away).chain(emulated).collect()
 }
 
-/// What was read after a trial; where it could not be, nothing, and why.
-fn seen<T: Default>(read: Result<T, LabError>) -> (T, Option<String>) {
+/// What was read after a trial; where it could not be, nothing, and why. A request to stop is no word of the server.
+fn seen<T: Default>(read: Result<T, LabError>) -> Result<(T, Option<String>), LabError> {
     match read {
-        Ok(read) => (read, None),
-        Err(error) => (T::default(), Some(error.words().0.to_owned())),
+        Ok(read) => Ok((read, None)),
+        Err(error) if error.kind() == ErrorKind::Interrupted => Err(error),
+        Err(error) => Ok((T::default(), Some(error.words().0.to_owned()))),
     }
 }
 

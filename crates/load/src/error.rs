@@ -89,6 +89,8 @@ pub enum Cause {
     SettingType,
     /// The setting cannot be changed while the server runs.
     SettingFixed,
+    /// The user asked to stop, and the answer is not waited for.
+    Stopped,
 }
 
 /// An error of a driver. It has the size of one pointer, because every result on the hot path has room for it.

@@ -36,7 +36,7 @@ pub fn run_trial<D: Driver, W: Workload>(
 ) -> Result<TrialOutcome, RunError> {
     let plans = worker_plans(spec, driver.blocking(), observer.by_kind());
     let workers = plans.len() as u32;
-    let (trial_stop, start) = (StopToken::default(), StartSignal::default());
+    let (trial_stop, start) = (stop.of_trial(), StartSignal::default());
     let (reports, received) = mpsc::channel();
     thread::scope(|scope| {
         let spawn = |plan: WorkerPlan| {

@@ -91,6 +91,7 @@ mod terminal;
 pub mod totals;
 pub mod trial;
 pub mod values;
+pub mod watch;
 pub mod window;
 mod worker;
 pub mod workload;

@@ -28,6 +28,7 @@ use crate::stop::StopToken;
 use crate::terminal::{Common, TerminalTask};
 use crate::totals::TerminalTotals;
 use crate::trial::{RunError, TrialSpec};
+use crate::watch::until_stopped;
 use crate::window::{SECOND_NS, Window};
 use crate::worker::drive;
 use crate::workload::{Terminal, TerminalId, Workload};
@@ -76,7 +77,9 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     stop: StopToken,
     reports: Sender<Report>,
 ) -> Result<WorkerOutcome, RunError> {
-    let opened = open_all::<D, W>(&plan, &driver, &workload).await?;
+    let entered = stop.waits().enter("opening the connections of the trial".to_owned(), None);
+    let opened = until_stopped(&stop, open_all::<D, W>(&plan, &driver, &workload)).await.unwrap_or(Err(RunError::Interrupted))?;
+    drop(entered);
     let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
     let pacer = Pacer::new(&spec.load, plan.arrivals);
     let open_loop = pacer.is_open();

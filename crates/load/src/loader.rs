@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::driver::{Driver, Session, SessionId};
 use crate::stop::StopToken;
+use crate::watch::Waiting;
 use crate::workload::Dataset;
 
 /// How often progress is shown.
@@ -37,8 +38,8 @@ pub struct Load<'a, D, T> {
     pub ledger: Option<&'a dyn Ledger>,
     /// Sessions at the same time, at most.
     pub sessions: u32,
-    /// Ends the load when the user asks for it.
-    pub stop: &'a StopToken,
+    /// Who is waited for; its token ends the load.
+    pub waiting: &'a Waiting,
 }
 
 impl<D: Driver, T: Dataset> Load<'_, D, T> {
@@ -47,7 +48,7 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
     /// # Errors
     /// The first failure; the tables are then incomplete, and the caller must not call them ready.
     pub fn run(&self, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LoadError> {
-        on_loop(self.create())?;
+        self.waiting.on_loop("making the tables", self.create())?;
         self.resume(&[], progress)
     }
 
@@ -68,11 +69,13 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
             states,
             shared: &shared,
             crowded: fillers > count,
-            stops: [self.stop, &failed],
+            stops: [&self.waiting.stop, &failed],
         };
         let mut show = || progress(shared.progress(parts, count));
-        in_parallel(fillers, &failed, &mut show, &|i| on_loop(fill(self.driver, &filling, SessionId(i))))?;
-        let finish = |i| on_loop(finish(self.driver, &filling, SessionId(i)));
+        in_parallel(fillers, &failed, &mut show, &|i| {
+            self.waiting.on_loop("loading", fill(self.driver, &filling, SessionId(i)))
+        })?;
+        let finish = |i| self.waiting.on_loop("finishing the load", finish(self.driver, &filling, SessionId(i)));
         in_parallel(finishers.clamp(1, (2 * count).max(1)), &failed, &mut show, &finish)
     }
 

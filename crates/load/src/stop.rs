@@ -6,6 +6,8 @@ use std::task::Waker;
 
 use perbuck_event::Waiters;
 
+use crate::watch::Waits;
+
 /// Shared by the signal handler, the executor and the workers. Reading it is one load of a line that is not written during a
 /// run.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +15,7 @@ pub struct StopToken {
     raised: Arc<AtomicU8>,
     waiting: Arc<Waiters>,
     keeps: bool,
+    waits: Arc<Waits>,
 }
 
 impl StopToken {
@@ -43,6 +46,21 @@ impl StopToken {
     /// Whether a run that ends by it keeps what it measured, where it was asked once.
     pub fn keeps(&self) -> bool {
         self.keeps && !self.aborted()
+    }
+
+    /// Whether a wait for a server outside of a trial ends: there nothing is measured that would be kept.
+    pub(crate) fn ends_waits(&self) -> bool {
+        self.requested() && !self.keeps()
+    }
+
+    /// What is waited for at this moment.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
+    }
+
+    /// A token of its own that enters its waits with this one.
+    pub(crate) fn of_trial(&self) -> Self {
+        Self { waits: self.waits.clone(), ..Self::default() }
     }
 
     /// Whether a stop was requested twice: nothing is waited for.

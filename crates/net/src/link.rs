@@ -235,6 +235,9 @@ impl Link {
     fn lost(&self, fault: SocketFault) -> DriverError {
         match fault {
             SocketFault::Closed => self.closed("was closed by the server"),
+            SocketFault::Io(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.closed("is lost: the server's machine has acknowledged or accepted no bytes for a minute")
+            }
             SocketFault::Io(error) => self.closed(&format!("failed: {error}")),
             SocketFault::Overdue => {
                 // A server of another protocol may listen there, and wait for the client to speak.

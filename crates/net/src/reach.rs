@@ -7,6 +7,7 @@ use std::time::Duration;
 use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
+use perbuck_load::watch;
 use rustls::ClientConfig;
 
 use crate::certificates::config;
@@ -49,6 +50,7 @@ impl Access {
         let Some((host, port)) = self.target.host(id.0, away) else {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         };
+        watch::asks(host_text(host, *port), "opening a session");
         let limit_ms = self.target.connect_timeout_ms;
         let limit = perbuck_event::now() + Duration::from_millis(limit_ms.into());
         perbuck_event::timeout_at(limit, open(host, *port)).await.unwrap_or_else(|_| {

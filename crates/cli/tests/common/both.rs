@@ -19,6 +19,7 @@ use perbuck_load::observer::Unobserved;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
+use perbuck_load::watch::Waiting;
 use perbuck_load::workload::Dataset;
 use perbuck_mysql::{MysqlDialect, MysqlDriver, MysqlTarget};
 use perbuck_postgres::{Family, PostgresDriver, PostgresTarget};
@@ -143,8 +144,8 @@ impl<D: Driver> Both<D> {
     /// Loads our data.
     pub fn our_prepare(&self, options: &Options) {
         let dataset = SysbenchData::new(options.clone(), self.dialect, Seed(5));
-        let stop = StopToken::default();
-        let load = Load { driver: &*self.driver, dataset: &dataset, ledger: None, sessions: 2, stop: &stop };
+        let waiting = Waiting::default();
+        let load = Load { driver: &*self.driver, dataset: &dataset, ledger: None, sessions: 2, waiting: &waiting };
         load.run(&mut |_| {}).unwrap();
     }
 

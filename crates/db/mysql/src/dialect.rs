@@ -5,6 +5,7 @@ use perbuck_database::settings::{ReplicaWords, SettingWords};
 use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
+use crate::blockers::BLOCKERS;
 use crate::settings::{Globals, TiFlash};
 
 /// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
@@ -156,6 +157,10 @@ impl Dialect for MysqlDialect {
     }
 
     /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
+    fn blockers(&self) -> &'static [&'static str] {
+        BLOCKERS
+    }
+
     fn csv(&self) -> Option<CsvWords> {
         // In hexadecimal a backslash is the same in every sql_mode; `binary` looks for no characters across a separator.
         let take_in = |file: &str, table: &str, columns: &str| {

@@ -19,6 +19,7 @@ use perbuck_database::server::ServerTarget;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::reach::{Access, noted, on_a_session, set_up};
 
+mod blockers;
 mod bulk;
 mod dialect;
 mod errors;

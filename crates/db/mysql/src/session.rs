@@ -11,6 +11,7 @@ use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows};
+use perbuck_load::watch;
 use smallvec::SmallVec;
 
 use crate::bulk::{Limits, head};
@@ -306,6 +307,7 @@ impl Session for MysqlSession {
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        watch::asks(self.wire.address(), sql);
         rows.start(true);
         self.put_query(sql.as_bytes())?;
         self.ask(Form::Text, rows).await

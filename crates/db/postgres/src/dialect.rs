@@ -12,6 +12,17 @@ use crate::family::Family::{self, Cockroach, Postgres, Yugabyte};
 /// no end in sight. Written out, because there `serial_normalization` may make SERIAL something else.
 const UNIQUE_ROWID: &str = "INT8 DEFAULT unique_rowid() NOT NULL";
 
+/// Sessions that hold a lock for which a session of perbuck waits. Of a session of another user the server tells little more than its
+/// number.
+const BLOCKERS: &str = "\
+SELECT DISTINCT 'blocked by session ' || b.pid || ' of ' || coalesce(b.usename, 'an unknown user') \
+  || coalesce(' (' || nullif(b.application_name, '') || ')', '') || coalesce(', ' || b.state, '') \
+  || coalesce(' for ' || round(extract(epoch FROM clock_timestamp() - b.state_change)) || ' s', '') \
+  || coalesce(': ' || nullif(left(b.query, 60), ''), '') \
+FROM pg_stat_activity w JOIN pg_stat_activity b ON b.pid = ANY (pg_blocking_pids(w.pid)) \
+WHERE w.usename = current_user AND w.datname = current_database() AND w.pid <> pg_backend_pid() \
+  AND w.application_name = current_setting('application_name') LIMIT 3";
+
 impl Dialect for Family {
     fn name(&self) -> &'static str {
         match self {
@@ -201,6 +212,11 @@ impl Dialect for Family {
     fn create_database(&self, name: &str) -> Option<(&'static str, String)> {
         let name = name.replace('"', "\"\"");
         Some(("postgres", format!("CREATE DATABASE \"{name}\"")))
+    }
+
+    fn blockers(&self) -> &'static [&'static str] {
+        // CockroachDB has no such function, and answers with an error.
+        &[BLOCKERS]
     }
 
     fn csv(&self) -> Option<CsvWords> {

@@ -10,6 +10,7 @@ use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows};
+use perbuck_load::watch;
 
 use crate::bulk;
 use crate::errors::{IN_FAILED_TRANSACTION, is_stale};
@@ -42,12 +43,14 @@ pub struct PostgresSession {
     slots: Vec<Option<Prepared>>,
     /// What must be said before each COPY, if anything.
     pub(crate) before_copy: Option<&'static str>,
+    /// Whether the server is still to be asked to look whether its client is there.
+    asks_to_look: bool,
 }
 
 impl PostgresSession {
     pub(crate) fn new(wire: Wire, status: u8) -> Self {
         let reader = ResultReader::new(status);
-        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None }
+        Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None, asks_to_look: false }
     }
 
     /// Appends the message Query ("Simple Query").
@@ -159,6 +162,16 @@ impl PostgresSession {
         }
     }
 
+    /// Lets the server look for its client while a statement waits for a lock. Otherwise it would execute the statement, such as DROP TABLE,
+    /// once the lock is free, long after the user has stopped perbuck. Servers before PostgreSQL 14 do not know the setting.
+    #[cold]
+    async fn ask_to_look(&mut self) -> Result<(), DriverError> {
+        match self.run(b"SET client_connection_check_interval = 2000").await {
+            Err(error) if error.class == ErrorClass::Lost => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Closes the prepared statements of the catalogue before, if any: the server keeps them otherwise.
     async fn close_statements(&mut self) -> Result<(), DriverError> {
         let slots = std::mem::take(&mut self.slots);
@@ -194,6 +207,7 @@ impl Session for PostgresSession {
 
     fn lift_timeout(&mut self) {
         self.wire.wait_long();
+        self.asks_to_look = true;
     }
 
     async fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows) -> Result<Effect, DriverError> {
@@ -242,6 +256,11 @@ impl Session for PostgresSession {
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        if self.asks_to_look && self.reader.status == status::IDLE {
+            self.asks_to_look = false;
+            self.ask_to_look().await?;
+        }
+        watch::asks(self.wire.address(), sql);
         rows.start(true);
         self.put_query(sql.as_bytes())?;
         self.ask(What::Text, rows).await

@@ -7,6 +7,7 @@ use perbuck_load::driver::{Access, BulkTable, Effect, Session};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
+use perbuck_load::watch;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Statement, TransactionBehavior};
 
@@ -78,6 +79,7 @@ impl Session for SqliteSession {
     }
 
     async fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<Effect, DriverError> {
+        watch::asks(self.path.display(), sql);
         rows.start(true);
         let done = self.connection.prepare(sql).and_then(|mut prepared| run(&self.connection, &mut prepared, rows));
         done.map_err(|e| self.error(&e))

@@ -10,6 +10,7 @@ use std::time::Duration;
 use perbuck_event::{Waiters, now, timeout_at};
 use perbuck_grpc::Malformed;
 use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::watch;
 
 use crate::Settings;
 use crate::regions::{Region, Regions};
@@ -96,6 +97,7 @@ impl Hub {
 
     /// Opens a connection within the limit of the target.
     async fn open(&self, host: &str, port: u16) -> Result<Rc<Channel>, DriverError> {
+        watch::asks(host_text(host, port), "opening a connection");
         let limit_ms = self.settings.target.connect_timeout_ms;
         let limit = now() + Duration::from_millis(limit_ms.into());
         timeout_at(limit, Channel::open(host, port, &self.settings)).await.unwrap_or_else(|_| {
@@ -158,6 +160,7 @@ impl Hub {
     /// One call to PD; its answer.
     async fn ask(&self, channel: &Channel, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
         let (call, address) = (Call::new(), channel.address());
+        watch::asks(address, path);
         channel.call(path, message, &call);
         let limit = now() + Duration::from_millis(self.settings.target.read_timeout_ms.into());
         let lost = |word, message| Err(DriverError::client(ErrorClass::Lost, word, message));

@@ -28,7 +28,6 @@ use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::ErrorKind;
 use perbuck_load::error::DriverError;
-use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::sysbench::{Compat, Options, SysbenchData};
 
@@ -151,13 +150,12 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
     if runs {
         run.check_name()?;
     }
-    let stage = run.stage(if runs { run.series.load.longest_s() } else { None })?;
     let stop = match order {
         Order::Run => stop_on_signal("stopping; this run is thrown away")?,
         Order::Prepare => stop_on_signal("stopping the load")?,
-        // Single statements: the signal ends the process, as it does without a handler.
-        Order::Prewarm | Order::Cleanup | Order::Help => StopToken::default(),
+        Order::Prewarm | Order::Cleanup | Order::Help => stop_on_signal("stopping")?,
     };
+    let stage = run.stage(if runs { run.series.load.longest_s() } else { None }, &stop)?;
     let (dialect, out) = (run.target.dialect(), &mut Standard);
     if runs {
         log.notice(&text::banner(settings), out)?;
@@ -167,7 +165,7 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
     let specs = || SysbenchData::new(options.clone(), dialect, Seed(0)).tables();
     let tables = || Tables { stage: &stage, options, dialect, specs: specs(), log };
     match order {
-        Order::Prepare => tables().prepare(settings, &stop)?,
+        Order::Prepare => tables().prepare(settings)?,
         Order::Prewarm => tables().prewarm(settings)?,
         Order::Cleanup => tables().cleanup()?,
         Order::Help => {}

@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use perbuck_database::Dialect;
-use perbuck_load::stop::StopToken;
 use perbuck_load::workload::TableSpec;
 use perbuck_workloads::sysbench::{self, Options};
 
@@ -37,7 +36,7 @@ impl Tables<'_> {
     }
 
     /// Makes and fills the tables. A table that is there already may hold data of the user: then nothing is touched.
-    pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
+    pub(super) fn prepare(&self, settings: &Settings) -> Result<(), LabError> {
         for name in self.names() {
             if self.stage.server.has_table(&name)? {
                 let message = format!("Table '{name}' already exists; nothing was changed");
@@ -56,7 +55,7 @@ impl Tables<'_> {
         let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data
-            .fill(sessions, stop, &mut |p| {
+            .fill(sessions, &mut |p| {
                 if shown.is_ok() {
                     shown = told(&mut inserting);
                 }

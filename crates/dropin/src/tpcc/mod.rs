@@ -104,8 +104,8 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     match order {
         Order::Run => work.run(),
         Order::Prepare => work.prepare(),
-        Order::Check => Ok(work.tables(&work.stage(None)?)?.check(settings.check_all)?),
-        Order::Cleanup => Ok(work.tables(&work.stage(None)?)?.cleanup()?),
+        Order::Check => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.check(settings.check_all)?),
+        Order::Cleanup => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.cleanup()?),
     }
 }
 
@@ -156,9 +156,9 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// The database with the workload; an answer may take so many seconds, `None` is the longest possible.
-    fn stage(&self, timeout_s: Option<u64>) -> Result<Stage, LabError> {
+    fn stage(&self, timeout_s: Option<u64>, stop: &StopToken) -> Result<Stage, LabError> {
         // The parameters of the workload in the words of the command line.
-        self.run.stage(timeout_s).map_err(|error| {
+        self.run.stage(timeout_s, stop).map_err(|error| {
             let named = |text: String, (option, parameter): &(&str, &str)| {
                 text.replace(&format!("`{parameter}`"), &format!("--{option}"))
             };
@@ -175,22 +175,22 @@ impl Work<'_> {
 
     fn prepare(&self) -> Result<(), End> {
         let stop = stop_on_signal("stopping the load")?;
-        let stage = self.stage(None)?;
+        let stage = self.stage(None, &stop)?;
         if let Err(answer) = stage.server.reach() {
             if answer.cause != Some(Cause::NoDatabase) {
                 return Err(self.run.unreachable(&answer).into());
             }
             // go-tpc creates the database that the command line names, too.
             if let Some((elsewhere, sql)) = tables::create_database(self.run.target) {
-                self.run.stage_on(&elsewhere)?.server.execute("creating the database", &sql)?;
+                self.run.stage_on(&elsewhere, &stop)?.server.execute("creating the database", &sql)?;
             }
         }
-        Ok(self.tables(&stage)?.prepare(self.settings, &stop)?)
+        Ok(self.tables(&stage)?.prepare(self.settings)?)
     }
 
     fn run(&self) -> Result<(), End> {
         let stop = stop_by_signal(StopToken::keeping(), "ending the run")?;
-        let stage = self.stage(self.run.series.load.longest_s())?;
+        let stage = self.stage(self.run.series.load.longest_s(), &stop)?;
         self.tables(&stage)?.has_warehouses()?;
         self.run.note_use(&stage)?;
         let mut lines = Lines::new(self.settings, self.options);

@@ -7,7 +7,6 @@ use perbuck_database::Dialect;
 use perbuck_database::registry::AnyTarget;
 use perbuck_load::loader::ledger::Ledger as _;
 use perbuck_load::loader::{CheckResult, LoadProgress};
-use perbuck_load::stop::StopToken;
 use perbuck_load::workload::Dataset;
 use perbuck_workloads::tpcc::{Options, TpccData};
 
@@ -49,7 +48,7 @@ impl Tables<'_> {
 
     /// Makes and fills the tables, or goes on where the same command was cut off, and checks them. A table that is there
     /// already may hold data of the user: without `--dropdata` nothing is touched.
-    pub(super) fn prepare(&self, settings: &Settings, stop: &StopToken) -> Result<(), LabError> {
+    pub(super) fn prepare(&self, settings: &Settings) -> Result<(), LabError> {
         if settings.drop_data {
             self.drop_all()?;
         }
@@ -64,8 +63,8 @@ impl Tables<'_> {
             progress.passing(&load_text(&p, began.elapsed()));
         };
         let loaded = match cut_off {
-            Some(_) => self.stage.data.resume(settings.sessions, stop, &mut show),
-            None => self.stage.data.load(settings.sessions, stop, &mut show),
+            Some(_) => self.stage.data.resume(settings.sessions, &mut show),
+            None => self.stage.data.load(settings.sessions, &mut show),
         };
         loaded.map_err(|e| way_on(e, settings.drop_data))?;
         drop(progress);

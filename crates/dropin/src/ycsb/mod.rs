@@ -23,7 +23,6 @@ use perbuck_core::units::Seed;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage::Stage;
-use perbuck_load::stop::StopToken;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::ycsb::YcsbData;
 
@@ -88,8 +87,8 @@ fn ordered(given: &Given) -> Result<(), End> {
     let series = Series::new(settings.workload.clone(), settings.load.clone(), "");
     let run = Run { command: &COMMAND, series: &series, target: &target, password: &password, records: &settings.records };
     run.check_name()?;
-    let stage = run.stage(series.load.longest_s())?;
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
+    let stage = run.stage(series.load.longest_s(), &stop)?;
     header(&settings, &properties, &mut Standard)?;
     run.reach(&stage)?;
     let table = Table {
@@ -101,7 +100,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     if order == Order::Load {
         table.make()?;
         if settings.bulk {
-            return Ok(table.fill(&stop)?);
+            return Ok(table.fill()?);
         }
     } else {
         run.note_use(&stage)?;
@@ -153,17 +152,17 @@ impl Table<'_> {
     }
 
     /// Loads the records by the fastest way that the database offers.
-    fn fill(&self, stop: &StopToken) -> Result<(), LabError> {
+    fn fill(&self) -> Result<(), LabError> {
         let (mut progress, began) = (Display::default(), Instant::now());
         let threads = Some(self.settings.load.connections).filter(|n| *n > 1);
-        self.stage.data.fill(threads, stop, &mut |p| {
+        self.stage.data.fill(threads, &mut |p| {
             progress.passing(&perbuck_lab::prepare::load_text(&p, began.elapsed()));
         })?;
         drop(progress);
         let (took, count) = (began.elapsed(), self.settings.options.insertcount);
         let (seconds, rate) = (took.as_secs_f64(), count as f64 / took.as_secs_f64());
-        let figures = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
-        print(&format!("{RULE}Run finished, takes {}\n{figures}\n", duration(took)))
+        let values = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
+        print(&format!("{RULE}Run finished, takes {}\n{values}\n", duration(took)))
     }
 
     /// What comes after the records are in.

@@ -13,6 +13,8 @@ use std::path::Path;
 
 use perbuck_core::study::{Contender, Study};
 use perbuck_load::error::ErrorClass;
+use perbuck_load::stop::StopToken;
+use perbuck_load::watch::Finishing;
 
 use self::contender::{ContenderSettings, same};
 use self::journal::{Change, Journal};
@@ -30,6 +32,7 @@ pub(crate) struct Globals<'a> {
     linked: BTreeSet<(usize, usize)>,
     changes: Vec<Change>,
     journal: Journal,
+    stop: StopToken,
     announced: BTreeSet<String>,
 }
 
@@ -44,6 +47,7 @@ impl<'a> Globals<'a> {
         study: &'a Study,
         stages: &'a [Stage],
         root: &Path,
+        stop: &StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
         let journal = Journal::of(root);
@@ -53,7 +57,8 @@ impl<'a> Globals<'a> {
         };
         let concerned = journal.path().exists() || study.contenders.iter().any(|c| !c.server_settings.is_empty());
         let contenders = study.contenders.iter().enumerate().filter(|_| concerned).filter_map(settings_of).collect();
-        let mut globals = Self { contenders, linked: BTreeSet::new(), changes: Vec::new(), journal, announced: BTreeSet::new() };
+        let (linked, announced, stop) = (BTreeSet::new(), BTreeSet::new(), stop.clone());
+        let mut globals = Self { contenders, linked, changes: Vec::new(), journal, stop, announced };
         globals.tidy_up(progress)?;
         let tried = globals.try_all();
         let restored = globals.restore(&|_| true).map(drop);
@@ -90,6 +95,8 @@ impl<'a> Globals<'a> {
     /// Makes sure that the settings of a contender are still in force after a trial. A server that is away says nothing.
     pub(crate) fn held(&self, contender: &str) -> Result<(), LabError> {
         let Some(me) = self.contenders.iter().position(|p| p.name == contender) else { return Ok(()) };
+        // A trial that has ended is kept only where this was looked at.
+        let _finishing = Finishing::start();
         for change in self.of(me).into_iter().map(|i| &self.changes[i]) {
             let Some(host) = self.contenders[me].host(&change.endpoint) else { continue };
             let Ok(now) = variable::read(self.contenders[me].stage, host, &change.name) else { continue };
@@ -206,9 +213,9 @@ impl<'a> Globals<'a> {
             return Ok(());
         }
         self.changes.extend(fresh);
-        self.journal.write(&self.changes)?;
+        self.note_changes()?;
         owner.put_all(&mut self.changes[first..])?;
-        self.journal.write(&self.changes)
+        self.note_changes()
     }
 
     /// Sets again settings that are no longer in force, as after a restart of the server; says so.
@@ -231,6 +238,7 @@ impl<'a> Globals<'a> {
         if !self.changes.iter().any(chosen) {
             return Ok(Vec::new());
         }
+        let _finishing = Finishing::start();
         let (mut lines, mut failure, mut done, mut ours) = (Vec::new(), None, BTreeSet::new(), Vec::new());
         // All are read before one is set, since setting one may move another. The last one goes first: where one limits the other,
         // both can be restored only against the order of setting.
@@ -279,8 +287,15 @@ impl<'a> Globals<'a> {
         }
         let mut number = 0..;
         self.changes.retain(|_| number.next().is_some_and(|i| !done.contains(&i)));
-        self.journal.write(&self.changes)?;
+        self.note_changes()?;
         failure.map_or(Ok(lines), Err)
+    }
+
+    /// Notes what is changed now, for the next run and for a user who does not let perbuck restore it.
+    fn note_changes(&self) -> Result<(), LabError> {
+        let command = |c: &Change| format!("{}: SET GLOBAL {} = {}", c.endpoint, c.name, variable::literal(c.was.as_deref()));
+        self.stop.waits().leave(self.changes.iter().map(command).collect());
+        self.journal.write(&self.changes)
     }
 
     fn announcement(&self, me: usize) -> String {

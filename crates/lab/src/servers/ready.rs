@@ -7,8 +7,9 @@ use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
 use perbuck_load::driver::Driver;
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
+use perbuck_load::watch::Waiting;
 
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
@@ -27,7 +28,7 @@ pub(super) fn wait(
     registry: Registry,
     stop: &StopToken,
 ) -> Result<String, LabError> {
-    let began = Instant::now();
+    let (began, waiting) = (Instant::now(), Waiting { title: who.to_owned(), stop: stop.clone(), blockers: None });
     loop {
         if stop.requested() {
             return Err(LabError::interrupted());
@@ -36,9 +37,10 @@ pub(super) fn wait(
             let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
             return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
         }
-        match (registry.version)(target, password) {
+        match (registry.version)(target, password, &waiting) {
             Ok(version) => return Ok(version),
             Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
+            Err(error) if error.cause == Some(Cause::Stopped) => return Err(LabError::interrupted()),
             Err(error) => {
                 let message = format!("{who}: the server does not let perbuck in: {error}; it said:\n{}", instance.last_words());
                 return Err(LabError::new(ErrorKind::Target, message, ""));
@@ -48,15 +50,19 @@ pub(super) fn wait(
 }
 
 /// Asks a server for its version.
-pub(crate) fn version<Known: Databases>(target: &dyn Target, password: &Secret) -> Result<String, DriverError> {
-    struct Ask;
-    impl DriverAction for Ask {
+pub(crate) fn version<Known: Databases>(
+    target: &dyn Target,
+    password: &Secret,
+    waiting: &Waiting,
+) -> Result<String, DriverError> {
+    struct Ask<'a>(&'a Waiting);
+    impl DriverAction for Ask<'_> {
         type Output = Result<String, DriverError>;
 
         fn with_driver<D: Driver>(self, driver: D) -> Self::Output {
-            answer(driver.facts()).map(|facts| facts.version)
+            answer(self.0, "asking for its version", driver.facts()).map(|facts| facts.version)
         }
     }
     let unknown = || DriverError::client(ErrorClass::Fatal, "server", "perbuck starts no private server of that kind");
-    Known::drive(target, password, &Wishes::default(), Ask).ok_or_else(unknown)??
+    Known::drive(target, password, &Wishes::default(), Ask(waiting)).ok_or_else(unknown)??
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use perbuck_core::study::Contender;
 use perbuck_database::secret::Secret;
+use perbuck_load::stop::StopToken;
 
 use super::{AskPassword, Stage};
 use crate::error::{LabError, upper};
@@ -11,7 +12,12 @@ use crate::inputs::{Inputs, read_text};
 use crate::servers::Servers;
 
 /// Builds every stage of a study: contenders in the order of the study, workloads within.
-pub(crate) fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<AskPassword>) -> Result<Vec<Stage>, LabError> {
+pub(crate) fn build(
+    inputs: &Inputs,
+    servers: &Servers,
+    ask_password: Option<AskPassword>,
+    stop: &StopToken,
+) -> Result<Vec<Stage>, LabError> {
     let mut stages = Vec::new();
     for (i, (contender, target)) in inputs.study.contenders.iter().zip(&inputs.targets).enumerate() {
         let private = servers.of(i);
@@ -27,7 +33,7 @@ pub(crate) fn build(inputs: &Inputs, servers: &Servers, ask_password: Option<Ask
         };
         for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
             let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
-            stages.push(inputs.registry.stage(&inputs.study, contender, spec, plan, &target, &password)?);
+            stages.push(inputs.registry.stage(&inputs.study, contender, spec, plan, (&target, &password), stop)?);
         }
     }
     Ok(stages)

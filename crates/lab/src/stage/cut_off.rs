@@ -4,7 +4,6 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::Cause;
 use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
-use perbuck_load::stop::StopToken;
 use perbuck_load::workload::{Dataset, Workload};
 
 use super::{Joined, Server};
@@ -29,13 +28,8 @@ impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
     }
 
     /// A load of its data.
-    pub(super) fn loading<'a>(
-        &'a self,
-        ledger: Option<&'a dyn Ledger>,
-        sessions: u32,
-        stop: &'a StopToken,
-    ) -> loader::Load<'a, D, T> {
-        loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, stop }
+    pub(super) fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: u32) -> loader::Load<'a, D, T> {
+        loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, waiting: &self.waiting }
     }
 
     /// The failure of a load, and how to go on.

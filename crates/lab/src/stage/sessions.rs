@@ -3,8 +3,9 @@
 use perbuck_database::Dialect;
 use perbuck_load::driver::{Driver, Session, SessionId};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
-use perbuck_load::loader::{LoadError, on_loop};
+use perbuck_load::loader::LoadError;
 use perbuck_load::values::Rows;
+use perbuck_load::watch::Waiting;
 
 use super::Joined;
 use crate::data::server;
@@ -13,7 +14,7 @@ use crate::error::LabError;
 impl<D: Driver, W, T> Joined<D, W, T> {
     /// What a server answers to a question of the driver.
     pub(super) fn ask<R>(&self, doing: &str, question: impl Future<Output = Result<R, DriverError>>) -> Result<R, LabError> {
-        on_loop(async { question.await.map_err(server(doing)) }).map_err(|e| self.failed(&e))
+        self.waiting.on_loop(doing, async { question.await.map_err(server(doing)) }).map_err(|e| self.failed(&e))
     }
 
     /// Runs some work on a session of its own.
@@ -22,7 +23,7 @@ impl<D: Driver, W, T> Joined<D, W, T> {
         doing: &str,
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, LoadError>,
     ) -> Result<R, LabError> {
-        let result = on_loop(async {
+        let result = self.waiting.on_loop(doing, async {
             let mut session = self.driver.connect(SessionId(0)).await.map_err(server(doing))?;
             session.lift_timeout();
             let result = work(&mut session).await?;
@@ -35,10 +36,10 @@ impl<D: Driver, W, T> Joined<D, W, T> {
     /// Works on a session of its own with one of the servers.
     pub(super) fn with_host<R>(
         &self,
-        host: u32,
+        (host, doing): (u32, &str),
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
-        answer(async {
+        answer(&self.waiting, doing, async {
             let mut session = self.driver.connect_at(SessionId(0), host).await?;
             let done = work(&mut session).await?;
             session.close().await;
@@ -47,14 +48,19 @@ impl<D: Driver, W, T> Joined<D, W, T> {
     }
 
     pub(super) fn failed(&self, error: &LoadError) -> LabError {
-        LabError::load(&self.title, error)
+        LabError::load(&self.waiting.title, error)
     }
 }
 
 /// Waits for the answer of a server on an event loop of its own.
-pub(crate) fn answer<R>(question: impl Future<Output = Result<R, DriverError>>) -> Result<R, DriverError> {
-    on_loop(async { question.await.map_err(server("")) }).map_err(|failed| match failed {
+pub(crate) fn answer<R>(
+    waiting: &Waiting,
+    doing: &str,
+    question: impl Future<Output = Result<R, DriverError>>,
+) -> Result<R, DriverError> {
+    waiting.on_loop(doing, async { question.await.map_err(server("")) }).map_err(|failed| match failed {
         LoadError::Server { error, .. } => error,
+        LoadError::Interrupted => DriverError::client(ErrorClass::Fatal, "stopped", "interrupted").because(Some(Cause::Stopped)),
         other => DriverError::client(ErrorClass::Fatal, "machine", other.to_string()),
     })
 }

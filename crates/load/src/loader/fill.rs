@@ -9,6 +9,7 @@ use crate::driver::{Access, Driver, Session, SessionId};
 use crate::error::ErrorClass;
 use crate::stop::StopToken;
 use crate::values::Params;
+use crate::watch;
 use crate::workload::{Dataset, Part, TableSpec};
 
 /// A transaction ends when it holds so many bytes, or with its part: a commit waits for the disk, and much larger ones
@@ -165,6 +166,7 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
             return Err(LoadError::Interrupted);
         }
         let (bulk, sent) = (&feed.filling.tables[table].bulk, feed.rows_of(table));
+        watch::asks("the server", &bulk.name);
         let loaded = if feed.insert_numbered && feed.filling.tables[table].numbered {
             session.insert_rows(bulk, &feed.cells).await
         } else {
@@ -189,6 +191,7 @@ async fn one_attempt<S: Session, T: Dataset>(session: &mut S, feed: &mut Feed<'_
     if let Some(ledger) = feed.filling.ledger {
         ledger::advance(session, ledger, feed.index, feed.committed, feed.taken).await?;
     }
+    watch::asks("the server", "COMMIT");
     session.commit().await.map_err(server("committing a load"))?;
     Ok(Some(feed.taken.rows - feed.committed.rows))
 }

@@ -16,7 +16,8 @@ struct Frame {
     y: scale::Scale,
     /// Where each level lies.
     positions: Vec<(u32, f64)>,
-    /// Distance of contenders that stand side by side.
+    /// Distance of contenders that stand side by side where levels have equal steps. On an axis of numbers it is 0: every point stands at
+    /// its level, and longer ends tell one interval from another.
     apart: f64,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     let (left, right) = (widest(y.ticks.iter().map(|t| &t.1)) + 14.0, WIDTH - widest(&names) - 30.0);
     let (positions, even) = positions(&panel.levels, left, right);
     let gap = positions.windows(2).map(|w| w[1].1 - w[0].1).fold(f64::INFINITY, f64::min).min(right - left);
-    let apart = (gap / (panel.series.len() as f64 + 0.5)).min(18.0);
+    let apart = if even { (gap / (panel.series.len() as f64 + 0.5)).min(18.0) } else { 0.0 };
     let frame = Frame { left, right, y, positions, apart };
 
     let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description(panel), (WIDTH, HEIGHT));
@@ -105,7 +106,8 @@ fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: u
             let _ = writeln!(out, "<path class=\"up\" d=\"M{x:.1} {:.1}v-13m-3.5 4l3.5 -4l3.5 4\"/>", y - 4.0);
         }
         if let Some((low, high)) = p.interval {
-            whisker(out, x, [frame.y(low), frame.y(high)]);
+            let longer = if frame.apart > 0.0 { 0.0 } else { 2.0 * (i % 4) as f64 };
+            whisker(out, x, [frame.y(low), frame.y(high)], 4.0 + longer);
         }
     }
 }
@@ -123,4 +125,33 @@ pub(super) fn description(panel: &LinePanel) -> String {
         _ => format!("{}: nothing measured.", s.name),
     };
     panel.series.iter().map(ends).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::Point;
+
+    fn marks(levels: &[u32]) -> Vec<String> {
+        let point =
+            |level: &u32| Point { level: *level, values: vec![9.0], value: 9.0, interval: Some((8.0, 10.0)), at_least: false };
+        let series = |slot| Series { slot, name: format!("c{slot}"), points: levels.iter().map(point).collect() };
+        let (along, along_even) = ("connections".to_owned(), "connections, equal steps".to_owned());
+        let (title, axis) = ("t".to_owned(), "TPS".to_owned());
+        let (levels, scale) = (levels.to_vec(), Scale::Linear);
+        // Slots 0 and 5 both have circles.
+        let svg = draw("id", &LinePanel { title, axis, along, along_even, levels, scale, series: vec![series(0), series(5)] });
+        let drawn = svg.split("<circle class=\"mark\" cx=\"").skip(1);
+        drawn.filter_map(|rest| rest.split_once('"')).map(|(x, _)| x.to_owned()).collect()
+    }
+
+    /// 150 connections were once drawn at 120 and 180.
+    #[test]
+    fn on_an_axis_of_numbers_every_point_stands_at_its_level() {
+        let x = marks(&[150, 300, 450]);
+        // The names at the ends have marks, too.
+        assert_eq!((x.len(), &x[..3]), (8, &x[3..6]));
+        let x = marks(&[1, 2, 1000]);
+        assert_ne!(x[..3], x[3..6], "where steps are equal they stand side by side");
+    }
 }

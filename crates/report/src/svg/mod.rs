@@ -126,10 +126,10 @@ fn polyline(slot: usize, points: impl IntoIterator<Item = (f64, f64)>) -> String
 }
 
 /// An upright interval with its two ends.
-fn whisker(out: &mut String, x: f64, [low, high]: [f64; 2]) {
+fn whisker(out: &mut String, x: f64, [low, high]: [f64; 2], half: f64) {
     line(out, "whisker", (x, high), (x, low));
     for y in [high, low] {
-        line(out, "whisker", (x - 4.0, y), (x + 4.0, y));
+        line(out, "whisker", (x - half, y), (x + half, y));
     }
 }
 

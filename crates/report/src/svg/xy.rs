@@ -122,7 +122,7 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
                 MarkShape::None => {}
             }
             if let Some((low, high)) = p.interval {
-                whisker(out, *x, [low, high].map(|y| frame.at((p.x, y)).1));
+                whisker(out, *x, [low, high].map(|y| frame.at((p.x, y)).1), 4.0);
             }
         }
     });

@@ -107,7 +107,7 @@ fn on_ledger<R>(
     sessions: u32,
     work: impl Fn(Load<'_, Forgetful, Numbers>) -> R,
 ) -> R {
-    work(Load { driver, dataset: data, ledger: Some(ledger), sessions, stop: &StopToken::default() })
+    work(Load { driver, dataset: data, ledger: Some(ledger), sessions, waiting: &Waiting::default() })
 }
 
 /// Loads until the server dies at call `dies_at`.
