@@ -172,3 +172,32 @@ impl TxnStatus {
         Ok(Self { error, ttl_ms, commit_ts, pushed, lock: Lock::parse(lock)? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bytes that often are fields: a number and a type, a length, and what may be a field again.
+    fn fields_or_bytes() -> impl Strategy<Value = Vec<u8>> {
+        let bytes = prop::collection::vec(any::<u8>(), 0..12).boxed();
+        let field = bytes.clone().prop_recursive(3, 40, 5, |inner| {
+            let one = (1u8..16, inner, 0u8..8, any::<u8>()).prop_map(|(number, value, kind, number_value)| match kind {
+                0 => vec![number << 3, number_value & 127],
+                1 => [vec![number << 3 | 2, number_value], value].concat(),
+                _ => [vec![number << 3 | 2, u8::try_from(value.len().min(127)).unwrap_or(127)], value].concat(),
+            });
+            prop::collection::vec(one, 0..5).prop_map(|all| all.concat())
+        });
+        prop_oneof![bytes, field]
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in fields_or_bytes()) {
+            let _ = (value(&bytes), error(&bytes), key_error(&bytes), pair(&bytes), scan_error(&bytes));
+            let _ = (prewritten(&bytes), locked_value(&bytes), TxnStatus::parse(&bytes), KeyError::parse(&bytes));
+        }
+    }
+}
