@@ -6,6 +6,7 @@
 mod audit;
 mod measured;
 mod processors;
+mod void;
 
 use std::collections::BTreeMap;
 
@@ -24,6 +25,7 @@ pub use measured::{
     WindowEdges, WorkerHealth,
 };
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
+pub use void::{Void, VoidReason};
 
 /// The schema number of the records that this version writes. It reads those of schema 1 too, whose metrics are words.
 pub const RECORD_SCHEMA: u32 = 2;
@@ -73,6 +75,9 @@ pub struct RunRecord {
     pub health: Health,
     /// Remarks that a reader of the result must see.
     pub flags: Vec<Flag>,
+    /// That it counts for nothing and was set aside; absent in a trial that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<Void>,
 }
 
 /// How load was applied.

@@ -157,6 +157,7 @@ fn example() -> RunRecord {
         audit: Vec::new(),
         health: example_health(),
         flags: example_flags(),
+        void: None,
     }
 }
 

@@ -69,7 +69,7 @@ impl Store {
         let known = match fs::read_to_string(&stored) {
             Ok(text) if text.trim() == fingerprint => root.join(STUDY_FILE).exists(),
             // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
-            Ok(_) if records_in(&root)?.is_empty() => false,
+            Ok(_) if evidence_in(&root)?.is_empty() => false,
             Ok(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
@@ -141,7 +141,14 @@ impl Store {
     /// When it cannot be written, or is there already.
     pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
         remove_if_there(&self.root.join(CHECKED_FILE));
-        write_once(&self.root.join(record.key.path()), record)
+        write_once(&self.root.join(record.path()), record)
+    }
+
+    /// Removes a record that is kept under another name.
+    pub(crate) fn remove(&self, path: &Path) -> Result<(), LabError> {
+        fs::remove_file(path).map_err(LabError::of_file("remove the record", path))?;
+        path.parent().map(sync_folder);
+        Ok(())
     }
 }
 
@@ -168,9 +175,8 @@ fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
 pub(crate) fn write_once(path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
-    let text = record
-        .to_json()
-        .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
+    let text =
+        record.to_json().map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.path()), ""))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = link(&temporary, path);
     remove_if_there(&temporary);
@@ -255,7 +261,18 @@ pub(crate) const CAPACITY_FOLDER: &str = "capacity";
 /// # Errors
 /// A folder that cannot be read.
 pub fn records_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
+    files_of(root, &["json"])
+}
+
+/// The same with the void ones.
+pub(crate) fn evidence_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
+    files_of(root, &["json", "void"])
+}
+
+/// The files of a study's own trials whose names end so.
+fn files_of(root: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, LabError> {
+    let is_record =
+        |p: &PathBuf| p.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)) && p.parent() != Some(root);
     // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
     let of_a_search =
         |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);

@@ -255,6 +255,7 @@ pub fn run_watched(
         audit,
         health,
         flags,
+        void: None,
     };
     Ok((record, details))
 }

@@ -97,6 +97,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         audit: Vec::new(),
         health: Default::default(),
         flags: Vec::new(),
+        void: None,
     }
 }
 

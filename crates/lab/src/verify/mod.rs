@@ -133,7 +133,7 @@ fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
     let before = found.differs.len();
     for ((record, stated), sum) in data.records.iter().zip(&data.sums).zip(&sums) {
         if stated != sum {
-            let path = record.key.path();
+            let path = record.path();
             found.differs(format!(
                 "embedded trial {path}: its content does not match its checksum (stated {}, is {})",
                 short(stated),
@@ -141,8 +141,8 @@ fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
             ));
         }
     }
-    if let Some(twice) = data.records.windows(2).find(|w| w[0].key == w[1].key) {
-        found.differs(format!("embedded trial {}: is there twice", twice[0].key.path()));
+    if let Some(twice) = data.records.windows(2).find(|w| w[0].path() == w[1].path()) {
+        found.differs(format!("embedded trial {}: is there twice", twice[0].path()));
     }
     if found.differs.len() == before && !data.records.is_empty() {
         found.held(format!("the content of {} embedded trials matches their checksums", data.records.len()));
@@ -209,7 +209,7 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     let Unpacked { head, records, sums, .. } = data;
     // A folder is read in the order of its paths, `full/` before `full-control/`; as texts the dash comes before the slash.
     let mut trials: Vec<(RunRecord, String)> = records.into_iter().zip(sums).collect();
-    trials.sort_by_cached_key(|(record, _)| PathBuf::from(record.key.path()));
+    trials.sort_by_cached_key(|(record, _)| PathBuf::from(record.path()));
     let (records, sums) = trials.into_iter().unzip();
     match head.kind {
         Kind::Measured => {
