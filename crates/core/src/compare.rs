@@ -4,6 +4,7 @@
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
 mod cells;
+mod clock;
 mod findings;
 mod judge;
 mod models;
