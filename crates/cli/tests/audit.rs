@@ -17,22 +17,22 @@ fn audit(text: &str) -> Value {
     serde_json::from_str(&desk.good(&["audit", "s.toml", "--json"]).out).unwrap()
 }
 
-fn figure<'v>(found: &'v Value, name: &str) -> &'v Value {
-    found["figures"].as_array().unwrap().iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no figure {name}"))
+fn number<'v>(found: &'v Value, name: &str) -> &'v Value {
+    found["numbers"].as_array().unwrap().iter().find(|f| f["name"] == name).unwrap_or_else(|| panic!("no number {name}"))
 }
 
-/// Name, right value and class of every figure that is neither exact nor its rounding.
+/// Name, right value and class of every number that is neither exact nor its rounding.
 fn wrong(found: &Value) -> Vec<(String, String, String)> {
     let text = |v: &Value| v.as_str().unwrap().to_owned();
-    let all = found["figures"].as_array().unwrap().iter();
+    let all = found["numbers"].as_array().unwrap().iter();
     let off = all.filter(|f| !["exact", "rounded", "not-derivable"].contains(&f["class"].as_str().unwrap()));
     off.map(|f| (text(&f["name"]), text(&f["right"]), text(&f["class"]))).collect()
 }
 
 #[test]
-fn every_figure_of_the_eks_study_is_listed_and_the_wrong_ones_are_named() {
+fn every_number_of_the_eks_study_is_listed_and_the_wrong_ones_are_named() {
     let found = audit(EKS);
-    assert_eq!(found["figures"].as_array().unwrap().len(), 90);
+    assert_eq!(found["numbers"].as_array().unwrap().len(), 90);
     let expected = [
         ("compute arm ap-southeast-1 tikv", "1,065.22", "truncated"),
         ("total arm us-west-2", "127,048.08", "from-rounded"),
@@ -60,28 +60,28 @@ fn every_figure_of_the_eks_study_is_listed_and_the_wrong_ones_are_named() {
 
 #[test]
 fn another_raw_number_gives_another_audit() {
-    // The figures know nothing: with this throughput its printed difference and all that follows from it are wrong.
+    // The numbers know nothing: with this throughput its printed difference and all that follows from it are wrong.
     let changed = audit(&EKS.replace("11211.4", "12211.4"));
-    assert_eq!(figure(&changed, "difference small 150")["right"], "−8.39");
-    assert_eq!(figure(&changed, "difference small 150")["class"], "inconsistent");
+    assert_eq!(number(&changed, "difference small 150")["right"], "−8.39");
+    assert_eq!(number(&changed, "difference small 150")["class"], "inconsistent");
     let before = audit(EKS);
-    assert_eq!(figure(&before, "difference small 150")["class"], "rounded");
-    // A digit more in a printed figure.
+    assert_eq!(number(&before, "difference small 150")["class"], "rounded");
+    // A digit more in a printed number.
     let printed = audit(&EKS.replace("\"arm ap-southeast-1 tikv\" = \"1065.21\"", "\"arm ap-southeast-1 tikv\" = \"1065.22\""));
-    assert_eq!(figure(&printed, "compute arm ap-southeast-1 tikv")["class"], "rounded");
+    assert_eq!(number(&printed, "compute arm ap-southeast-1 tikv")["class"], "rounded");
     // Another number of machines.
     let fewer = audit(&EKS.replace("instance = \"r6g.2xlarge\", count = 3", "instance = \"r6g.2xlarge\", count = 2"));
-    assert_eq!(figure(&fewer, "compute arm us-west-2 tikv")["right"], "588.67");
+    assert_eq!(number(&fewer, "compute arm us-west-2 tikv")["right"], "588.67");
     assert!(wrong(&fewer).len() > wrong(&before).len() + 10);
 }
 
 #[test]
 fn the_scope_of_costs_of_the_t2a_study_is_found() {
     let found = audit(T2A);
-    let read = figure(&found, "price-performance read-only");
+    let read = number(&found, "price-performance read-only");
     assert_eq!((read["class"].as_str(), read["right"].as_str()), (Some("truncated"), Some("16.38")));
     assert!(read["rule"].as_str().unwrap().starts_with("compute only, more work per dollar"), "{read}");
-    let write = figure(&found, "price-performance write-only");
+    let write = number(&found, "price-performance write-only");
     assert_eq!(write["right"], "16.91");
     assert!(write["rule"].as_str().unwrap().starts_with("compute only, lower cost per unit"), "{write}");
     // The other scopes are told with what they would have said, and none of them gives the printed digits.
@@ -92,7 +92,7 @@ fn the_scope_of_costs_of_the_t2a_study_is_found() {
         assert_eq!(fit, 1, "{f}");
     }
     for (name, right) in [("vCPUs of c6g.large", "2"), ("memory of c6g.large", "4")] {
-        assert_eq!((&figure(&found, name)["right"], &figure(&found, name)["class"]), (&right.into(), &"inconsistent".into()));
+        assert_eq!((&number(&found, name)["right"], &number(&found, name)["class"]), (&right.into(), &"inconsistent".into()));
     }
 }
 
@@ -104,8 +104,8 @@ fn the_claims_of_the_kunpeng_study_are_checked() {
         all.iter().find(|c| c["text"].as_str().unwrap().ends_with(text)).unwrap()["holds"].clone()
     };
     assert_eq!((claim("cheaper: Huawei"), claim("cheaper: packet")), ("no".into(), "yes".into()));
-    assert_eq!(figure(&found, "processors for the same money")["right"], "2.29");
-    assert_eq!(figure(&found, "computing power arm")["class"], "rounded");
+    assert_eq!(number(&found, "processors for the same money")["right"], "2.29");
+    assert_eq!(number(&found, "computing power arm")["class"], "rounded");
     // Digitised: where the reading error spans the bound, nothing is decided.
     assert_eq!(claim("uniform, in memory, 512 threads"), "unknown");
 }
@@ -140,14 +140,14 @@ kind = "sysbench"
 script = "oltp_point_select"
 [results]
 title = "Our move to m2"
-[[figure]]
+[[number]]
 name = "cost {contender}"
 each = ["contender"]
 formula = "months * bill('{contender}', 'here')"
-[figure.printed]
+[number.printed]
 "old" = "700.80"
 "new" = "613.20"
-[[figure]]
+[[number]]
 name = "saved"
 about = "percent of the cost of a transaction"
 formula = "percent(1 - ([cost new] / summary('points', 'new')) / ([cost old] / summary('points', 'old')))"
@@ -195,7 +195,7 @@ fn an_article_of_ones_own_is_audited_from_a_csv_file_and_a_price_list() {
     });
     let with = ["audit", "s.toml", "--prices", "p.toml", "--results", "r.csv"];
     let text = desk.good(&with).out;
-    assert!(text.starts_with("3 printed figures: 2 exact, 1 inconsistent.\n"), "{text}");
+    assert!(text.starts_with("3 printed numbers: 2 exact, 1 inconsistent.\n"), "{text}");
     // 1 − (613.2/1197.5)/(700.8/1005) is 26.6 %.
     assert!(text.contains("saved") && text.contains("26.56") && text.contains("30"), "{text}");
     let strict = desk.perbuck(&[&with[..], &["--strict"]].concat());
@@ -216,7 +216,7 @@ fn wrong_formulas_and_studies_without_results_are_refused() {
     let bad = desk.perbuck(&["audit", "s.toml"]);
     assert_eq!(bad.code, Some(2));
     assert!(
-        bad.err.contains("[storag us-west-2 pd] is no figure and no given number; did you mean [storage us-west-2 pd]?"),
+        bad.err.contains("[storag us-west-2 pd] is no printed number and no given number; did you mean [storage us-west-2 pd]?"),
         "{}",
         bad.err
     );

@@ -27,23 +27,23 @@ fn counted(record: &RunRecord, metric: &Value) -> f64 {
     }
 }
 
-/// Every throughput figure of a comparison against the records; returns how many were looked at.
-fn figures_are_those_of_the_records(comparison: &Value, records: &[RunRecord]) -> usize {
+/// Every throughput of a comparison against the records; returns how many were looked at.
+fn values_are_those_of_the_records(comparison: &Value, records: &[RunRecord]) -> usize {
     let mut looked_at = 0;
     for workload in comparison["workloads"].as_array().unwrap() {
         let metric = &workload["metric"];
         let mut peaks = std::collections::BTreeMap::new();
-        for cell in workload["cells"].as_array().unwrap() {
+        for point in workload["points"].as_array().unwrap() {
             let here = |r: &&RunRecord| {
-                (r.key.workload == workload["workload"] && r.key.contender == cell["contender"])
-                    && r.key.connections == cell["level"]
+                (r.key.workload == workload["workload"] && r.key.contender == point["contender"])
+                    && r.key.connections == point["level"]
             };
             let values: Vec<f64> = records.iter().filter(here).map(|r| counted(r, metric)).collect();
-            let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(number).collect();
-            assert!(said.len() == values.len() && said.iter().zip(&values).all(|(a, b)| same(*a, *b)), "{cell}: {values:?}");
+            let said: Vec<f64> = point["values"].as_array().unwrap().iter().map(number).collect();
+            assert!(said.len() == values.len() && said.iter().zip(&values).all(|(a, b)| same(*a, *b)), "{point}: {values:?}");
             let mean = values.iter().sum::<f64>() / values.len() as f64;
-            assert!(mean > 0.0 && same(number(&cell["mean"]), mean), "{cell}: {mean}");
-            let peak = peaks.entry(cell["contender"].as_str().unwrap()).or_insert(0.0_f64);
+            assert!(mean > 0.0 && same(number(&point["mean"]), mean), "{point}: {mean}");
+            let peak = peaks.entry(point["contender"].as_str().unwrap()).or_insert(0.0_f64);
             *peak = peak.max(mean);
             looked_at += 1 + values.len();
         }
@@ -109,7 +109,7 @@ fn the_demo_measures_prices_compares_and_reports() {
     nothing_half_written(&desk.path("demo"));
     assert!(!desk.path("demo/databases").exists(), "the databases went");
     let comparison: Value = serde_json::from_str(&desk.good(&["compare", "--json", "demo/demo"]).out).unwrap();
-    assert_eq!(figures_are_those_of_the_records(&comparison, &records), 2 * (6 * 4 + 2));
+    assert_eq!(values_are_those_of_the_records(&comparison, &records), 2 * (6 * 4 + 2));
     the_report_is_whole(&desk, &demo);
 
     let rerun = desk.perbuck(&["demo", "--out", "demo"]);

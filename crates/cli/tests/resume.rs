@@ -53,11 +53,11 @@ fn is_the_plan(desk: &Desk, records: &[RunRecord]) {
 fn is_reported(desk: &Desk, records: &[RunRecord]) {
     let comparison: serde_json::Value = serde_json::from_str(&desk.good(&["compare", "--json", "results/small"]).out).unwrap();
     assert_eq!((&comparison["planned"], &comparison["found"]), (&records.len().into(), &records.len().into()));
-    for cell in comparison["workloads"][0]["cells"].as_array().unwrap() {
-        let mine = |r: &&RunRecord| r.key.contender == cell["contender"] && r.key.connections == cell["level"];
+    for point in comparison["workloads"][0]["points"].as_array().unwrap() {
+        let mine = |r: &&RunRecord| r.key.contender == point["contender"] && r.key.connections == point["level"];
         let computed: Vec<f64> = records.iter().filter(mine).map(|r| r.metric(&TPS)).collect();
-        let said: Vec<f64> = cell["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
-        assert_eq!(said, computed, "{cell}");
+        let said: Vec<f64> = point["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+        assert_eq!(said, computed, "{point}");
     }
     desk.good(&["report", "results/small"]);
     assert!(desk.read("results/small/report.html").contains("</html>"));

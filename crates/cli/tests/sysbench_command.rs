@@ -240,7 +240,7 @@ fn asked(out: &str, line: &str) -> String {
 }
 
 #[test]
-fn parsers_of_sysbench_read_our_figures() {
+fn parsers_of_sysbench_read_our_numbers() {
     let side = Side::on_mariadb("sbc_parsed", false);
     let data = ["oltp_read_write", "--table-size=1000", "--tables=2"];
     assert_eq!(side.run(&[&data[..], &["prepare"]].concat()).code, Some(0));

@@ -20,7 +20,7 @@ fn asked(out: &str, line: &str) -> String {
 }
 
 /// The numbers of go-tpc's lines with that prefix, as its users take them apart: by operation and label.
-fn figures(out: &str, prefix: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
+fn numbers(out: &str, prefix: &str) -> BTreeMap<String, BTreeMap<String, f64>> {
     let line = |line: &str| {
         let (operation, rest) = line.strip_prefix(prefix)?.split_once(" - ")?;
         let pair = |pair: &str| pair.split_once(": ").map(|(label, value)| (label.to_owned(), value.parse().unwrap()));
@@ -44,7 +44,7 @@ fn summary_adds_up(out: &str, warehouses: f64) {
         assert_eq!(labels.join(", "), LABELS);
         assert!(line.split(", ").all(|p| p.ends_with(|c: char| c.is_ascii_digit())), "{line}");
     }
-    let rows = figures(out, "[Summary] ");
+    let rows = numbers(out, "[Summary] ");
     let mut total = 0.0;
     for row in rows.iter().filter(|(name, _)| !name.ends_with("_ERR")).map(|(_, row)| row) {
         let of = |label: &str| row[label];
@@ -144,8 +144,8 @@ fn a_script_of_go_tpc_works_on_mariadb() {
     summary_adds_up(&ran.out, 1.0);
     audit_is_there(&ran.out);
     let current = |n: usize| asked(&ran.out, &format!("grep '^\\[Current\\] NEW_ORDER ' | sed -n {n}p"));
-    let currents: f64 = (1..=4).map(|n| figures(&current(n), "[Current] ")["NEW_ORDER"]["Count"]).sum();
-    assert!((currents - figures(&ran.out, "[Summary] ")["NEW_ORDER"]["Count"]).abs() < 0.5, "{ran:#?}");
+    let currents: f64 = (1..=4).map(|n| numbers(&current(n), "[Current] ")["NEW_ORDER"]["Count"]).sum();
+    assert!((currents - numbers(&ran.out, "[Summary] ")["NEW_ORDER"]["Count"]).abs() < 0.5, "{ran:#?}");
 
     let json = side.good(&["run", "-T", "2", "--time=2s", "--interval=1s", "--output=json", "--compat=go-tpc", "--ignore-error"]);
     let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
@@ -167,7 +167,7 @@ fn a_script_of_go_tpc_works_on_mariadb() {
         assert!(failed.err.contains(part), "{part}: {failed:#?}");
     }
     let counted = side.good(&["run", "-T2", "--time=2s", "--ignore-error", "--no-record"]);
-    let rows = figures(&counted.out, "[Summary] ");
+    let rows = numbers(&counted.out, "[Summary] ");
     assert!(
         rows["PAYMENT_ERR"]["Count"] > 0.0 && !rows.contains_key("PAYMENT") && rows["NEW_ORDER"]["Count"] > 0.0,
         "{counted:#?}"
@@ -222,7 +222,7 @@ fn sqlite_works_the_same_and_compare_reads_the_records() {
     side.good(&["prepare"]);
     let words = ["run", "-T2", "--time=2s", "--interval=1s", "--weight=50,50,0,0,0", "--seed=7"];
     let ran = side.good(&words);
-    assert_eq!(figures(&ran.out, "[Summary] ").keys().collect::<Vec<_>>(), ["NEW_ORDER", "PAYMENT"]);
+    assert_eq!(numbers(&ran.out, "[Summary] ").keys().collect::<Vec<_>>(), ["NEW_ORDER", "PAYMENT"]);
     assert!(ran.out.contains("\nSeed: 7\n") && ran.out.contains("order_status in the mix"), "{ran:#?}");
     let mix = ran.out.lines().find(|l| l.contains("delivery in the mix")).unwrap();
     assert!(mix.ends_with("BROKEN"), "{mix}");
@@ -239,7 +239,7 @@ fn sqlite_works_the_same_and_compare_reads_the_records() {
 
     // So many transactions, of all terminals together.
     let ran = side.good(&["run", "-T2", "--count=50", "--no-record"]);
-    let counts: f64 = figures(&ran.out, "[Summary] ").values().map(|r| r["Count"]).sum();
+    let counts: f64 = numbers(&ran.out, "[Summary] ").values().map(|r| r["Count"]).sum();
     assert!((counts - 50.0).abs() < 0.1 && !ran.err.contains("record:"), "{ran:#?}");
     let few = side.run(&["run", "--warehouses=2", "--time=1s"]);
     assert!(few.code == Some(4) && few.err.contains("holds 1 warehouses, and --warehouses is 2"), "{few:#?}");

@@ -102,7 +102,7 @@ pub struct Bill {
     /// Where it is priced, and in which scenario: bills of one text are compared.
     pub region: String,
     /// The contender's own region, where `region` names those of several providers.
-    #[serde(rename = "place", default, skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "place", default, skip_serializing_if = "Option::is_none")]
     pub own_region: Option<String>,
     /// How it is paid, where that is not as the study says.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,15 +1,15 @@
-//! The one place where measurements and prices meet: cells, ratios, price-performance and verdicts.
+//! The one place where measurements and prices meet: points, ratios, price-performance and verdicts.
 //!
-//! From trials to cells ([`cells`]), from cells to the figures and ratios of a workload ([`workload`]), from workloads to one
+//! From trials to points ([`points`]), from points to the values and ratios of a workload ([`workload`]), from workloads to one
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
-mod cells;
 mod clock;
 mod findings;
 mod judge;
 mod models;
 mod objective;
 mod overall;
+mod points;
 mod refusals;
 mod regression;
 mod replay;
@@ -28,7 +28,10 @@ pub use judge::judge;
 pub use models::{Advantage, Models, Scope};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
-pub use result::{Cell, Comparison, ContenderResult, Judgement, Latency, PricePerformance, Remark, Verdict, Why, WorkloadResult};
+pub(crate) use result::first_schema;
+pub use result::{
+    Comparison, ContenderResult, Judgement, Latency, PointResult, PricePerformance, Remark, Verdict, Why, WorkloadResult,
+};
 use workload::Judged;
 
 /// Why a comparison was refused, and the word that insists on it.
@@ -69,6 +72,7 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout)
     let mut workloads: Vec<WorkloadResult> = workloads.into_iter().map(|w| w.result).collect();
     judge::correct(&mut workloads, &study.decision);
     Comparison {
+        schema: Comparison::SCHEMA,
         study: study.name.clone(),
         question: study.question.clone(),
         baseline: study.baseline().name.clone(),

@@ -1,6 +1,6 @@
 //! Exact numbers for the audit: fractions of integers, decimal text as it was printed, and the ways to round it.
 //!
-//! Floating point cannot say whether a printed figure is a rounding or a truncation: 1065.216 is not one of its numbers.
+//! Floating point cannot say whether a printed number is a rounding or a truncation: 1065.216 is not one of its numbers.
 
 use std::cmp::Ordering;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The formulas of an audit: decimal numbers, `+ − × ÷`, names of other figures in brackets, and a few functions.
+//! The formulas of an audit: decimal numbers, `+ − × ÷`, names of other numbers in brackets, and a few functions.
 //!
 //! ```text
 //! 60 * [month arm us-west-2]
@@ -12,7 +12,7 @@ use crate::exact::Exact;
 pub enum Formula {
     /// A number.
     Number(Exact),
-    /// Another figure or a given number, by its name.
+    /// Another number or a given number, by its name.
     Name(String),
     /// A function of words and formulas.
     Call(String, Vec<Argument>),

@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`study`] (what is asked), [`plan`] (which trials, in which order), [`run_record`] (what one
 //! trial recorded), [`bill`] (what a contender costs), [`compare`] (the only place where both meet), [`audit`] (whether printed
-//! figures follow from their raw numbers).
+//! numbers follow from their raw numbers).
 //!
 //! ```
 //! use perbuck_core::study::Study;

@@ -23,7 +23,7 @@ pub struct TrialKey {
     /// The deployment from the second on: fresh instances of every contender. The first one is not named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<u32>,
-    /// The block within the deployment, from 1; each block holds every cell of the study once.
+    /// The block within the deployment, from 1; each block holds every point of the study once.
     pub trial: u32,
 }
 
@@ -106,7 +106,7 @@ impl Study {
         plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
     }
 
-    /// The fingerprint of everything that decides what is measured; prices, labels and the rule of decision do not.
+    /// The fingerprint of everything that decides what is measured; prices, labels and the decision rule do not.
     pub fn fingerprint(&self) -> String {
         // A control is what it repeats, and may be asked for later.
         let contenders: Vec<Contender> = self.contenders.iter().filter(|c| c.control_of.is_none()).cloned().collect();
@@ -158,16 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn every_block_holds_every_cell_once_and_the_order_is_the_seeds() {
+    fn every_block_holds_every_point_once_and_the_order_is_the_seeds() {
         let make =
             |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[(1, None), (8, None), (8, Some(64))], (1, 3));
         let order = make(1);
         assert_eq!(order.len(), 36);
         for (i, block) in order.chunks(12).enumerate() {
-            let mut cells = block.to_vec();
-            cells.sort();
-            cells.dedup();
-            assert_eq!(cells.len(), 12);
+            let mut points = block.to_vec();
+            points.sort();
+            points.dedup();
+            assert_eq!(points.len(), 12);
             assert!(block.iter().all(|k| k.trial == i as u32 + 1));
         }
         assert_eq!(order, make(1));

@@ -20,7 +20,7 @@ use crate::load_model::Phase;
 use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::units::Seed;
-pub use audit::{AuditFigure, Judgement};
+pub use audit::{AuditValue, Judgement};
 pub use flag::Flag;
 pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
@@ -75,7 +75,7 @@ pub struct RunRecord {
     pub intervals: Vec<Interval>,
     /// What an auditor looks at, where the workload has a specification that says so (TPC-C).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub audit: Vec<AuditFigure>,
+    pub audit: Vec<AuditValue>,
     /// The client's own state.
     pub health: Health,
     /// Remarks that a reader of the result must see.
@@ -142,7 +142,7 @@ pub struct WorkloadRecord {
     pub rows_before: BTreeMap<String, u64>,
     /// Rows per table after the trial.
     pub rows_after: BTreeMap<String, u64>,
-    /// The figure that is compared.
+    /// The value that is compared.
     pub metric: RecordedMetric,
 }
 

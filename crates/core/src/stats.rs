@@ -1,6 +1,6 @@
 //! Estimates with their uncertainty. Trials are the unit, never requests; where a study has several deployments, they are.
 //!
-//! A ratio is one of arithmetic means, so that it agrees with the figures that are printed. Its interval is Student's on
+//! A ratio is one of arithmetic means, so that it agrees with the values that are printed. Its interval is Student's on
 //! the logarithmic scale, with an error that follows from how the trials were made ([`Design`]):
 //!
 //! - **Blocks.** Each block holds both contenders once, in random order. What a block does to both cancels out in the
@@ -39,7 +39,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How the points of a workload become one figure.
+/// How the points of a workload become one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Summarise {
     /// Arithmetic mean of the points' means.
@@ -71,14 +71,14 @@ pub enum Design {
     Independent,
 }
 
-/// The figure of one trial and its place in the study.
+/// The value of one trial and its place in the study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trial {
     /// The deployment, from 1.
     pub deployment: u32,
     /// The block within it, from 1.
     pub block: u32,
-    /// The figure.
+    /// The value.
     pub value: f64,
 }
 
@@ -87,7 +87,7 @@ pub struct Trial {
 pub struct Ratio {
     /// other / base.
     pub value: f64,
-    /// Interval of the ratio; `None` where there are fewer than two blocks, or trials, or a figure of zero.
+    /// Interval of the ratio; `None` where there are fewer than two blocks, or trials, or a value of zero.
     pub interval: Option<Interval>,
     /// Standard error of the logarithm of the ratio; 0 where unknown.
     pub log_error: f64,
@@ -131,23 +131,14 @@ fn student(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom.max(1.0)).ok()
 }
 
-/// Student's interval of a mean over trials, or over the means of deployments; `None` for fewer than two of them.
-pub fn mean_interval(trials: &[Trial], confidence: f64) -> Option<Interval> {
-    let values = units(trials);
-    let m = mean(&values).filter(|_| values.len() > 1)?;
-    let n = values.len() as f64;
-    let half = student_quantile(confidence, n - 1.0) * (variance(&values) / n).sqrt();
-    Some(Interval { low: m - half, high: m + half })
-}
-
-/// The figures alone.
-pub fn figures(trials: &[Trial]) -> Vec<f64> {
+/// The values alone.
+pub fn values(trials: &[Trial]) -> Vec<f64> {
     trials.iter().map(|t| t.value).collect()
 }
 
-/// The figures that intervals rest on: those of the trials, or the means of two or more deployments.
+/// The values that intervals rest on: those of the trials, or the means of two or more deployments.
 pub fn units(trials: &[Trial]) -> Vec<f64> {
-    figures(&by_deployment(trials))
+    values(&by_deployment(trials))
 }
 
 /// The means of the deployments where there are two or more, else the trials as they are.
@@ -188,8 +179,8 @@ fn counted<'p>(points: &'p [Vec<Trial>], how: Summarise) -> Vec<&'p Vec<Trial>> 
     }
 }
 
-/// The summary figure of each block that has a trial at every counted point.
-fn block_figures(points: &[&Vec<Trial>]) -> Vec<Trial> {
+/// The summary value of each block that has a trial at every counted point.
+fn block_values(points: &[&Vec<Trial>]) -> Vec<Trial> {
     let Some(first) = points.first() else { return Vec::new() };
     let at =
         |point: &[Trial], t: &Trial| point.iter().find(|o| (o.deployment, o.block) == (t.deployment, t.block)).map(|o| o.value);
@@ -197,21 +188,22 @@ fn block_figures(points: &[&Vec<Trial>]) -> Vec<Trial> {
         let values: Vec<f64> = points.iter().map(|p| at(p, t)).collect::<Option<_>>()?;
         Some(Trial { value: mean(&values)?, ..*t })
     };
-    let mut figures: Vec<Trial> = first.iter().filter_map(whole).collect();
-    figures.sort_by_key(|t| (t.deployment, t.block));
-    figures
+    let mut values: Vec<Trial> = first.iter().filter_map(whole).collect();
+    values.sort_by_key(|t| (t.deployment, t.block));
+    values
 }
 
-/// One figure for each trial number of a workload, for statistics of ranks and for weighing workloads: the mean of its points
+/// One value for each trial number of a workload, for statistics of ranks and for weighing workloads: the mean of its points
 /// in that block, or its value at the best point.
-pub fn figures_by_block(points: &[Vec<Trial>], how: Summarise) -> Vec<Trial> {
-    block_figures(&counted(points, how))
+pub fn values_by_block(points: &[Vec<Trial>], how: Summarise) -> Vec<Trial> {
+    block_values(&counted(points, how))
 }
 
-/// The interval of a summary on the logarithmic scale; `None` where it has fewer than two blocks or is zero.
+/// Student's interval of a summary on the logarithmic scale, so that it never reaches below zero; a point is a summary of itself. `None`
+/// where it has fewer than two blocks or deployments, or is zero.
 pub fn summary_interval(points: &[Vec<Trial>], how: Summarise, confidence: f64) -> Option<Interval> {
     let value = summarise(points, how).filter(|v| *v > 0.0)?;
-    let units = units(&block_figures(&counted(points, how)));
+    let units = units(&block_values(&counted(points, how)));
     let n = units.len() as f64;
     let centre = mean(&units).filter(|m| *m > 0.0 && n > 1.0)?;
     let half = student_quantile(confidence, n - 1.0) * (variance(&units) / n).sqrt() / centre;
@@ -232,12 +224,12 @@ pub fn ratio(base: &[Vec<Trial>], other: &[Vec<Trial>], how: Summarise, confiden
 
 /// The ratio over the blocks that hold both sides; `None` for fewer than two.
 fn in_blocks(base: &[&Vec<Trial>], other: &[&Vec<Trial>], confidence: f64) -> Option<Estimate> {
-    let (base, other) = (block_figures(base), block_figures(other));
+    let (base, other) = (block_values(base), block_values(other));
     let named = |t: &Trial| (t.deployment, t.block);
     let both = |t: &&Trial, side: &[Trial]| side.iter().any(|o| named(o) == named(t));
     let below: Vec<Trial> = by_deployment(&base.iter().filter(|t| both(t, &other)).copied().collect::<Vec<_>>());
     let above: Vec<Trial> = by_deployment(&other.iter().filter(|t| both(t, &base)).copied().collect::<Vec<_>>());
-    let (x, y) = (mean(&figures(&below)).filter(|m| *m > 0.0)?, mean(&figures(&above)).filter(|m| *m > 0.0)?);
+    let (x, y) = (mean(&values(&below)).filter(|m| *m > 0.0)?, mean(&values(&above)).filter(|m| *m > 0.0)?);
     let deviations: Vec<((u32, u32), f64)> =
         below.iter().zip(&above).map(|(b, a)| (named(b), a.value / y - b.value / x)).collect();
     if deviations.len() < 2 {

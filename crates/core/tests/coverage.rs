@@ -121,8 +121,8 @@ fn coverage(noise: Noise, n: usize, design: Design) -> f64 {
 fn table(title: &str, rows: &[(String, Vec<f64>)]) {
     println!("{title}");
     for (name, shares) in rows {
-        let cells: Vec<String> = shares.iter().map(|s| format!("{:.1}", s * 100.0)).collect();
-        println!("  {name:<14} {}", cells.join(" | "));
+        let points: Vec<String> = shares.iter().map(|s| format!("{:.1}", s * 100.0)).collect();
+        println!("  {name:<14} {}", points.join(" | "));
     }
 }
 
@@ -290,20 +290,20 @@ fn intervals_of_percentiles_cover_about_what_they_say() {
 }
 
 #[test]
-fn a_family_of_cells_has_a_wrong_verdict_in_at_most_5_percent_of_the_studies() {
-    // Half of the cells are the same, half lie just inside of the margin, where a wrong "better" is easiest.
+fn a_family_of_points_has_a_wrong_verdict_in_at_most_5_percent_of_the_studies() {
+    // Half of the points are the same, half lie just inside of the margin, where a wrong "better" is easiest.
     let mut rng = OpRng::at(Seed(13), 0, 0);
     let (mut wrong, mut wrong_alone) = (0, 0);
     for _ in 0..STUDIES / 3 {
-        let cells: Vec<Ratio> =
+        let points: Vec<Ratio> =
             (0..10).map(|i| study(Noise::Normal, 5, if i < 5 { 1.0 } else { 1.0299 }, Design::Blocks, &mut rng)).collect();
-        let levels: Vec<Option<f64>> = cells.iter().map(|r| stats::deciding_level(r, RULE.margin)).collect();
+        let levels: Vec<Option<f64>> = points.iter().map(|r| stats::deciding_level(r, RULE.margin)).collect();
         let differs = |r: &Ratio| matches!(judge(r, &RULE, 5), Verdict::Better | Verdict::Worse);
-        wrong_alone += usize::from(cells.iter().any(differs));
-        wrong += usize::from(cells.iter().zip(stats::holm(&levels, 0.05)).any(|(r, stands)| stands && differs(r)));
+        wrong_alone += usize::from(points.iter().any(differs));
+        wrong += usize::from(points.iter().zip(stats::holm(&levels, 0.05)).any(|(r, stands)| stands && differs(r)));
     }
     let share = |n: usize| n as f64 / (STUDIES / 3) as f64;
-    println!("a wrong verdict among ten cells: alone {:.3}, after Holm {:.3}", share(wrong_alone), share(wrong));
+    println!("a wrong verdict among ten points: alone {:.3}, after Holm {:.3}", share(wrong_alone), share(wrong));
     assert!(share(wrong) <= 0.05 && share(wrong_alone) > 0.1, "{wrong} {wrong_alone}");
 }
 
@@ -328,7 +328,7 @@ fn intervals_of_the_scalability_law_cover_about_what_they_say() {
     assert!(shares.iter().all(|s| (0.92..=0.985).contains(s)), "{shares:?}");
 }
 
-/// A peak is the best of several noisy points. docs/method/intervals.md gives these figures.
+/// A peak is the best of several noisy points. docs/method/intervals.md gives these values.
 #[test]
 fn intervals_of_peaks_do_not_cover_the_choice_of_the_point() {
     let share = |base: [f64; 3], other: [f64; 3], n: u32| {

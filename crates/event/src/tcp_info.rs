@@ -75,7 +75,7 @@ mod tests {
 
     /// A full queue of a listener drops what would open one more connection, which is then sent again.
     #[test]
-    fn a_segment_that_is_dropped_is_counted_when_it_is_sent_again() {
+    fn a_segment_that_is_dropped_is_counted_when_it_is_resent() {
         use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with};
         let listener = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
         bind(&listener, &"127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap()).unwrap();
@@ -88,10 +88,10 @@ mod tests {
             client
         };
         let clients: Vec<_> = (0..6).map(open).collect();
-        let sent_again = || clients.iter().map(|c| of(c.as_raw_fd()).retransmitted).sum::<u64>();
+        let resent = || clients.iter().map(|c| of(c.as_raw_fd()).retransmitted).sum::<u64>();
         assert!((0..600).any(|_| {
             thread::sleep(Duration::from_millis(20));
-            sent_again() > 0
+            resent() > 0
         }));
     }
 }

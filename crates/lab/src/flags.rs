@@ -15,7 +15,7 @@ use crate::error::LabError;
 const FULL: f64 = 0.9;
 /// A client that is late by less than this does not matter whatever the latency; one millisecond.
 const LATE_NS: u64 = 1_000_000;
-/// A client whose own delay is more than this share of the 99th percentile is part of the figure.
+/// A client whose own delay is more than this share of the 99th percentile is part of the value.
 const LATE_SHARE: f64 = 0.1;
 /// How many times older a transaction in flight must be than all that were completed.
 const MUCH_OLDER: u64 = 2;
@@ -205,8 +205,8 @@ mod tests {
 
     #[test]
     fn a_network_that_loses_packets_is_flagged() {
-        let flag = |sent, again| {
-            let network = NetworkRecord { segments_sent: sent, segments_retransmitted: again };
+        let flag = |sent, retransmitted| {
+            let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
             packet_loss(&Health { network: Some(network), ..Health::default() })
         };
         assert_eq!((flag(1_000_000, 1_000), flag(10, 4), packet_loss(&Health::default())), (None, None, None));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_do_not_account_for_all_connections_are_named() {
+    fn numbers_that_do_not_account_for_all_connections_are_named() {
         let law = |n: u128| perbuck_core::littles_law::check(8, n * 2_000_000, 10_000_000_000);
         let health = |n| Health { littles_law: Some(law(n)), ..Health::default() };
         flags(&measured(40_000, 2_000_000), &health(40_000), &[]);

@@ -57,7 +57,8 @@ pub enum Event {
         /// Which trial.
         trial: TrialKey,
         /// Its value with its unit.
-        figure: String,
+        #[serde(alias = "figure")]
+        value: String,
     },
     /// The run is over.
     Ended,

@@ -51,8 +51,8 @@ fn write_around(
     embedded: bool,
     evidence: &mut (dyn FnMut(&mut File) -> io::Result<()> + Send),
 ) -> Result<[PathBuf; 2], LabError> {
-    let figures = folder.join(markdown::FIGURES);
-    fs::create_dir_all(&figures).map_err(LabError::of_file("make the folder", &figures))?;
+    let values = folder.join(markdown::FIGURES);
+    fs::create_dir_all(&values).map_err(LabError::of_file("make the folder", &values))?;
     let (page, text) = (folder.join(PAGE), folder.join("report.md"));
     thread::scope(|scope| {
         let written = scope.spawn(|| {
@@ -66,7 +66,7 @@ fn write_around(
         store::replace(&text, &markdown::render(model))?;
         for (name, drawing) in drawings(model) {
             // Not synced one by one: a drawing that a power cut takes is made again from the records.
-            let path = figures.join(name);
+            let path = values.join(name);
             fs::write(&path, drawing).map_err(LabError::of_file("write", &path))?;
         }
         written.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -134,8 +134,8 @@ impl Run<'_> {
             session.note_end(stage, &block)?;
             self.time.trial_took(began.elapsed());
             let metric = record.workload.metric.metric();
-            let figure = format!("{} {}", figure(record.metric(metric)), metric.label);
-            self.live.say(Event::Done { trial: record.key.clone(), figure });
+            let value = format!("{} {}", value(record.metric(metric)), metric.label);
+            self.live.say(Event::Done { trial: record.key.clone(), value });
             self.left -= 1;
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Run<'_> {
         })?;
         let metric = study.metric_of(&key.workload);
         let flags: String = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
-        progress.line(&format!("{head}: {} {}{flags}", figure(record.metric(metric)), metric.label));
+        progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
         Ok(record)
     }
 
@@ -235,6 +235,6 @@ fn cool_down(ns: u64, stop: &StopToken, show: &mut dyn FnMut(Duration)) -> Resul
 }
 
 /// A rate for people: thousands separated above 1000, one decimal below.
-fn figure(value: f64) -> String {
+fn value(value: f64) -> String {
     if value >= 1000.0 { perbuck_core::units::thousands(value.round() as u64) } else { format!("{value:.1}") }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use perbuck_core::run_record::{AuditFigure, Measured};
+use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
@@ -119,7 +119,7 @@ pub trait Trials {
     /// Runs one trial.
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError>;
     /// What an auditor looks at in a measured window.
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError>;
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError>;
 }
 
 /// The seed of a workload's data. All contenders hold the same rows: it knows only the kind of workload.
@@ -345,7 +345,7 @@ impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
         run_trial(spec, &self.driver, &self.workload, stop, observer)
     }
 
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, LabError> {
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
         self.workload.audit(measured).map_err(|e| LabError::failed(format!("{}: {e}", self.title), ""))
     }
 }

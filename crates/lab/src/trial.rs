@@ -49,7 +49,7 @@ pub struct Task<'a> {
     pub stage: &'a Stage,
     /// Effective parameters of the workload.
     pub parameters: BTreeMap<String, String>,
-    /// The figure that is compared.
+    /// The value that is compared.
     pub metric: Metric,
     /// `kept`, `reloaded` or `foreign`.
     pub data: &'static str,

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
-use perbuck_core::run_record::{AuditFigure, Measured};
+use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::units::Seed;
 
 use crate::connection::Connection;
@@ -91,7 +91,7 @@ pub trait Workload: Send + Sync + 'static {
     ///
     /// # Errors
     /// Says which histogram cannot be decoded.
-    fn audit(&self, _measured: &Measured) -> Result<Vec<AuditFigure>, String> {
+    fn audit(&self, _measured: &Measured) -> Result<Vec<AuditValue>, String> {
         Ok(Vec::new())
     }
 

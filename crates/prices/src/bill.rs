@@ -22,7 +22,7 @@ const NAMES_SHOWN: usize = 12;
 ///
 /// # Errors
 /// Every line of the study that cannot be priced: a region, machine type or kind of volume without a price, a
-/// performance figure that the volume does not sell, an amount above a billion dollars a month.
+/// performance value that the volume does not sell, an amount above a billion dollars a month.
 pub fn bill(
     contender: &Contender,
     region: &Located<String>,

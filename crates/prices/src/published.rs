@@ -1,4 +1,4 @@
-//! The figures of the 2021 study to the cent, and the answers of a bill that cannot be written.
+//! The values of the 2021 study to the cent, and the answers of a bill that cannot be written.
 
 use std::sync::LazyLock;
 

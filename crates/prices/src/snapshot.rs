@@ -85,7 +85,7 @@ pub struct Machine {
     pub rates: Rates,
 }
 
-/// What a machine may send and store; each figure only where it is known.
+/// What a machine may send and store; each value only where it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rates {
     /// Network, Mbit/s in each direction.
@@ -168,7 +168,7 @@ pub struct CapacityPrice {
     pub origin: Origin,
 }
 
-/// A performance figure of a volume that is bought above what is included.
+/// A performance value of a volume that is bought above what is included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provisioned {
     /// How much comes with the volume.

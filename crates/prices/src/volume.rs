@@ -92,7 +92,7 @@ impl BillContext<'_> {
         }
     }
 
-    /// A line of what is bought above the included figure.
+    /// A line of what is bought above the included value.
     fn performance(&mut self, node: &Node, volume: &Volume, what: &Performance<'_>, tier: (u64, u64, MicroUsd), origin: &Origin) {
         let (start, above, usd) = tier;
         let beyond = if start > 0 { format!(" above {start}") } else { String::new() };

@@ -25,7 +25,7 @@ pub struct ReportModel {
     pub price_note: String,
     /// The verdicts at a glance.
     pub cards: Vec<Card>,
-    /// Baseline, rule of decision, price basis: label and value.
+    /// Baseline, decision rule, price basis: label and value.
     pub facts: Vec<(String, String)>,
     /// Everything else.
     pub sections: Vec<Section>,

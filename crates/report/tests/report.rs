@@ -93,8 +93,8 @@ fn the_numbers_are_those_of_the_comparison() {
                 assert!(page.contains(&format!("{:.decimals$}–{:.decimals$}", i.low, i.high)), "{i:?}");
             }
         }
-        for cell in w.cells.iter().filter(|c| c.contender == "arm") {
-            let base = w.cells.iter().find(|c| c.contender == "x86" && c.level == cell.level).unwrap();
+        for cell in w.points.iter().filter(|c| c.contender == "arm") {
+            let base = w.points.iter().find(|c| c.contender == "x86" && c.level == cell.level).unwrap();
             let delta = (cell.mean.unwrap() - base.mean.unwrap()) / base.mean.unwrap() * 100.0;
             let sign = if delta < 0.0 { "−" } else { "+" };
             let either = [1, 2].map(|d| format!("{sign}{:.d$} %", delta.abs()));

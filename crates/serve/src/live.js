@@ -47,7 +47,7 @@ async function refresh() {
   for (const name of ["throughput", "p95_ms", "errors"]) draw(name, now.seconds ?? []);
   const lines = (now.done ?? []).map((d) => {
     const line = document.createElement("li");
-    line.textContent = `${d.trial}: ${d.figure}`;
+    line.textContent = `${d.trial}: ${d.value}`;
     return line;
   });
   document.getElementById("done").replaceChildren(...lines);

@@ -74,9 +74,9 @@ fn state(text: &str, now_ms: u64) -> Value {
                     "trial": trial.path(),
                 }));
             }
-            Event::Done { trial, figure } => {
+            Event::Done { trial, value } => {
                 finished = finished.max(at);
-                done.push(json!({ "trial": trial.title(), "figure": figure }));
+                done.push(json!({ "trial": trial.title(), "value": value }));
             }
             Event::Ended => {}
         }
@@ -101,7 +101,7 @@ mod tests {
         let found = state(&text, 3000);
         assert_eq!((&found["state"], &found["trials"], &found["left_s"]), (&json!("running"), &json!(4), &json!(60)));
         assert_eq!(found["finished"], 1);
-        let over = format!("{began}\n{line}\n{{\"at_ms\":2500,\"event\":\"done\",\"trial\":{trial},\"figure\":\"5 TPS\"}}");
+        let over = format!("{began}\n{line}\n{{\"at_ms\":2500,\"event\":\"done\",\"trial\":{trial},\"value\":\"5 TPS\"}}");
         assert_eq!(state(&over, 3000)["finished"], 2);
         assert_eq!((&found["seconds"][0]["throughput"], &found["seconds"][0]["p95_ms"]), (&json!(100.0), &json!(2.0)));
         assert_eq!(state(&text, 60_000)["state"], "silent");

@@ -10,7 +10,7 @@ use crate::args::AuditArguments;
 pub(crate) fn run(arguments: &AuditArguments) -> Result<(), LabError> {
     let inputs = inputs::check_published(&arguments.published.texts()?, Registry::default())?;
     let study = &inputs.study;
-    if study.published.is_none() && study.audit.figures.is_empty() && study.audit.claims.is_empty() {
+    if study.published.is_none() && study.audit.numbers.is_empty() && study.audit.claims.is_empty() {
         return Err(replay::no_results(&study.name));
     }
     let found = replay::audit(&inputs)?;

@@ -23,9 +23,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
     }
     let study = &inputs.study;
     if let Some(published) = &study.published {
-        let (rows, figures, claims) = (published.rows.len(), study.audit.figures.len(), study.audit.claims.len());
+        let (rows, numbers, claims) = (published.rows.len(), study.audit.numbers.len(), study.audit.claims.len());
         return print(&format!(
-            "{}: no problem found\n{rows} published points, {figures} printed numbers and {claims} claims; `perbuck audit` checks \
+            "{}: no problem found\n{rows} published points, {numbers} printed numbers and {claims} claims; `perbuck audit` checks \
              the formulas\n",
             path.display()
         ));

@@ -6,12 +6,12 @@ use super::evaluate::{Cut, Evaluator};
 use super::{Class, Finding, Reading};
 use crate::exact::{Exact, Mode};
 use crate::formula::Formula;
-use crate::study::{PrintedFigure, Rule};
+use crate::study::{PrintedNumber, Rule};
 
-/// Inputs of a figure of which every choice is tried as printed; with more the choices would explain anything.
+/// Inputs of a number of which every choice is tried as printed; with more the choices would explain anything.
 const INPUTS_TRIED: usize = 4;
 
-/// Classifies figures, each once.
+/// Classifies numbers, each once.
 pub(super) struct Classifier<'a, 'e> {
     evaluator: &'e Evaluator<'a>,
     known: BTreeMap<String, Class>,
@@ -28,38 +28,38 @@ impl<'a, 'e> Classifier<'a, 'e> {
         Self { evaluator, known: BTreeMap::new() }
     }
 
-    /// The finding of a figure. Of several readings the best one counts, the first of those that are equally good.
-    pub(super) fn finding(&mut self, figure: &PrintedFigure) -> Finding {
-        let found = self.readings(figure);
+    /// The finding of a number. Of several readings the best one counts, the first of those that are equally good.
+    pub(super) fn finding(&mut self, number: &PrintedNumber) -> Finding {
+        let found = self.readings(number);
         let best = found.iter().min_by_key(|(explained, _)| explained.class);
         let (class, rule) = match best {
             Some((explained, reading)) => (explained.class, with_name(&reading.name, explained)),
-            None => (Class::NotDerivable, figure.missing.clone()),
+            None => (Class::NotDerivable, number.missing.clone()),
         };
-        self.known.insert(figure.name.clone(), class);
+        self.known.insert(number.name.clone(), class);
         let of = |text: fn(&Reading) -> &String| best.map(|(_, reading)| text(reading).clone()).unwrap_or_default();
-        let (name, about, printed) = (figure.name.clone(), figure.about.clone(), figure.printed.clone());
+        let (name, about, printed) = (number.name.clone(), number.about.clone(), number.printed.clone());
         let (formula, exact, right) = (of(|r| &r.formula), of(|r| &r.exact), of(|r| &r.right));
         let all = found.into_iter().map(|(_, reading)| reading);
         let readings = if all.len() > 1 { all.collect() } else { Vec::new() };
         Finding { name, about, printed, formula, exact, right, class, rule, readings }
     }
 
-    fn readings(&mut self, figure: &PrintedFigure) -> Vec<(Explained, Reading)> {
+    fn readings(&mut self, number: &PrintedNumber) -> Vec<(Explained, Reading)> {
         let one = |rule: &Rule| {
             let exact = self.evaluator.value(&rule.formula, &Cut::Never).map(|span| span.value);
             let (explained, exact, right) = match exact {
-                Ok(exact) => (self.explain(figure, &rule.formula, exact), exact.full_text(), exact.text(figure.decimals)),
+                Ok(exact) => (self.explain(number, &rule.formula, exact), exact.full_text(), exact.text(number.decimals)),
                 Err(why) => (Explained { class: Class::NotDerivable, rule: why }, String::new(), String::new()),
             };
             let reading = Reading { name: rule.name.clone(), formula: rule.text.clone(), exact, right, class: explained.class };
             (explained, reading)
         };
-        figure.rules.iter().map(one).collect()
+        number.rules.iter().map(one).collect()
     }
 
-    fn explain(&mut self, figure: &PrintedFigure, formula: &Formula, exact: Exact) -> Explained {
-        let (printed, decimals) = (figure.value, figure.decimals);
+    fn explain(&mut self, number: &PrintedNumber, formula: &Formula, exact: Exact) -> Explained {
+        let (printed, decimals) = (number.value, number.decimals);
         if printed == exact {
             return Explained { class: Class::Exact, rule: "the exact value".to_owned() };
         }
@@ -90,10 +90,11 @@ impl<'a, 'e> Classifier<'a, 'e> {
     fn cuts(&self, formula: &Formula) -> Vec<(Cut, String)> {
         let depth = self.evaluator.depth(formula);
         let inputs: Vec<String> =
-            formula.names().into_iter().filter(|n| self.evaluator.figure(n).is_some()).map(str::to_owned).collect();
+            formula.names().into_iter().filter(|n| self.evaluator.number(n).is_some()).map(str::to_owned).collect();
+        let before = |n: u32| if n == 1 { "1 stage before".to_owned() } else { format!("{n} stages before") };
         let stage = |n: u32| match n {
             1 => "its printed inputs".to_owned(),
-            n => format!("printed values {} stages before, with none rounded in between", n - 1),
+            n => format!("printed values {}, with none rounded in between", before(n - 1)),
         };
         let mut cuts: Vec<(Cut, String)> = (1..=depth).map(|n| (Cut::Printed(n), stage(n))).collect();
         if (2..=INPUTS_TRIED).contains(&inputs.len()) {
@@ -105,17 +106,17 @@ impl<'a, 'e> Classifier<'a, 'e> {
                 cuts.push((Cut::Some(chosen), format!("{} as printed and its other inputs exact", names.join(" and "))));
             }
         }
-        cuts.extend((1..=depth).map(|n| (Cut::Rounded(n), format!("inputs {n} stages before, rounded rightly"))));
+        cuts.extend((1..=depth).map(|n| (Cut::Rounded(n), format!("inputs {}, rounded rightly", before(n)))));
         cuts
     }
 
-    /// The class of another figure; circles were found before, when everything was evaluated once.
+    /// The class of another number; circles were found before, when everything was evaluated once.
     fn class_of(&mut self, name: &str) -> Class {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
         let used = self.evaluator.used.take();
-        let class = self.evaluator.figure(name).map_or(Class::NotDerivable, |figure| self.finding(figure).class);
+        let class = self.evaluator.number(name).map_or(Class::NotDerivable, |number| self.finding(number).class);
         *self.evaluator.used.borrow_mut() = used;
         self.known.insert(name.to_owned(), class);
         class

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Ground;
 use crate::exact::{Exact, Mode};
 use crate::formula::{Argument, Formula, Operator};
-use crate::study::PrintedFigure;
+use crate::study::PrintedNumber;
 
 /// A value with the range in which reading errors leave it; both ends are the value where nothing was read from a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,12 +19,12 @@ pub struct Span {
     pub high: Exact,
 }
 
-/// Which inputs of a figure are not computed again.
+/// Which inputs of a number are not computed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cut {
     /// None: everything from raw numbers.
     Never,
-    /// Figures this many references away are taken as printed.
+    /// Numbers this many references away are taken as printed.
     Printed(u32),
     /// The same, but rounded rightly from their own exact values.
     Rounded(u32),
@@ -38,9 +38,9 @@ const DEEPEST: usize = 200;
 /// Evaluates the formulas of one study.
 pub(super) struct Evaluator<'a> {
     pub(super) ground: &'a Ground<'a>,
-    figures: BTreeMap<&'a str, &'a PrintedFigure>,
+    numbers: BTreeMap<&'a str, &'a PrintedNumber>,
     exact: RefCell<BTreeMap<String, Result<Span, String>>>,
-    /// Figures whose printed value was used since it was last emptied.
+    /// Numbers whose printed value was used since it was last emptied.
     pub(super) used: RefCell<BTreeSet<String>>,
 }
 
@@ -88,23 +88,23 @@ impl Span {
 
 impl<'a> Evaluator<'a> {
     pub(super) fn new(ground: &'a Ground<'a>) -> Self {
-        let figures = ground.study.audit.figures.iter().map(|f| (f.name.as_str(), f)).collect();
-        Self { ground, figures, exact: RefCell::default(), used: RefCell::default() }
+        let numbers = ground.study.audit.numbers.iter().map(|f| (f.name.as_str(), f)).collect();
+        Self { ground, numbers, exact: RefCell::default(), used: RefCell::default() }
     }
 
-    /// The figure of that name.
-    pub(super) fn figure(&self, name: &str) -> Option<&'a PrintedFigure> {
-        self.figures.get(name).copied()
+    /// The number of that name.
+    pub(super) fn number(&self, name: &str) -> Option<&'a PrintedNumber> {
+        self.numbers.get(name).copied()
     }
 
     /// How many references the longest chain below a formula has.
     pub(super) fn depth(&self, formula: &Formula) -> u32 {
         fn below(all: &Evaluator<'_>, formula: &Formula, left: usize) -> u32 {
-            let deeper = |name: &&str| match all.figures.get(*name).and_then(|f| f.rules.first()) {
+            let deeper = |name: &&str| match all.numbers.get(*name).and_then(|f| f.rules.first()) {
                 Some(rule) if left > 0 => 1 + below(all, &rule.formula, left - 1),
                 _ => 1,
             };
-            formula.names().iter().filter(|n| all.figures.contains_key(**n)).map(deeper).max().unwrap_or(0)
+            formula.names().iter().filter(|n| all.numbers.contains_key(**n)).map(deeper).max().unwrap_or(0)
         }
         // Articles have three or four stages; more are not told apart.
         below(self, formula, 4)
@@ -143,39 +143,39 @@ impl<'a> Evaluator<'a> {
         if let Some(given) = self.ground.study.audit.given.get(name) {
             return Ok(Span::point(*given));
         }
-        let Some(figure) = self.figures.get(name) else {
-            return Err(unknown(name, self.figures.keys().copied().chain(self.given_names())));
+        let Some(number) = self.numbers.get(name) else {
+            return Err(unknown(name, self.numbers.keys().copied().chain(self.given_names())));
         };
         if depth > DEEPEST {
             return Err(format!("[{name}] refers to itself, by way of others or at once"));
         }
         let printed = || {
             self.used.borrow_mut().insert(name.to_owned());
-            Ok(Span::point(figure.value))
+            Ok(Span::point(number.value))
         };
         let next = match cut {
             Cut::Printed(1) => return printed(),
             Cut::Some(names) if names.contains(name) => return printed(),
             Cut::Rounded(1) => {
-                let exact = self.figure_exact(figure, depth)?;
-                return Ok(Span::point(exact.value.rounded(figure.decimals, Mode::HalfUp)?));
+                let exact = self.number_exact(number, depth)?;
+                return Ok(Span::point(exact.value.rounded(number.decimals, Mode::HalfUp)?));
             }
             Cut::Printed(n) => Cut::Printed(n - 1),
             Cut::Rounded(n) => Cut::Rounded(n - 1),
-            Cut::Some(_) | Cut::Never => return self.figure_exact(figure, depth),
+            Cut::Some(_) | Cut::Never => return self.number_exact(number, depth),
         };
-        let rule = figure.rules.first().ok_or_else(|| not_derivable(figure))?;
+        let rule = number.rules.first().ok_or_else(|| not_derivable(number))?;
         self.walk(&rule.formula, &next, depth + 1)
     }
 
-    /// The value of a figure from raw numbers, computed once.
-    fn figure_exact(&self, figure: &PrintedFigure, depth: usize) -> Result<Span, String> {
-        if let Some(known) = self.exact.borrow().get(&figure.name) {
+    /// The value of a number from raw numbers, computed once.
+    fn number_exact(&self, number: &PrintedNumber, depth: usize) -> Result<Span, String> {
+        if let Some(known) = self.exact.borrow().get(&number.name) {
             return known.clone();
         }
-        let rule = figure.rules.first().ok_or_else(|| not_derivable(figure))?;
+        let rule = number.rules.first().ok_or_else(|| not_derivable(number))?;
         let value = self.walk(&rule.formula, &Cut::Never, depth + 1);
-        self.exact.borrow_mut().insert(figure.name.clone(), value.clone());
+        self.exact.borrow_mut().insert(number.name.clone(), value.clone());
         value
     }
 
@@ -231,12 +231,12 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn not_derivable(figure: &PrintedFigure) -> String {
-    format!("[{}] has no formula: {}", figure.name, figure.missing)
+fn not_derivable(number: &PrintedNumber) -> String {
+    format!("[{}] has no formula: {}", number.name, number.missing)
 }
 
 /// That a name is not known, with the nearest one.
 pub(super) fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
     let near = crate::problem::nearest(name, known).map(|n| format!("; did you mean [{n}]?")).unwrap_or_default();
-    format!("[{name}] is no figure and no given number{near}")
+    format!("[{name}] is no printed number and no given number{near}")
 }

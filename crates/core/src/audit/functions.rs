@@ -100,7 +100,7 @@ fn result(ground: &Ground<'_>, workload: &str, contender: &str, level: &str, col
     }
 }
 
-/// The figure of a workload that stands for a contender, from raw numbers.
+/// The number of a workload that stands for a contender, from raw numbers.
 fn summary(ground: &Ground<'_>, workload: &str, contender: &str) -> Result<Span, String> {
     let at = |level: &u32| result(ground, workload, contender, &level.to_string(), None);
     let levels = match ground.study.summary_of(workload) {

@@ -1,8 +1,8 @@
-//! The audit of a published study: every printed figure recomputed from raw numbers, and what explains its digits.
+//! The audit of a published study: every printed number recomputed from raw numbers, and what explains its digits.
 //!
-//! A figure is what was printed (digits and all) and a formula over raw numbers, bills and other figures. The audit
+//! A number is what was printed (digits and all) and a formula over raw numbers, bills and other numbers. The audit
 //! computes it exactly, rounds it as printed, and where the digits differ looks for the rule that gives them: cut off
-//! instead of rounded, or made from inputs that had themselves been rounded, at any stage. Which figures are wrong is
+//! instead of rounded, or made from inputs that had themselves been rounded, at any stage. Which numbers are wrong is
 //! known nowhere; it follows from the numbers.
 
 mod checks;
@@ -22,7 +22,7 @@ use evaluate::{Cut, Evaluator};
 
 /// What an audit looks at.
 pub struct Ground<'a> {
-    /// The study with its published results, figures and claims.
+    /// The study with its published results, numbers and claims.
     pub study: &'a Study,
     /// Its bills.
     pub bills: &'a [Bill],
@@ -33,17 +33,21 @@ pub struct Ground<'a> {
 /// What an audit found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
+    /// Version of these fields: 2. Version 1 has no such field and says `figures` for `numbers`.
+    #[serde(default = "crate::compare::first_schema")]
+    pub schema: u32,
     /// Name of the study.
     pub study: String,
-    /// Every printed figure, in the order of the study.
-    pub figures: Vec<Finding>,
+    /// Every printed number, in the order of the study.
+    #[serde(alias = "figures")]
+    pub numbers: Vec<Finding>,
     /// Every claim of the text.
     pub claims: Vec<Check>,
     /// Whether the published results agree with themselves.
     pub checks: Vec<Check>,
 }
 
-/// How a printed figure relates to its formula.
+/// How a printed number relates to its formula.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
@@ -55,13 +59,13 @@ pub enum Class {
     Truncated,
     /// The printed digits follow from inputs that had been rounded themselves, and not from the exact ones.
     FromRounded,
-    /// No rule gives the printed digits, or only one that starts from an inconsistent figure.
+    /// No rule gives the printed digits, or only one that starts from an inconsistent number.
     Inconsistent,
     /// The raw numbers are missing.
     NotDerivable,
 }
 
-/// One printed figure.
+/// One printed number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Its name.
@@ -80,11 +84,11 @@ pub struct Finding {
     pub class: Class,
     /// The rule that gives the printed digits, or why none does.
     pub rule: String,
-    /// What each reading of the figure would have given, where it has several.
+    /// What each reading of the number would have given, where it has several.
     pub readings: Vec<Reading>,
 }
 
-/// One reading of how a figure is made.
+/// One reading of how a number is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reading {
     /// What distinguishes it.
@@ -159,12 +163,15 @@ impl Holds {
 }
 
 impl Audit {
-    /// How many figures are of a class.
+    /// The version of its fields.
+    pub const SCHEMA: u32 = 2;
+
+    /// How many numbers are of a class.
     pub fn count(&self, class: Class) -> usize {
-        self.figures.iter().filter(|f| f.class == class).count()
+        self.numbers.iter().filter(|f| f.class == class).count()
     }
 
-    /// Whether nothing was found wrong: no inconsistent figure, no claim and no check that does not hold.
+    /// Whether nothing was found wrong: no inconsistent number, no claim and no check that does not hold.
     pub fn is_clean(&self) -> bool {
         let held = |c: &Check| c.holds != Holds::No;
         self.count(Class::Inconsistent) == 0 && self.claims.iter().all(held) && self.checks.iter().all(held)
@@ -183,9 +190,9 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
             problems.push((line, format!("{what}: {why}")));
         }
     };
-    for figure in &ground.study.audit.figures {
-        for rule in &figure.rules {
-            note(figure.line, &format!("figure [{}]", figure.name), evaluator.value(&rule.formula, &Cut::Never));
+    for number in &ground.study.audit.numbers {
+        for rule in &number.rules {
+            note(number.line, &format!("number [{}]", number.name), evaluator.value(&rule.formula, &Cut::Never));
         }
     }
     for claim in &ground.study.audit.claims {
@@ -197,9 +204,9 @@ pub fn audit(ground: &Ground<'_>) -> Result<Audit, Vec<(usize, String)>> {
         return Err(problems);
     }
     let mut classifier = classify::Classifier::new(&evaluator);
-    let figures = ground.study.audit.figures.iter().map(|f| classifier.finding(f)).collect();
+    let numbers = ground.study.audit.numbers.iter().map(|f| classifier.finding(f)).collect();
     let claims = ground.study.audit.claims.iter().map(|c| checks::claim(&evaluator, c)).collect();
-    Ok(Audit { study: ground.study.name.clone(), figures, claims, checks: checks::of_results(ground) })
+    Ok(Audit { schema: Audit::SCHEMA, study: ground.study.name.clone(), numbers, claims, checks: checks::of_results(ground) })
 }
 
 #[cfg(test)]

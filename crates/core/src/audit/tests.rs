@@ -51,17 +51,17 @@ fn try_audit(text: &str) -> Result<Audit, Vec<(usize, String)>> {
     audit(&Ground { study: &study, bills: &[], facts: &Nothing })
 }
 
-fn figure(name: &str, printed: &str, formula: &str) -> String {
-    format!("[[figure]]\nname = \"{name}\"\nprinted = \"{printed}\"\nformula = \"{formula}\"\n")
+fn number(name: &str, printed: &str, formula: &str) -> String {
+    format!("[[number]]\nname = \"{name}\"\nprinted = \"{printed}\"\nformula = \"{formula}\"\n")
 }
 
-fn classes(figures: &[(&str, &str, &str)]) -> Vec<(Class, String)> {
-    let text: String = figures.iter().map(|(n, p, f)| figure(n, p, f)).collect();
-    try_audit(&text).unwrap().figures.into_iter().map(|f| (f.class, f.right)).collect()
+fn classes(numbers: &[(&str, &str, &str)]) -> Vec<(Class, String)> {
+    let text: String = numbers.iter().map(|(n, p, f)| number(n, p, f)).collect();
+    try_audit(&text).unwrap().numbers.into_iter().map(|f| (f.class, f.right)).collect()
 }
 
 #[test]
-fn each_class_has_its_figure() {
+fn each_class_has_its_number() {
     let found = classes(&[
         ("exact", "1500.46", "summary('w', 'a')"),
         ("rounded", "1500.5", "[exact]"),
@@ -89,16 +89,16 @@ fn each_class_has_its_figure() {
 #[test]
 fn the_rule_says_what_explains_the_digits() {
     let text = [
-        figure("a", "2.35", "2.356"),
-        figure("b", "2.87", "2.865"),
-        figure("delta", "-18.11", "percent([a] / [b] - 1)"),
-        figure("padded", "16.50", "16.468"),
-        figure("sign", "-7", "7.2"),
-        "[[figure]]\nname = \"lost\"\nprinted = \"6\"\nmissing = \"the table is an image\"\n".to_owned(),
+        number("a", "2.35", "2.356"),
+        number("b", "2.87", "2.865"),
+        number("delta", "-18.11", "percent([a] / [b] - 1)"),
+        number("padded", "16.50", "16.468"),
+        number("sign", "-7", "7.2"),
+        "[[number]]\nname = \"lost\"\nprinted = \"6\"\nmissing = \"the table is an image\"\n".to_owned(),
     ]
     .concat();
     let found = try_audit(&text).unwrap();
-    let rule = |name: &str| found.figures.iter().find(|f| f.name == name).map(|f| (f.class, f.rule.as_str())).unwrap();
+    let rule = |name: &str| found.numbers.iter().find(|f| f.name == name).map(|f| (f.class, f.rule.as_str())).unwrap();
     assert_eq!(rule("a"), (Class::Truncated, "cut off after 2 decimals, not rounded"));
     let (class, why) = rule("delta");
     assert_eq!(class, Class::FromRounded);
@@ -111,11 +111,11 @@ fn the_rule_says_what_explains_the_digits() {
 
 #[test]
 fn of_several_readings_the_best_one_explains() {
-    let text = "[[figure]]\nname = \"x\"\nprinted = \"16.37\"\n\
-                [[figure.reading]]\nname = \"all\"\nformula = \"26.2\"\n\
-                [[figure.reading]]\nname = \"compute\"\nformula = \"16.3753\"\n";
+    let text = "[[number]]\nname = \"x\"\nprinted = \"16.37\"\n\
+                [[number.reading]]\nname = \"all\"\nformula = \"26.2\"\n\
+                [[number.reading]]\nname = \"compute\"\nformula = \"16.3753\"\n";
     let found = try_audit(text).unwrap();
-    let x = &found.figures[0];
+    let x = &found.numbers[0];
     assert_eq!((x.class, x.right.as_str()), (Class::Truncated, "16.38"));
     assert!(x.rule.starts_with("compute: "), "{}", x.rule);
     let readings: Vec<(&str, Class)> = x.readings.iter().map(|r| (r.name.as_str(), r.class)).collect();
@@ -157,7 +157,7 @@ fn results_are_checked_against_themselves() {
 #[test]
 fn a_formula_that_names_nothing_is_told_with_its_line() {
     for (formula, expected) in [
-        ("[exat]", "[exat] is no figure"),
+        ("[exat]", "[exat] is no printed number"),
         ("result('w', 'b', 100)", "there is no contender `b`"),
         ("result('w', 'a', 300)", "no result of w, a at 300 connections"),
         ("result('w', 'a', 100, 'p99')", "has no `p99`; it has mean_ms, qps, tps"),
@@ -168,7 +168,7 @@ fn a_formula_that_names_nothing_is_told_with_its_line() {
         ("1 / (2 - 2)", "a division by zero"),
         ("[x]", "refers to itself"),
     ] {
-        let problems = try_audit(&figure("x", "1", formula)).map(|a| a.study).unwrap_err();
+        let problems = try_audit(&number("x", "1", formula)).map(|a| a.study).unwrap_err();
         assert_eq!(problems.len(), 1, "{problems:?}");
         assert!(problems[0].0 > 15 && problems[0].1.contains(expected), "{formula}: {problems:?}");
     }
@@ -199,7 +199,7 @@ proptest! {
 
     /// The audit follows the numbers: what is off by a unit of its last digit and explained by no rule is inconsistent.
     #[test]
-    fn a_figure_that_is_far_off_is_never_explained(above in 1i128..1_000_000, off in 2i128..50) {
+    fn a_number_that_is_far_off_is_never_explained(above in 1i128..1_000_000, off in 2i128..50) {
         let value = Exact::fraction(above, 7).unwrap();
         let wrong = value.rounded(2, Mode::HalfUp).unwrap().plus(Exact::fraction(off, 100).unwrap()).unwrap();
         let found = classes(&[("x", &wrong.text(2), &format!("{above} / 7"))]);

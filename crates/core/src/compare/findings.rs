@@ -33,13 +33,12 @@ pub struct Control {
 pub struct Noise {
     /// The control over the contender that it repeats; its interval is the noise floor.
     pub ratio: Ratio,
-    /// The verdict that the rule of decision gives it: "better" or "worse" says that the study cannot be trusted.
+    /// The verdict that the decision rule gives it: "better" or "worse" says that the study cannot be trusted.
     pub verdict: Verdict,
 }
 
-/// The place of a figure among the trials.
+/// The position of a value among the trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Place")]
 pub struct TrialPosition {
     /// The deployment, from 1.
     pub deployment: u32,
@@ -47,13 +46,13 @@ pub struct TrialPosition {
     pub trial: u32,
 }
 
-/// A trial that lies apart from the others of its cell. It is in every figure.
+/// A trial that lies apart from the others of its point. It counts in the mean and in the ratio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Outlier {
     /// Which trial.
-    #[serde(rename = "place")]
+    #[serde(alias = "place")]
     pub position: TrialPosition,
-    /// Its figure.
+    /// Its value.
     pub value: f64,
     /// Its distance from the median in robust standard deviations (modified z), with its sign.
     pub modified_z: f64,
@@ -61,7 +60,7 @@ pub struct Outlier {
     pub causes: Vec<String>,
 }
 
-/// What a cell would say without its outliers, beside what it says.
+/// What a point would say without its outliers, beside what it says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Without {
     /// The mean of the other trials.

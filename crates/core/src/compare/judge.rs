@@ -15,16 +15,16 @@ pub(super) struct Basis {
     pub(super) units: usize,
     /// Whether they are deployments.
     pub(super) deployed: bool,
-    /// Whether the figures were published.
+    /// Whether the values were published.
     pub(super) published: bool,
     /// Which values of the metric are good.
     pub(super) better: Better,
 }
 
-/// Everything that follows from a ratio by the rule of decision.
+/// Everything that follows from a ratio by the decision rule.
 pub(super) fn judgement(ratio: Ratio, rule: &Decision, basis: Basis, rank: Option<Rank>) -> Judgement {
     let verdict = match judge(&ratio, rule, basis.units) {
-        Verdict::Undecided { why: Why::SingleTrial } if basis.published => Verdict::Undecided { why: Why::SingleFigure },
+        Verdict::Undecided { why: Why::SingleTrial } if basis.published => Verdict::Undecided { why: Why::SingleValue },
         Verdict::Undecided { why: Why::MoreTrials { more } } if basis.deployed => {
             Verdict::Undecided { why: Why::MoreDeployments { more } }
         }
@@ -76,13 +76,13 @@ fn decided(interval: Interval, margin: f64) -> Option<Verdict> {
     }
 }
 
-/// Holm's correction over all cells of a study, A/A controls apart: a cell keeps its verdict where that stands at the error
+/// Holm's correction over all points of a study, A/A controls apart: a point keeps its verdict where that stands at the error
 /// level of the whole family.
 pub(super) fn correct(workloads: &mut [WorkloadResult], rule: &Decision) {
     let controls: Vec<String> =
         workloads.iter().flat_map(|w| &w.contenders).filter(|c| c.control_of.is_some()).map(|c| c.contender.clone()).collect();
-    let cells = workloads.iter_mut().flat_map(|w| &mut w.cells).filter(|c| !controls.contains(&c.contender));
-    correct_family(cells.filter_map(|c| c.judgement.as_mut()).collect(), rule);
+    let points = workloads.iter_mut().flat_map(|w| &mut w.points).filter(|c| !controls.contains(&c.contender));
+    correct_family(points.filter_map(|c| c.judgement.as_mut()).collect(), rule);
 }
 
 /// The same over any family; what has no interval is no member.

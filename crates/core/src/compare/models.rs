@@ -14,7 +14,7 @@ use crate::metric::{Better, Metric};
 /// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
 
-/// What one contender's cost and throughput come to; dollars are those of a month, throughput is the summary figure.
+/// What one contender's cost and throughput come to; dollars are those of a month, throughput is the summary value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Models {
     /// Throughput for each dollar that an hour costs; higher is better.

@@ -1,7 +1,7 @@
 //! Who keeps the latency objective of the study, with how much throughput, and at what price.
 
 use super::findings::{Cheapest, Kept, KeptPrice, Objective};
-use super::result::{Cell, WorkloadResult};
+use super::result::{PointResult, WorkloadResult};
 use crate::bill::Bill;
 use crate::metric::Better;
 use crate::study::Study;
@@ -9,12 +9,12 @@ use crate::study::Study;
 /// What a workload says under the objective; `None` without one, or where nothing was measured.
 pub(super) fn objective(study: &Study, result: &WorkloadResult, bills: &[Bill]) -> Option<Objective> {
     study.decision.slo.as_ref().filter(|_| result.metric.better == Better::Higher)?;
-    if result.cells.iter().all(|c| c.objective.is_none()) {
+    if result.points.iter().all(|c| c.objective.is_none()) {
         return None;
     }
     let mut found = Objective { kept: Vec::new(), broken: Vec::new(), cheapest: Vec::new() };
     for contender in study.contenders.iter().filter(|c| c.control_of.is_none()) {
-        let mine = || result.cells.iter().filter(|c| c.contender == contender.name && c.objective.is_some());
+        let mine = || result.points.iter().filter(|c| c.contender == contender.name && c.objective.is_some());
         let within = mine().filter(|c| c.objective.is_some_and(|o| o.kept));
         match within.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0))) {
             Some(best) => found.kept.extend(kept(best, bills)),
@@ -32,21 +32,21 @@ pub(super) fn objective(study: &Study, result: &WorkloadResult, bills: &[Bill]) 
     Some(found)
 }
 
-fn kept(cell: &Cell, bills: &[Bill]) -> Option<Kept> {
-    let (objective, throughput) = (cell.objective?, cell.mean.filter(|m| *m > 0.0)?);
+fn kept(point: &PointResult, bills: &[Bill]) -> Option<Kept> {
+    let (objective, throughput) = (point.objective?, point.mean.filter(|m| *m > 0.0)?);
     let price = |bill: &Bill| KeptPrice {
         region: bill.region.clone(),
         monthly: bill.monthly(),
         usd_per_unit: bill.horizon_total().as_usd_f64() / throughput,
     };
     Some(Kept {
-        contender: cell.contender.clone(),
-        level: cell.level,
+        contender: point.contender.clone(),
+        level: point.level,
         throughput,
         latency_ns: objective.ns,
         interval: objective.interval,
         surely: objective.surely,
-        price: bills.iter().filter(|b| b.contender == cell.contender).map(price).collect(),
+        price: bills.iter().filter(|b| b.contender == point.contender).map(price).collect(),
     })
 }
 

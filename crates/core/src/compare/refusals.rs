@@ -54,7 +54,7 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
     grouped.into_iter().map(remark).chain(clock::steps(records)).collect()
 }
 
-/// Trials of blocks that not every contender has; they are in the figures of their points, and in no ratio of blocks.
+/// Trials of blocks that not every contender has; they are in the values of their points, and in no ratio of blocks.
 pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: Design) -> Option<Remark> {
     let contenders: BTreeSet<&str> = records.iter().map(|r| r.key.contender.as_str()).collect();
     if design == Design::Independent || contenders.len() < 2 {
@@ -65,7 +65,7 @@ pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: De
     records.iter().for_each(|r| blocks.entry(block(r)).or_default().push(r));
     let alone: Vec<&RunRecord> = blocks.into_values().filter(|b| b.len() < study.contenders.len()).flatten().collect();
     let first = alone.first()?;
-    let text = "their block lacks another contender: they are in the figures of their points, and not in every ratio";
+    let text = "their block lacks another contender: they are in the values of their points, and not in every ratio";
     Some(Remark { text: text.to_owned(), trials: alone.len(), example: first.key.path() })
 }
 
@@ -97,7 +97,7 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
     checks.into_iter().filter(|(differs, _)| *differs).map(|(_, what)| what).collect()
 }
 
-/// Flags of one sort are one remark, whatever their figures.
+/// Flags of one sort are one remark, whatever their values.
 fn remark_group(flag: &Flag) -> String {
     match flag {
         Flag::Emulated { .. } => flag.text(),
@@ -116,6 +116,6 @@ fn remark_group(flag: &Flag) -> String {
             "transactions still ran at the end for much longer than any that was completed took".to_owned()
         }
         Flag::Unsettled { .. } => "the throughput had not settled".to_owned(),
-        Flag::LittlesLaw { .. } => "Little's law fails: the figures do not account for all connections".to_owned(),
+        Flag::LittlesLaw { .. } => "Little's law fails: the numbers do not account for all connections".to_owned(),
     }
 }

@@ -24,7 +24,7 @@ pub struct Regression {
     pub old: String,
     /// Name of the new one.
     pub new: String,
-    /// The rule of decision: that of the new study, perhaps with another margin.
+    /// The decision rule: that of the new study, perhaps with another margin.
     pub decision: Decision,
     /// Each contender and workload that both have.
     pub results: Vec<Compared>,
@@ -41,15 +41,15 @@ pub struct Compared {
     pub contender: String,
     /// The workload.
     pub workload: String,
-    /// The figure that is compared.
+    /// The value that is compared.
     #[serde(flatten, with = "named")]
     #[schemars(flatten, with = "named::Named")]
     pub metric: Metric,
     /// How it is made from the points.
     pub summary: Summary,
-    /// The old figure.
+    /// The old value.
     pub old: f64,
-    /// The new figure.
+    /// The new value.
     pub new: f64,
     /// New over old, after Holm's correction over all results.
     pub judgement: Judgement,
@@ -148,8 +148,8 @@ fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecor
     let (before, after) = (trials(was), trials(is));
     let estimate = stats::ratio(&before, &after, how, rule.confidence, Design::Independent)?;
     let deployed = before.iter().chain(&after).flatten().any(|t| t.deployment > 1);
-    let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, how));
-    let rank = stats::rank(&figures(&before), &figures(&after), rule.confidence);
+    let values = |points: &[Vec<Trial>]| stats::units(&stats::values_by_block(points, how));
+    let rank = stats::rank(&values(&before), &values(&after), rule.confidence);
     let basis = Basis { units: estimate.units, deployed, published: false, better: metric.better };
     Some(Compared {
         contender: contender.to_owned(),

@@ -1,9 +1,9 @@
 //! Published numbers in the place of trials. Everything after the points is the code that compares trials.
 
-use super::cells;
 use super::findings::{Layout, TrialPosition};
+use super::points;
 use super::workload::{self, Judged};
-use super::{Cell, Comparison, Remark, joined};
+use super::{Comparison, PointResult, Remark, joined};
 use crate::bill::Bill;
 use crate::exact::Exact;
 use crate::metric::Metric;
@@ -15,15 +15,15 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
     let published = study.published.as_ref()?;
     let one = |spec: &WorkloadSpec| {
         let metric = study.metric_of(&spec.name);
-        let cells = cells(study, published, spec, metric);
-        workload::judged(study, spec, metric.clone(), cells, &published.levels(&spec.name), bills, Design::Independent)
+        let points = points(study, published, spec, metric);
+        workload::judged(study, spec, metric.clone(), points, &published.levels(&spec.name), bills, Design::Independent)
     };
     let workloads: Vec<Judged> = study.workloads.iter().map(one).collect();
     let layout = Layout { design: Design::Independent, deployments: 1, control: None };
     let mut found = joined(study, workloads, bills, layout);
-    let cells: Vec<&Cell> = found.workloads.iter().flat_map(|w| &w.cells).collect();
-    (found.planned, found.found) = (cells.len(), cells.iter().filter(|c| !c.values.is_empty()).count());
-    if let Some(hidden) = cells.iter().find(|c| c.values.is_empty()) {
+    let points: Vec<&PointResult> = found.workloads.iter().flat_map(|w| &w.points).collect();
+    (found.planned, found.found) = (points.len(), points.iter().filter(|c| !c.values.is_empty()).count());
+    if let Some(hidden) = points.iter().find(|c| c.values.is_empty()) {
         let text = "the article does not show every point; those that it hides are left out".to_owned();
         let example = format!("{} at {}", hidden.contender, hidden.level);
         found.remarks.push(Remark { text, trials: found.planned - found.found, example });
@@ -35,21 +35,21 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
 }
 
 /// The points of a workload, by level and then contender.
-fn cells(study: &Study, published: &Published, spec: &WorkloadSpec, metric: &Metric) -> Vec<Cell> {
+fn points(study: &Study, published: &Published, spec: &WorkloadSpec, metric: &Metric) -> Vec<PointResult> {
     let confidence = study.decision.confidence;
-    let mut cells: Vec<Cell> = Vec::new();
+    let mut points: Vec<PointResult> = Vec::new();
     for level in published.levels(&spec.name) {
-        let first = cells.len();
+        let first = points.len();
         for contender in &study.contenders {
             let row = published.row(&spec.name, &contender.name, level);
             let exact = row.and_then(|r| r.columns.get(metric.name.as_ref())).cloned().unwrap_or_default();
-            let figures = exact.into_iter().map(Exact::as_f64).zip(1..);
-            let placed = figures.map(|(value, trial)| (value, TrialPosition { deployment: 1, trial }));
-            cells.push(cells::of_figures(&contender.name, level, placed, confidence));
+            let values = exact.into_iter().map(Exact::as_f64).zip(1..);
+            let placed = values.map(|(value, trial)| (value, TrialPosition { deployment: 1, trial }));
+            points.push(points::of_values(&contender.name, level, placed, confidence));
         }
-        cells::compare(study, &mut cells[first..], metric.better, Design::Independent);
+        points::compare(study, &mut points[first..], metric.better, Design::Independent);
     }
-    cells
+    points
 }
 
 #[cfg(test)]
@@ -86,7 +86,7 @@ table = [
     }
 
     #[test]
-    fn single_published_figures_have_ratios_and_no_verdict() {
+    fn single_published_values_have_ratios_and_no_verdict() {
         let study = Study::read("s.toml", STUDY, &[]).unwrap();
         let c = replay(&study, &[]).unwrap();
         assert_eq!((c.published.as_deref(), c.planned, c.found), (Some("Somebody"), 10, 8));
@@ -94,7 +94,7 @@ table = [
         assert_eq!(b.value, Some(225.5));
         let judged = b.throughput.as_ref().unwrap();
         assert!((judged.ratio.value - 225.5 / 150.25).abs() < 1e-12 && judged.ratio.interval.is_none());
-        assert_eq!(judged.verdict, Verdict::Undecided { why: Why::SingleFigure });
+        assert_eq!(judged.verdict, Verdict::Undecided { why: Why::SingleValue });
         assert!(judged.verdict.text().contains("a single published value has no interval"));
     }
 

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::findings::{LatencyInterval, Layout, Noise, Objective, ObjectiveLatency, Outlier, Overall, TrialPosition, Without};
 use super::models::Models;
@@ -15,13 +16,16 @@ use crate::usl::Scalability;
 /// The result of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
+    /// Version of these fields: 2. Version 1 has no such field and other names (`cells`, `place`, `places`), which are still read.
+    #[serde(default = "first_schema")]
+    pub schema: u32,
     /// Name of the study.
     pub study: String,
     /// The question.
     pub question: String,
     /// Name of the contender that others are compared with.
     pub baseline: String,
-    /// The rule of decision.
+    /// The decision rule.
     pub decision: Decision,
     /// How the trials were made.
     pub layout: Layout,
@@ -29,7 +33,7 @@ pub struct Comparison {
     pub planned: usize,
     /// Trials found.
     pub found: usize,
-    /// Where the figures were published, for a study that perbuck did not measure: title, author and date.
+    /// Where the values were published, for a study that perbuck did not measure: title, author and date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
     /// One entry per workload.
@@ -41,6 +45,32 @@ pub struct Comparison {
     pub bills: Vec<Bill>,
     /// Remarks that a reader must see, with the trials they concern.
     pub remarks: Vec<Remark>,
+}
+
+impl Comparison {
+    /// The version of its fields.
+    pub const SCHEMA: u32 = 2;
+
+    /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
+    /// their names of today, and both lose the intervals of points: those of schema 1 were symmetric.
+    pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
+        if printed.get("schema").is_some() {
+            return (printed, today);
+        }
+        let read = serde_json::from_value(printed.clone()).map(|old: Self| Self { schema: Self::SCHEMA, ..old });
+        let mut printed = read.and_then(serde_json::to_value).unwrap_or(printed);
+        for side in [&mut printed, &mut today] {
+            let workloads = side.get_mut("workloads").and_then(Value::as_array_mut).into_iter().flatten();
+            let points = workloads.filter_map(|w| w.get_mut("points").and_then(Value::as_array_mut)).flatten();
+            points.filter_map(|point| point.get_mut("interval")).for_each(|interval| *interval = Value::Null);
+        }
+        (printed, today)
+    }
+}
+
+/// The version of a comparison or an audit that does not say it.
+pub(crate) fn first_schema() -> u32 {
+    1
 }
 
 /// A remark on some trials.
@@ -61,14 +91,15 @@ pub struct WorkloadResult {
     pub workload: String,
     /// Its kind.
     pub kind: String,
-    /// The figure that is compared.
+    /// The value that is compared.
     #[serde(flatten, with = "named")]
     #[schemars(flatten, with = "named::Named")]
     pub metric: Metric,
-    /// How points become one figure.
+    /// How points become one value.
     pub summary: Summary,
     /// Every measured point, by level and then contender.
-    pub cells: Vec<Cell>,
+    #[serde(alias = "cells")]
+    pub points: Vec<PointResult>,
     /// One entry per contender, in the order of the study.
     pub contenders: Vec<ContenderResult>,
     /// The noise floor, where the study has an A/A control.
@@ -81,7 +112,7 @@ pub struct WorkloadResult {
 
 /// One contender at one point.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Cell {
+pub struct PointResult {
     /// The contender.
     pub contender: String,
     /// Connections; in open loop transactions offered per second.
@@ -89,7 +120,7 @@ pub struct Cell {
     /// The metric of each trial, in the order of the blocks.
     pub values: Vec<f64>,
     /// Deployment and trial of each value.
-    #[serde(rename = "places", default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(alias = "places", default, skip_serializing_if = "Vec::is_empty")]
     pub positions: Vec<TrialPosition>,
     /// Their mean; `None` without trials.
     pub mean: Option<f64>,
@@ -97,13 +128,13 @@ pub struct Cell {
     pub interval: Option<Interval>,
     /// Ratio to the baseline at the same point (of an A/A control to what it repeats); `None` for the baseline itself.
     pub ratio: Option<Ratio>,
-    /// What follows, after Holm's correction over all cells of the study; `None` where there is no ratio.
+    /// What follows, after Holm's correction over all points of the study; `None` where there is no ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
-    /// Trials that lie apart; they are in every figure.
+    /// Trials that lie apart; they count in the mean and in the ratio.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
-    /// What the cell would say without outliers, its own and the baseline's; `None` where neither has any.
+    /// What the point would say without outliers, its own and the baseline's; `None` where neither has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without: Option<Without>,
     /// Service time of all trials together; in open loop response time.
@@ -141,7 +172,7 @@ pub struct ContenderResult {
     /// The contender that it repeats as an A/A control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_of: Option<String>,
-    /// The summary figure; `None` where a point has no trial.
+    /// The summary value; `None` where a point has no trial.
     pub value: Option<f64>,
     /// Its interval.
     pub interval: Option<Interval>,
@@ -189,7 +220,7 @@ pub struct Judgement {
     pub units: usize,
     /// The smallest error level at which the interval decides; `None` without an interval.
     pub level: Option<f64>,
-    /// What ranks say; `None` for figures of money, whose ranks are those of the throughput, and over several workloads.
+    /// What ranks say; `None` for values of money, whose ranks are those of the throughput, and over several workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
 }
@@ -217,11 +248,12 @@ pub enum Verdict {
 pub enum Why {
     /// A point has a single trial: there is no interval.
     SingleTrial,
-    /// A point is one published figure: nothing is known of its uncertainty.
-    SingleFigure,
-    /// Trials like these would decide after this many more in each cell.
+    /// A point is one published value: nothing is known of its uncertainty.
+    #[serde(alias = "single-figure")]
+    SingleValue,
+    /// Trials like these would decide after this many more at each point.
     MoreTrials {
-        /// Further trials per cell.
+        /// Further trials per point.
         more: u32,
     },
     /// Deployments like these would decide after this many more.
@@ -263,7 +295,7 @@ impl Why {
         let plural = |n: u32| if n == 1 { "" } else { "s" };
         match self {
             Self::SingleTrial => "a single trial has no interval".to_owned(),
-            Self::SingleFigure => "a single published value has no interval".to_owned(),
+            Self::SingleValue => "a single published value has no interval".to_owned(),
             Self::MoreTrials { more } => format!("about {more} more trial{} per point should settle it", plural(more)),
             Self::MoreDeployments { more } => format!("about {more} more deployment{} should settle it", plural(more)),
             Self::Family { of } => format!("the interval alone decides, but not after the correction for {of} comparisons"),

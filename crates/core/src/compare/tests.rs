@@ -102,21 +102,21 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
     }
 }
 
-/// The trials of one cell by their transactions.
-fn cell_of(contender: &str, connections: u32, committed: &[u64]) -> Vec<RunRecord> {
+/// The trials of one point by their transactions.
+fn point_of(contender: &str, connections: u32, committed: &[u64]) -> Vec<RunRecord> {
     (1..).zip(committed).map(|(trial, n)| record(contender, connections, trial, *n)).collect()
 }
 
 /// The baseline makes 1000 and 2000 transactions, the other 1200 and 2500: together 3000 against 3700. Their deviations in a block
 /// differ by 0, 1 and −1 %.
 fn records() -> Vec<RunRecord> {
-    let cells = [
+    let points = [
         ("x86", 8, [990, 1000, 1010]),
         ("x86", 64, [1980, 2000, 2020]),
         ("arm", 8, [1188, 1212, 1200]),
         ("arm", 64, [2475, 2525, 2500]),
     ];
-    cells.iter().flat_map(|(contender, connections, committed)| cell_of(contender, *connections, committed)).collect()
+    points.iter().flat_map(|(contender, connections, committed)| point_of(contender, *connections, committed)).collect()
 }
 
 fn bill(contender: &str, region: &str, monthly: i64, round: Rounding) -> Bill {
@@ -142,12 +142,12 @@ fn ratios_come_from_unrounded_values() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
     assert_eq!((c.baseline.as_str(), c.planned, c.found), ("x86", 12, 12));
     let w = &c.workloads[0];
-    let cell = |name: &str, n: u32| w.cells.iter().find(|c| c.contender == name && c.level == n).unwrap();
-    assert_eq!(cell("x86", 8).values, [330.0, 1000.0 / 3.0, 1010.0 / 3.0]);
-    near(cell("x86", 8).mean.unwrap(), 1000.0 / 3.0);
-    assert_eq!(cell("x86", 8).ratio, None);
-    near(cell("arm", 8).ratio.unwrap().value, 1.2);
-    near(cell("arm", 64).ratio.unwrap().value, 1.25);
+    let point = |name: &str, n: u32| w.points.iter().find(|c| c.contender == name && c.level == n).unwrap();
+    assert_eq!(point("x86", 8).values, [330.0, 1000.0 / 3.0, 1010.0 / 3.0]);
+    near(point("x86", 8).mean.unwrap(), 1000.0 / 3.0);
+    assert_eq!(point("x86", 8).ratio, None);
+    near(point("arm", 8).ratio.unwrap().value, 1.2);
+    near(point("arm", 64).ratio.unwrap().value, 1.25);
     near(w.contenders[1].value.unwrap(), 500.0);
     near(arm(&c).value.unwrap(), 1850.0 / 3.0);
     assert_eq!(w.contenders[1].throughput, None);
@@ -162,15 +162,15 @@ fn ratios_come_from_unrounded_values() {
 }
 
 #[test]
-fn cells_merge_histograms_and_counters() {
+fn points_merge_histograms_and_counters() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
-    let cell = &c.workloads[0].cells[0];
-    assert_eq!((cell.contender.as_str(), cell.level, cell.failed, cell.retries), ("arm", 8, 3, 6));
+    let point = &c.workloads[0].points[0];
+    assert_eq!((point.contender.as_str(), point.level, point.failed, point.retries), ("arm", 8, 3, 6));
     let within = |found: u64, expected: f64| assert!((found as f64 / expected - 1.0).abs() < 0.003, "{found} {expected}");
-    within(cell.latency.p50_ns, 2e6);
-    within(cell.latency.p95_ns, 2.9e6);
-    within(cell.latency.p99_ns, 2.98e6);
-    assert_eq!(cell.latency.max_ns, 1_000_000 + 1211 * 2_000_000 / 1212);
+    within(point.latency.p50_ns, 2e6);
+    within(point.latency.p95_ns, 2.9e6);
+    within(point.latency.p99_ns, 2.98e6);
+    assert_eq!(point.latency.max_ns, 1_000_000 + 1211 * 2_000_000 / 1212);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn unfair_trials_are_refused_unless_insisted_upon() {
     let one = compare(&study(), &all, &[], &["errors".into()]).unwrap_err();
     assert_eq!((one.len(), one[0].insist), (1, Some("client-limited")));
     let c = compare(&study(), &all, &[], &["errors".into(), "client-limited".into()]).unwrap();
-    // One remark for each sort of flag, whatever its figures.
+    // One remark for each sort of flag, whatever its values.
     let mut trials: Vec<usize> = c.remarks.iter().map(|r| r.trials).collect();
     trials.sort_unstable();
     assert_eq!(trials, [1, 1, 2]);
@@ -284,11 +284,11 @@ fn an_incomplete_study_compares_what_is_there() {
     let result = arm(&c);
     assert!(result.value.is_none() && result.interval.is_none() && result.throughput.is_none());
     assert!(result.price[0].usd_per_unit.is_none() && result.price[0].value_for_money.is_none());
-    let cells: Vec<&Cell> = c.workloads[0].cells.iter().filter(|c| c.contender == "arm").collect();
-    near(cells[0].ratio.unwrap().value, 1200.0 / 995.0);
-    assert_eq!((cells[1].mean, cells[1].ratio, cells[1].latency), (None, None, Latency::default()));
+    let points: Vec<&PointResult> = c.workloads[0].points.iter().filter(|c| c.contender == "arm").collect();
+    near(points[0].ratio.unwrap().value, 1200.0 / 995.0);
+    assert_eq!((points[1].mean, points[1].ratio, points[1].latency), (None, None, Latency::default()));
     let nothing = compare(&study(), &[], &[], &[]).unwrap();
-    assert_eq!((nothing.found, nothing.workloads[0].cells.len()), (0, 4));
+    assert_eq!((nothing.found, nothing.workloads[0].points.len()), (0, 4));
 }
 
 #[test]
@@ -303,8 +303,19 @@ fn the_summary_is_the_mean_over_points_or_the_peak() {
     // The peaks may lie at different points: 2000 of 64 connections against 2600 of 8.
     let mut other = records();
     other.retain(|r| r.key.contender != "arm" || r.key.connections != 8);
-    other.extend(cell_of("arm", 8, &[2574, 2600, 2626]));
+    other.extend(point_of("arm", 8, &[2574, 2600, 2626]));
     near(arm(&compare(&peak, &other, &[], &[]).unwrap()).throughput.as_ref().unwrap().ratio.value, 1.3);
+}
+
+/// The table of verdicts showed one interval for the peak, the table of throughput another for the same number.
+#[test]
+fn a_peak_has_the_interval_of_its_point() {
+    let c = compare(&study_with("over = [8, 64]", "over = \"peak\""), &records(), &[], &[]).unwrap();
+    for contender in &c.workloads[0].contenders {
+        let point = c.workloads[0].points.iter().find(|p| p.contender == contender.contender && p.level == 64).unwrap();
+        assert_eq!((point.mean, point.interval), (contender.value, contender.interval));
+        assert!(point.interval.is_some_and(|i| i.low > 0.0));
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! What the cells of a workload say together: one figure for each contender, its ratio to the baseline, its price.
+//! What the points of a workload say together: one value for each contender, its ratio to the baseline, its price.
 
-use super::cells;
 use super::findings::Noise;
 use super::judge::{self, Basis, judgement};
 use super::objective;
-use super::result::{Cell, ContenderResult, PricePerformance, WorkloadResult};
+use super::points;
+use super::result::{ContenderResult, PointResult, PricePerformance, WorkloadResult};
 use super::{Refusal, models};
 use crate::bill::Bill;
 use crate::metric::{Better, Metric, TPS};
@@ -46,8 +46,8 @@ pub(super) fn measured(
 ) -> Result<Judged, Refusal> {
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
     let metric = metric_of(spec, mine.first().copied());
-    let cells = cells::cells(study, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
-    Ok(judged(study, spec, metric, cells, study.sweep.levels(), bills, design))
+    let points = points::points(study, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
+    Ok(judged(study, spec, metric, points, study.sweep.levels(), bills, design))
 }
 
 /// The metric that a study names, else that of its records. A record's own declaration goes before the program's.
@@ -62,21 +62,21 @@ pub(super) fn judged(
     study: &Study,
     spec: &WorkloadSpec,
     metric: Metric,
-    cells: Vec<Cell>,
+    points: Vec<PointResult>,
     levels: &[u32],
     bills: &[Bill],
     design: Design,
 ) -> Judged {
     let rule = study.summary_of(&spec.name).clone();
-    let (points, how) = match &rule {
+    let (summed, how) = match &rule {
         Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
         Summary::Peak => (levels.to_vec(), Summarise::best(metric.better)),
     };
     // A trial that is still missing may be the best one. An article shows what it shows.
     let gaps = study.published.is_some() && rule == Summary::Peak;
     let trials = |contender: &str| -> Vec<Vec<Trial>> {
-        let at = |c: &u32| cells.iter().find(|cell| cell.contender == contender && cell.level == *c);
-        let all = points.iter().map(|c| at(c).map(Cell::trials).unwrap_or_default());
+        let at = |level: &u32| points.iter().find(|point| point.contender == contender && point.level == *level);
+        let all = summed.iter().map(|level| at(level).map(PointResult::trials).unwrap_or_default());
         all.filter(|v| !(gaps && v.is_empty())).collect()
     };
     let context = WorkloadContext { study, bills, how, design, better: metric.better };
@@ -86,7 +86,7 @@ pub(super) fn judged(
         kind: spec.kind.value.clone(),
         metric,
         summary: rule.clone(),
-        cells: Vec::new(),
+        points: Vec::new(),
         contenders: Vec::new(),
         noise: None,
         objective: None,
@@ -101,11 +101,11 @@ pub(super) fn judged(
         let estimate = if rival { stats::ratio(&base, &mine, how, study.decision.confidence, design) } else { None };
         let mut found = context.contender(contender, &base, &mine, estimate.as_ref());
         let throughput = result.metric.better == Better::Higher;
-        found.scalability = if throughput { scalability(study, spec, &contender.name, &cells) } else { None };
+        found.scalability = if throughput { scalability(study, spec, &contender.name, &points) } else { None };
         estimates.extend(estimate.map(|e| (contender.name.clone(), e)));
         result.contenders.push(found);
     }
-    result.cells = cells;
+    result.points = points;
     models::fill(&mut result, &study.baseline().name, bills);
     result.objective = objective::objective(study, &result, bills);
     Judged { result, weight: spec.weight, estimates }
@@ -136,10 +136,10 @@ impl WorkloadContext<'_> {
         let rule = &self.study.decision;
         let value = stats::summarise(mine, self.how);
         let interval = stats::summary_interval(mine, self.how, rule.confidence);
-        let figures = |points: &[Vec<Trial>]| stats::units(&stats::figures_by_block(points, self.how));
+        let values = |points: &[Vec<Trial>]| stats::units(&stats::values_by_block(points, self.how));
         let estimate = estimate.map(|e| (e.ratio, self.basis(e, mine)));
         let throughput = estimate.map(|(ratio, basis)| {
-            let rank = stats::rank(&figures(base), &figures(mine), rule.confidence);
+            let rank = stats::rank(&values(base), &values(mine), rule.confidence);
             judgement(ratio, rule, basis, rank)
         });
         // Money buys more of what is good; of what is bad there is no price.
@@ -183,11 +183,11 @@ impl WorkloadContext<'_> {
 }
 
 /// How throughput grows with connections; in open loop it grows with what is offered, which says nothing of the system.
-fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, cells: &[Cell]) -> Option<usl::Scalability> {
+fn scalability(study: &Study, spec: &WorkloadSpec, contender: &str, points: &[PointResult]) -> Option<usl::Scalability> {
     if study.sweep.is_open() {
         return None;
     }
-    let mine = cells.iter().filter(|c| c.contender == contender);
+    let mine = points.iter().filter(|c| c.contender == contender);
     let points: Vec<(u32, f64)> = mine.filter_map(|c| Some((c.level, c.mean?))).collect();
     let seed = study.seed.derive(&format!("scalability {} {contender}", spec.name));
     usl::describe(&points, study.decision.margin, study.decision.confidence, seed)

@@ -73,7 +73,7 @@ pub(crate) mod named {
 
     #[derive(Serialize, Deserialize, JsonSchema)]
     pub(crate) struct Named {
-        /// The name of the figure that is compared.
+        /// The name of the value that is compared.
         metric: String,
         /// Its declaration, where it is not one of `tps`, `qps`, `tpmc` and `relative`.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a figure lies in its range.
+/// Whether a value lies in its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -11,7 +11,7 @@ pub enum Judgement {
     NotApplicable,
     /// It does.
     Holds,
-    /// It does not, and with so few transactions a figure that is right could lie there, too.
+    /// It does not, and with so few transactions a value that is right could lie there, too.
     #[serde(rename = "too-few-to-tell")]
     NotEnoughData,
     /// It does not, by more than chance explains.
@@ -30,10 +30,10 @@ impl Judgement {
     }
 }
 
-/// One figure beside its range.
+/// One value beside its range.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct AuditFigure {
+pub struct AuditValue {
     /// The clause that gives the range.
     pub clause: String,
     /// What it is.
@@ -56,7 +56,7 @@ pub struct AuditFigure {
     pub judgement: Judgement,
 }
 
-impl AuditFigure {
+impl AuditValue {
     /// The range in words: `57 to 63`, `5 or less`, `43 or more`; empty where there is none.
     pub fn range(&self) -> String {
         match (self.least, self.most) {

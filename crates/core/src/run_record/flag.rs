@@ -90,9 +90,9 @@ pub enum Flag {
         /// What it answered.
         why: String,
     },
-    /// Little's law does not hold for the recorded figures: something was not counted.
+    /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
-        /// Busy connections by the recorded figures.
+        /// Busy connections by the recorded values.
         busy: f64,
         /// Connections that there were.
         connections: u32,
@@ -137,7 +137,7 @@ impl Flag {
             }
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
             Self::LittlesLaw { busy, connections } => {
-                format!("Little's law fails: the figures account for {busy:.1} busy connections of {connections}")
+                format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Several verdicts at once: Holm's correction over a family of cells.
+//! Several verdicts at once: Holm's correction over a family of points.
 
 use statrs::distribution::ContinuousCDF;
 

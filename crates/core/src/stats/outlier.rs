@@ -1,4 +1,4 @@
-//! Which trials lie apart. They are labelled and stay in every figure: a bad trial that happened belongs to the system.
+//! Which trials lie apart. They are labelled and stay in every value: a bad trial that happened belongs to the system.
 
 /// Fewer trials than this have no quartiles worth the name.
 const FEWEST: usize = 5;

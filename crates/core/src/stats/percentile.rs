@@ -70,7 +70,7 @@ fn left(whole: &Buckets, run: &Buckets, percents: &[f64]) -> Vec<u64> {
     found
 }
 
-/// The jackknife's interval (Efron and Tibshirani 1993, chapter 11) around a figure, from its logarithms without each run.
+/// The jackknife's interval (Efron and Tibshirani 1993, chapter 11) around a value, from its logarithms without each run.
 fn interval(ns: u64, logs: &[f64], confidence: f64) -> Option<Interval> {
     let n = logs.len() as f64;
     let centre = super::mean(logs).filter(|_| logs.len() > 1 && ns > 0)?;

@@ -14,16 +14,16 @@ const EXACT: usize = 100;
 /// What ranks say of two samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
-    /// Hodges and Lehmann's ratio: the median of all quotients of a figure of the contender and one of the baseline.
+    /// Hodges and Lehmann's ratio: the median of all quotients of a value of the contender and one of the baseline.
     pub hodges_lehmann: f64,
     /// Its interval by the distribution of Mann and Whitney's statistic, exact for up to 100 trials; `None` where the samples are too small to carry
     /// one of this confidence (three against three at 95 %).
     pub interval: Option<Interval>,
-    /// Vargha and Delaney's A: how often a figure of the contender is above one of the baseline, ties counted half.
+    /// Vargha and Delaney's A: how often a value of the contender is above one of the baseline, ties counted half.
     pub superiority: f64,
 }
 
-/// Compares two samples by ranks; `None` where one is empty or has a figure that is not above 0.
+/// Compares two samples by ranks; `None` where one is empty or has a value that is not above 0.
 pub fn rank(base: &[f64], other: &[f64], confidence: f64) -> Option<Rank> {
     if base.is_empty() || other.is_empty() || base.iter().chain(other).any(|v| *v <= 0.0) {
         return None;

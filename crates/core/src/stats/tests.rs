@@ -24,12 +24,16 @@ fn student_matches_the_tables() {
 
 #[test]
 fn known_data_give_the_known_interval() {
-    let i = mean_interval(&blocks(&[10.0, 12.0, 14.0]), 0.95).unwrap();
-    // Mean 12, s = 2, t(2) = 4.3027: 12 ± 4.968.
-    assert!((i.low - 7.032).abs() < 1e-3 && (i.high - 16.968).abs() < 1e-3, "{i:?}");
-    assert_eq!(mean_interval(&blocks(&[1.0]), 0.95), None);
+    let interval = |trials: Vec<Trial>| summary_interval(&[trials], Summarise::Mean, 0.95);
+    let i = interval(blocks(&[10.0, 12.0, 14.0])).unwrap();
+    // Mean 12, s = 2, t(2) = 4.3027: 12 × e^±(4.968 / 12).
+    assert!((i.low - 7.932).abs() < 1e-3 && (i.high - 18.154).abs() < 1e-3, "{i:?}");
+    assert_eq!(interval(blocks(&[1.0])), None);
+    // However much they scatter, no throughput is below zero.
+    let wide = interval(blocks(&[1.0, 4000.0])).unwrap();
+    assert!(wide.low > 0.0 && wide.high > 4000.0, "{wide:?}");
     // Three deployments with the same means are three values, however many trials there are.
-    let d = mean_interval(&deployed(&[&[9.0, 11.0], &[12.0, 12.0, 12.0], &[14.0]]), 0.95).unwrap();
+    let d = interval(deployed(&[&[9.0, 11.0], &[12.0, 12.0, 12.0], &[14.0]])).unwrap();
     assert!((d.low - i.low).abs() < 1e-12 && (d.high - i.high).abs() < 1e-12, "{d:?}");
 }
 
@@ -91,8 +95,8 @@ fn the_peak_is_the_best_point_and_the_mean_is_over_points() {
     let points = [blocks(&[1.0, 3.0]), blocks(&[10.0, 12.0]), blocks(&[5.0, 7.0])];
     assert_eq!(summarise(&points, Summarise::Max), Some(11.0));
     assert_eq!(summarise(&points, Summarise::Mean), Some(19.0 / 3.0));
-    let figures = |how| units(&figures_by_block(&points, how));
-    assert_eq!((figures(Summarise::Max), figures(Summarise::Mean)), (vec![10.0, 12.0], vec![16.0 / 3.0, 22.0 / 3.0]));
+    let values = |how| units(&values_by_block(&points, how));
+    assert_eq!((values(Summarise::Max), values(Summarise::Mean)), (vec![10.0, 12.0], vec![16.0 / 3.0, 22.0 / 3.0]));
 }
 
 #[test]

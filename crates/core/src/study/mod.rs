@@ -1,4 +1,4 @@
-//! A study: the question, the contenders, the workloads, the sweep, the price basis and the rule of decision.
+//! A study: the question, the contenders, the workloads, the sweep, the price basis and the decision rule.
 //!
 //! [`Study::read`] turns a TOML file into a checked [`Study`] or into all of its problems. What only other crates can
 //! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
@@ -24,7 +24,7 @@ pub use crate::toml_reader::{Located, Scalar};
 use crate::units::Seed;
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
-pub use published::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule};
+pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
 pub use results_csv::CsvRow;
 
 /// The schema number that this version reads.
@@ -49,13 +49,13 @@ pub struct Study {
     pub workloads: Vec<WorkloadSpec>,
     /// Which points are measured and how long.
     pub sweep: Sweep,
-    /// How the points of a workload become one figure.
+    /// How the points of a workload become one number.
     pub summary: Summary,
     /// When a difference counts.
     pub decision: Decision,
     /// Published results that stand in place of trials.
     pub published: Option<Published>,
-    /// Printed figures and claims to be audited.
+    /// Printed numbers and claims to be audited.
     pub audit: AuditSpec,
 }
 
@@ -182,9 +182,9 @@ pub struct WorkloadSpec {
     pub database: Option<String>,
     /// What happens to the data between trials; `None` is the workload's own default.
     pub reset: Option<Reset>,
-    /// The figure that is compared; `None` is the workload's own.
+    /// The number that is compared; `None` is the workload's own.
     pub metric: Option<Metric>,
-    /// How its points become one figure; `None` is the rule of the study.
+    /// How its points become one number; `None` is the rule of the study.
     pub summary: Option<Summary>,
     /// Its weight in the geometric mean over all workloads; above 0.
     pub weight: f64,
@@ -276,7 +276,7 @@ impl Sweep {
     }
 }
 
-/// How the points of a workload become one figure.
+/// How the points of a workload become one number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summary {

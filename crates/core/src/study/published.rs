@@ -1,4 +1,4 @@
-//! What others measured and printed: results in place of trials, figures with the formulas they claim to follow.
+//! What others measured and printed: results in place of trials, numbers with the formulas they claim to follow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,15 +49,15 @@ pub struct ResultRow {
 pub struct AuditSpec {
     /// Numbers that formulas may name and that follow from nothing.
     pub given: BTreeMap<String, Exact>,
-    /// Printed figures.
-    pub figures: Vec<PrintedFigure>,
+    /// Printed numbers.
+    pub numbers: Vec<PrintedNumber>,
     /// Claims of the text.
     pub claims: Vec<Claim>,
 }
 
-/// A figure as it was printed, and the formulas that it may follow.
+/// A number as it was printed, and the formulas that it may follow.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PrintedFigure {
+pub struct PrintedNumber {
     /// Its name, unique in the study.
     pub name: String,
     /// What it is, in words.
@@ -76,7 +76,7 @@ pub struct PrintedFigure {
     pub line: usize,
 }
 
-/// One reading of how a figure is made.
+/// One reading of how a number is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rule {
     /// What distinguishes it; empty where it is the only one.

@@ -36,7 +36,7 @@ pub(super) struct Row {
     takes_s: f64,
     count: u64,
     /// By go-tpc's names of columns.
-    figures: [(&'static str, f64); 10],
+    values: [(&'static str, f64); 10],
 }
 
 impl Row {
@@ -44,7 +44,7 @@ impl Row {
         let ms = |ns: u64| ns as f64 / 1e6;
         let at = |percent| ms(times.percentile_ns(percent).unwrap_or(0));
         let (count, sum_ms) = (times.count(), times.sum_ns() as f64 / 1e6);
-        let figures = [
+        let values = [
             ("TPM", if takes_s > 0.0 { count as f64 / takes_s * 60.0 } else { 0.0 }),
             ("Sum(ms)", sum_ms),
             ("Avg(ms)", sum_ms / count.max(1) as f64),
@@ -56,14 +56,14 @@ impl Row {
             (JSON_ONLY, at(99.99)),
             ("Max(ms)", ms(times.max_ns())),
         ];
-        Self { operation, takes_s, count, figures }
+        Self { operation, takes_s, count, values }
     }
 
     /// Names and cells of the columns after prefix and operation, as go-tpc writes them.
     fn cells(&self) -> Vec<(&'static str, String)> {
         let mut cells = vec![("Takes(s)", format!("{:.1}", self.takes_s)), ("Count", self.count.to_string())];
-        let figures = self.figures.iter().filter(|(name, _)| *name != JSON_ONLY);
-        cells.extend(figures.map(|(name, figure)| (*name, format!("{figure:.1}"))));
+        let values = self.values.iter().filter(|(name, _)| *name != JSON_ONLY);
+        cells.extend(values.map(|(name, value)| (*name, format!("{value:.1}"))));
         cells
     }
 }
@@ -74,7 +74,7 @@ impl Serialize for Row {
         map.serialize_entry("Operation", &self.operation)?;
         map.serialize_entry("Takes(s)", &self.takes_s)?;
         map.serialize_entry("Count", &self.count)?;
-        self.figures.iter().try_for_each(|(name, figure)| map.serialize_entry(name, figure))?;
+        self.values.iter().try_for_each(|(name, value)| map.serialize_entry(name, value))?;
         map.end()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_core::run_record::{AuditFigure, ErrorRecord};
+use perbuck_core::run_record::{AuditValue, ErrorRecord};
 use serde::Serialize;
 
 use super::lines::{Row, Wait};
@@ -33,7 +33,7 @@ pub(super) struct RunJson<'a> {
     /// In percent of 12.86 for each warehouse.
     pub(super) efficiency: f64,
     pub(super) efficiency_meaning: &'static str,
-    pub(super) audit: Vec<FigureJson>,
+    pub(super) audit: Vec<AuditValueJson>,
     pub(super) disclosure: &'static str,
     /// Attempts beyond the first in the measured window.
     pub(super) retries: u64,
@@ -68,7 +68,7 @@ impl CurrentJson {
 
 /// One value of the audit.
 #[derive(Debug, Serialize)]
-pub(super) struct FigureJson {
+pub(super) struct AuditValueJson {
     clause: String,
     what: String,
     /// `null` where nothing was looked at.
@@ -82,18 +82,18 @@ pub(super) struct FigureJson {
     judgement: &'static str,
 }
 
-impl From<&AuditFigure> for FigureJson {
-    fn from(figure: &AuditFigure) -> Self {
+impl From<&AuditValue> for AuditValueJson {
+    fn from(value: &AuditValue) -> Self {
         Self {
-            clause: figure.clause.clone(),
-            what: figure.what.clone(),
-            value: (figure.of > 0).then_some(figure.value),
-            unit: figure.unit.clone(),
-            least: figure.least,
-            most: figure.most,
-            chance: figure.width,
-            of: figure.of,
-            judgement: figure.judgement.words(),
+            clause: value.clause.clone(),
+            what: value.what.clone(),
+            value: (value.of > 0).then_some(value.value),
+            unit: value.unit.clone(),
+            least: value.least,
+            most: value.most,
+            chance: value.width,
+            of: value.of,
+            judgement: value.judgement.words(),
         }
     }
 }

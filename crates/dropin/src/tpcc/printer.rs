@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
             tpm_total: run.metric(&TPS) * 60.0,
             efficiency: audit.efficiency.percent,
             efficiency_meaning: audit.efficiency.meaning,
-            audit: audit.figures.iter().map(Into::into).collect(),
+            audit: audit.values.iter().map(Into::into).collect(),
             disclosure: audit.disclosure,
             retries: run.measured.retries,
             errors_by_code: &run.errors,

@@ -1,7 +1,7 @@
 //! What go-tpc does not say of a run: the audit, remarks, errors by code, and what is done otherwise than by the
 //! specification. It stands above the lines of the end, so that those are the last ones, as their readers expect.
 
-use perbuck_core::run_record::{AuditFigure, Judgement, RunRecord};
+use perbuck_core::run_record::{AuditValue, Judgement, RunRecord};
 use perbuck_workloads::tpcc::audit::{Audit, Efficiency, TPMC_MAX_PER_WAREHOUSE};
 
 use crate::output::errors_by_code;
@@ -9,8 +9,8 @@ use crate::output::errors_by_code;
 /// What is said of a run in addition to its numbers; `notes` say how it differs from the specification.
 pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &[&str], seed: u64) -> String {
     let mut out = "\nAudit of the measured time (clauses of TPC-C 5.11):\n".to_owned();
-    out += &audit.figures.iter().map(line).collect::<String>();
-    if audit.figures.iter().any(|f| f.judgement == Judgement::NotEnoughData) {
+    out += &audit.values.iter().map(line).collect::<String>();
+    if audit.values.iter().any(|f| f.judgement == Judgement::NotEnoughData) {
         out +=
             "    not enough data: outside of its range, by no more than chance explains with so few transactions; run longer\n";
     }
@@ -36,9 +36,9 @@ pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &
 }
 
 /// `    9.2.2.5  remote payments   15.02 %   14 to 16   chance ±1.07   of 9,999   holds`
-fn line(figure: &AuditFigure) -> String {
-    let AuditFigure { clause, what, value, unit, width, of, judgement, .. } = figure;
-    let (digits, range) = (figure.decimals(), figure.range());
+fn line(audited: &AuditValue) -> String {
+    let AuditValue { clause, what, value, unit, width, of, judgement, .. } = audited;
+    let (digits, range) = (audited.decimals(), audited.range());
     let chance = if *width > 0.0 && *of > 0 { format!("chance ±{width:.2}") } else { String::new() };
     let value = if *of == 0 { "-".to_owned() } else { format!("{value:.digits$} {unit}") };
     let counted = perbuck_core::units::thousands(*of);
@@ -58,7 +58,7 @@ mod tests {
     use crate::golden::record;
 
     #[test]
-    fn every_figure_stands_beside_its_range_and_what_follows() {
+    fn every_value_stands_beside_its_range_and_what_follows() {
         let (orders, rolled_back) = (100_000, 1_000);
         let service = HistogramRecord::from_histogram(&histogram((0..orders).map(|_| 6_000_000_000)));
         let facts = BTreeMap::from([("order_lines".to_owned(), orders * 10), ("remote_lines".to_owned(), orders / 10)]);

@@ -162,8 +162,8 @@ impl Table<'_> {
         drop(progress);
         let (took, count) = (began.elapsed(), self.settings.options.insertcount);
         let (seconds, rate) = (took.as_secs_f64(), count as f64 / took.as_secs_f64());
-        let figures = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
-        print(&format!("{RULE}Run finished, takes {}\n{figures}\n", duration(took)))
+        let values = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
+        print(&format!("{RULE}Run finished, takes {}\n{values}\n", duration(took)))
     }
 
     /// What comes after the records are in.

@@ -74,7 +74,7 @@ impl Printer for Lines<'_> {
         let (settings, record) = (self.settings, &ended.record);
         let operations = operations(record, &ended.details.statement_latency).map_err(defect)?;
         let seconds = record.measured.window_ns as f64 / 1e9;
-        let figures = match settings.shape {
+        let values = match settings.shape {
             Shape::GoYcsb => {
                 out.print(&format!("{RULE}Run finished, takes {}\n", duration(ended.took)))?;
                 go_ycsb(&report::lines(&operations), seconds, settings.style)
@@ -82,8 +82,8 @@ impl Printer for Lines<'_> {
             Shape::Ycsb => report::ycsb(&operations, seconds, settings),
         };
         match &settings.output_file {
-            Some(path) => std::fs::write(path, figures).map_err(|e| LabError::file("write the numbers to", path, &e))?,
-            None => out.print(&figures)?,
+            Some(path) => std::fs::write(path, values).map_err(|e| LabError::file("write the numbers to", path, &e))?,
+            None => out.print(&values)?,
         }
         for (code, error) in &record.errors {
             out.say(&format!("perbuck: {} errors {code}: {}", error.count, error.example));

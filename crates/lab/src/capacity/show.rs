@@ -50,7 +50,7 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folde
     let facts = [("Load", load), ("Each trial", trial), ("On disk in", folder.display().to_string())];
     let said =
         |f: &CapacityRecord| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
-    let note = "In brackets, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
+    let note = "In parentheses, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
                 Few trials say little; more --repeats narrow it.";
     let blocks = vec![Block::Table(table(found)), Block::Paragraph(note.to_owned())];
     perbuck_report::text::render(&ReportModel {

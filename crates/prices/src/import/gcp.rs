@@ -132,7 +132,7 @@ fn take(sku: &Sku, part: &Part, rates: &mut Rates, into: &mut Collector) -> Resu
     Ok(())
 }
 
-/// Which figure of which series.
+/// Which value of which series.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Core(String, Bound),

@@ -10,33 +10,33 @@ use crate::number::counted;
 /// Characters of a formula that a table shows.
 const FORMULA: usize = 400;
 
-/// Everything that an audit says: counts, what is not right, every figure, claims, checks.
+/// Everything that an audit says: counts, what is not right, every number, claims, checks.
 pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     let mut out = Vec::new();
-    if !audit.figures.is_empty() {
+    if !audit.numbers.is_empty() {
         out.push(paragraph(counts(audit)));
         let wrong: Vec<&Finding> =
-            audit.figures.iter().filter(|f| !f.class.is_right() && f.class != Class::NotDerivable).collect();
+            audit.numbers.iter().filter(|f| !f.class.is_right() && f.class != Class::NotDerivable).collect();
         if wrong.is_empty() {
-            out.push(paragraph("Every printed figure that can be derived is the exact value or its rounding."));
+            out.push(paragraph("Every printed number that can be derived is the exact value or its rounding."));
         } else {
-            out.push(Block::Table(figures("Figures that are not the rounding of their exact value", &wrong)));
+            out.push(Block::Table(numbers("Numbers that are not the rounding of their exact value", &wrong)));
         }
     }
-    for figure in audit.figures.iter().filter(|f| !f.readings.is_empty()) {
-        out.push(Block::Table(readings(figure)));
+    for number in audit.numbers.iter().filter(|f| !f.readings.is_empty()) {
+        out.push(Block::Table(readings(number)));
     }
     if !audit.claims.is_empty() {
         out.push(Block::Table(checks("Claims of the text", "Claim", &audit.claims)));
     }
     out.extend(consistency(&audit.checks));
-    if !audit.figures.is_empty() {
-        let all: Vec<&Finding> = audit.figures.iter().collect();
-        out.push(Block::Table(figures("Every printed figure", &all)));
+    if !audit.numbers.is_empty() {
+        let all: Vec<&Finding> = audit.numbers.iter().collect();
+        out.push(Block::Table(numbers("Every printed number", &all)));
         out.push(Block::Folded("Formulas".to_owned(), vec![Block::Table(formulas(&all))]));
     }
     if out.is_empty() {
-        out.push(paragraph("The study has no printed figures, no claims and no results to check."));
+        out.push(paragraph("The study has no printed numbers, no claims and no results to check."));
     }
     out
 }
@@ -47,7 +47,7 @@ fn counts(audit: &Audit) -> String {
         (n > 0).then(|| format!("{n} {}", class.label()))
     };
     let classes: Vec<String> = Class::ALL.iter().filter_map(one).collect();
-    format!("{}: {}.", counted(audit.figures.len(), "printed figure"), classes.join(", "))
+    format!("{}: {}.", counted(audit.numbers.len(), "printed number"), classes.join(", "))
 }
 
 fn tone(class: Class) -> Tone {
@@ -59,8 +59,8 @@ fn tone(class: Class) -> Tone {
     }
 }
 
-fn figures(caption: &str, list: &[&Finding]) -> Table {
-    let mut table = Table::new(caption, "Figure | #Printed | #Right | Class | #Exact | Rule that gives the printed digits");
+fn numbers(caption: &str, list: &[&Finding]) -> Table {
+    let mut table = Table::new(caption, "Number | #Printed | #Right | Class | #Exact | Rule that gives the printed digits");
     for f in list {
         let class = Cell::new(f.class.label()).toned(tone(f.class));
         let [name, printed, right, exact, rule] = [&f.name, &f.printed, &f.right, &f.exact, &f.rule].map(|t| clean(t).into());
@@ -69,10 +69,10 @@ fn figures(caption: &str, list: &[&Finding]) -> Table {
     table
 }
 
-fn readings(figure: &Finding) -> Table {
-    let caption = format!("{}, printed as {}: what each reading gives", clean(&figure.name), clean(&figure.printed));
+fn readings(number: &Finding) -> Table {
+    let caption = format!("{}, printed as {}: what each reading gives", clean(&number.name), clean(&number.printed));
     let mut table = Table::new(caption, "Reading | #Value | #Exact | Printed digits");
-    for r in &figure.readings {
+    for r in &number.readings {
         let cells = [clean(&r.name), clean(&r.right), clean(&r.exact)].map(Cell::new);
         let verdict = match r.class {
             Class::Inconsistent => Cell::new("not these").toned(Tone::Worse),
@@ -84,7 +84,7 @@ fn readings(figure: &Finding) -> Table {
 }
 
 fn formulas(list: &[&Finding]) -> Table {
-    let mut table = Table::new("The formula of each figure", "Figure | What it is | Formula");
+    let mut table = Table::new("The formula of each number", "Number | What it is | Formula");
     for f in list {
         table.add([clean(&f.name), clean(&f.about), clean_to(&f.formula, FORMULA)]);
     }

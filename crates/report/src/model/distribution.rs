@@ -1,6 +1,6 @@
 //! Latency against throughput, and the whole distribution of latencies.
 
-use perbuck_core::compare::{Cell as Measured, WorkloadResult};
+use perbuck_core::compare::{PointResult as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
@@ -76,13 +76,13 @@ pub(super) fn hockey_stick(all: &Context<'_>) -> Option<Figure> {
 
 /// The points of one contender, also as rows of the table.
 fn stick(all: &Context<'_>, w: &WorkloadResult, name: &str, drawn: &Drawn, table: &mut Table) -> XySeries {
-    let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+    let decimals = column_decimals(w.points.iter().filter_map(|c| c.mean));
     let of = drawn.of;
     let bound = |c: &Measured| open_loop::bound(&all.trials_of(&w.workload, name, c.level));
     let kept = |c: &Measured| drawn.limit_ns.is_some_and(|l| of(c) <= l) && bound(c).is_empty();
-    let cells: Vec<(&Measured, f64)> = points(w, name).filter(|c| of(c) > 0).filter_map(|c| Some((c, c.mean?))).collect();
-    let most = cells.iter().filter(|(c, _)| kept(c)).map(|d| d.1).fold(f64::NEG_INFINITY, f64::max);
-    for (c, mean) in &cells {
+    let with_mean: Vec<(&Measured, f64)> = points(w, name).filter(|c| of(c) > 0).filter_map(|c| Some((c, c.mean?))).collect();
+    let most = with_mean.iter().filter(|(c, _)| kept(c)).map(|d| d.1).fold(f64::NEG_INFINITY, f64::max);
+    for (c, mean) in &with_mean {
         let within = drawn.limit_ns.map_or(ABSENT, |_| if kept(c) { "yes" } else { "no" });
         let texts = [clean(&w.workload), all.label(name), thousands(c.level.into()), fixed(*mean, decimals)];
         table.add(texts.into_iter().chain([format!("{}{}", bound(c), duration_text(of(c))), within.to_owned()]));
@@ -94,7 +94,7 @@ fn stick(all: &Context<'_>, w: &WorkloadResult, name: &str, drawn: &Drawn, table
         };
         XyPoint { label, ..XyPoint::at((*mean, of(c) as f64)) }
     };
-    let points = cells.iter().map(point).collect();
+    let points = with_mean.iter().map(point).collect();
     XySeries { slot: all.slot(name).unwrap_or(0), name: all.label(name), points, mark: MarkShape::Mark, joined: true }
 }
 

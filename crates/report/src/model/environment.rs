@@ -149,7 +149,7 @@ fn joined(values: &BTreeSet<String>) -> String {
 }
 
 /// Records of one contender, workload and level, in the order of the study.
-pub(super) fn cells<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
+pub(super) fn records_by_point<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, u32, Vec<&'a RunRecord>)> {
     let mut out = Vec::new();
     for w in &all.study.workloads {
         for level in all.study.sweep.levels() {
@@ -169,7 +169,7 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         all.words().head
     );
     let mut table = Table::new("Processor time, and what the server's memory did not hold", &heads);
-    for (workload, contender, level, records) in cells(all) {
+    for (workload, contender, level, records) in records_by_point(all) {
         let completed: u64 = records.iter().map(|r| completed(&r.measured.transactions)).sum();
         let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
         let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
@@ -249,7 +249,7 @@ fn rows(all: &Context<'_>) -> Table {
 
 fn trials(all: &Context<'_>) -> Table {
     let heads = format!(
-        "Position | Started | Workload | Contender | #{} | #Trial | #Seed of its operations | #Figure | \
+        "Position | Started | Workload | Contender | #{} | #Trial | #Seed of its operations | #Value | \
         Remarks",
         all.words().head
     );

@@ -1,6 +1,6 @@
 //! The numbers of figures, and their tables.
 
-use perbuck_core::compare::{Cell as Measured, PricePerformance, WorkloadResult};
+use perbuck_core::compare::{PointResult as Measured, PricePerformance, WorkloadResult};
 use perbuck_core::stats::Interval;
 
 use super::levels::levels_of;
@@ -136,13 +136,13 @@ fn over_levels(all: &Context<'_>) -> Option<Figure> {
     let confidence = percent(all.comparison.decision.confidence);
     let mut table = Table::of_figure(&format!("Workload | Contender | #{} | #Mean | #Interval | Trials", all.words().head));
     for w in &measured {
-        let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+        let decimals = column_decimals(w.points.iter().filter_map(|c| c.mean));
         for name in all.contenders_of(w) {
-            for cell in points(w, name) {
-                let interval = or_absent(cell.interval.map(|i| range(i, decimals)));
-                let trials = trials_text(&cell.values, |v| fixed(v, decimals));
-                let mean = or_absent(cell.mean.map(|m| fixed(m, decimals)));
-                table.add([clean(&w.workload), all.label(name), fixed(f64::from(cell.level), 0), mean, interval, trials]);
+            for point in points(w, name) {
+                let interval = or_absent(point.interval.map(|i| range(i, decimals)));
+                let trials = trials_text(&point.values, |v| fixed(v, decimals));
+                let mean = or_absent(point.mean.map(|m| fixed(m, decimals)));
+                table.add([clean(&w.workload), all.label(name), fixed(f64::from(point.level), 0), mean, interval, trials]);
             }
         }
     }
@@ -154,7 +154,7 @@ fn over_levels(all: &Context<'_>) -> Option<Figure> {
             "Small dots are trials, large marks their means, bars the {confidence} intervals of the means. \
              Contenders stand side by side at each {}.{}",
             words.one,
-            dots_note(measured.iter().flat_map(|w| &w.cells).map(|c| c.values.len()))
+            dots_note(measured.iter().flat_map(|w| &w.points).map(|c| c.values.len()))
         )
     };
     let panels: Vec<LinePanel> = measured.iter().map(|w| mean_panel(all, w)).collect();
@@ -163,7 +163,7 @@ fn over_levels(all: &Context<'_>) -> Option<Figure> {
 }
 
 pub(super) fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Item = &'w Measured> {
-    w.cells.iter().filter(move |c| c.contender == name && !c.values.is_empty())
+    w.points.iter().filter(move |c| c.contender == name && !c.values.is_empty())
 }
 
 fn mean_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {

@@ -1,7 +1,7 @@
-//! What the verdicts rest on: the noise floor, all workloads together, the latency objective, and, folded, each cell of the
+//! What the verdicts rest on: the noise floor, all workloads together, the latency objective, and, folded, each point of the
 //! family, ranks, outliers and the curve of scalability.
 
-use perbuck_core::compare::{Cell as Point, ContenderResult, Judgement, Kept, Noise, Outlier, Verdict, WorkloadResult};
+use perbuck_core::compare::{ContenderResult, Judgement, Kept, Noise, Outlier, PointResult, Verdict, WorkloadResult};
 use perbuck_core::stats::Interval;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::usl::Fit;
@@ -27,7 +27,7 @@ pub(super) fn folded(all: &Context<'_>) -> Vec<Block> {
         (!table.rows.is_empty()).then(|| Block::Folded(title.to_owned(), vec![paragraph(text), Block::Table(table)]))
     };
     let parts = [
-        ("Verdicts of single points", cells_text(all), cells(all)),
+        ("Verdicts of single points", single_points_text(all), single_points(all)),
         ("Ranks beside the intervals", RANKS.to_owned(), ranks(all)),
         ("Outliers", OUTLIERS.to_owned(), outliers(all)),
         ("Scalability", SCALABILITY.to_owned(), scalability(all)),
@@ -117,9 +117,9 @@ fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
     Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
 }
 
-fn cells_text(all: &Context<'_>) -> String {
-    let judged = |c: &&Point| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
-    let family = all.comparison.workloads.iter().flat_map(|w| &w.cells).filter(judged).count();
+fn single_points_text(all: &Context<'_>) -> String {
+    let judged = |c: &&PointResult| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
+    let family = all.comparison.workloads.iter().flat_map(|w| &w.points).filter(judged).count();
     format!(
         "Many points make it likely that one of them differs by chance. A verdict stands here only if it holds for the whole family of {} \
          by Holm's rule: the smallest error level at which an interval decides must be at most {} divided by the number of points, the \
@@ -129,30 +129,30 @@ fn cells_text(all: &Context<'_>) -> String {
     )
 }
 
-fn cells(all: &Context<'_>) -> Table {
+fn single_points(all: &Context<'_>) -> Table {
     let mut table = Table::new(
         "Ratio to the baseline at each point",
         &format!("Workload | #{} | Contender | #Ratio | #Error level | Verdict", all.words().head),
     );
-    for (w, cell) in points(all) {
-        let Some((j, error)) = cell.judgement.as_ref().and_then(|j| Some((j, j.level?))) else { continue };
-        let names = [clean(&w.workload), thousands(cell.level.into()), all.label(&cell.contender)].map(Cell::new);
+    for (w, point) in points(all) {
+        let Some((j, error)) = point.judgement.as_ref().and_then(|j| Some((j, j.level?))) else { continue };
+        let names = [clean(&w.workload), thousands(point.level.into()), all.label(&point.contender)].map(Cell::new);
         table.add(names.into_iter().chain([ratio_cell(&j.ratio), fixed(error, 4).into(), verdict_cell(j, true)]));
     }
     table
 }
 
-fn points<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a Point)> {
-    all.comparison.workloads.iter().flat_map(|w| w.cells.iter().map(move |c| (w, c)))
+fn points<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a PointResult)> {
+    all.comparison.workloads.iter().flat_map(|w| w.points.iter().map(move |c| (w, c)))
 }
 
 fn results<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
     all.comparison.workloads.iter().flat_map(|w| w.contenders.iter().map(move |c| (w, c)))
 }
 
-const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Lehmann's ratio is the median of all quotients of a figure of the \
+const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Lehmann's ratio is the median of all quotients of a value of the \
                      contender and one of the baseline; its interval is exact and left out where so few trials cannot carry one. A is how \
-                     often a figure of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
+                     often a value of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
 
 fn ranks(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | #Ratio | #Hodges and Lehmann's ratio | #Vargha and Delaney's A";
@@ -170,23 +170,23 @@ fn ranks(all: &Context<'_>) -> Table {
     table
 }
 
-const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) whose modified z is above 3.5. They are in every figure and verdict of \
+const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) whose modified z is above 3.5. They count in every number and verdict of \
                         this report; the last two columns say what their point would be without them.";
 
 fn outliers(all: &Context<'_>) -> Table {
-    let heads = "Workload | Contender | Trial | #Figure | #Modified z | Cause on record | #Mean with and without | \
+    let heads = "Workload | Contender | Trial | #Value | #Modified z | Cause on record | #Mean with and without | \
         #Ratio with and without";
     let mut table = Table::new("Trials that lie apart", heads);
-    for (w, cell) in points(all) {
-        for o in &cell.outliers {
-            table.add(outlier(all, w, cell, o));
+    for (w, point) in points(all) {
+        for o in &point.outliers {
+            table.add(outlier(all, w, point, o));
         }
     }
     table
 }
 
-fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> [String; 8] {
-    let decimals = column_decimals(cell.values.iter().copied());
+fn outlier(all: &Context<'_>, w: &WorkloadResult, point: &PointResult, o: &Outlier) -> [String; 8] {
+    let decimals = column_decimals(point.values.iter().copied());
     let causes: Vec<String> = o.causes.iter().map(|c| clean(c)).collect();
     let deployment = if o.position.deployment > 1 { format!("deployment {}, ", o.position.deployment) } else { String::new() };
     let both = |with: Option<f64>, without: Option<f64>, decimals| {
@@ -195,13 +195,13 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, cell: &Point, o: &Outlier) -> 
     };
     [
         clean(&w.workload),
-        all.label(&cell.contender),
-        format!("{} {}, {deployment}trial {}", thousands(cell.level.into()), all.words().unit, o.position.trial),
+        all.label(&point.contender),
+        format!("{} {}, {deployment}trial {}", thousands(point.level.into()), all.words().unit, o.position.trial),
         fixed(o.value, decimals),
         fixed(o.modified_z, 1),
         if causes.is_empty() { "none".to_owned() } else { causes.join("; ") },
-        both(cell.mean, cell.without.map(|x| x.mean), decimals),
-        both(cell.ratio.map(|r| r.value), cell.without.and_then(|x| x.ratio).map(|r| r.value), 3),
+        both(point.mean, point.without.map(|x| x.mean), decimals),
+        both(point.ratio.map(|r| r.value), point.without.and_then(|x| x.ratio).map(|r| r.value), 3),
     ]
 }
 

@@ -1,11 +1,11 @@
-//! Whether the client itself was sound: its threads, its punctuality, its connections, and whether its figures add up.
+//! Whether the client itself was sound: its threads, its punctuality, its connections, and whether its numbers add up.
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{HistogramRecord, RunRecord};
 use perbuck_core::steady::Settled;
 use perbuck_core::units::{duration_text, thousands};
 
-use super::environment::cells;
+use super::environment::records_by_point;
 use super::steady::word;
 use super::{Context, paragraph};
 use crate::document::{Block, Table};
@@ -139,11 +139,11 @@ fn summary(c: &Client) -> String {
 /// One row per point and contender; columns that no record fills are left out.
 fn table(all: &Context<'_>) -> Table {
     let mut table = Table::new("Client health", &format!("Workload | {} | Contender", all.words().head));
-    let clients: Vec<([String; 3], Client)> = cells(all)
+    let clients: Vec<([String; 3], Client)> = records_by_point(all)
         .into_iter()
         .map(|(w, name, level, trials)| ([clean(w), thousands(level.into()), all.label(name)], Client::of(trials)))
         .collect();
-    let used: Vec<&Figure> = FIGURES.iter().filter(|(_, of)| clients.iter().any(|(_, c)| of(c).is_some())).collect();
+    let used: Vec<&Column> = COLUMNS.iter().filter(|(_, of)| clients.iter().any(|(_, c)| of(c).is_some())).collect();
     for (head, _) in &used {
         table.column(head, *head != STEADINESS);
     }
@@ -154,12 +154,12 @@ fn table(all: &Context<'_>) -> Table {
 }
 
 /// What a column says of the client; `None` where no record does.
-type Figure = (&'static str, fn(&Client) -> Option<String>);
+type Column = (&'static str, fn(&Client) -> Option<String>);
 
 /// The only column of words.
 const STEADINESS: &str = "Steadiness";
 
-const FIGURES: [Figure; 10] = [
+const COLUMNS: [Column; 10] = [
     ("Load thread, worst trial", |c| c.fullest.map(share)),
     ("Lag p50", |c| time(c.lag.as_ref(), 50.0)),
     ("Lag p99", |c| time(c.lag.as_ref(), 99.0)),
@@ -210,7 +210,7 @@ mod tests {
         let a = record(health([5_000_000_000, 1], 10_000, &[5.0; 60]));
         let b = record(health([1, 8_000_000_000], 9_000, &[5.0; 10]));
         let client = Client::of([&a, &b]);
-        let found = FIGURES.map(|(_, of)| of(&client));
+        let found = COLUMNS.map(|(_, of)| of(&client));
         let text = |i: usize| found[i].clone().unwrap_or_default();
         assert_eq!((text(0), text(6), text(8)), ("80 %".to_owned(), "2".to_owned(), "0.900".to_owned()));
         assert_eq!((text(7), text(9)), ("9.8 GiB".to_owned(), "1 settled, 1 too short to tell".to_owned()));
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn late_starts_are_counted_from_their_histogram() {
         let client = Client::of([&record(Health { send_lag: lag(&[10, 900_000, 1_100_000, 5_000_000]), ..Health::default() })]);
-        assert_eq!(FIGURES[5].1(&client).as_deref(), Some("2"));
+        assert_eq!(COLUMNS[5].1(&client).as_deref(), Some("2"));
         assert!(summary(&client).contains("2 transactions started more than a millisecond late"), "{}", summary(&client));
     }
 

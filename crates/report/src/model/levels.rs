@@ -58,7 +58,7 @@ impl Words {
 
 /// All levels of a workload, ascending.
 pub(super) fn levels_of(w: &WorkloadResult) -> Vec<u32> {
-    let mut levels: Vec<u32> = w.cells.iter().map(|c| c.level).collect();
+    let mut levels: Vec<u32> = w.points.iter().map(|c| c.level).collect();
     levels.sort_unstable();
     levels.dedup();
     levels

@@ -1,8 +1,9 @@
 //! Throughput as the articles print it, and service times.
 
-use perbuck_core::compare::{Cell as Measured, WorkloadResult};
+use perbuck_core::compare::{PointResult as Measured, WorkloadResult};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::RunRecord;
+use perbuck_core::stats::Interval;
 use perbuck_core::study::Slo;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_core::workload_kind::{Disclosed, Disclosure};
@@ -11,9 +12,9 @@ use super::levels::{levels_of, points_of};
 use super::{
     Context, conformance, distribution, figures, open_figures, open_loop, ordinal, paragraph, scaling, summary_text, time_from,
 };
-use crate::document::{Block, RowKind, Table};
+use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
-use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, signed_percent};
+use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, range, signed_percent};
 
 /// What times of a closed loop are, and are not.
 const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
@@ -28,7 +29,7 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     let mut blocks: Vec<Block> = figures::throughput(all).into_iter().chain(scaling::figure(all)).map(Block::Figure).collect();
     let confidence = percent(all.comparison.decision.confidence);
     blocks.push(paragraph(format!(
-        "Each number is the mean over the trials of a point, ± half of its {confidence} interval. \
+        "Each number is the mean over the trials of a point, with its {confidence} interval. \
          Differences are (contender − baseline) / baseline, from unrounded values."
     )));
     for w in &measured {
@@ -43,8 +44,8 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     blocks
 }
 
-pub(super) fn cell_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) -> Option<&'w Measured> {
-    w.cells.iter().find(|c| c.contender == contender && c.level == level)
+pub(super) fn point_of<'w>(w: &'w WorkloadResult, contender: &str, level: u32) -> Option<&'w Measured> {
+    w.points.iter().find(|c| c.contender == contender && c.level == level)
 }
 
 fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
@@ -55,20 +56,19 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
         table.column(&thousands(u64::from(*p)), true);
     }
     table.column(&summary_text(&w.summary, all.words()), true);
-    let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+    let decimals = column_decimals(w.points.iter().filter_map(|c| c.mean));
     // The baseline comes first, so that each difference stands below both of its rows.
     let mut names = all.contenders_of(w);
     names.sort_by_key(|n| !all.is_base(n));
     for name in names {
-        let value = |c: Option<&Measured>| {
-            or_absent(c.and_then(|c| {
-                let half = c.interval.map(|i| format!(" ± {}", fixed((i.high - i.low) / 2.0, decimals))).unwrap_or_default();
-                Some(fixed(c.mean?, decimals) + &half)
-            }))
+        let cell = |value: Option<f64>, interval: Option<Interval>| match value {
+            Some(value) => Cell::noted(fixed(value, decimals), interval.map(|i| range(i, decimals)).unwrap_or_default()),
+            None => Cell::new(ABSENT),
         };
-        let summary = w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
-        let means = points.iter().map(|p| value(cell_of(w, name, *p)));
-        table.add([all.label(name)].into_iter().chain(means).chain([or_absent(summary.map(|v| fixed(v, decimals)))]));
+        let at = |p: &u32| point_of(w, name, *p).map_or_else(|| cell(None, None), |c| cell(c.mean, c.interval));
+        let summary = w.contenders.iter().find(|c| c.contender == name);
+        let cells = points.iter().map(at).chain([cell(summary.and_then(|c| c.value), summary.and_then(|c| c.interval))]);
+        table.add([Cell::new(all.label(name))].into_iter().chain(cells));
         if !all.is_base(name) {
             table.row(RowKind::Delta, delta_row(all, w, name, &points));
         }
@@ -80,7 +80,7 @@ fn throughput_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
 fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) -> Vec<String> {
     let base = &all.comparison.baseline;
     let share = |other: Option<f64>, base: Option<f64>| Some(other? / base.filter(|b| *b != 0.0)? - 1.0);
-    let mean = |name: &str, p: u32| cell_of(w, name, p).and_then(|c| c.mean);
+    let mean = |name: &str, p: u32| point_of(w, name, p).and_then(|c| c.mean);
     let value = |name: &str| w.contenders.iter().find(|c| c.contender == name).and_then(|c| c.value);
     let mut shares: Vec<Option<f64>> = points.iter().map(|p| share(mean(name, *p), mean(base, *p))).collect();
     shares.push(share(value(name), value(base)));
@@ -137,17 +137,17 @@ fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
         table.column(&format!("{} percentile at most {}", ordinal(slo.percentile), duration_text(slo.at_most_ns)), false);
     }
     for (level, name, trials) in points_of(all, w) {
-        let Some(cell) = cell_of(w, name, level) else { continue };
+        let Some(point) = point_of(w, name, level) else { continue };
         let bound = open_loop::bound(&trials);
         let mut texts = vec![thousands(level.into()), all.label(name)];
-        if cell.values.is_empty() {
+        if point.values.is_empty() {
             texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
         } else {
-            let l = cell.latency;
+            let l = point.latency;
             texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(|ns| format!("{bound}{}", duration_text(ns))));
-            texts.extend([cell.failed, cell.retries].map(thousands));
+            texts.extend([point.failed, point.retries].map(thousands));
         }
-        texts.push(cell.values.len().to_string());
+        texts.push(point.values.len().to_string());
         texts.extend(slo.map(|slo| objective(&trials, slo)));
         table.add(texts);
     }

@@ -154,7 +154,7 @@ fn prices(all: &Context<'_>) -> Vec<String> {
             rounding_text(bill.round)
         ),
         format!("Daily snapshots of volumes are billed as {snapshots}."),
-        "Cost per unit is the total divided by the throughput figure (lower is better); units per dollar are its inverse (higher is better). \
+        "Cost per unit is the total divided by the throughput (lower is better); units per dollar are its inverse (higher is better). \
          Work per dollar against the baseline is the ratio of throughputs times the inverse ratio of totals. Prices have no error, so its \
          interval is that of the throughputs, scaled."
             .to_owned(),

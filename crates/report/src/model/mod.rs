@@ -180,12 +180,12 @@ impl<'a> Context<'a> {
 
     /// The workloads that have a measured point.
     fn measured(&self) -> Vec<&'a WorkloadResult> {
-        self.comparison.workloads.iter().filter(|w| w.cells.iter().any(|c| !c.values.is_empty())).collect()
+        self.comparison.workloads.iter().filter(|w| w.points.iter().any(|c| !c.values.is_empty())).collect()
     }
 
     /// Names of the contenders that have a measured point of a workload, in the order of the study.
     fn contenders_of(&self, w: &WorkloadResult) -> Vec<&'a str> {
-        let has = |name: &str| w.cells.iter().any(|c| c.contender == name && !c.values.is_empty());
+        let has = |name: &str| w.points.iter().any(|c| c.contender == name && !c.values.is_empty());
         self.study.contenders.iter().map(|c| c.name.as_str()).filter(|n| has(n)).collect()
     }
 
@@ -275,9 +275,9 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
     let known = [
         ("Baseline", Some(all.base_label())),
         ("Compared with it", (!others.is_empty()).then(|| list(&others))),
-        ("Rule of decision", Some(rule_text(&c.decision))),
+        ("Decision rule", Some(rule_text(&c.decision))),
         ("Latency objective", objective),
-        ("Figure compared", Some(compared(all))),
+        ("Metric compared", Some(compared(all))),
         ("Load", levels::load_text(&study.sweep)),
         ("Evidence", Some(evidence)),
         ("Prices", Some(price_basis(all))),

@@ -122,7 +122,7 @@ fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
     }
     let unpriced = ordered.iter().any(|b| b.lines.iter().any(|l| !l.priced));
     if unpriced {
-        blocks.push(paragraph("Amounts in brackets are shown and not billed."));
+        blocks.push(paragraph("Amounts in parentheses are shown and not billed."));
     }
     if !sources.is_empty() {
         blocks.push(Block::Heading("Sources of prices".to_owned()));

@@ -1,6 +1,6 @@
 //! The figures of an open loop: response time over the offered rate, and how the backlog grew.
 
-use perbuck_core::compare::{Cell, WorkloadResult};
+use perbuck_core::compare::{PointResult, WorkloadResult};
 use perbuck_core::run_record::{Interval, RunRecord};
 use perbuck_core::units::{duration_text, thousands};
 
@@ -46,7 +46,7 @@ pub(super) fn response(all: &Context<'_>) -> Option<Figure> {
 }
 
 fn response_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
-    let point = |name: &str, c: &Cell| {
+    let point = |name: &str, c: &PointResult| {
         let trials = all.trials_of(&w.workload, name, c.level);
         let p99 = |r: &&RunRecord| r.latency().ok()?.percentile_ns(99.0).map(|ns| ns as f64);
         let (values, at_least) = (trials.iter().filter_map(p99).collect(), !bound(&trials).is_empty());

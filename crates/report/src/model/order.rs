@@ -5,7 +5,7 @@ use perbuck_core::run_record::RunRecord;
 
 use super::Context;
 use super::figures::cut;
-use super::measured::cell_of;
+use super::measured::point_of;
 use crate::document::{Axis, AxisScale, Figure, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
 use crate::escape::clean;
 use crate::number::{column_decimals, counted, fixed, signed_percent};
@@ -16,15 +16,15 @@ const DOTS: usize = 600;
 /// How far each trial is from the mean of its point, in the order of execution; `None` with fewer than two trials a point.
 pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     let heads =
-        format!("Workload | #Position | Contender | {} | #Trial | #Figure | #From the mean of its point", all.words().head);
+        format!("Workload | #Position | Contender | {} | #Trial | #Value | #From the mean of its point", all.words().head);
     let mut table = Table::of_figure(&heads);
     let mut left_out = 0;
     let mut panels = Vec::new();
     for w in all.measured() {
         let mut trials: Vec<(&RunRecord, f64, f64)> = Vec::new();
         for r in all.records.iter().filter(|r| r.key.workload == w.workload) {
-            let cell = cell_of(w, &r.key.contender, r.key.level()).filter(|c| c.values.len() > 1);
-            let Some(mean) = cell.and_then(|c| c.mean).filter(|m| *m > 0.0) else { continue };
+            let point = point_of(w, &r.key.contender, r.key.level()).filter(|c| c.values.len() > 1);
+            let Some(mean) = point.and_then(|c| c.mean).filter(|m| *m > 0.0) else { continue };
             let value = r.metric(&w.metric);
             trials.push((r, value, value / mean - 1.0));
         }

@@ -3,7 +3,7 @@
 use perbuck_core::run_record::{PhaseRecord, RunRecord};
 use perbuck_core::units::{duration_text, thousands};
 
-use super::environment::cells;
+use super::environment::records_by_point;
 use super::open_figures::{POINTS, time_line};
 use super::open_loop::{completed, percentiles};
 use super::steady::seconds;
@@ -15,8 +15,10 @@ use crate::number::{ABSENT, column_decimals, fixed};
 /// One table per workload and contender; empty where no trial has phases.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let open = all.study.sweep.is_open();
-    let tables: Vec<Block> =
-        cells(all).into_iter().filter_map(|(workload, name, _, trials)| table(all, workload, name, &trials, open)).collect();
+    let tables: Vec<Block> = records_by_point(all)
+        .into_iter()
+        .filter_map(|(workload, name, _, trials)| table(all, workload, name, &trials, open))
+        .collect();
     if tables.is_empty() {
         return tables;
     }
@@ -66,7 +68,7 @@ fn completed_per_second(records: &[&PhaseRecord]) -> f64 {
 pub(super) fn over_time(all: &Context<'_>) -> Option<Figure> {
     let mut table = Table::of_figure("Workload | Contender | #Trial | #Fewest in a second | #Most in a second");
     let mut panels: Vec<TimePanel> = Vec::new();
-    for (workload, name, _, trials) in cells(all) {
+    for (workload, name, _, trials) in records_by_point(all) {
         let Some(first) = trials.first() else { continue };
         let points = seconds(first, 0);
         let values = || points.iter().map(|p| p.1);

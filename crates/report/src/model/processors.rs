@@ -56,7 +56,7 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
 
 /// The trial that is drawn of a contender.
 fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a ProcessorTimes)> {
-    let mine = w.cells.iter().filter(|c| c.contender == name);
+    let mine = w.points.iter().filter(|c| c.contender == name);
     let best = mine.filter_map(|c| Some((c.mean?, c.level))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;
     let known =
         |r: &&'a RunRecord| r.health.processors.as_ref().is_some_and(|p| !p.processors.is_empty() && !p.steps_ms.is_empty());

@@ -22,7 +22,7 @@ pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportMo
         ("cost", "Cost", money::section(&all)),
         ("models", "Models of cost", models::section(&all)),
         ("throughput", "Throughput", measured::throughput(&all)),
-        ("results", "Other published figures", columns(&all)),
+        ("results", "Other published numbers", columns(&all)),
         ("audit", "Audit", audit::blocks(found)),
         ("method", "Method and limits", method(&all)),
         ("evidence", "Evidence", trace::section(&all)),
@@ -48,7 +48,7 @@ fn warnings(all: &Context<'_>) -> Vec<String> {
 
 /// That nothing was measured, and which numbers can have verdicts.
 pub(crate) fn nothing_measured(comparison: &Comparison, source: &str) -> String {
-    let repeated = comparison.workloads.iter().flat_map(|w| &w.cells).any(|c| c.values.len() > 1);
+    let repeated = comparison.workloads.iter().flat_map(|w| &w.points).any(|c| c.values.len() > 1);
     let so = if repeated {
         "A point needs several published values for an interval; a comparison without intervals is undecided."
     } else {
@@ -57,7 +57,7 @@ pub(crate) fn nothing_measured(comparison: &Comparison, source: &str) -> String 
     format!("Nothing was measured here: {source} published these numbers. {so}")
 }
 
-/// The columns of a workload that are not the compared figure.
+/// The columns of a workload that are not the compared metric.
 fn columns(all: &Context<'_>) -> Vec<Block> {
     let Some(published) = &all.study.published else { return Vec::new() };
     let one = |w: &WorkloadResult| others(all, published, w).map(Block::Table);
@@ -73,7 +73,7 @@ fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Optio
     if names.is_empty() {
         return None;
     }
-    let mut table = Table::new(format!("{}: other figures as published", clean(&w.workload)), "Contender | #Connections");
+    let mut table = Table::new(format!("{}: other numbers as published", clean(&w.workload)), "Contender | #Connections");
     names.iter().for_each(|n| table.column(&clean(n), true));
     for row in mine() {
         let value = |name: &&str| {
@@ -87,11 +87,11 @@ fn others(all: &Context<'_>, published: &Published, w: &WorkloadResult) -> Optio
 
 fn method(all: &Context<'_>) -> Vec<Block> {
     let mut made = vec![
-        "Throughputs are the published ones. The figure of a workload is their mean over the named points, or the highest point that the \
+        "Throughputs are the published ones. The value of a workload is their mean over the named points, or the highest point that the \
          article shows."
             .to_owned(),
         rule_text(&all.comparison.decision),
-        "A single published figure has no interval. Ratios between such figures are shown, and nothing is decided by them.".to_owned(),
+        "A single published value has no interval. Ratios between such values are shown, and nothing is decided by them.".to_owned(),
     ];
     if let Some(bill) = all.comparison.bills.first() {
         made.push(format!("Costs are computed from the bill of materials; {}.", rounding_text(bill.round)));

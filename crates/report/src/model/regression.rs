@@ -43,8 +43,8 @@ fn verdicts(found: &Regression) -> Table {
     let mut table = Table::new("New against old", "Workload | Contender | #Old | #New | #New over old | Verdict");
     for r in &found.results {
         let decimals = column_decimals([r.old, r.new]);
-        let figure = |v: f64| Cell::new(measured(v, decimals, &r.metric));
-        let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), figure(r.old), figure(r.new)];
+        let value = |v: f64| Cell::new(measured(v, decimals, &r.metric));
+        let row = [Cell::noted(clean(&r.workload), summary(r)), Cell::new(clean(&r.contender)), value(r.old), value(r.new)];
         table.add(row.into_iter().chain([ratio_cell(&r.judgement.ratio), verdict_cell(&r.judgement, true)]));
     }
     table

@@ -24,17 +24,17 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
 }
 
 fn panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) -> Option<XyPanel> {
-    let decimals = column_decimals(w.cells.iter().filter_map(|c| c.mean));
+    let decimals = column_decimals(w.points.iter().filter_map(|c| c.mean));
     let (mut series, mut guides) = (Vec::new(), Vec::new());
     for c in &w.contenders {
         let Some(fit) = c.scalability.as_ref().and_then(|s| s.fit.as_ref()) else { continue };
         let (slot, label) = (all.slot(&c.contender).unwrap_or(0), all.label(&c.contender));
         let mut measured = Vec::new();
-        for cell in points(w, &c.contender) {
-            let Some(mean) = cell.mean else { continue };
-            let by_curve = or_absent(fit.at(f64::from(cell.level)).map(|v| fixed(v, decimals)));
-            table.add([clean(&w.workload), label.clone(), cell.level.to_string(), fixed(mean, decimals), by_curve]);
-            measured.push(XyPoint::at((f64::from(cell.level), mean)));
+        for point in points(w, &c.contender) {
+            let Some(mean) = point.mean else { continue };
+            let by_curve = or_absent(fit.at(f64::from(point.level)).map(|v| fixed(v, decimals)));
+            table.add([clean(&w.workload), label.clone(), point.level.to_string(), fixed(mean, decimals), by_curve]);
+            measured.push(XyPoint::at((f64::from(point.level), mean)));
         }
         series.push(XySeries { slot, name: label.clone(), points: curve(fit), mark: MarkShape::None, joined: true });
         series.push(XySeries { slot, name: label.clone(), points: measured, mark: MarkShape::Mark, joined: false });

@@ -1,4 +1,4 @@
-//! What every number rests on: the formulas by name, and each trial with the counters that its figure is made of.
+//! What every number rests on: the formulas by name, and each trial with the counters that its value is made of.
 
 use perbuck_core::metric::{Metric, Period};
 use perbuck_core::run_record::RunRecord;
@@ -12,8 +12,8 @@ use crate::number::{counted, fixed, measured, significant_decimals};
 /// Trials that the table shows; a page of ten thousand of them would not open at once.
 const SHOWN: usize = 400;
 
-/// What the figure of a trial counts. Every page since the first says it in these words, and verify compares pages byte by byte.
-const FIGURE: &str = "completed transactions, or statements, or 60 × new orders";
+/// What the value of a trial counts. Every page since the first says it in these words, and verify compares pages byte by byte.
+const COUNTED: &str = "completed transactions, or statements, or 60 × new orders";
 
 /// The part that says how to check the report.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
@@ -34,7 +34,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
             counted(hidden, "trial")
         );
         let blocks = (hidden > 0).then(|| paragraph(rest)).into_iter().chain([Block::Table(trials(all))]).collect();
-        out.push(Block::Folded("What each trial's figure is made of".to_owned(), blocks));
+        out.push(Block::Folded("What each trial's value is made of".to_owned(), blocks));
     }
     out
 }
@@ -43,14 +43,14 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
 fn formulas(all: &Context<'_>) -> Table {
     let mut table = Table::new("How each number is made", "Number | Formula | From");
     let published = all.comparison.published.is_some();
-    let from = if published { "the published figures" } else { "the records of the trials" };
+    let from = if published { "the published numbers" } else { "the records of the trials" };
     let mut row = |number: &str, formula: &str, from: &str| table.add([number, formula, from]);
     if !published {
         let own = all.own_metrics().map(|m| format!(", or {}{}", times(m.per), clean(&m.short)));
-        let more: String = own.filter(|counted| !FIGURE.ends_with(counted)).collect();
-        let made = format!("{FIGURE}{more}, divided by the true seconds of the window");
-        row("figure of a trial", &made, from);
-        row("point", "mean of the figures of its trials", "figures of trials");
+        let more: String = own.filter(|counted| !COUNTED.ends_with(counted)).collect();
+        let made = format!("{COUNTED}{more}, divided by the true seconds of the window");
+        row("value of a trial", &made, from);
+        row("point", "mean of the values of its trials", "values of trials");
         row("percentile", "of the merged histograms of all trials of the point", from);
     }
     row("summary", "mean over the named points, or the highest point", if published { from } else { "points" });
@@ -67,7 +67,7 @@ fn formulas(all: &Context<'_>) -> Table {
 }
 
 fn trials(all: &Context<'_>) -> Table {
-    let mut table = Table::new("Trials and their figures", "Record | #Figure | Made of");
+    let mut table = Table::new("Trials and their values", "Record | #Value | Made of");
     let mut ordered: Vec<(String, &RunRecord)> = all.records.iter().map(|r| (r.key.path(), r)).collect();
     ordered.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, r) in ordered.into_iter().take(SHOWN) {

@@ -47,9 +47,8 @@ fn priced<'a>(all: &'a Context<'_>, c: &'a ContenderResult) -> impl Iterator<Ite
 
 /// What can be said of a workload that only one contender ran.
 fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
-    let figure = or_absent(w.contenders.first().map(|c| figure_cell(w, c).line()));
-    let text =
-        format!("{}: {} alone, {figure} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
+    let value = or_absent(w.contenders.first().map(|c| value_cell(w, c).line()));
+    let text = format!("{}: {} alone, {value} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
     Answer { text: text + ".", tone: Tone::Plain }
 }
 
@@ -58,7 +57,7 @@ fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer 
     let priced: Vec<(String, &Judgement)> = priced(all, c).map(|(p, j)| (format!("in {}", clean(&p.region)), j)).collect();
     let judged = |what: &str, j: &Judgement| match j.verdict {
         // What that means stands above all answers.
-        Verdict::Undecided { why: Why::SingleFigure } => format!("{} {what}: undecided, a single value", ratio(&j.ratio)),
+        Verdict::Undecided { why: Why::SingleValue } => format!("{} {what}: undecided, a single value", ratio(&j.ratio)),
         verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
     };
     let (first, what) = match (priced.as_slice(), &c.throughput) {
@@ -165,8 +164,8 @@ pub(super) fn ratio_cell(r: &Ratio) -> Cell {
     Cell::noted(ratio(r), ratio_interval(r))
 }
 
-/// The summary figure with its unit and interval.
-fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
+/// The summary value with its unit and interval.
+fn value_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
     let Some(value) = c.value else { return Cell::new(ABSENT) };
     let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
     let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
@@ -174,7 +173,7 @@ fn figure_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
-    // The rule of decision stands right above, among the facts.
+    // The decision rule stands right above, among the facts.
     let mut blocks = verdict_blocks(all).split_off(1);
     blocks.extend(forest::figure(all).map(Block::Figure));
     blocks.extend(figures::price_performance(all).map(Block::Figure));
@@ -196,7 +195,7 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
     }
     blocks.extend(findings::shown(all));
     let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \
-                   and a point without trials no figure. Ratios above 1 are in favour of the contender. The \
+                   and a point without trials no value. Ratios above 1 are in favour of the contender. The \
                    detectable difference is the smallest that four of five studies with trials like these would find.";
     blocks.push(paragraph(missing));
     blocks
@@ -217,10 +216,10 @@ fn throughput_table(all: &Context<'_>) -> Table {
             };
             let known = c.throughput.as_ref().map(|j| &j.ratio).or(noise.map(|n| &n.ratio));
             let ratio = known.map_or_else(|| Cell::new(ABSENT), ratio_cell);
-            // Its first row says how the points of a workload become one figure.
+            // Its first row says how the points of a workload become one value.
             let note = if i == 0 { summary_text(&w.summary, all.words()) } else { String::new() };
             let workload = Cell::noted(clean(&w.workload), note);
-            table.add([workload, all.label(&c.contender).into(), figure_cell(w, c), ratio, verdict]);
+            table.add([workload, all.label(&c.contender).into(), value_cell(w, c), ratio, verdict]);
         }
     }
     table

@@ -115,7 +115,7 @@ fn percentiles_count_the_unfinished_and_say_where_they_are_lower_bounds() {
             let row = [row[0].as_str(), row[1].as_str()];
             let caption = "points: response time (from the intended start) of all trials together";
             assert_eq!(cell(report, caption, &row, "p99"), format!("{bound}{p99}"));
-            let cells = &comparison.workloads[0].cells;
+            let cells = &comparison.workloads[0].points;
             let found = cells.iter().find(|c| c.contender == contender && c.level == rate).unwrap();
             assert_eq!(duration_text(found.latency.p99_ns), p99);
             let objective = cell(report, caption, &row, "99th percentile at most 100.0 ms");
@@ -189,7 +189,7 @@ fn the_figures_show_response_times_and_the_backlog_of_the_worst_trial() {
     let x86 = &response[0].series[1];
     assert_eq!(x86.points.iter().map(|p| p.at_least).collect::<Vec<_>>(), [false, false, true]);
     assert_eq!(x86.points[2].values.len(), 3);
-    // What could not keep the rate is a lower bound in every figure.
+    // What could not keep the rate is a lower bound in every number.
     let Panels::Xy(stick) = &by_id("latency-throughput").panels else { panic!("{figures:?}") };
     assert_eq!(stick[0].series[1].points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>()[2], "≥");
     assert!(by_id("distribution").caption.contains("lower bounds"), "{}", by_id("distribution").caption);

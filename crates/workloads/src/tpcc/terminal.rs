@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use perbuck_core::rng::OpRng;
-use perbuck_core::run_record::{AuditFigure, Measured};
+use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
@@ -80,10 +80,10 @@ impl Workload for Tpcc {
         self.options.wait
     }
 
-    fn audit(&self, measured: &Measured) -> Result<Vec<AuditFigure>, String> {
+    fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, String> {
         let Options { warehouses, wait, .. } = self.options;
         let ran = audit::Ran { warehouses, waited: wait, window_ns: measured.window_ns };
-        audit::audit(&measured.transactions, ran).map(|found| found.figures)
+        audit::audit(&measured.transactions, ran).map(|found| found.values)
     }
 
     fn terminal(&self, id: TerminalId) -> TpccTerminal {

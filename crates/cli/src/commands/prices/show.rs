@@ -54,7 +54,7 @@ fn text(s: &Snapshot) -> String {
             let rows: Vec<Vec<String>> = region.instances.iter().map(machine_cells).collect();
             let columns = "type,arch,>vCPU,>cores,>GiB,>hour,>vCPU-hour,>core-hour,>Mbit/s net,>volumes,date,mark";
             out += &format!(
-                "\n{}, machines (Mbit/s: baseline, and burst in brackets)\n{}",
+                "\n{}, machines (Mbit/s: baseline, and burst in parentheses)\n{}",
                 region.name,
                 table::text(columns, &rows)
             );

@@ -9,7 +9,7 @@ fn two_workloads() -> (Study, Vec<RunRecord>) {
     let study = study_with("[sweep]", second);
     let mut all = records();
     for (contender, values) in [("x86", [3000, 3030, 2970]), ("arm", [2700, 2673, 2727])] {
-        for mut r in [8, 64].into_iter().flat_map(|connections| cell_of(contender, connections, &values)) {
+        for mut r in [8, 64].into_iter().flat_map(|connections| point_of(contender, connections, &values)) {
             r.key.workload = "large".into();
             all.push(r);
         }
@@ -40,8 +40,8 @@ fn a_control_shows_the_noise_floor_and_is_no_rival() {
     assert_eq!(study.contenders.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["arm", "x86", "x86-control"]);
     assert_eq!(study.fingerprint(), super::study().fingerprint());
     let mut all = records();
-    all.extend(cell_of("x86-control", 8, &[1000, 990, 1010]));
-    all.extend(cell_of("x86-control", 64, &[2000, 1980, 2020]));
+    all.extend(point_of("x86-control", 8, &[1000, 990, 1010]));
+    all.extend(point_of("x86-control", 64, &[2000, 1980, 2020]));
     let c = compare(&study, &all, &[bill("x86", "r", 50_000_000, Rounding::None)], &[]).unwrap();
     assert_eq!(c.layout.control, Some(Control { name: "x86-control".into(), of: "x86".into() }));
     let noise = c.workloads[0].noise.as_ref().unwrap();
@@ -77,15 +77,15 @@ fn deployments_are_what_intervals_rest_on() {
 #[test]
 fn a_point_among_many_needs_more_than_its_own_interval() {
     let c = compare(&study(), &records(), &[], &[]).unwrap();
-    let cells: Vec<&Cell> = c.workloads[0].cells.iter().filter(|c| c.contender == "arm").collect();
-    assert!(cells.iter().all(|c| c.judgement.as_ref().is_some_and(|j| j.verdict == Verdict::Better)), "{cells:?}");
+    let points: Vec<&PointResult> = c.workloads[0].points.iter().filter(|c| c.contender == "arm").collect();
+    assert!(points.iter().all(|c| c.judgement.as_ref().is_some_and(|j| j.verdict == Verdict::Better)), "{points:?}");
     // 6 % more at one of the two points: its own interval (±2.5 %) decides, the smaller level of a family does not.
     let mut close = records();
     close.retain(|r| r.key.contender != "arm");
-    close.extend(cell_of("arm", 8, &[1050, 1071, 1060]));
-    close.extend(cell_of("arm", 64, &[1980, 2000, 2060]));
+    close.extend(point_of("arm", 8, &[1050, 1071, 1060]));
+    close.extend(point_of("arm", 64, &[1980, 2000, 2060]));
     let c = compare(&study(), &close, &[], &[]).unwrap();
-    let judged = c.workloads[0].cells[0].judgement.clone().unwrap();
+    let judged = c.workloads[0].points[0].judgement.clone().unwrap();
     let alone = judge(&judged.ratio, &c.decision, judged.units);
     assert!(judged.level.is_some_and(|p| p > 0.025 && p < 0.05), "{judged:?}");
     assert_eq!((alone, judged.verdict), (Verdict::Better, Verdict::Undecided { why: Why::Family { of: 2 } }));
@@ -95,20 +95,20 @@ fn a_point_among_many_needs_more_than_its_own_interval() {
 #[test]
 fn an_outlier_stays_and_is_shown_with_its_cause_and_without_it() {
     let study = study_with("trials = 3", "trials = 6");
-    let mut all = cell_of("x86", 8, &[1000, 1010, 990, 1005, 995, 1000]);
-    all.extend(cell_of("arm", 8, &[1200, 1210, 1190, 600, 1205, 1195]));
+    let mut all = point_of("x86", 8, &[1000, 1010, 990, 1005, 995, 1000]);
+    all.extend(point_of("arm", 8, &[1200, 1210, 1190, 600, 1205, 1195]));
     all[9].flags.push(Flag::Gap { total_ms: 1500 });
     let c = compare(&study, &all, &[], &[]).unwrap();
-    let cell = &c.workloads[0].cells[0];
-    let [outlier] = cell.outliers.as_slice() else { panic!("{:?}", cell.outliers) };
+    let point = &c.workloads[0].points[0];
+    let [outlier] = point.outliers.as_slice() else { panic!("{:?}", point.outliers) };
     assert_eq!((outlier.position, outlier.value), (TrialPosition { deployment: 1, trial: 4 }, 200.0));
     assert!(outlier.modified_z < -3.5 && outlier.causes[0].contains("nothing completed"), "{outlier:?}");
-    near(cell.mean.unwrap(), 6600.0 / 18.0);
-    let without = cell.without.unwrap();
+    near(point.mean.unwrap(), 6600.0 / 18.0);
+    let without = point.without.unwrap();
     near(without.mean, 400.0);
     // Without the fourth trial of one, its block is in no ratio.
     near(without.ratio.unwrap().value, 6000.0 / 4995.0);
-    assert_eq!(c.workloads[0].cells[1].without, None);
+    assert_eq!(c.workloads[0].points[1].without, None);
 }
 
 #[test]

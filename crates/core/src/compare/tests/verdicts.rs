@@ -33,7 +33,7 @@ fn noisy(n: u32) -> Vec<RunRecord> {
             let period = if contender == "x86" { 1 } else { 2 };
             let up = |i: u32| (i / period).is_multiple_of(2);
             let values: Vec<u64> = (0..n).map(|i| (mean * if up(i) { 1.0 + off } else { 1.0 - off }) as u64).collect();
-            all.extend(cell_of(contender, connections, &values));
+            all.extend(point_of(contender, connections, &values));
         }
     }
     all
@@ -77,7 +77,7 @@ fn of_a_metric_whose_low_values_are_good_the_lower_one_is_better_and_has_no_pric
     // The best points are those of 8 connections.
     near(judged.ratio.value, 1.2);
     assert_eq!(judged.verdict, Verdict::Worse);
-    assert_eq!(c.workloads[0].cells[0].judgement.as_ref().unwrap().verdict, Verdict::Worse);
+    assert_eq!(c.workloads[0].points[0].judgement.as_ref().unwrap().verdict, Verdict::Worse);
     let price = &arm(&c).price[0];
     assert_eq!((price.usd_per_unit, &price.value_for_money, &price.models), (None, &None, &None));
     // Its declaration stands beside its name, and is read from there.

@@ -1,14 +1,14 @@
-//! Published results, printed figures and claims.
+//! Published results, printed numbers and claims.
 
 use std::collections::BTreeMap;
 
 use crate::exact::Exact;
 use crate::formula::Formula;
-use crate::study::{AuditSpec, Claim, PrintedFigure, Published, ResultRow, Rule, Summary, WorkloadSpec};
+use crate::study::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule, Summary, WorkloadSpec};
 use crate::toml_reader::{Digits, Located, Section};
 
-/// Figures of one study at most, after filling in; far above the longest article.
-const FIGURES_LIMIT: usize = 20_000;
+/// Numbers of one study at most, after filling in; far above the longest article.
+const NUMBERS_LIMIT: usize = 20_000;
 
 /// Reads `[results]`.
 pub(super) fn read_results(root: &Section<'_>) -> Option<Published> {
@@ -102,19 +102,23 @@ pub(super) fn check_results(
     }
 }
 
-/// Reads `[given]`, `[[figure]]` and `[[claim]]`.
+/// Reads `[given]`, `[[number]]` and `[[claim]]`.
 pub(super) fn read_audit(root: &Section<'_>) -> AuditSpec {
     let mut spec = AuditSpec::default();
     if let Some(given) = root.table("given") {
         let number = |name: String| given.digits(&name).map(|number| (name, number.value.value));
         spec.given = given.others().into_iter().filter_map(number).collect();
     }
-    root.tables("figure").iter().for_each(|s| read_figure(s, &mut spec.figures));
+    // Studies of perbuck 0.1 say `[[figure]]`.
+    for key in ["number", "figure"] {
+        root.tables(key).iter().for_each(|s| read_number(s, &mut spec.numbers));
+    }
+    spec.numbers.sort_by_key(|number| number.line);
     root.tables("claim").iter().for_each(|s| read_claim(s, &mut spec.claims));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
-    for figure in &spec.figures {
-        if spec.given.contains_key(&figure.name) || seen.insert(&figure.name, figure.line).is_some() {
-            root.file().report(figure.line, format!("two figures are named `{}`", figure.name), "give each its own name");
+    for number in &spec.numbers {
+        if spec.given.contains_key(&number.name) || seen.insert(&number.name, number.line).is_some() {
+            root.file().report(number.line, format!("two printed numbers are named `{}`", number.name), "give each its own name");
         }
     }
     spec
@@ -145,7 +149,7 @@ fn each_of(s: &Section<'_>) -> Vec<String> {
     s.texts("each").map(|e| e.value).unwrap_or_default()
 }
 
-fn read_figure(s: &Section<'_>, figures: &mut Vec<PrintedFigure>) {
+fn read_number(s: &Section<'_>, numbers: &mut Vec<PrintedNumber>) {
     let name = s.required_text("name", "\"tpmC of arm\"");
     let about = s.text("about").map(|a| a.value).unwrap_or_default();
     let each = each_of(s);
@@ -162,16 +166,20 @@ fn read_figure(s: &Section<'_>, figures: &mut Vec<PrintedFigure>) {
     s.finish();
     if rules.is_empty() && missing.is_empty() {
         let help = "add `formula = \"…\"`, or `missing = \"…\"` that says which raw numbers are not there";
-        s.report("name", "a figure has no formula", help);
+        s.report("name", "a printed number has no formula", help);
     }
     let Some(name) = name else { return };
     for (filled, digits) in printed {
-        if figures.len() >= FIGURES_LIMIT {
-            s.report("name", format!("the study has more than {FIGURES_LIMIT} figures"), "divide it into several studies");
+        if numbers.len() >= NUMBERS_LIMIT {
+            s.report(
+                "name",
+                format!("the study has more than {NUMBERS_LIMIT} printed numbers"),
+                "divide it into several studies",
+            );
             return;
         }
         let rule = |(rule, text): &(String, String)| read_rule(s, filled.text(rule), filled.text(text));
-        figures.push(PrintedFigure {
+        numbers.push(PrintedNumber {
             name: filled.text(&name.value),
             about: filled.text(&about),
             printed: digits.text,
@@ -188,11 +196,11 @@ fn read_figure(s: &Section<'_>, figures: &mut Vec<PrintedFigure>) {
 fn read_printed(s: &Section<'_>, each: &[String]) -> Vec<(Filled, Digits)> {
     if !s.is_table("printed") {
         if !each.is_empty() {
-            s.report("each", "`each` needs a table of printed figures", "write `printed = { \"arm us-west-2\" = \"12.30\" }`");
+            s.report("each", "`each` needs a table of printed numbers", "write `printed = { \"arm us-west-2\" = \"12.30\" }`");
         }
         let digits = s.digits("printed");
         if digits.is_none() && !s.has("printed") {
-            s.report("printed", "a figure has no `printed`", "add the digits as printed, for instance `printed = \"12.30\"`");
+            s.report("printed", "a number has no `printed`", "add the digits as printed, for instance `printed = \"12.30\"`");
         }
         return digits.map(|d| (Filled::default(), d.value)).into_iter().collect();
     }

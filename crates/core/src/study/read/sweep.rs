@@ -88,7 +88,7 @@ fn read_phase(s: &Section<'_>) -> Option<Phase> {
     s.finish();
     let time = time?;
     if time.value == 0 || !time.value.is_multiple_of(1_000_000_000) {
-        let help = "figures are kept by the second; write for instance \"30s\"";
+        let help = "perbuck keeps numbers by the second; write for instance \"30s\"";
         s.report("time", "the `time` of a phase is not whole seconds", help);
     }
     let load = match (rate, to, connections) {

@@ -29,17 +29,17 @@ fn run(scale: u64) -> BTreeMap<String, TransactionRecord> {
 
 const MINUTE: Ran = Ran { warehouses: 10, waited: false, window_ns: 60_000_000_000 };
 
-fn find<'a>(audit: &'a Audit, what: &str) -> &'a Figure {
-    audit.figures.iter().find(|f| f.what == what).unwrap_or_else(|| panic!("{what}: {:?}", audit.figures))
+fn find<'a>(audit: &'a Audit, what: &str) -> &'a AuditValue {
+    audit.values.iter().find(|f| f.what == what).unwrap_or_else(|| panic!("{what}: {:?}", audit.values))
 }
 
 #[test]
 fn a_run_by_the_rules_holds_everywhere_but_where_it_is_slow() {
     let audit = audit(&run(100), MINUTE).unwrap();
-    let not: Vec<&str> = audit.figures.iter().filter(|f| f.judgement != Judgement::Holds).map(|f| f.what.as_str()).collect();
+    let not: Vec<&str> = audit.values.iter().filter(|f| f.judgement != Judgement::Holds).map(|f| f.what.as_str()).collect();
     // All deliveries took six seconds: too long for the interactive limit, and fine for the deferred half.
     assert_eq!(not, ["90th percentile of delivery"]);
-    assert_eq!(audit.figures.len(), 7 + 4 + 6);
+    assert_eq!(audit.values.len(), 7 + 4 + 6);
     let lines = find(&audit, "lines of a new order");
     assert_eq!((lines.value, lines.of, lines.unit.as_str()), (10.0, 10_000, "lines"));
     assert!((audit.efficiency.tpmc - 10_000.0).abs() < 1e-9);
@@ -60,7 +60,7 @@ fn nothing_is_remote_where_there_is_one_warehouse() {
 }
 
 #[test]
-fn facts_have_names_for_what_the_figures_ask() {
+fn facts_have_names_for_what_the_values_ask() {
     let named: Vec<&str> = FACTS.iter().flat_map(|names| names.iter().copied()).collect();
     for record in run(1).values() {
         assert!(record.facts.keys().all(|name| named.contains(&name.as_str())), "{record:?}");

@@ -1,22 +1,22 @@
-//! From trials to cells: figures, their ratio to the baseline, latencies, and what stands out.
+//! From trials to points: values, their ratio to the baseline, latencies, and what stands out.
 
 use super::findings::{LatencyInterval, ObjectiveLatency, Outlier, TrialPosition, Without};
 use super::judge::{Basis, judgement};
-use super::result::{Cell, Latency};
+use super::result::{Latency, PointResult};
 use crate::metric::{Better, Metric};
 use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
 use crate::study::{Slo, Study};
 
-impl Cell {
-    /// Its figures with their positions in the design.
+impl PointResult {
+    /// Its values with their positions in the design.
     pub fn trials(&self) -> Vec<Trial> {
         let one = |(value, at): (&f64, &TrialPosition)| Trial { deployment: at.deployment, block: at.trial, value: *value };
         self.values.iter().zip(&self.positions).map(one).collect()
     }
 
-    /// Its figures without those at some positions.
+    /// Its values without those at some positions.
     fn trials_but(&self, left_out: &[TrialPosition]) -> Vec<Trial> {
         let kept = |t: &Trial| !left_out.contains(&TrialPosition { deployment: t.deployment, trial: t.block });
         self.trials().into_iter().filter(kept).collect()
@@ -27,26 +27,26 @@ impl Cell {
     }
 }
 
-/// The cells of a workload, by level and then contender.
+/// The points of a workload, by level and then contender.
 ///
 /// # Errors
 /// Names the trial whose histogram cannot be read.
-pub(super) fn cells(study: &Study, records: &[&RunRecord], metric: &Metric, design: Design) -> Result<Vec<Cell>, String> {
+pub(super) fn points(study: &Study, records: &[&RunRecord], metric: &Metric, design: Design) -> Result<Vec<PointResult>, String> {
     let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
     let all: Vec<(u32, &str)> = study.sweep.levels().iter().flat_map(of_level).collect();
     // Decoding the histograms of thousands of trials is most of the work of a comparison.
-    let mut cells = in_parallel(&all, |(level, contender)| {
+    let mut points = in_parallel(&all, |(level, contender)| {
         let mut trials: Vec<&RunRecord> =
             records.iter().filter(|r| r.key.contender == *contender && r.key.level() == *level).copied().collect();
         trials.sort_by_key(|r| (r.key.deployment(), r.key.trial));
         measured(study, contender, *level, &trials, metric)
     })?;
-    cells.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, metric.better, design));
-    Ok(cells)
+    points.chunks_mut(study.contenders.len().max(1)).for_each(|level| compare(study, level, metric.better, design));
+    Ok(points)
 }
 
-/// A cell of trials, by itself.
-fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: &Metric) -> Result<Cell, String> {
+/// A point of trials, by itself.
+fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], metric: &Metric) -> Result<PointResult, String> {
     let mut merged = Merged::default();
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
@@ -55,30 +55,30 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         retries += record.measured.retries;
     }
     let position = |r: &RunRecord| TrialPosition { deployment: r.key.deployment(), trial: r.key.trial };
-    let figures = trials.iter().map(|r| (r.metric(metric), position(r)));
-    let mut cell = of_figures(contender, level, figures, study.decision.confidence);
-    (cell.failed, cell.retries) = (failed, retries);
-    for outlier in &mut cell.outliers {
+    let values = trials.iter().map(|r| (r.metric(metric), position(r)));
+    let mut point = of_values(contender, level, values, study.decision.confidence);
+    (point.failed, point.retries) = (failed, retries);
+    for outlier in &mut point.outliers {
         let record = trials.iter().find(|r| position(r) == outlier.position);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
-    latencies(&mut cell, &merged, study.decision.slo.as_ref(), study.decision.confidence);
+    latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
     let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));
-    if let Some(objective) = cell.objective.as_mut().filter(|_| overloaded) {
+    if let Some(objective) = point.objective.as_mut().filter(|_| overloaded) {
         objective.kept = false;
     }
-    Ok(cell)
+    Ok(point)
 }
 
-/// A cell of figures alone.
-pub(super) fn of_figures(
+/// A point of values alone.
+pub(super) fn of_values(
     contender: &str,
     level: u32,
-    figures: impl Iterator<Item = (f64, TrialPosition)>,
+    values: impl Iterator<Item = (f64, TrialPosition)>,
     confidence: f64,
-) -> Cell {
-    let (values, positions): (Vec<f64>, Vec<TrialPosition>) = figures.unzip();
+) -> PointResult {
+    let (values, positions): (Vec<f64>, Vec<TrialPosition>) = values.unzip();
     let label = |l: stats::Label| Outlier {
         position: positions[l.index],
         value: values[l.index],
@@ -86,22 +86,22 @@ pub(super) fn of_figures(
         causes: Vec::new(),
     };
     let outliers = stats::label_outliers(&values).into_iter().map(label).collect();
-    let mut cell = Cell { contender: contender.to_owned(), level, values, positions, outliers, ..Cell::default() };
-    let trials = cell.trials();
-    cell.mean = stats::mean(&stats::units(&trials));
-    cell.interval = stats::mean_interval(&trials, confidence);
-    cell
+    let mut point = PointResult { contender: contender.to_owned(), level, values, positions, outliers, ..PointResult::default() };
+    let trials = point.trials();
+    point.mean = stats::mean(&stats::units(&trials));
+    point.interval = stats::summary_interval(&[trials], Summarise::Mean, confidence);
+    point
 }
 
-fn latencies(cell: &mut Cell, merged: &Merged, slo: Option<&Slo>, confidence: f64) {
+fn latencies(point: &mut PointResult, merged: &Merged, slo: Option<&Slo>, confidence: f64) {
     let found = merged.percentiles(&[50.0, 95.0, 99.0], confidence);
-    cell.latency = Latency { p50_ns: found[0].ns, p95_ns: found[1].ns, p99_ns: found[2].ns, max_ns: merged.all().max_ns() };
-    cell.latency_interval = match (found[0].interval, found[1].interval, found[2].interval) {
+    point.latency = Latency { p50_ns: found[0].ns, p95_ns: found[1].ns, p99_ns: found[2].ns, max_ns: merged.all().max_ns() };
+    point.latency_interval = match (found[0].interval, found[1].interval, found[2].interval) {
         (Some(p50_ns), Some(p95_ns), Some(p99_ns)) => Some(LatencyInterval { p50_ns, p95_ns, p99_ns }),
         _ => None,
     };
     let Some(slo) = slo.filter(|_| merged.all().count() > 0) else { return };
-    cell.objective = merged.percentiles(&[slo.percentile], confidence).first().map(|found| ObjectiveLatency {
+    point.objective = merged.percentiles(&[slo.percentile], confidence).first().map(|found| ObjectiveLatency {
         ns: found.ns,
         interval: found.interval,
         kept: found.ns <= slo.at_most_ns,
@@ -109,15 +109,15 @@ fn latencies(cell: &mut Cell, merged: &Merged, slo: Option<&Slo>, confidence: f6
     });
 }
 
-/// Ratios and judgements of the cells of one level: to the baseline, of an A/A control to what it repeats.
-pub(super) fn compare(study: &Study, cells: &mut [Cell], better: Better, design: Design) {
+/// Ratios and judgements of the points of one level: to the baseline, of an A/A control to what it repeats.
+pub(super) fn compare(study: &Study, points: &mut [PointResult], better: Better, design: Design) {
     let rule = &study.decision;
     for (i, contender) in study.contenders.iter().enumerate() {
         let to = contender.control_of.as_ref().map_or(study.baseline, |of| study.position(of).unwrap_or(study.baseline));
         if i == to {
             continue;
         }
-        let (base, mine) = (&cells[to], &cells[i]);
+        let (base, mine) = (&points[to], &points[i]);
         let of = |a: Vec<Trial>, b: Vec<Trial>| stats::ratio(&[a], &[b], Summarise::Mean, rule.confidence, design);
         let estimate = of(base.trials(), mine.trials());
         let outlying: Vec<TrialPosition> = base.outlying().into_iter().chain(mine.outlying()).collect();
@@ -128,12 +128,12 @@ pub(super) fn compare(study: &Study, cells: &mut [Cell], better: Better, design:
         let rank = stats::rank(&stats::units(&base.trials()), &stats::units(&mine.trials()), rule.confidence);
         let published = study.published.is_some();
         let judged = estimate.map(|e| judgement(e.ratio, rule, Basis { units: e.units, deployed, published, better }, rank));
-        let cell = &mut cells[i];
-        (cell.ratio, cell.without) = (judged.as_ref().map(|j| j.ratio), without);
-        cell.judgement = judged;
+        let point = &mut points[i];
+        (point.ratio, point.without) = (judged.as_ref().map(|j| j.ratio), without);
+        point.judgement = judged;
     }
-    for cell in cells.iter_mut().filter(|c| c.without.is_none() && !c.outliers.is_empty()) {
-        let mean = stats::mean(&stats::units(&cell.trials_but(&cell.outlying())));
-        cell.without = mean.map(|mean| Without { mean, ratio: None });
+    for point in points.iter_mut().filter(|c| c.without.is_none() && !c.outliers.is_empty()) {
+        let mean = stats::mean(&stats::units(&point.trials_but(&point.outlying())));
+        point.without = mean.map(|mean| Without { mean, ratio: None });
     }
 }
