@@ -3,6 +3,7 @@
 //! From trials to points ([`points`]), from points to the values and ratios of a workload ([`workload`]), from workloads to one
 //! answer ([`overall`]). What a ratio and its interval are is in [`crate::stats`]; what follows from them in [`judge`].
 
+mod clock;
 mod findings;
 mod judge;
 mod models;

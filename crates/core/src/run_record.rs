@@ -4,8 +4,10 @@
 //! contradict itself. No type here can hold a credential.
 
 mod audit;
+mod flag;
 mod measured;
 mod processors;
+mod void;
 
 use std::collections::BTreeMap;
 
@@ -19,11 +21,13 @@ use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
 use crate::units::Seed;
 pub use audit::{AuditValue, Judgement};
+pub use flag::Flag;
 pub use measured::{
-    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, TransactionRecord,
-    WindowEdges, WorkerHealth,
+    ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
+    TransactionRecord, WindowEdges, WorkerHealth,
 };
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
+pub use void::{Void, VoidReason};
 
 /// The schema number of the records that this version writes. It reads those of schema 1 too, whose metrics are words.
 pub const RECORD_SCHEMA: u32 = 2;
@@ -50,6 +54,9 @@ pub struct RunRecord {
     pub trial_seed: Seed,
     /// When it started, milliseconds since 1970 UTC.
     pub started_unix_ms: u64,
+    /// The same by a clock that no program can set; absent where the system has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_boot: Option<BootTime>,
     /// How load was applied.
     pub load: LoadRecord,
     /// What was run.
@@ -73,6 +80,19 @@ pub struct RunRecord {
     pub health: Health,
     /// Remarks that a reader of the result must see.
     pub flags: Vec<Flag>,
+    /// That it counts for nothing and was set aside; absent in a trial that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void: Option<Void>,
+}
+
+/// A time by the clock that counts from the start of the client's machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BootTime {
+    /// Tells one start of a machine from another.
+    pub boot: String,
+    /// Milliseconds since then.
+    pub ms: u64,
 }
 
 /// How load was applied.
@@ -162,154 +182,6 @@ pub struct HostRecord {
     pub memory_bytes: u64,
     /// Whether the server shares this machine (embedded, or reached by loopback or socket).
     pub shared_with_server: bool,
-}
-
-/// A remark that a reader of the result must see.
-#[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "flag", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Flag {
-    /// The program ran under an emulator: its times say nothing about the machine.
-    Emulated {
-        /// Which one.
-        emulator: String,
-    },
-    /// The client was the limit.
-    ClientLimited {
-        /// What was full.
-        why: String,
-    },
-    /// More than one in a hundred transactions failed.
-    ManyErrors {
-        /// Transactions given up in the measured window.
-        failed: u64,
-        /// Transactions completed in it.
-        completed: u64,
-    },
-    /// The service was away for at least a second.
-    Gap {
-        /// Total length in milliseconds.
-        total_ms: u64,
-    },
-    /// The server would prepare no more statements, so some ran as text, which costs it more.
-    TextStatements {
-        /// Statements of connections that could not be prepared.
-        count: u64,
-    },
-    /// Transactions did not end within the drain limit.
-    Aborted {
-        /// How many.
-        count: u64,
-    },
-    /// Operations did not find a row that must be there, or found one that was not as it must be (YCSB).
-    WrongRows {
-        /// Operations of the measured window that did not find their row.
-        missing: u64,
-        /// Operations, and rows of scans, that found wrong values.
-        wrong: u64,
-    },
-    /// Open loop: the target completed fewer transactions than were offered, and the rest still waited at the end.
-    Overloaded {
-        /// Due in the measured window.
-        offered: u64,
-        /// Completed in it.
-        completed: u64,
-        /// Due, and not started or not ended when the window closed.
-        unfinished: u64,
-    },
-    /// Closed loop: a transaction that was in flight at the end of the window had run for much longer by then than any that was
-    /// completed in it, so that percentiles and maximum leave the longest out.
-    StillRunning {
-        /// For how long the oldest had run, in milliseconds.
-        oldest_ms: u64,
-        /// The longest that was completed, in milliseconds.
-        longest_completed_ms: u64,
-    },
-    /// The throughput had not settled when the measured window opened, or drifted in it.
-    Unsettled {
-        /// What was seen.
-        why: String,
-    },
-    /// The machine of the client did not get the processor time that it wanted.
-    Throttled {
-        /// Who held it back, and how much.
-        why: String,
-    },
-    /// The clock of the machine of the client was set within the window, or the machine stood still.
-    ClockTrouble {
-        /// By how much it jumped, milliseconds.
-        jump_ms: i64,
-    },
-    /// What is read of the server after a trial could not be read: its counters, or the rows of its tables.
-    ServerAway {
-        /// What it answered.
-        why: String,
-    },
-    /// Little's law does not hold for the recorded values: something was not counted.
-    LittlesLaw {
-        /// Busy connections by the recorded values.
-        busy: f64,
-        /// Connections that there were.
-        connections: u32,
-    },
-}
-
-impl Flag {
-    /// One sentence for people.
-    pub fn text(&self) -> String {
-        match self {
-            Self::Emulated { emulator } => format!("ran under {emulator}: its times say nothing about the hardware"),
-            Self::ClientLimited { why } => format!("limited by the client: {why}"),
-            Self::ManyErrors { failed: 0, completed: 0 } => "no transaction was completed in the measured time".to_owned(),
-            Self::ManyErrors { failed, completed: 0 } => {
-                format!("no transaction was completed in the measured time, and {failed} failed")
-            }
-            Self::ManyErrors { failed, completed } => format!("{failed} transactions failed beside {completed} completed"),
-            Self::Gap { total_ms } => format!("nothing completed for {:.1} s", *total_ms as f64 / 1000.0),
-            Self::TextStatements { count } => {
-                format!("{count} statements ran as text, because the server would prepare no more (max_prepared_stmt_count)")
-            }
-            Self::Aborted { count } => format!("{count} transactions did not end within the drain limit"),
-            Self::WrongRows { missing, wrong } => {
-                format!("{missing} operations did not find a row that must be there, and {wrong} found wrong rows")
-            }
-            Self::Overloaded { offered, completed, unfinished } => {
-                format!("could not keep the rate: {offered} offered, {completed} completed, {unfinished} unfinished at the end")
-            }
-            Self::StillRunning { oldest_ms, longest_completed_ms } => format!(
-                "a transaction had run for {oldest_ms} ms when the window closed, and the longest that was completed took \
-                 {longest_completed_ms} ms: the target passes connections over or stood still, and such times are in no percentile"
-            ),
-            Self::ServerAway { why } => format!("the server could not be asked for its counters after the trial: {why}"),
-            Self::Throttled { why } => format!("the client's machine lacked CPU time: {why}"),
-            Self::ClockTrouble { jump_ms } => format!(
-                "the clock of the client's machine jumped by {:.1} s: it was set, or the machine stood still",
-                *jump_ms as f64 / 1000.0
-            ),
-            Self::Unsettled { why } => format!("not in a steady state: {why}"),
-            Self::LittlesLaw { busy, connections } => {
-                format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
-            }
-        }
-    }
-
-    /// Whether `compare` refuses a trial with this flag unless told otherwise, and the word that tells it.
-    pub fn refused_unless(&self) -> Option<&'static str> {
-        match self {
-            Self::Emulated { .. } => Some("emulated"),
-            Self::ClientLimited { .. } => Some("client-limited"),
-            Self::ManyErrors { .. } | Self::WrongRows { .. } => Some("errors"),
-            Self::Gap { .. }
-            | Self::TextStatements { .. }
-            | Self::Aborted { .. }
-            | Self::Overloaded { .. }
-            | Self::StillRunning { .. }
-            | Self::Throttled { .. }
-            | Self::ClockTrouble { .. }
-            | Self::Unsettled { .. }
-            | Self::ServerAway { .. }
-            | Self::LittlesLaw { .. } => None,
-        }
-    }
 }
 
 impl RunRecord {

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use slab::Slab;
@@ -10,6 +11,7 @@ use slab::Slab;
 use crate::clock;
 use crate::moment::Moment;
 use crate::queue::{BATCH, LoopWaker, Queue};
+use crate::tcp_info::{self, Segments};
 
 /// The token of wake-ups from other threads.
 const WAKER: usize = usize::MAX;
@@ -40,6 +42,10 @@ impl Readiness {
 pub(crate) struct Reactor {
     queue: RefCell<Queue>,
     sources: RefCell<Slab<Readiness>>,
+    /// The descriptor of each token, or -1. Apart, because only the edges of a window need it.
+    descriptors: RefCell<Vec<RawFd>>,
+    /// What sockets that are closed sent.
+    closed: Cell<Segments>,
     timer: timer::PreciseTimer,
 }
 
@@ -47,7 +53,13 @@ impl Reactor {
     pub(crate) fn new() -> io::Result<(Self, LoopWaker)> {
         let (queue, waker) = Queue::new(WAKER)?;
         let timer = timer::PreciseTimer::new(&queue, TIMER)?;
-        let reactor = Self { queue: RefCell::new(queue), sources: RefCell::default(), timer };
+        let reactor = Self {
+            queue: RefCell::new(queue),
+            sources: RefCell::default(),
+            descriptors: RefCell::default(),
+            closed: Cell::default(),
+            timer,
+        };
         Ok((reactor, waker))
     }
 
@@ -121,6 +133,11 @@ impl Reactor {
             self.sources.borrow_mut().try_remove(token);
             return Err(error);
         }
+        let mut descriptors = self.descriptors.borrow_mut();
+        if descriptors.len() <= token {
+            descriptors.resize(token + 1, -1);
+        }
+        descriptors[token] = io.as_raw_fd();
         Ok(token)
     }
 
@@ -139,6 +156,17 @@ impl Reactor {
         // Closing the descriptor removes it in any case.
         let _ = self.queue.borrow().remove(io);
         self.sources.borrow_mut().try_remove(token);
+        if let Some(descriptor) = self.descriptors.borrow_mut().get_mut(token) {
+            *descriptor = -1;
+        }
+        self.closed.set(self.closed.get().plus(tcp_info::of(io.as_raw_fd())));
+    }
+
+    /// What all sockets sent since the loop began: one system call for each that is open.
+    pub(crate) fn segments(&self) -> Segments {
+        let descriptors = self.descriptors.borrow();
+        let open = descriptors.iter().filter(|descriptor| **descriptor >= 0).map(|descriptor| tcp_info::of(*descriptor));
+        open.fold(self.closed.get(), Segments::plus)
     }
 }
 

@@ -15,7 +15,14 @@ use rustix::net::sockopt;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use crate::current::{self, Loop};
-use crate::reactor::Readiness;
+use crate::reactor::{Reactor, Readiness};
+use crate::tcp_info::Segments;
+
+/// What all connections of this thread's loop sent since it began. It asks the kernel once for each, so it is no question for each
+/// operation.
+pub fn segments() -> Segments {
+    current::with(|owner| owner.reactor.as_ref().map(Reactor::segments)).unwrap_or_default()
+}
 
 /// How long what was sent may stay without the other side's acknowledgement before the connection counts as lost. The system's own limit
 /// is a quarter of an hour.

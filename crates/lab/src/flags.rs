@@ -22,6 +22,12 @@ const MUCH_OLDER: u64 = 2;
 /// A target that completes less than this share of what is offered does not keep the rate.
 const KEEPS_UP: f64 = 0.99;
 
+/// Segments sent again, as a share of all, beyond which a network loses packets: a healthy one stays far below. Each costs its
+/// connection 200 ms or more, so few of them take much throughput.
+const LOSSY: f64 = 0.001;
+/// Fewer retransmissions than this happen anywhere, and are a large share of a short window.
+const RETRANSMISSIONS: u64 = 5;
+
 /// Stolen CPU time as a share of the machine's, or time that a limit of the container took as a share of the window. Less than this is
 /// within the noise of trials.
 const WITHHELD: f64 = 0.05;
@@ -57,6 +63,7 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
         }
         flags.extend(late_client(measured, health)?.map(|why| Flag::ClientLimited { why }));
     }
+    flags.extend(packet_loss(health));
     flags.extend(unsettled(health.steadiness.as_ref()).map(|why| Flag::Unsettled { why }));
     flags.extend(still_running(measured, health));
     flags.extend(law(spec, health));
@@ -92,6 +99,14 @@ fn young(open: &OpenLoop, window_ns: u64) -> Result<u64, LabError> {
 fn histogram(record: &HistogramRecord) -> Result<Histogram, LabError> {
     let help = "this is a defect of perbuck; please report it";
     record.to_histogram().map_err(|e| LabError::failed(format!("a histogram just made cannot be read: {e}"), help))
+}
+
+/// A network that loses packets, as far as the client sees it.
+fn packet_loss(health: &Health) -> Option<Flag> {
+    let network = health.network.as_ref()?;
+    let (retransmitted, sent) = (network.segments_retransmitted, network.segments_sent);
+    let lossy = retransmitted >= RETRANSMISSIONS && retransmitted as f64 > LOSSY * sent as f64;
+    lossy.then_some(Flag::PacketLoss { retransmitted, sent })
 }
 
 /// A load thread that had no processor time left: it measured itself. (An embedded database has none in the record.)
@@ -171,7 +186,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use perbuck_core::load_model::{Phase, PhaseLoad};
-    use perbuck_core::run_record::WindowEdges;
+    use perbuck_core::run_record::{NetworkRecord, WindowEdges};
     use perbuck_core::units::Seed;
 
     use super::*;
@@ -186,6 +201,17 @@ mod tests {
         let both = of(10.0, 0.2, 700);
         let texts: Vec<String> = both.iter().map(Flag::text).collect();
         assert!(texts.len() == 2 && texts[0].contains("20 %") && texts[1].contains("7 %"), "{texts:?}");
+    }
+
+    #[test]
+    fn a_network_that_loses_packets_is_flagged() {
+        let flag = |sent, retransmitted| {
+            let network = NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted };
+            packet_loss(&Health { network: Some(network), ..Health::default() })
+        };
+        assert_eq!((flag(1_000_000, 1_000), flag(10, 4), packet_loss(&Health::default())), (None, None, None));
+        assert!(flag(12_000, 300).unwrap().text().contains("300 of 12000 segments again (2.5 %)"));
+        assert!(flag(4_000, 5).is_some());
     }
 
     fn waiting(ns: u64, count: u64) -> HistogramRecord {

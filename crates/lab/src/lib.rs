@@ -43,6 +43,7 @@ pub mod stored;
 mod tiflash;
 pub mod trial;
 pub mod verify;
+mod void;
 
 pub use error::{ErrorKind, LabError};
 pub use lab::{Lab, LabOptions};

@@ -18,7 +18,7 @@ use crate::folder::{self, has_file};
 use crate::inputs::{self, Limit, read_text};
 use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
-use crate::stored;
+use crate::{stored, void};
 
 /// What a comparison is based on, apart from the records.
 #[derive(Debug, Clone, Default)]
@@ -52,7 +52,7 @@ pub(crate) struct Material {
 pub struct Results {
     /// The study whose prices and rule were applied.
     pub study: Study,
-    /// The records that the comparison is made of, then those that lie outside of the study's sweep.
+    /// The records that the comparison is made of, those that lie outside of the study's sweep, then the void ones.
     records: Vec<RunRecord>,
     /// How many of them the comparison is made of.
     used: usize,
@@ -127,6 +127,11 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
         let message = format!("{} holds no trial yet", root.display());
         return Err(LabError::failed(message, "run the study first: perbuck run STUDY"));
     }
+    if records.iter().all(|r| r.void.is_some()) {
+        let count = records.len();
+        let message = format!("{} holds no trial that counts: its {count} trials are void", root.display());
+        return Err(LabError::failed(message, "`perbuck run STUDY` measures them again"));
+    }
     let study = basis.study.clone().unwrap_or_else(|| root.join(STUDY_FILE));
     let read = |what: &str, path: &Path, given: bool| {
         let text = if given { read_text(what, path)? } else { folder::read_text(what, path, Limit::TEXT)? };
@@ -165,19 +170,20 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
             || inputs.study.fingerprint_alone(&r.key.contender).as_ref() == Some(&r.study_fingerprint)
     };
     if let Some(stranger) = records.iter().find(|r| !of_this_study(r)) {
-        let message = format!("{} was measured by another version of the study {study_path}", stranger.key.path());
+        let message = format!("{} was measured by another version of the study {study_path}", stranger.path());
         return Err(LabError::refused(message, "only prices, labels, summary and decision may differ from the study that ran"));
     }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
-    let used = outside_last(&plan, &mut records, &mut sums);
+    let (used, counting) = in_classes(&plan, &mut records, &mut sums);
     let mut comparison =
         compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist).map_err(|r| LabError::refusals(&r))?;
-    if let Some(first) = records.get(used) {
+    if let Some(first) = records[..counting].get(used) {
         // Left out, but never silently: choosing trials after seeing them is how results are bent.
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
-        comparison.remarks.push(Remark { text, trials: records.len() - used, example: first.key.path() });
+        comparison.remarks.push(Remark { text, trials: counting - used, example: first.key.path() });
     }
     comparison.remarks.extend(out_of_order(&inputs.study, &records[..used]));
+    comparison.remarks.extend(void::remarks(&records[counting..]));
     if !head.checked {
         let text = if inputs.study.sweep.collected {
             "the data were not checked after the last trial; `perbuck sysbench` checks none"
@@ -209,16 +215,18 @@ fn out_of_order(study: &Study, records: &[RunRecord]) -> Option<Remark> {
     Some(Remark { text: text.to_owned(), trials: late.len(), example: late.first()?.key.path() })
 }
 
-/// Puts the trials that the plan does not name after those that it names, and returns the number of these.
-fn outside_last(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &mut Vec<String>) -> usize {
-    if records.iter().all(|r| plan.contains(&r.key)) {
-        return records.len();
+/// Puts the trials that the plan does not name after those that it names, and the void ones last. Returns how many the plan names, and
+/// how many are not void.
+fn in_classes(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &mut Vec<String>) -> (usize, usize) {
+    let class = |r: &RunRecord| if r.void.is_some() { 2 } else { u8::from(!plan.contains(&r.key)) };
+    let up_to = |most: u8| records.iter().filter(|r| class(r) <= most).count();
+    let counts = (up_to(0), up_to(1));
+    if counts.0 < records.len() {
+        let mut paired: Vec<(RunRecord, String)> = std::mem::take(records).into_iter().zip(std::mem::take(sums)).collect();
+        paired.sort_by_key(|(record, _)| class(record));
+        (*records, *sums) = paired.into_iter().unzip();
     }
-    let paired: Vec<(RunRecord, String)> = std::mem::take(records).into_iter().zip(std::mem::take(sums)).collect();
-    let (inside, outside): (Vec<_>, Vec<_>) = paired.into_iter().partition(|(r, _)| plan.contains(&r.key));
-    let used = inside.len();
-    (*records, *sums) = inside.into_iter().chain(outside).unzip();
-    used
+    counts
 }
 
 /// A results folder beside an older one.

@@ -22,6 +22,7 @@ use crate::session::Session;
 use crate::stage::{self, AskPassword};
 use crate::store::Store;
 use crate::trial::{self, Context};
+use crate::void;
 
 /// How often the stop token is read while a target cools down.
 const COOL_DOWN_STEP: Duration = Duration::from_millis(100);
@@ -50,6 +51,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
     store.keep(files)?;
     let plan = inputs.study.plan();
+    void::sweep(&store, &plan)?.iter().for_each(|line| progress.line(line));
     let on_disk = plan.iter().filter(|key| store.has(key)).count();
     let wanted = |key: &TrialKey| deployment.is_none_or(|d| key.deployment() == d) && !store.has(key);
     let missing: Vec<(usize, &TrialKey)> = plan.iter().enumerate().filter(|(_, key)| wanted(key)).collect();
@@ -131,7 +133,7 @@ impl Run<'_> {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
             self.store.still_there()?;
-            let record = self.trial(session, (stage, &block), key, *position)?;
+            let record = self.counting(session, (stage, &block), key, *position)?;
             self.store.write(&record)?;
             session.note_end(stage, &block)?;
             self.time.trial_took(began.elapsed());
@@ -147,6 +149,28 @@ impl Run<'_> {
     fn block(&self, key: &TrialKey) -> String {
         let deployment = key.deployment.map(|d| format!("{d}.")).unwrap_or_default();
         format!("{}/{deployment}{}", self.id, key.trial)
+    }
+
+    /// A trial that counts. One that counts for nothing is kept as evidence and measured again, a few times.
+    fn counting(
+        &mut self,
+        session: &mut Session<'_>,
+        stage: (usize, &str),
+        key: &TrialKey,
+        position: usize,
+    ) -> Result<RunRecord, LabError> {
+        let mut repeats = 0;
+        loop {
+            let record = self.trial(session, stage, key, position)?;
+            let Some(why) = record.void_reason() else { return Ok(record) };
+            let aside = void::set_aside(self.store, &record, &why)?;
+            self.progress.line(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
+            if repeats == void::REPEATS {
+                return Err(void::given_up(key, &why));
+            }
+            repeats += 1;
+            self.live.say(Event::Doing { text: format!("measuring again: {}", key.title()) });
+        }
     }
 
     fn trial(

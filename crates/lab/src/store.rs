@@ -105,7 +105,7 @@ impl Store {
         let known = match has_file(&stored).then(|| folder::read_text("the fingerprint", &stored, Limit::TEXT)).transpose()? {
             Some(text) if text.trim() == fingerprint => has_file(&root.join(STUDY_FILE)),
             // A first attempt that measured nothing (a wrong address, say) leaves nothing to protect.
-            Some(_) if records_in(&root)?.is_empty() => false,
+            Some(_) if evidence_in(&root)?.is_empty() => false,
             Some(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
                 let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
@@ -192,7 +192,14 @@ impl Store {
     pub fn write(&self, record: &RunRecord) -> Result<(), LabError> {
         self.still_there()?;
         remove_if_there(&self.root.join(CHECKED_FILE));
-        write_once(&self.root, &self.root.join(record.key.path()), record)
+        write_once(&self.root, &self.root.join(record.path()), record)
+    }
+
+    /// Removes a record that is kept under another name.
+    pub(crate) fn remove(&self, path: &Path) -> Result<(), LabError> {
+        fs::remove_file(path).map_err(LabError::of_file("remove the record", path))?;
+        path.parent().map(sync);
+        Ok(())
     }
 }
 
@@ -230,9 +237,8 @@ fn is_locked_file(path: &Path, open: &File) -> bool {
 pub(crate) fn write_once(root: &Path, path: &Path, record: &RunRecord) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(path);
     folder::make(root, folder)?;
-    let text = record
-        .to_json()
-        .map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.key.path()), ""))?;
+    let text =
+        record.to_json().map_err(|e| LabError::failed(format!("the record of {} cannot be written: {e}", record.path()), ""))?;
     let temporary = write_temporary(path, &mut |file| file.write_all(text.as_bytes()))?;
     let linked = link(&temporary, path);
     remove_if_there(&temporary);
@@ -297,7 +303,18 @@ pub(crate) const CAPACITY_FOLDER: &str = "capacity";
 /// # Errors
 /// A folder that cannot be read.
 pub fn records_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
-    let is_record = |p: &PathBuf| p.extension().is_some_and(|e| e == "json") && p.parent() != Some(root);
+    files_of(root, &["json"])
+}
+
+/// The same with the void ones.
+pub(crate) fn evidence_in(root: &Path) -> Result<Vec<PathBuf>, LabError> {
+    files_of(root, &["json", "void"])
+}
+
+/// The files of a study's own trials whose names end so.
+fn files_of(root: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, LabError> {
+    let is_record =
+        |p: &PathBuf| p.extension().is_some_and(|e| endings.iter().any(|ending| e == *ending)) && p.parent() != Some(root);
     // Searches lie deeper than trials, which keeps them apart even from a contender named like the folder.
     let of_a_search =
         |p: &PathBuf| p.strip_prefix(root).is_ok_and(|p| p.starts_with(CAPACITY_FOLDER) && p.components().count() > 4);

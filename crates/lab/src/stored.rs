@@ -23,7 +23,7 @@ pub fn read_study(text: &str) -> Result<Study, Vec<Problem>> {
     Study::read(store::STUDY_FILE, text, &Registry::default().kinds())
 }
 
-/// All records of a results folder in the order of their paths, and their checksums.
+/// All records of a results folder in the order of their paths, void ones included, and their checksums.
 pub(crate) fn records(root: &Path) -> Result<(Vec<RunRecord>, Vec<String>), LabError> {
     let is_folder = fs::metadata(root).map_err(LabError::of_file("read the results folder", root))?.is_dir();
     if !is_folder || !has_file(&root.join(store::STUDY_FILE)) {
@@ -32,19 +32,19 @@ pub(crate) fn records(root: &Path) -> Result<(Vec<RunRecord>, Vec<String>), LabE
     }
     let one = |path: &PathBuf| {
         let record = read_record(path)?;
-        if root.join(record.key.path()) != *path {
-            let message = format!("{} holds the record of another trial, {}", path.display(), record.key.path());
+        if root.join(record.path()) != *path {
+            let message = format!("{} holds the record of another trial, {}", path.display(), record.path());
             return Err(LabError::files(message, "put each record back to its own name"));
         }
         let sum = seal(&record)?;
         Ok((record, sum))
     };
-    Ok(in_parallel(&store::records_in(root)?, one)?.into_iter().unzip())
+    Ok(in_parallel(&store::evidence_in(root)?, one)?.into_iter().unzip())
 }
 
 /// The checksum of a record; one with a number that is not finite has none.
 pub(crate) fn seal(record: &RunRecord) -> Result<String, LabError> {
-    evidence::seal(record).map_err(|e| LabError::failed(format!("the record of {}: {e}", record.key.path()), ""))
+    evidence::seal(record).map_err(|e| LabError::failed(format!("the record of {}: {e}", record.path()), ""))
 }
 
 /// Reads a record.

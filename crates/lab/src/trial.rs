@@ -7,7 +7,8 @@ use perbuck_core::load_model::LoadModel;
 use perbuck_core::metric::{Metric, RecordedMetric};
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::{
-    Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord, WorkloadRecord,
+    BootTime, Flag, Health, HistogramRecord, HostRecord, Interval, LoadRecord, RECORD_SCHEMA, RunRecord, TargetRecord,
+    WorkloadRecord,
 };
 use perbuck_core::study::Study;
 use perbuck_load::driver::TargetFacts;
@@ -206,6 +207,7 @@ pub fn run_watched(
     let text_before = task.stage.server.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    let started_boot = perbuck_observe::since_boot().map(|(boot, ms)| BootTime { boot, ms });
     let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
@@ -244,6 +246,7 @@ pub fn run_watched(
         seed: context.study.seed,
         trial_seed: spec.seed,
         started_unix_ms,
+        started_boot,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload,
         target: target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns),
@@ -255,6 +258,7 @@ pub fn run_watched(
         audit,
         health,
         flags,
+        void: None,
     };
     Ok((record, details))
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::rng::Streams;
 use perbuck_core::run_record::WorkerHealth;
-use perbuck_event::{TaskSet, Waiters, cpu, now, sleep_until};
+use perbuck_event::{Segments, TaskSet, Waiters, cpu, now, sleep_until, tcp};
 
 use crate::connection::Connection;
 use crate::driver::Driver;
@@ -58,6 +58,8 @@ pub(crate) struct WorkerOutcome {
     pub(crate) health: WorkerHealth,
     /// How late its event loop woke.
     pub(crate) lag: Histogram,
+    /// What its connections sent in the window.
+    pub(crate) segments: Segments,
     /// What each of its terminals did.
     pub(crate) terminals: Vec<TerminalTotals>,
     /// Times of statements by label.
@@ -137,8 +139,8 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let (connections, cpu_ns) = (terminals.len() as u32, probe.cpu_ns.get().unwrap_or(0));
     let whole = cpu_ns as f64 / open_ns as f64;
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
-    let lag = probe.lag.take();
-    Ok(WorkerOutcome { recorder, aborted, health, lag, terminals, statement_times, limited })
+    let (lag, segments) = (probe.lag.take(), probe.segments.get());
+    Ok(WorkerOutcome { recorder, aborted, health, lag, segments, terminals, statement_times, limited })
 }
 
 /// Starts the task of every terminal.
@@ -173,6 +175,8 @@ fn finish_recorder<D, W>(common: Common<D, W>) -> Recorder {
 struct Probe {
     opened_cpu_ns: Cell<Option<u64>>,
     cpu_ns: Cell<Option<u64>>,
+    /// What its connections sent: before the window, and after its end within it.
+    segments: Cell<Segments>,
     /// The largest share of a processor in one phase.
     busiest: Cell<f64>,
     lag: RefCell<Histogram>,
@@ -181,6 +185,7 @@ struct Probe {
 impl Probe {
     fn open(&self) {
         if self.opened_cpu_ns.get().is_none() {
+            self.segments.set(tcp::segments());
             self.opened_cpu_ns.set(Some(cpu::thread_cpu_ns()));
         }
     }
@@ -188,6 +193,7 @@ impl Probe {
     fn close(&self) {
         if let (None, Some(opened)) = (self.cpu_ns.get(), self.opened_cpu_ns.get()) {
             self.cpu_ns.set(Some(cpu::thread_cpu_ns().saturating_sub(opened)));
+            self.segments.set(tcp::segments().since(self.segments.get()));
         }
     }
 }

@@ -15,6 +15,7 @@
 //! assert!(cpu_of(std::process::id()).is_some() && cpu_of(u32::MAX).is_none());
 //! ```
 
+mod boot;
 mod cpu_model;
 mod cpu_time;
 mod emulator;
@@ -23,6 +24,7 @@ mod host;
 mod processors;
 mod withheld;
 
+pub use boot::since_boot;
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
 pub use file_system::file_system;
 pub use host::host;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Refusal, Remark};
+use super::{Refusal, Remark, clock};
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::Design;
 use crate::study::Study;
@@ -51,7 +51,7 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
         }
     }
     let remark = |(text, trials): (String, Vec<&RunRecord>)| Remark { text, trials: trials.len(), example: trials[0].key.path() };
-    grouped.into_iter().map(remark).collect()
+    grouped.into_iter().map(remark).chain(clock::steps(records)).collect()
 }
 
 /// Trials of blocks that not every contender has; they are in the values of their points, and in no ratio of blocks.
@@ -111,6 +111,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::ServerAway { .. } => "the server could not be asked for its counters after a trial".to_owned(),
         Flag::Throttled { .. } => "the client's machine lacked CPU time".to_owned(),
         Flag::ClockTrouble { .. } => "the clock of the client's machine was set, or the machine stood still".to_owned(),
+        Flag::PacketLoss { .. } => "the network between client and server lost packets".to_owned(),
         Flag::StillRunning { .. } => {
             "transactions still ran at the end for much longer than any that was completed took".to_owned()
         }

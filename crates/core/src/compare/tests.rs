@@ -55,7 +55,7 @@ fn study_with(from: &str, to: &str) -> Study {
 }
 
 /// A trial of `committed` transactions of one to three milliseconds.
-fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunRecord {
+pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunRecord {
     let mut service = Histogram::new();
     for i in 0..committed {
         service.record(1_000_000 + i * 2_000_000 / committed);
@@ -73,6 +73,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         seed: Seed(7),
         trial_seed: Seed(1),
         started_unix_ms: 0,
+        started_boot: None,
         load,
         workload: WorkloadRecord {
             kind: "sysbench".into(),
@@ -97,6 +98,7 @@ fn record(contender: &str, connections: u32, trial: u32, committed: u64) -> RunR
         audit: Vec::new(),
         health: Default::default(),
         flags: Vec::new(),
+        void: None,
     }
 }
 

@@ -202,6 +202,9 @@ pub struct Health {
     /// What each processor of the client's machine did, where its system says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorTimes>,
+    /// What the client's connections sent in the measured window; absent without a network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkRecord>,
     /// Closed loop: what lies across the edges of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edges: Option<WindowEdges>,
@@ -211,6 +214,16 @@ pub struct Health {
     /// Whether the throughput had settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steadiness: Option<Steadiness>,
+}
+
+/// What the kernel counted of the client's TCP connections. It does not see what the server sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkRecord {
+    /// Segments with data that the client sent, those that it sent again included.
+    pub segments_sent: u64,
+    /// Segments that the client sent again, because no acknowledgement came.
+    pub segments_retransmitted: u64,
 }
 
 /// One load thread during the measured window.

@@ -14,8 +14,8 @@ pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
         let message = format!("{} exists already", folder.display());
         return Err(LabError::refused(message, "name a folder that does not exist"));
     }
-    if let Some(odd) = data.records.iter().find(|r| !is_plain(&r.key.path())) {
-        let message = format!("the embedded trial {:?} has a name that no study can have", odd.key.path());
+    if let Some(odd) = data.records.iter().find(|r| !is_plain(&r.path())) {
+        let message = format!("the embedded trial {:?} has a name that no study can have", odd.path());
         return Err(LabError::refused(message, "nothing was written"));
     }
     fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
@@ -34,7 +34,7 @@ pub(super) fn write(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
             store::replace(&folder.join(store::CHECKED_FILE), store::CHECKED_TEXT)?;
         }
     }
-    data.records.iter().try_for_each(|r| store::write_once(folder, &folder.join(r.key.path()), r))
+    data.records.iter().try_for_each(|r| store::write_once(folder, &folder.join(r.path()), r))
 }
 
 /// Whether a path stays below the folder that it is joined to: a page is foreign text.

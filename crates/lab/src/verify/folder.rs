@@ -29,8 +29,8 @@ pub(super) fn check(found: &mut Findings, data: &Unpacked, folder: &Path, asked:
         same_text(found, prices, asked.prices.as_deref(), &folder.join(store::PRICES_FILE))?;
     }
     let mut embedded: BTreeMap<String, (&RunRecord, &str)> =
-        data.records.iter().zip(&data.sums).map(|(r, sum)| (r.key.path(), (r, sum.as_str()))).collect();
-    let paths = store::records_in(folder)?;
+        data.records.iter().zip(&data.sums).map(|(r, sum)| (r.path(), (r, sum.as_str()))).collect();
+    let paths = store::evidence_in(folder)?;
     let read = in_parallel(&paths, |path| {
         let sealed = stored::read_record(path).and_then(|r| stored::seal(&r).map(|sum| (r, sum)));
         Ok(sealed.map_err(|e| e.words().0.to_owned()))

@@ -138,7 +138,7 @@ fn seals(found: &mut Findings, data: &Unpacked) -> Result<(), LabError> {
     let before = found.differs.len();
     for ((record, stated), sum) in data.records.iter().zip(&data.sums).zip(&sums) {
         if stated != sum {
-            let path = record.key.path();
+            let path = record.path();
             found.differs(format!(
                 "embedded trial {path}: its content does not match its checksum (stated {}, is {})",
                 short(stated),
@@ -212,7 +212,7 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     let Unpacked { head, records, sums, .. } = data;
     // A folder is read in the order of its paths, `full/` before `full-control/`; as texts the dash comes before the slash.
     let mut trials: Vec<(RunRecord, String)> = records.into_iter().zip(sums).collect();
-    trials.sort_by_cached_key(|(record, _)| PathBuf::from(record.key.path()));
+    trials.sort_by_cached_key(|(record, _)| PathBuf::from(record.path()));
     let (records, sums) = trials.into_iter().unzip();
     match head.kind {
         Kind::Measured => {

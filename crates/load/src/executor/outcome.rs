@@ -6,8 +6,9 @@ use perbuck_core::histogram::Histogram;
 use perbuck_core::littles_law;
 use perbuck_core::load_model::{LoadModel, Phase};
 use perbuck_core::run_record::{
-    Gap, Health, HistogramRecord, Interval, Measured, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
+    Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts, WindowEdges,
 };
+use perbuck_event::Segments;
 
 use crate::arrivals::DueCounter;
 use crate::collector::Collector;
@@ -61,7 +62,7 @@ pub(super) fn finish<W: Workload>(
     let (mut whole, mut errors, mut health) = (StatementCounts::default(), ErrorCounts::new(), Health::default());
     let (mut gaps, mut unfinished) = (Vec::new(), Histogram::new());
     let (mut lag, mut send_lag) = (Histogram::new(), Histogram::new());
-    let mut edges = WindowEdges::default();
+    let (mut edges, mut segments) = (WindowEdges::default(), Segments::default());
     let workers = outcomes.len() as u32;
     let (mut terminals, mut statement_latency) = (Vec::new(), BTreeMap::new());
     for outcome in outcomes {
@@ -70,6 +71,7 @@ pub(super) fn finish<W: Workload>(
             statement_latency.entry(label).or_insert_with(Histogram::new).merge(&times);
         }
         health.aborted += outcome.aborted;
+        segments = segments.plus(outcome.segments);
         if !blocking {
             health.workers.push(outcome.health);
             lag.merge(&outcome.lag);
@@ -81,6 +83,9 @@ pub(super) fn finish<W: Workload>(
         edges.before_ns += outcome.recorder.before_ns;
         add_worker(outcome.recorder, &mut whole, &mut errors, &mut health, &mut gaps);
     }
+    // An embedded database has no connection, and sends nothing.
+    let Segments { sent, retransmitted } = segments;
+    health.network = (sent > 0).then_some(NetworkRecord { segments_sent: sent, segments_retransmitted: retransmitted });
     let mut total = Totals::new(kinds.len());
     phases.iter().for_each(|phase| total.merge(phase));
     (health.lag, health.send_lag) = (HistogramRecord::from_histogram(&lag), HistogramRecord::from_histogram(&send_lag));

@@ -47,7 +47,7 @@ pub fn pack_into(
     sums: &[String],
     sink: &mut dyn FnMut(&str) -> Result<(), String>,
 ) -> Result<(), String> {
-    let mut trials: Vec<Trial<'_>> = records.iter().zip(sums).map(|(r, sum)| (r.key.path(), r, sum.as_str())).collect();
+    let mut trials: Vec<Trial<'_>> = records.iter().zip(sums).map(|(r, sum)| (r.path(), r, sum.as_str())).collect();
     trials.sort_by(|a, b| a.0.cmp(&b.0));
     let sums: Vec<&str> = trials.iter().map(|t| t.2).collect();
     sink(&format!("{{\"head\":{},\n\"sha256\":{},\n\"records\":[", text(head)?, text(&sums)?))?;

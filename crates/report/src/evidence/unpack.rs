@@ -35,7 +35,7 @@ impl Budget {
 
     /// Takes a record, once.
     pub(super) fn one(&mut self, record: &RunRecord) -> Result<(), String> {
-        let name = record.key.path();
+        let name = record.path();
         if self.names.contains(&name) {
             return Err(format!("{name} is there twice"));
         }

@@ -213,6 +213,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         seed: study.seed,
         trial_seed: seed,
         started_unix_ms: 1_785_576_612_000 + u64::from(position) * 700_000,
+        started_boot: None,
         load: load(study, key),
         workload: WorkloadRecord {
             kind: if tpcc { "tpcc" } else { "sysbench" }.into(),
@@ -256,6 +257,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         audit: Vec::new(),
         health: Health { client_user_ns: 1_900_000_000_000, client_system_ns: 700_000_000_000, ..Health::default() },
         flags: if position == 7 { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
+        void: None,
     }
 }
 
