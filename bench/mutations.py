@@ -1,5 +1,5 @@
 """Seeded changes of records, pages and studies that a hostile author would make. Python's standard library only."""
-import base64, copy, gzip, hashlib, json, struct, zlib
+import base64, copy, gzip, hashlib, json, re, struct, zlib
 
 ELEMENT = '<script type="application/json" id="embedded">'
 NUMBERS = [0, 1, -1, 2**31, 2**32 - 1, 2**32, 2**53, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, 1e308, 0.5, -(2**63), 3600 * 10**9]
@@ -176,19 +176,23 @@ class Raw(str):
 
 def written(value, pretty=True):
     """JSON with the raw parts in it; Python's own writer has no depth beyond its stack."""
-    raw = {}
+    raw, left = [], 16_000_000
 
     def marked(v):
+        nonlocal left
         if isinstance(v, Raw):
-            raw[f"\ue000{len(raw)}\ue000"] = str(v)
+            left -= len(v)
+            if left < 0:
+                # A list of raw parts may have been made many times as long.
+                return None
+            raw.append(str(v))
             return f"\ue000{len(raw) - 1}\ue000"
         if isinstance(v, dict):
             return {k: marked(x) for k, x in v.items()}
         return [marked(x) for x in v] if isinstance(v, list) else v
 
     out = json.dumps(marked(value), indent=2 if pretty else None, ensure_ascii=False, separators=None if pretty else (",", ":"))
-    for mark, json_text in raw.items():
-        out = out.replace(f'"{mark}"', json_text)
+    out = re.sub('"\ue000([0-9]+)\ue000"', lambda mark: raw[int(mark[1])], out)
     return out + "\n" if pretty else out
 
 
