@@ -104,9 +104,9 @@ impl Histogram {
             // Neither side's memory needs to be touched.
             return;
         }
-        self.counts.iter_mut().zip(other.used()).for_each(|(mine, theirs)| *mine += theirs);
-        self.total += other.total;
-        self.sum_ns += other.sum_ns;
+        self.counts.iter_mut().zip(other.used()).for_each(|(mine, theirs)| *mine = mine.saturating_add(*theirs));
+        self.total = self.total.saturating_add(other.total);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 

@@ -19,7 +19,7 @@ use crate::histogram::Histogram;
 use crate::load_model::Phase;
 use crate::metric::{Counted, Metric, RecordedMetric};
 use crate::plan::TrialKey;
-use crate::units::Seed;
+use crate::units::{Seed, total};
 pub use audit::{AuditValue, Judgement};
 pub use flag::Flag;
 pub use measured::{
@@ -197,7 +197,7 @@ impl RunRecord {
     /// How many a metric counts in the measured window.
     pub fn counted(&self, metric: &Metric) -> u64 {
         let transactions = self.measured.transactions.iter();
-        let of = |counts: &dyn Fn(&str) -> bool| transactions.filter(|t| counts(t.0)).map(|t| t.1.completed()).sum();
+        let of = |counts: &dyn Fn(&str) -> bool| total(transactions.filter(|t| counts(t.0)).map(|t| t.1.completed()));
         match &metric.of {
             Counted::Transactions => of(&|_| true),
             Counted::Kinds(kinds) => of(&|kind| kinds.iter().any(|k| k == kind)),

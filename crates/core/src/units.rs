@@ -60,6 +60,11 @@ impl fmt::Display for MicroUsd {
     }
 }
 
+/// The sum of counters of records. One that a forged record drives beyond the range stays at its end instead of starting at 0 again.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
+}
+
 /// A whole number with a comma every three digits.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

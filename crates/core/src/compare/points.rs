@@ -8,6 +8,7 @@ use crate::parallel::in_parallel;
 use crate::run_record::{Flag, RunRecord};
 use crate::stats::{self, Design, Merged, Summarise, Trial};
 use crate::study::{Slo, Study};
+use crate::units::total;
 
 impl PointResult {
     /// Its values with their positions in the design.
@@ -51,8 +52,8 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
     let (mut failed, mut retries) = (0, 0);
     for record in trials {
         merged.add(&record.latency().map_err(|e| format!("{}: {e}", record.key.path()))?);
-        failed += record.measured.transactions.values().map(|t| t.failed).sum::<u64>();
-        retries += record.measured.retries;
+        failed = total(record.measured.transactions.values().map(|t| t.failed).chain([failed]));
+        retries = total([retries, record.measured.retries]);
     }
     let position = |r: &RunRecord| TrialPosition { deployment: r.key.deployment(), trial: r.key.trial };
     let values = trials.iter().map(|r| (r.metric(metric), position(r)));

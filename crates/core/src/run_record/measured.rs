@@ -10,6 +10,7 @@ use crate::histogram::Histogram;
 use crate::littles_law::LittlesLaw;
 use crate::load_model::Phase;
 use crate::steady::Steadiness;
+use crate::units::total;
 
 /// The measured window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -271,7 +272,7 @@ pub struct Gap {
 impl StatementCounts {
     /// All statements.
     pub fn total(&self) -> u64 {
-        self.read + self.write + self.other
+        total([self.read, self.write, self.other])
     }
 
     /// Adds another count.
@@ -333,6 +334,6 @@ impl HistogramRecord {
 impl TransactionRecord {
     /// Completed: committed, or rolled back by design.
     pub fn completed(&self) -> u64 {
-        self.committed + self.rolled_back
+        total([self.committed, self.rolled_back])
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::run_record::RunRecord;
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
 use super::open_loop::completed;
@@ -170,10 +170,10 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
     );
     let mut table = Table::new("Processor time, and what the server's memory did not hold", &heads);
     for (workload, contender, level, records) in records_by_point(all) {
-        let completed: u64 = records.iter().map(|r| completed(&r.measured.transactions)).sum();
-        let client: u64 = records.iter().map(|r| r.health.client_user_ns + r.health.client_system_ns).sum();
-        let window: u64 = records.iter().map(|r| r.measured.window_ns).sum();
-        let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).sum();
+        let completed = total(records.iter().map(|r| completed(&r.measured.transactions)));
+        let client = total(records.iter().flat_map(|r| [r.health.client_user_ns, r.health.client_system_ns]));
+        let window = total(records.iter().map(|r| r.measured.window_ns));
+        let server: Option<u64> = records.iter().map(|r| r.target.server_cpu_ns).collect::<Option<Vec<_>>>().map(total);
         let each = |ns: u64| ns.checked_div(completed).map(duration_text);
         let busy = |ns: u64| (window > 0).then(|| fixed(ns as f64 / window as f64, 2));
         let misses = misses(&records).map(short_percent);
@@ -207,7 +207,7 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
     for r in all.records {
         for (code, e) in &r.errors {
             let sum = sums.entry((&r.key.workload, &r.key.contender, code)).or_insert((0, BTreeSet::new(), &e.example));
-            sum.0 += e.count;
+            sum.0 = total([sum.0, e.count]);
             sum.1.insert(&e.class);
         }
     }

@@ -3,7 +3,7 @@
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{HistogramRecord, RunRecord};
 use perbuck_core::steady::Settled;
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::units::{duration_text, thousands, total};
 
 use super::environment::records_by_point;
 use super::steady::word;
@@ -39,7 +39,7 @@ impl Client {
             all.fullest = all.fullest.into_iter().chain(fullest).reduce(f64::max);
             merge(&mut all.lag, &h.lag);
             merge(&mut all.send_lag, &h.send_lag);
-            all.lost += h.connections_lost;
+            all.lost = total([all.lost, h.connections_lost]);
             all.memory = all.memory.max(Some(h.peak_memory_bytes).filter(|m| *m > 0));
             let off = |ratio: &f64| (ratio - 1.0).abs();
             let law = h.littles_law.map(|l| l.ratio);

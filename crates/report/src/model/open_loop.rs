@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use perbuck_core::compare::WorkloadResult;
 use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord, TransactionRecord};
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::units::{duration_text, thousands, total};
 
 use super::Context;
 use super::levels::points_of;
@@ -36,7 +36,7 @@ pub(super) fn percentiles<'a, const N: usize>(
 }
 
 pub(super) fn completed(kinds: &BTreeMap<String, TransactionRecord>) -> u64 {
-    kinds.values().map(TransactionRecord::completed).sum()
+    total(kinds.values().map(TransactionRecord::completed))
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -56,8 +56,8 @@ impl Counts {
         for r in trials {
             let Some(open) = &r.measured.open_loop else { continue };
             sum.seconds += r.measured.window_ns as f64 / 1e9;
-            sum.offered += open.offered;
-            sum.completed += completed(&r.measured.transactions);
+            sum.offered = total([sum.offered, open.offered]);
+            sum.completed = total([sum.completed, completed(&r.measured.transactions)]);
             sum.waiting = sum.waiting.max(open.backlog_at_close);
             sum.unfinished = sum.unfinished.max(open.unfinished.count);
         }

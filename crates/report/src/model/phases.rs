@@ -1,7 +1,7 @@
 //! A window in phases: what each of them gave, and throughput over time.
 
 use perbuck_core::run_record::{PhaseRecord, RunRecord};
-use perbuck_core::units::{duration_text, thousands};
+use perbuck_core::units::{duration_text, thousands, total};
 
 use super::environment::records_by_point;
 use super::open_figures::{POINTS, time_line};
@@ -50,7 +50,7 @@ fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], o
         let records = of(i);
         let kinds = || records.iter().flat_map(|p| p.transactions.values());
         let times = percentiles(kinds().map(|t| if open { &t.response } else { &t.service }), [50.0, 95.0, 99.0, 100.0]);
-        let failed: u64 = kinds().map(|t| t.failed).sum();
+        let failed = total(kinds().map(|t| t.failed));
         let names = [format!("{}: {}", i + 1, phase.phase.load.text()), duration_text(phase.phase.length_ns)];
         let times = times.map_or_else(|| [ABSENT; 4].map(str::to_owned), |t| t.map(duration_text));
         table.add(names.into_iter().chain([fixed(*rate, decimals)]).chain(times).chain([thousands(failed)]));
@@ -59,7 +59,7 @@ fn table(all: &Context<'_>, workload: &str, name: &str, trials: &[&RunRecord], o
 }
 
 fn completed_per_second(records: &[&PhaseRecord]) -> f64 {
-    let completed: u64 = records.iter().map(|p| completed(&p.transactions)).sum();
+    let completed = total(records.iter().map(|p| completed(&p.transactions)));
     let seconds: f64 = records.iter().map(|p| p.phase.length_ns as f64 / 1e9).sum();
     if seconds > 0.0 { completed as f64 / seconds } else { f64::NAN }
 }
