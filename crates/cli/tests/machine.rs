@@ -49,7 +49,7 @@ fn the_soft_limit_of_descriptors_is_no_limit() {
 #[test]
 fn names_of_perbucks_own_files_are_refused() {
     let desk = Desk::new();
-    for name in ["study.toml", "fingerprint", "id", "figures", "capacity", "report.html", "live.jsonl.partial"] {
+    for name in ["study.toml", "fingerprint", "id", "figures", "report.html", "live.jsonl.partial"] {
         desk.write("study.toml", &edited(&[("name = \"off\"", &format!("name = \"{name}\""))]));
         let refused = desk.perbuck(&["check", "study.toml"]);
         fails(

@@ -33,8 +33,9 @@ pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial
 const ID_FILE: &str = "id";
 /// The name of the file that the one perbuck holds which writes to the folder.
 const LOCK_FILE: &str = ".lock";
-/// The names in a results folder that are perbuck's own, but for those that start with a dot: a contender has a folder beside them.
-const OWN_NAMES: [&str; 11] = [
+/// The names in a results folder that are perbuck's own, but for those that start with a dot: a contender has a folder beside them. That of
+/// the searches is shared: its trials lie deeper.
+const OWN_NAMES: [&str; 10] = [
     STUDY_FILE,
     PRICES_FILE,
     FINGERPRINT_FILE,
@@ -42,7 +43,6 @@ const OWN_NAMES: [&str; 11] = [
     ID_FILE,
     LIVE_FILE,
     SETTINGS_FILE,
-    CAPACITY_FOLDER,
     PAGE,
     MARKDOWN,
     markdown::FIGURES,
