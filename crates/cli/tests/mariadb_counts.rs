@@ -15,7 +15,7 @@ fn the_server_counted_what_the_record_says() {
     // One hot table of 200 rows, so that deadlocks and their rollbacks are part of what must agree.
     for (name, workload) in [
         ("rw", "kind = \"sysbench\"\ntables = 1\ntable_size = 200"),
-        ("tpcc", "kind = \"tpcc\"\nwarehouses = 1\nreset = \"never\""),
+        ("orders", "kind = \"tpcc\"\nwarehouses = 1\nreset = \"never\""),
     ] {
         desk.write("s.toml", &study(&maria.url(), workload, sweep).replace("name = \"s\"", &format!("name = \"{name}\"")));
         desk.good(&["prepare", "s.toml"]);
