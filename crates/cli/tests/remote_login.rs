@@ -53,5 +53,6 @@ fn a_remote_server_is_trusted_by_its_fingerprint_and_not_before() {
         desk.good(&words);
     }
     let record = desk.records("results/sysbench").remove(0);
-    assert!(record.target.address.contains("?tls=disabled&send_password=always"), "{}", record.target.address);
+    // What a drop-in may do is no part of the database that it names.
+    assert!(record.target.address.ends_with("?tls=disabled"), "{}", record.target.address);
 }

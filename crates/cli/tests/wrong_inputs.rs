@@ -6,9 +6,9 @@ mod common;
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::Command;
 
-use common::{Desk, Ended, QUICK, SQLITE_STUDY, edited, files, nothing_half_written, wait_until};
+use common::{Desk, Ended, QUICK, SQLITE_STUDY, edited, files, nothing_half_written};
 
 /// A study with something replaced, and what perbuck says to it.
 struct Wrong {
@@ -130,7 +130,7 @@ fn paths_that_are_not_what_they_should_be_are_named() {
         (&["check", "folder"], 5, &["cannot read the study folder", "help: name a file, not a folder"]),
         (&["check", "latin1.toml"], 5, &["cannot read the study latin1.toml", "UTF-8"]),
         (&["price", "study.toml", "--prices", "nothing.toml"], 5, &["cannot read the prices nothing.toml"]),
-        (&["run", "study.toml", "--results", "folder/file"], 5, &["folder/file/small", "help: a file stands where a folder"]),
+        (&["run", "study.toml", "--results", "folder/file"], 5, &["folder/file: ", "help: a file stands where a folder"]),
         (&["compare", "nothing"], 5, &["cannot read the results folder nothing", "help: check the path"]),
         (&["compare", "folder"], 5, &["folder is not the results folder of a study", "help: name the folder of one study"]),
         (&["report", "study.toml"], 5, &["study.toml is not the results folder", "help:"]),
@@ -291,7 +291,7 @@ fn a_limit_on_file_sizes_ends_the_run_with_its_name_and_keeps_what_was_there() {
     let before = desk.read(&format!("results/small/{RECORD}"));
     desk.write("study.toml", &edited(&[QUICK[0], QUICK[2]]));
     let script = format!("ulimit -f 1; exec '{}' run study.toml", env!("CARGO_BIN_EXE_perbuck"));
-    let mut limited = std::process::Command::new("bash");
+    let mut limited = Command::new("bash");
     limited.args(["-c", &script]).current_dir(desk.path("."));
     let ended = common::ended(limited.output().unwrap());
     fails(&ended, 5, &["cannot write results/small/prices.toml: File too large", "help: raise the limit", "trials are kept"]);
@@ -306,17 +306,13 @@ fn a_limit_on_file_sizes_ends_the_run_with_its_name_and_keeps_what_was_there() {
 fn a_full_disk_ends_the_run_and_keeps_finished_trials() {
     let desk = Desk::new();
     desk.write("study.toml", &edited(&[("trials = 2", "trials = 9"), ("[1, 2]", "[1]")]));
-    let mut command = desk.command(&["run", "study.toml"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let record = |name: &str, trial: u32| desk.path(&format!("results/small/{name}/rw/c00001/{trial:03}.json"));
-    wait_until("both contenders have a record", || ["full", "off"].iter().all(|c| record(c, 1).exists()));
-    for trial in 3..=9 {
-        for contender in ["full", "off"] {
-            // One that is just being written is left alone; the next one then meets the full disk.
-            let _ = std::os::unix::fs::symlink("/dev/full", record(contender, trial).with_extension("json.partial"));
-        }
-    }
-    let ended = common::ended(child.wait_with_output().unwrap());
+    // The file of the fifth trial gets no space.
+    let full = desk.path(".").canonicalize().unwrap().join("results/small/off/rw/c00001/005.json.partial");
+    let mut traced = Command::new("strace");
+    traced.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "inject=write:error=ENOSPC", "-P"]).arg(full);
+    let ended = common::ended(
+        traced.args([env!("CARGO_BIN_EXE_perbuck"), "run", "study.toml"]).current_dir(desk.path(".")).output().unwrap(),
+    );
     fails(&ended, 5, &["cannot write results/small/", ".json: No space left on device", "help: free some space"]);
     let finished = desk.records("results");
     assert!((2..18).contains(&finished.len()), "ended in the middle: {}", finished.len());

@@ -5,9 +5,10 @@
 
 use std::io::{self, stdin};
 use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use perbuck_lab::{ErrorKind, LabError};
 use perbuck_load::stop::StopToken;
@@ -26,8 +27,11 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// How often perbuck looks whether something is waited for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How many signals came.
-static SIGNALS: AtomicU8 = AtomicU8::new(0);
+/// Signals that come together are one: a terminal that closes sends two.
+const TOGETHER: Duration = Duration::from_millis(100);
+
+/// When the first signal came.
+static FIRST: OnceLock<Instant> = OnceLock::new();
 /// Whether a password is being typed.
 static PROMPTING: AtomicBool = AtomicBool::new(false);
 
@@ -40,7 +44,12 @@ pub fn stop_on_signal(doing: &'static str) -> Result<StopToken, LabError> {
 pub fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken, LabError> {
     let (raised, terminal) = (stop.clone(), tcgetattr(stdin()).ok());
     let handler = move || {
-        let second = SIGNALS.fetch_add(1, Ordering::Relaxed) > 0;
+        let known = FIRST.get();
+        if known.is_some_and(|first| first.elapsed() < TOGETHER) {
+            return;
+        }
+        let second = known.is_some();
+        FIRST.get_or_init(Instant::now);
         raised.request();
         if PROMPTING.load(Ordering::Relaxed) {
             end(terminal.as_ref());
@@ -48,7 +57,8 @@ pub fn stop_by_signal(stop: StopToken, doing: &'static str) -> Result<StopToken,
             thread::sleep(GRACE);
             say_beside(abandoned(&raised.waits().left()));
             thread::sleep(LAST_WORDS);
-            end(terminal.as_ref());
+            // Only a prompt changes the terminal, and a process in the background may not.
+            end(None);
         } else {
             say_beside(format!("\nperbuck: {doing}. Press Ctrl-C again to abort."));
         }

@@ -47,10 +47,15 @@ pub fn gives_password(text: &str) -> bool {
     let text = percent_decode_str(text).decode_utf8_lossy().to_lowercase().replace("send_password=", "");
     let after = |word| text.split(word).skip(1);
     let rest_of_name = |c: char| c.is_ascii_alphanumeric() || " _-".contains(c);
-    ["passw", "pwd", "secret"]
-        .into_iter()
-        .flat_map(after)
-        .any(|rest| rest.trim_start_matches(rest_of_name).starts_with(['=', ':']))
+    let is_port = |rest: &str| {
+        let digits = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        digits.len() < rest.len() && (digits.is_empty() || digits.starts_with([',', '/', '?']))
+    };
+    let gives = |rest: &str| {
+        let rest = rest.trim_start_matches(rest_of_name);
+        rest.starts_with('=') || rest.strip_prefix(':').is_some_and(|value| !is_port(value))
+    };
+    ["passw", "pwd", "secret"].into_iter().flat_map(after).any(gives)
 }
 
 /// An address followed by its options.

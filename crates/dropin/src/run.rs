@@ -20,7 +20,7 @@ use perbuck_load::trial::RunError;
 use crate::advice::Advice;
 use crate::output::{Streams, heard};
 use crate::study::{Member, Series};
-use crate::target::{contender_name, with_timeout};
+use crate::target::{contender_name, identity, with_timeout};
 use crate::{keep, notes};
 
 /// A drop-in command: what it calls itself and how it words errors.
@@ -96,7 +96,7 @@ impl Run<'_> {
     /// The database under the name that was asked for, or else one made of its address.
     fn member(&self) -> Member {
         let name = self.records.contender.clone().unwrap_or_else(|| contender_name(self.target));
-        Member { name, address: self.target.address() }
+        Member { name, address: identity(self.target) }
     }
 
     /// Finds out whether a record could be kept under the name that was asked for; one made of an address never collides.
@@ -183,7 +183,7 @@ impl Run<'_> {
         };
         live.shown?;
         // As typed, without the limits of this run.
-        record.target.address = self.target.address();
+        record.target.address = identity(self.target);
         if load.window_ns.is_none() {
             // A number of transactions was asked for, or no end at all; this is how long it took.
             record.load.duration_ns = record.measured.window_ns;

@@ -122,6 +122,15 @@ pub(crate) fn as_the_program(mut target: AnyTarget) -> AnyTarget {
     target
 }
 
+/// The address that tells one database from another in records. What [`as_the_program`] allows is no part of it.
+pub(crate) fn identity(target: &AnyTarget) -> String {
+    let mut target = target.clone();
+    if let Some(server) = target.server_mut() {
+        server.sends_password = false;
+    }
+    target.address()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -182,6 +182,13 @@ impl TcpStream {
         self.io.local_addr()
     }
 
+    /// Lets the other side take bytes as late as it likes, as a server does that reads rows only after a lock is gone: in a window that is
+    /// closed, TCP_USER_TIMEOUT counts although the other side acknowledges every probe. Keepalive still finds one that is gone.
+    pub fn wait_long(&self) {
+        // Without it the limit stays, which is no error of this connection.
+        let _ = sockopt::set_tcp_user_timeout(&self.io, 0);
+    }
+
     /// The address of the other end.
     ///
     /// # Errors

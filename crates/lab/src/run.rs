@@ -129,11 +129,20 @@ impl Run<'_> {
             self.live.say(Event::Doing { text: format!("looking at the data of {}", session.stages[stage].title) });
             session.ensure(stage, self.progress)?;
         }
+        // One point that measures nothing does not keep the others from being measured.
+        let mut failure = None;
         for (position, key) in missing {
             let began = Instant::now();
             let (stage, block) = (stage_of(session.context.study, key)?, self.block(key));
             self.store.still_there()?;
-            let record = self.counting(session, (stage, &block), key, *position)?;
+            let record = match self.counting(session, (stage, &block), key, *position)? {
+                Ok(record) => record,
+                Err(given_up) => {
+                    failure.get_or_insert(given_up);
+                    self.left -= 1;
+                    continue;
+                }
+            };
             self.store.write(&record)?;
             session.note_end(stage, &block)?;
             self.time.trial_took(began.elapsed());
@@ -142,7 +151,7 @@ impl Run<'_> {
             self.live.say(Event::Done { trial: record.key.clone(), value });
             self.left -= 1;
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     /// The block of a trial, as noted in the target.
@@ -151,22 +160,22 @@ impl Run<'_> {
         format!("{}/{deployment}{}", self.id, key.trial)
     }
 
-    /// A trial that counts. One that counts for nothing is kept as evidence and measured again, a few times.
+    /// A trial that counts, or why it is given up. One that counts for nothing is kept as evidence and measured again, a few times.
     fn counting(
         &mut self,
         session: &mut Session<'_>,
         stage: (usize, &str),
         key: &TrialKey,
         position: usize,
-    ) -> Result<RunRecord, LabError> {
+    ) -> Result<Result<RunRecord, LabError>, LabError> {
         let mut repeats = 0;
         loop {
             let record = self.trial(session, stage, key, position)?;
-            let Some(why) = record.void_reason() else { return Ok(record) };
+            let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
             let aside = void::set_aside(self.store, &record, &why)?;
             self.progress.line(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
             if repeats == void::REPEATS {
-                return Err(void::given_up(key, &why));
+                return Ok(Err(void::given_up(key, &why)));
             }
             repeats += 1;
             self.live.say(Event::Doing { text: format!("measuring again: {}", key.title()) });

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Interval, RunRecord};
+use perbuck_core::run_record::{Interval, RunRecord, VoidReason};
 use perbuck_core::study::Reset;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
+use perbuck_load::watch::Finishing;
 
 use crate::data::{DataState, FRESH};
 use crate::error::LabError;
@@ -89,7 +90,10 @@ impl<'a> Session<'a> {
     /// Runs a trial, and makes sure that the settings were in force all the time.
     pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
         let record = trial::run(&self.context, task, self.stop, second)?;
-        self.globals.held(&record.key.contender)?;
+        // A server that started anew has its own settings; its trial is void, and they are set again before the next.
+        if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
+            self.globals.held(&record.key.contender)?;
+        }
         // A server that was away could not be asked; then they are counted before the next trial.
         if !record.workload.rows_after.is_empty() {
             self.rows.insert(stage, record.workload.rows_after.clone());
@@ -133,6 +137,8 @@ impl<'a> Session<'a> {
 
     /// Notes that a trial of `block` has ended and is on disk: the data now belong to it.
     pub(crate) fn note_end(&self, stage: usize, block: &str) -> Result<(), LabError> {
+        // Without the note the data of a trial that is on disk would be loaded again.
+        let _finishing = Finishing::start();
         match self.stages[stage].data.noted()? {
             DataState::Foreign { .. } => Ok(()),
             _ => self.stages[stage].data.mark(block),

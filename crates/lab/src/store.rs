@@ -120,7 +120,13 @@ impl Store {
         }
         // The lock says that no other process is writing, so an aborted one left these.
         for path in all.into_iter().filter(|path| path.extension().is_some_and(|e| e == PARTIAL)) {
-            fs::remove_file(&path).map_err(LabError::of_file("remove the unfinished file", &path))?;
+            // One of them may have got its name by what was written above.
+            match fs::remove_file(&path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                    return Err(LabError::file("remove the unfinished file", &path, &e));
+                }
+                _ => {}
+            }
         }
         Ok(store)
     }

@@ -30,11 +30,18 @@ pub(crate) fn set_aside(store: &Store, record: &RunRecord, why: &VoidReason) -> 
     Ok(aside.path())
 }
 
+/// Whether no comparison accepts such a trial. Others that older versions counted keep counting: their page is out.
+fn is_never_compared(why: &VoidReason) -> bool {
+    matches!(why, VoidReason::NothingCompleted { .. })
+}
+
 /// Sets aside what older versions wrote as trials; returns a line for each. A record that cannot be read is left to the comparison,
 /// which names it.
 pub(crate) fn sweep(store: &Store, plan: &[TrialKey]) -> Result<Vec<String>, LabError> {
     let paths: Vec<PathBuf> = plan.iter().map(|key| store.root().join(key.path())).filter(|path| path.exists()).collect();
-    let reasons = in_parallel(&paths, |path| Ok::<_, LabError>(read_record(path).ok().and_then(|r| r.void_reason())))?;
+    let reasons = in_parallel(&paths, |path| {
+        Ok::<_, LabError>(read_record(path).ok().and_then(|r| r.void_reason()).filter(is_never_compared))
+    })?;
     let mut lines = Vec::new();
     for (path, why) in paths.iter().zip(reasons).filter_map(|(path, why)| Some((path, why?))) {
         let record = read_record(path)?;
@@ -51,7 +58,7 @@ pub(crate) fn given_up(key: &TrialKey, why: &VoidReason) -> LabError {
     let message = format!("{count} measurements of {} are void; the last one: {}", key.title(), why.text());
     LabError::failed(
         message,
-        "find out what holds the server up, or set a longer `sweep.duration`; the same command measures that trial again",
+        "find out what holds the server up, or give the study a longer `sweep.duration` and a new name; the same command measures that trial again",
     )
 }
 

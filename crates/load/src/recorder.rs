@@ -1,7 +1,7 @@
 //! What a worker writes down: sums over the window, and one small bucket per second that is sent away when it is full.
 //! Owned by one thread; nothing is shared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::Sender;
 
 use perbuck_core::histogram::Histogram;
@@ -99,6 +99,8 @@ pub struct Recorder {
     oldest_unfinished_ns: i64,
     /// Connections lost.
     pub lost: u64,
+    /// The terminals that lost one before the window closed.
+    pub lost_by: BTreeSet<u32>,
     /// Connections opened again.
     pub reconnects: u64,
     /// For how long what had not ended when the window closed had been due; in closed loop, had run.
@@ -135,6 +137,7 @@ impl Recorder {
             gaps: Vec::new(),
             oldest_unfinished_ns: i64::MAX,
             lost: 0,
+            lost_by: BTreeSet::new(),
             reconnects: 0,
             unfinished: Histogram::new(),
             unfinished_ns: 0,

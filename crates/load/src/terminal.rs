@@ -164,6 +164,9 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
             let now_ns = self.common.window.now_ns();
             recorder.sent_after(&gone.take_counts(), now_ns);
             recorder.lost += 1;
+            if now_ns < self.common.window.length_ns {
+                recorder.lost_by.insert(self.index);
+            }
         }
     }
 

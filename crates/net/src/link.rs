@@ -80,6 +80,7 @@ impl Link {
     /// Lets further answers take as long as work on whole tables may.
     pub fn wait_long(&mut self) {
         self.socket.set_read_timeout(LONG_READ_TIMEOUT);
+        self.socket.wait_long();
     }
 
     /// The name of `host` for its certificate; `None` stands for its address.

@@ -110,7 +110,7 @@ impl Socket {
 
     /// Whether the connection goes to a loopback address.
     pub fn is_loopback(&self) -> bool {
-        self.tcp().is_some_and(|stream| stream.peer_addr().is_ok_and(|peer| peer.ip().is_loopback()))
+        self.tcp().is_some_and(|stream| stream.peer_addr().is_ok_and(|peer| peer.ip().to_canonical().is_loopback()))
     }
 
     /// Whether the server shares this machine: then both ends of the connection have the same address, and a
@@ -121,6 +121,11 @@ impl Socket {
             Some((Ok(local), Ok(peer))) => peer.ip().is_loopback() || local.ip() == peer.ip(),
             _ => false,
         }
+    }
+
+    /// Lets the other side take bytes as late as it likes.
+    pub(crate) fn wait_long(&self) {
+        self.tcp().into_iter().for_each(TcpStream::wait_long);
     }
 
     fn tcp(&self) -> Option<&TcpStream> {

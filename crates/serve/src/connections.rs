@@ -59,6 +59,8 @@ impl Connections {
         if state.open.len() >= state.most && !state.drop_oldest() {
             return None;
         }
+        // What ran out may be there again.
+        state.most = (state.most + 1).min(MOST);
         let (stream, number) = (Arc::new(stream), state.numbers);
         state.numbers += 1;
         state.open.push(Open { number, stream: Arc::clone(&stream), is_ours: false });
@@ -93,7 +95,10 @@ impl Connection {
         state.of(self.number)?.is_ours = true;
         let since = Instant::now();
         while state.answering >= ANSWERS {
-            let left = PERMIT_TIMEOUT.checked_sub(since.elapsed())?;
+            let Some(left) = PERMIT_TIMEOUT.checked_sub(since.elapsed()) else {
+                state.of(self.number)?.is_ours = false;
+                return None;
+            };
             state = self.all.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.answering += 1;

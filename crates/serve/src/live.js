@@ -32,7 +32,8 @@ async function refresh() {
     const answer = await fetch(`/live.json?study=${root.dataset.study}`);
     now = await answer.json();
   } catch {
-    put("state", "perbuck serve has ended");
+    put("state", "no answer from perbuck serve: it has ended, or has too much to do");
+    setTimeout(refresh, 5000);
     return;
   }
   const silent = now.state === "silent" ? ` (no news for ${now.age_s} s: the run was killed, or the disk is full)` : "";

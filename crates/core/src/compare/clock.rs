@@ -24,16 +24,17 @@ pub(super) fn steps(records: &[RunRecord]) -> Option<Remark> {
         starts.sort_by_key(|(at, _)| at.ms);
         for pair in starts.windows(2) {
             let ((from, before), (to, after)) = (pair[0], pair[1]);
-            let passed_ms = to.ms.saturating_sub(from.ms) as i64;
-            let civil_ms = after.started_unix_ms as i64 - before.started_unix_ms as i64;
-            let step_ms = civil_ms - passed_ms;
-            if step_ms.abs() > STEP_MS + passed_ms / SLEW {
+            let passed_ms = i64::try_from(to.ms.saturating_sub(from.ms)).unwrap_or(i64::MAX);
+            let civil_ms =
+                i64::try_from(i128::from(after.started_unix_ms) - i128::from(before.started_unix_ms)).unwrap_or(i64::MAX);
+            let step_ms = civil_ms.saturating_sub(passed_ms);
+            if step_ms.saturating_abs() > STEP_MS + passed_ms / SLEW {
                 found.push((step_ms, after));
                 backwards |= civil_ms < 0;
             }
         }
     }
-    let (step_ms, record) = found.iter().max_by_key(|(step_ms, _)| step_ms.abs())?;
+    let (step_ms, record) = found.iter().max_by_key(|(step_ms, _)| step_ms.unsigned_abs())?;
     let way = if *step_ms < 0 { "back" } else { "forward" };
     let most = if found.len() > 1 { "up to " } else { "" };
     let seconds = format!("{}.{}", thousands(step_ms.unsigned_abs() / 1000), step_ms.unsigned_abs() % 1000 / 100);

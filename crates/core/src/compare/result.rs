@@ -52,7 +52,7 @@ impl Comparison {
     pub const SCHEMA: u32 = 2;
 
     /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
-    /// their names of today, and both lose the intervals of points: those of schema 1 were symmetric.
+    /// their names of today, and both lose the intervals of points, which were symmetric, and the remarks, whose words have changed.
     pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
         if printed.get("schema").is_some() {
             return (printed, today);
@@ -63,6 +63,7 @@ impl Comparison {
             let workloads = side.get_mut("workloads").and_then(Value::as_array_mut).into_iter().flatten();
             let points = workloads.filter_map(|w| w.get_mut("points").and_then(Value::as_array_mut)).flatten();
             points.filter_map(|point| point.get_mut("interval")).for_each(|interval| *interval = Value::Null);
+            side.as_object_mut().map(|fields| fields.remove("remarks"));
         }
         (printed, today)
     }

@@ -175,6 +175,9 @@ pub struct Health {
     pub client_system_ns: u64,
     /// Connections lost.
     pub connections_lost: u64,
+    /// Terminals that lost a connection before the measured window closed; records of older versions have 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub terminals_lost: u64,
     /// Connections opened again after a loss.
     pub reconnects: u64,
     /// Longest time without any completed transaction inside the measured window, in nanoseconds.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Flag, RunRecord};
+use crate::units::total;
 
 /// A gap from which on a service counts as away, in nanoseconds.
 const AWAY_NS: u64 = 1_000_000_000;
@@ -29,10 +30,11 @@ pub enum VoidReason {
         /// The error that came most often, by its code; `None` without one.
         error: Option<String>,
     },
-    /// The server went away during the trial: every connection was lost, and nothing was completed for at least a second.
+    /// The server went away during the trial: every terminal lost its connection before the window closed, and nothing was completed for at
+    /// least a second, or the server did not answer after the trial.
     ServerDied {
-        /// How many connections were lost.
-        connections_lost: u64,
+        /// How many terminals lost their connection.
+        terminals_lost: u64,
         /// The longest time without a completed transaction, in milliseconds.
         gap_ms: u64,
     },
@@ -47,12 +49,12 @@ impl VoidReason {
                 let error = error.as_ref().map(|code| format!("; its most frequent error is {code}")).unwrap_or_default();
                 format!("{}{failed}{error}", self.group())
             }
-            Self::ServerDied { connections_lost, gap_ms } => {
-                let seconds = *gap_ms as f64 / 1000.0;
-                format!(
-                    "{}: {connections_lost} connections were lost, and nothing was completed for {seconds:.1} s",
-                    self.group()
-                )
+            Self::ServerDied { terminals_lost, gap_ms } => {
+                let then = match *gap_ms as f64 / 1000.0 {
+                    seconds if seconds < 1.0 => "it did not answer after it".to_owned(),
+                    seconds => format!("nothing was completed for {seconds:.1} s"),
+                };
+                format!("{}: {terminals_lost} terminals lost their connection, and {then}", self.group())
             }
         }
     }
@@ -71,16 +73,16 @@ impl RunRecord {
     /// would bend the result.
     pub fn void_reason(&self) -> Option<VoidReason> {
         let kinds = self.measured.transactions.values();
-        let (completed, failed) = kinds.fold((0, 0), |(c, f), kind| (c + kind.completed(), f + kind.failed));
+        let (completed, failed) = kinds.fold((0, 0), |(c, f), kind| (total([c, kind.completed()]), total([f, kind.failed])));
         if completed == 0 {
             let error = self.errors.iter().max_by_key(|(_, e)| e.count).map(|(code, _)| code.clone());
             return Some(VoidReason::NothingCompleted { failed, error });
         }
         let health = &self.health;
         let away = health.longest_gap_ns >= AWAY_NS || self.flags.iter().any(|f| matches!(f, Flag::ServerAway { .. }));
-        let died = away && health.connections_lost >= u64::from(self.load.connections.max(1));
+        let died = away && health.terminals_lost >= u64::from(self.load.connections.max(1));
         died.then_some(VoidReason::ServerDied {
-            connections_lost: health.connections_lost,
+            terminals_lost: health.terminals_lost,
             gap_ms: health.longest_gap_ns / 1_000_000,
         })
     }

@@ -115,6 +115,11 @@ pub(super) fn clean_one(path: &Path) -> io::Result<bool> {
     if lock.metadata()?.uid() != geteuid().as_raw() || lock.try_lock().is_err() {
         return Ok(false);
     }
+    // The lock may be that of a folder which is gone, and another one stands at its path.
+    let (held, named) = (lock.metadata()?, fs::symlink_metadata(path)?);
+    if (held.dev(), held.ino()) != (named.dev(), named.ino()) {
+        return Ok(false);
+    }
     let is_marked = fs::symlink_metadata(path.join(MARKER)).is_ok_and(|m| m.is_file());
     if !is_marked && fs::read_dir(path)?.next().is_some() {
         return Ok(false);

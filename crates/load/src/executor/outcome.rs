@@ -168,6 +168,7 @@ fn add_worker(
 ) {
     whole.add(&recorder.statements_whole_run());
     health.connections_lost += recorder.lost;
+    health.terminals_lost += recorder.lost_by.len() as u64;
     health.reconnects += recorder.reconnects;
     health.late_sends += recorder.late_sends;
     health.drained += recorder.drained();
