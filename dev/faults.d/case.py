@@ -182,10 +182,11 @@ class Scene:
             return
         if case.phase not in OF_FILES:
             self.must(["run", "s.toml"], "the next run", limit=90)
+            invariants.whole(self, self.desk.records())
+        self.must(["report", "results/s", *self.insisting()], "the next report")
         records = self.desk.records()
         invariants.untouched(case, self.seen, records, "after the next command")
         invariants.whole(self, records)
-        self.must(["report", "results/s", *self.insisting()], "the next report")
         if os.path.exists(f"{self.desk.results}/report.html"):
             self.must(["verify", "results/s/report.html"], "verify of its page")
 

@@ -68,6 +68,8 @@ fn interrupt(desk: &Desk, mut child: Child, times: usize) -> Ended {
         signal(&child, if i % 2 == 1 { "INT" } else { "TERM" });
         // Two of the same kind would be taken for one where the first is not received yet.
         wait_until("the signal is seen", || desk.read("err").contains("again to abort"));
+        // Nor are two that a closed terminal sends at once.
+        thread::sleep(Duration::from_millis(100));
     }
     wait_until("the command has ended", || child.try_wait().unwrap().is_some());
     assert!(began.elapsed() < SOON, "{:?}: {}", began.elapsed(), desk.read("err"));

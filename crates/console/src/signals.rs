@@ -28,7 +28,7 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Signals that come together are one: a terminal that closes sends two.
-const TOGETHER: Duration = Duration::from_millis(100);
+const TOGETHER: Duration = Duration::from_millis(50);
 
 /// When the first signal came.
 static FIRST: OnceLock<Instant> = OnceLock::new();
