@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
     /// Runs a trial, and makes sure that the settings were in force all the time.
     pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
         let record = trial::run(&self.context, task, self.stop, second)?;
-        // A server that started anew has its own settings; its trial is void, and they are set again before the next.
+        // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
         if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
             self.globals.held(&record.key.contender)?;
         }
