@@ -66,7 +66,9 @@ pub fn has_file(path: &Path) -> bool {
 /// Makes a folder and those above it, down from `root`, which may be a link. Each new one is on disk.
 pub(crate) fn make(root: &Path, folder: &Path) -> Result<(), LabError> {
     let new: Vec<&Path> = root.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists()).collect();
-    fs::create_dir_all(root).map_err(LabError::of_file("make the folder", root))?;
+    let stands_in_the_way =
+        |e: io::Error| if e.kind() == io::ErrorKind::AlreadyExists { io::ErrorKind::NotADirectory.into() } else { e };
+    fs::create_dir_all(root).map_err(|e| LabError::file("make the folder", root, &stands_in_the_way(e)))?;
     new.into_iter().for_each(sync_above);
     let mut made = root.to_owned();
     for part in folder.strip_prefix(root).unwrap_or(folder) {
