@@ -79,9 +79,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     stop: StopToken,
     reports: Sender<Report>,
 ) -> Result<WorkerOutcome, RunError> {
-    let entered = stop.waits().enter("opening the connections of the trial".to_owned(), None);
-    let opened = until_stopped(&stop, open_all::<D, W>(&plan, &driver, &workload)).await.unwrap_or(Err(RunError::Interrupted))?;
-    drop(entered);
+    let opened = open_until_stopped::<D, W>(&plan, &driver, &workload, &stop).await?;
     let (spec, phase_ends) = (plan.spec.clone(), plan.spec.phase_ends());
     let pacer = Pacer::new(&spec.load, plan.arrivals);
     let open_loop = pacer.is_open();
@@ -141,6 +139,17 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let health = WorkerHealth { connections, cpu_ns, busiest_phase: probe.busiest.get().max(whole) };
     let (lag, segments) = (probe.lag.take(), probe.segments.get());
     Ok(WorkerOutcome { recorder, aborted, health, lag, segments, terminals, statement_times, limited })
+}
+
+/// Opens the connections of the trial, which Ctrl-C ends.
+async fn open_until_stopped<D: Driver, W: Workload>(
+    plan: &WorkerPlan,
+    driver: &Arc<D>,
+    workload: &Arc<W>,
+    stop: &StopToken,
+) -> Result<Vec<Opened<D, W>>, RunError> {
+    let _waits = stop.waits().enter("opening the connections of the trial".to_owned(), None);
+    until_stopped(stop, open_all::<D, W>(plan, driver, workload)).await.unwrap_or(Err(RunError::Interrupted))
 }
 
 /// Starts the task of every terminal.

@@ -50,6 +50,15 @@ impl Seen {
     }
 }
 
+/// The longest time in which no worker completed a transaction, and those of a second or more.
+fn longest_and_listed(gaps: &[Vec<Quiet>]) -> (u64, Vec<Gap>) {
+    let common = waited_for(common_gaps(gaps));
+    let longest_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
+    let listed = common.iter().filter(|(f, t)| t - f >= SECOND_NS);
+    let gap = |(f, t): &(i64, i64)| Gap { start_ms: f / 1_000_000, length_ms: ((t - f) / 1_000_000) as u64 };
+    (longest_ns, listed.map(gap).collect())
+}
+
 pub(super) fn finish<W: Workload>(
     spec: &TrialSpec,
     workload: &W,
@@ -97,14 +106,7 @@ pub(super) fn finish<W: Workload>(
         health.littles_law = (health.aborted == 0).then(|| law(spec, &total, &edges, idle_ns));
         health.edges = Some(edges);
     }
-    let common = waited_for(common_gaps(&gaps));
-    health.longest_gap_ns = common.iter().map(|(f, t)| (t - f) as u64).max().unwrap_or(0);
-    let long = |(f, t): &(i64, i64)| t - f >= SECOND_NS;
-    health.gaps = common
-        .iter()
-        .filter(|g| long(g))
-        .map(|(f, t)| Gap { start_ms: f / 1_000_000, length_ms: ((t - f) / 1_000_000) as u64 })
-        .collect();
+    (health.longest_gap_ns, health.gaps) = longest_and_listed(&gaps);
     let errors = errors.into_iter().map(|(code, error)| (code.to_string(), error)).collect();
     let statement_latency =
         statement_latency.into_iter().map(|(label, h)| (label.to_owned(), HistogramRecord::from_histogram(&h))).collect();
