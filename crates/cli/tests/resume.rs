@@ -64,6 +64,18 @@ fn is_reported(desk: &Desk, records: &[RunRecord]) {
     assert!(desk.read("results/small/report.md").contains("full"));
 }
 
+/// A start that is killed while the folder is made leaves files under the names that the next one writes.
+#[test]
+fn a_start_that_was_killed_does_not_stop_the_next_one() {
+    let desk = Desk::new();
+    desk.write("study.toml", &edited(&[("trials = 2", "trials = 1")]));
+    for name in ["fingerprint", "study.toml"] {
+        desk.write(&format!("results/small/{name}.partial"), "half");
+    }
+    desk.good(&["run", "study.toml"]);
+    nothing_half_written(&desk.path("results"));
+}
+
 #[test]
 fn a_killed_study_goes_on_and_touches_no_finished_trial() {
     let desk = Desk::new();

@@ -27,6 +27,8 @@ pub fn segments() -> Segments {
 /// How long what was sent may stay without the other side's acknowledgement before the connection counts as lost. The system's own limit
 /// is a quarter of an hour.
 const LOST_AFTER: Duration = Duration::from_secs(60);
+/// So long a server may leave bytes unread that wait for a lock of another session.
+const READ_LATE: Duration = Duration::from_secs(600);
 /// How long a connection is idle before the system asks whether the other side is there, and how often it asks again.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(15), Duration::from_secs(10), 4);
 
@@ -182,11 +184,11 @@ impl TcpStream {
         self.io.local_addr()
     }
 
-    /// Lets the other side take bytes as late as it likes, as a server does that reads rows only after a lock is gone: in a window that is
-    /// closed, TCP_USER_TIMEOUT counts although the other side acknowledges every probe. Keepalive still finds one that is gone.
-    pub fn wait_long(&self) {
-        // Without it the limit stays, which is no error of this connection.
-        let _ = sockopt::set_tcp_user_timeout(&self.io, 0);
+    /// Lets the other side take bytes up to ten minutes late: while its window is closed, TCP_USER_TIMEOUT counts although it acknowledges
+    /// every probe.
+    pub fn let_it_read_late(&self) {
+        // Without it the shorter limit stays, which is no error of this connection.
+        let _ = sockopt::set_tcp_user_timeout(&self.io, READ_LATE.as_millis() as u32);
     }
 
     /// The address of the other end.
@@ -232,5 +234,7 @@ mod tests {
         assert_eq!(sockopt::tcp_keepintvl(&stream.io).unwrap(), interval);
         assert_eq!(sockopt::tcp_keepcnt(&stream.io).unwrap(), count);
         assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), LOST_AFTER.as_millis());
+        stream.let_it_read_late();
+        assert_eq!(u128::from(sockopt::tcp_user_timeout(&stream.io).unwrap()), READ_LATE.as_millis());
     }
 }

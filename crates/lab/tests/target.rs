@@ -174,6 +174,8 @@ fn words_that_give_no_password_are_names() {
         "mysql://root@db/passwords?ca=/run/secrets/db.pem",
         "mysql://pwd@db/test?send_password=always",
         "sqlite:/home/pwd/secret.db?cache=1MiB",
+        "mysql://root@secret-db:3306/test",
+        "postgres://root@pwdb:5432,passwd-2:5433/test",
     ] {
         assert!(AllDatabases::parse(text).is_ok(), "{text}");
     }

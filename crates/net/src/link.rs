@@ -80,7 +80,11 @@ impl Link {
     /// Lets further answers take as long as work on whole tables may.
     pub fn wait_long(&mut self) {
         self.socket.set_read_timeout(LONG_READ_TIMEOUT);
-        self.socket.wait_long();
+    }
+
+    /// Lets the server take bytes up to ten minutes late, where its protocol sends them before it can say that it waits.
+    pub fn let_it_read_late(&self) {
+        self.socket.let_it_read_late();
     }
 
     /// The name of `host` for its certificate; `None` stands for its address.

@@ -123,9 +123,9 @@ impl Socket {
         }
     }
 
-    /// Lets the other side take bytes as late as it likes.
-    pub(crate) fn wait_long(&self) {
-        self.tcp().into_iter().for_each(TcpStream::wait_long);
+    /// Lets the other side take bytes up to ten minutes late.
+    pub(crate) fn let_it_read_late(&self) {
+        self.tcp().into_iter().for_each(TcpStream::let_it_read_late);
     }
 
     fn tcp(&self) -> Option<&TcpStream> {

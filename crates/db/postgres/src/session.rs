@@ -207,6 +207,8 @@ impl Session for PostgresSession {
 
     fn lift_timeout(&mut self) {
         self.wire.wait_long();
+        // The rows of a COPY are sent at once, and are read when it has its lock.
+        self.wire.let_it_read_late();
         self.asks_to_look = true;
     }
 
