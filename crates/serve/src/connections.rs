@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// Connections at the same time, where the system has descriptors and threads for as many.
 const MOST: usize = 128;
+/// So long the limit stays low after the system had no descriptor or no thread.
+const SHORTAGE: Duration = Duration::from_secs(60);
 
 /// Connections at the same time where it has not.
 const LEAST: usize = 4;
@@ -25,6 +27,8 @@ pub(super) struct Connections {
 struct State {
     open: Vec<Open>,
     most: usize,
+    /// When the limit was lowered.
+    lowered: Option<Instant>,
     numbers: u64,
     answering: usize,
 }
@@ -45,7 +49,7 @@ pub(super) struct Connection {
 
 impl Connections {
     pub(super) fn new() -> Self {
-        let state = State { open: Vec::new(), most: MOST, numbers: 0, answering: 0 };
+        let state = State { open: Vec::new(), most: MOST, lowered: None, numbers: 0, answering: 0 };
         Self { state: Mutex::new(state), answered: Condvar::new() }
     }
 
@@ -56,21 +60,22 @@ impl Connections {
     /// Takes a connection in; `None` where all others wait for their answers.
     pub(super) fn admit(self: &Arc<Self>, stream: TcpStream) -> Option<Connection> {
         let mut state = self.state();
+        if state.lowered.is_some_and(|at| at.elapsed() > SHORTAGE) {
+            (state.most, state.lowered) = (MOST, None);
+        }
         if state.open.len() >= state.most && !state.drop_oldest() {
             return None;
         }
-        // What ran out may be there again.
-        state.most = (state.most + 1).min(MOST);
         let (stream, number) = (Arc::new(stream), state.numbers);
         state.numbers += 1;
         state.open.push(Open { number, stream: Arc::clone(&stream), is_ours: false });
         Some(Connection { all: Arc::clone(self), number, stream })
     }
 
-    /// The system has no descriptor, or no thread, for one more: from now on there are fewer, and what they leave is for the answers.
+    /// The system has no descriptor, or no thread, for one more: for a minute there are fewer, and what they leave is for the answers.
     pub(super) fn lower(&self) {
         let mut state = self.state();
-        state.most = (state.open.len() * 3 / 4).max(LEAST);
+        (state.most, state.lowered) = ((state.open.len() * 3 / 4).max(LEAST), Some(Instant::now()));
         while state.open.len() > state.most && state.drop_oldest() {}
     }
 }
