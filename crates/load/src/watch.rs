@@ -69,7 +69,10 @@ impl Waiting {
     fn wait_for(&self, doing: &str, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), LoadError> {
         let what = if self.title.is_empty() { doing.to_owned() } else { format!("{}: {doing}", self.title) };
         let _open = self.stop.waits().enter(what, self.blockers.clone());
-        on_loop(async { Ok(until_stopped(&self.stop, future).await.unwrap_or_default()) })
+        on_loop(async {
+            until_stopped(&self.stop, future).await;
+            Ok(())
+        })
     }
 }
 
