@@ -50,7 +50,7 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     session.query("SELECT VERSION()", &mut rows).await?;
     let version = rows.display(0, 0)?;
     let all = pairs(session, "SHOW GLOBAL VARIABLES").await?;
-    let on_this_machine = session.wire.peer_is_local();
+    let on_this_machine = session.wire.socket.peer_is_local();
     let local_pid = if on_this_machine { local_pid(&all) } else { None };
     let wanted = |name: &String| lists(VARIABLES, name) || noted.contains(name);
     let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| wanted(name)).collect();

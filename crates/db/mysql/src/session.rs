@@ -25,6 +25,7 @@ use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
 use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::statements::{Step, unknown_statement, wrong_count};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 /// A statement of the catalogue on this connection.
 enum Slot {
@@ -261,7 +262,7 @@ impl Session for MysqlSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.wait_long();
+        self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
     }
 
     #[expect(

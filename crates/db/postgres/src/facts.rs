@@ -65,7 +65,7 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
     let version = rows.display(0, 0)?;
     // A connection pooler may not have passed it on at the login.
     family::must_be(family, family::of_version(&version), &version, session.wire.address())?;
-    let on_this_machine = session.wire.peer_is_local();
+    let on_this_machine = session.wire.socket.peer_is_local();
     let mut variables = match family {
         Family::Cockroach => cockroach_variables(session).await?,
         Family::Yugabyte => yugabyte_variables(session).await?,
@@ -124,7 +124,7 @@ async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<St
 
 /// The cipher, in the server's words; a server that a pooler reaches knows of the pooler's connection only.
 async fn encryption(session: &mut PostgresSession, family: Family) -> Result<String, DriverError> {
-    if !session.wire.is_encrypted() {
+    if !session.wire.socket.is_encrypted() {
         return Ok("none".to_owned());
     }
     if family == Family::Cockroach {

@@ -22,6 +22,7 @@ use crate::wire::placeholders::numbered;
 use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
 use perbuck_net::statements::{Step, unknown_statement, wrong_count};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 /// What is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,9 +207,9 @@ impl Session for PostgresSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.wait_long();
+        self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
         // The rows of a COPY are sent at once, and are read when it has its lock.
-        self.wire.let_it_read_late();
+        self.wire.socket.let_it_read_late();
         self.asks_to_look = true;
     }
 

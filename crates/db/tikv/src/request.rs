@@ -26,7 +26,7 @@ pub(crate) struct Requests {
     pub(crate) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(crate) lock_tries: Tries,
-    watchdog: Watchdog,
+    pub(crate) watchdog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
     message: Vec<u8>,
@@ -46,11 +46,6 @@ impl Requests {
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
         Self { hub, call: Call::new(), tries, lock_tries, watchdog: Watchdog::new(limit), number, message: Vec::new(), batches }
-    }
-
-    /// Another limit for all further answers.
-    pub(crate) fn set_limit(&mut self, limit: Duration) {
-        self.watchdog.set_limit(limit);
     }
 
     /// A timestamp of the cluster.

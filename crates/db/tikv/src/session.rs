@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use perbuck_grpc::Parsed;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -11,6 +10,7 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 use crate::row::{self, Row};
 use crate::rows::{Came, TikvSession, text, wrong_shape};
@@ -32,9 +32,6 @@ fn push_fields(rows: &mut Rows, value: &[u8], wanted: &Range<u64>) {
         }
     }
 }
-
-/// The limit for an answer while data are made, counted and checked.
-const NO_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 
 fn no_sql(text: &str) -> DriverError {
     let message = format!("TiKV cannot execute `{text}`: it stores keys and values and has no SQL");
@@ -166,7 +163,7 @@ impl Session for TikvSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.requests.set_limit(NO_TIMEOUT);
+        self.requests.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
     }
 
     #[inline]

@@ -159,7 +159,7 @@ impl Dialogue<'_> {
     async fn send_password(&mut self, wire: &mut Wire) -> Result<(), DriverError> {
         self.access.may_send_password(wire)?;
         let password = &self.access.password;
-        if wire.is_encrypted() {
+        if wire.socket.is_encrypted() {
             let out = wire.reply();
             out.extend_from_slice(password.bytes());
             out.push(0);
