@@ -6,6 +6,7 @@ use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
 use crate::fingerprint::Fingerprint;
+use crate::{Dialect, Target};
 
 /// The options. The last one stands for all that start with it; those are read before the others.
 const OPTIONS: [&str; 8] =
@@ -156,12 +157,6 @@ impl ServerTarget {
         }
     }
 
-    /// The same with another database.
-    #[must_use]
-    pub fn with_database(&self, name: &str) -> Self {
-        Self { database: name.to_owned(), ..self.clone() }
-    }
-
     /// All hosts as `host:port`.
     pub fn addresses(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
@@ -187,6 +182,50 @@ impl ServerTarget {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
         }
         with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
+    }
+}
+
+/// Servers of one protocol, and the SQL that they speak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlTarget<D: Dialect + 'static> {
+    /// Which database they are.
+    pub dialect: &'static D,
+    /// Where they are.
+    pub server: ServerTarget,
+}
+
+impl<D: Dialect + Clone + 'static> Target for SqlTarget<D> {
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.server.scheme
+    }
+
+    fn address(&self) -> String {
+        self.server.address()
+    }
+
+    fn with_database(&self, name: &str) -> Box<dyn Target> {
+        let server = ServerTarget { database: name.to_owned(), ..self.server.clone() };
+        Box::new(Self { dialect: self.dialect, server })
+    }
+
+    fn copied(&self) -> Box<dyn Target> {
+        Box::new(self.clone())
+    }
+
+    fn label(&self) -> String {
+        label_of(&self.server.hosts)
+    }
+
+    fn server(&self) -> Option<&ServerTarget> {
+        Some(&self.server)
+    }
+
+    fn server_mut(&mut self) -> Option<&mut ServerTarget> {
+        Some(&mut self.server)
     }
 }
 

@@ -16,7 +16,7 @@ const CHARACTER: u64 = 4;
 const TEXT: u32 = 65_535;
 
 /// The dialect of the three.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MysqlDialect;
 
 impl Dialect for MysqlDialect {

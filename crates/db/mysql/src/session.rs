@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Poll, ready};
+use std::task::Poll;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -24,7 +24,7 @@ use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
 use perbuck_database::bulk::{affected, row_width};
-use perbuck_net::statements::{Step, unknown_statement, wrong_count};
+use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 /// A statement of the catalogue on this connection.
@@ -81,9 +81,10 @@ impl MysqlSession {
     /// Executes a text that returns no rows worth reading; values in it may be any bytes.
     async fn run(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
+        self.begin_ask();
         // Its rows need not outlive a poll: BEGIN and COMMIT are no larger than any statement.
-        let mut step = Step::Begins;
-        poll_fn(|_| self.poll_ask(&mut step, Form::Text, &mut Rows::default())).await
+        let mut sent = false;
+        poll_fn(|_| self.poll_ask(&mut sent, Form::Text, &mut Rows::default())).await
     }
 
     #[inline]
@@ -94,35 +95,23 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Sends the command that was written and reads its answer. As a rule the socket takes the command at once and one
-    /// read brings the whole answer. One future with one state, since every level of futures is a detour on the way back
-    /// from the event loop, through memory that the database has pushed out of the caches.
+    /// Sends the command that was written and reads its answer.
     #[inline]
     fn ask<'a>(&'a mut self, form: Form, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
-        let mut step = Step::Begins;
-        poll_fn(move |_| self.poll_ask(&mut step, form, rows))
+        self.begin_ask();
+        let mut sent = false;
+        poll_fn(move |_| self.poll_ask(&mut sent, form, rows))
     }
 
     #[inline]
-    fn poll_ask(&mut self, step: &mut Step, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
-        if *step != Step::Waits {
-            if *step == Step::Begins {
-                self.wire.frame_command();
-                *step = Step::Sends;
-            }
-            ready!(self.wire.poll_send())?;
-            *step = Step::Waits;
-            self.reader.begin();
-        }
-        loop {
-            ready!(self.wire.poll_receive())?;
-            if let Some(effect) = self.reader.scan(&mut self.wire, form, rows) {
-                return Poll::Ready(Ok(effect));
-            }
-            if let Some(effect) = self.reader.advance(&mut self.wire, form, rows)? {
-                return Poll::Ready(Ok(effect));
-            }
-        }
+    fn begin_ask(&mut self) {
+        self.wire.frame_command();
+        self.reader.begin();
+    }
+
+    #[inline]
+    fn poll_ask(&mut self, sent: &mut bool, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        poll_answer(&mut self.wire, sent, |wire| self.reader.read(wire, form, rows))
     }
 
     /// First use of a statement on this connection.

@@ -69,10 +69,21 @@ impl ResultReader {
         (self.next, self.effect, self.kept) = (Next::Head, None, 0);
     }
 
+    /// Reads what has arrived of the answer; `None` where more must come. The effect and the rows are those of its first
+    /// part that is a result set, or else of its last part: a stored procedure answers with its results and then with
+    /// an OK.
+    #[inline]
+    pub(crate) fn read(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+        match self.scan(wire, form, rows) {
+            None => self.advance(wire, form, rows),
+            effect => Ok(effect),
+        }
+    }
+
     /// The answer that nearly always comes: an OK or a result set, all of it there. `None` where it is anything else, of
     /// which then nothing was taken: [`Self::advance`] will say what it is.
     #[inline]
-    pub(crate) fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
+    fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
         if self.next != Next::Head || self.effect.is_some() {
             // The start is gone.
             return None;
@@ -100,10 +111,7 @@ impl ResultReader {
         Some(effect)
     }
 
-    /// Reads what has arrived of the answer; `None` where more must come. The effect and the rows are those of its first
-    /// part that is a result set, or else of its last part: a stored procedure answers with its results and then with
-    /// an OK.
-    pub(crate) fn advance(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+    fn advance(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
         while let Some(packet) = wire.take()? {
             let ended = match self.next {
                 Next::Head => self.head(wire, &packet, rows)?,
