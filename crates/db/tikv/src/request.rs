@@ -70,6 +70,15 @@ impl Requests {
         }
     }
 
+    /// What `look` finds in the answer.
+    ///
+    /// # Errors
+    /// `Fatal` where it is not in the format of TiKV.
+    #[inline]
+    pub(crate) fn answer<T>(&self, look: impl FnOnce(&[u8]) -> Parsed<T>) -> Result<T, DriverError> {
+        self.call.with(look).map_err(|why| malformed_by("a store", "TiKV", why))
+    }
+
     /// Waits for the end of the session's call; `None` where the limit for an answer came first.
     #[inline]
     fn ended(&mut self) -> impl Future<Output = Option<Stage>> + '_ {
@@ -215,7 +224,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), words)),
+                    _ => Miss::Over(crate::refused(ErrorClass::Fatal, words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),

@@ -50,14 +50,14 @@ impl TikvSession {
             Action::Get(wanted) => {
                 self.set_key(table, text(params.iter().next())?);
                 self.read().await?;
-                let found = self.requests.call.with(|answer| {
+                let found = self.requests.answer(|answer| {
                     let value = Came::Read.value(answer)?;
                     if let (Some(value), true) = (value, rows.keeps()) {
                         push_fields(rows, value, wanted);
                     }
                     Ok(value.is_some())
                 });
-                if found.map_err(crate::malformed)? {
+                if found? {
                     rows.end_row();
                 }
                 Ok(Effect::ResultSet)
