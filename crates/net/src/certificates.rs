@@ -91,7 +91,6 @@ pub(crate) fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
 }
 
 /// What makes a certificate good.
-#[derive(Debug)]
 enum Trust {
     /// Nothing: any is taken.
     Any,
@@ -103,12 +102,17 @@ enum Trust {
     Identity(Arc<WebPkiServerVerifier>),
 }
 
-#[derive(Debug)]
 struct Verifier {
     provider: Arc<CryptoProvider>,
     trust: Trust,
     /// Whether the user may write a fingerprint instead.
     takes_fingerprints: bool,
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Verifier")
+    }
 }
 
 /// Why a certificate is not good, and the way out.

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::bulk::{Limits, head};
 use crate::errors::{asks_for_text, is_stale};
-use crate::infile::{Loaded, load_data};
+use crate::infile::load_data;
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
 use crate::wire::answer::{Form, ResultReader};
@@ -216,10 +216,10 @@ impl MysqlSession {
     /// By LOAD DATA LOCAL; `None` where the server takes no local file. LOCAL turns what would be an error (a duplicate key, a
     /// value that does not fit) into a warning, and goes on without the row or with another value. So a warning is an error here.
     async fn load_file(&mut self, table: &BulkTable, cells: &Params) -> Result<Option<u64>, DriverError> {
-        let Some(Loaded { affected, status, warnings }) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
-        self.reader.status = status;
+        let Some((done, warnings)) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
+        self.reader.status = done.status;
         if warnings == 0 {
-            return Ok(Some(affected));
+            return Ok(Some(done.affected));
         }
         let mut rows = Rows::default();
         self.query("SHOW WARNINGS LIMIT 3", &mut rows).await?;

@@ -69,7 +69,7 @@ impl Dialect for TikvDialect {
         Query::records(table, Action::Put, values)
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Err(Lack { why: "TiKV has no SQL, so perbuck cannot apply", help: "write the settings as options of the target" })
     }
 }

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{delete_range_request, scan_response};
 use perbuck_grpc::proto::{elements, put_bytes};
 use perbuck_load::driver::Effect;
@@ -36,22 +35,6 @@ pub struct TikvSession {
     pub(crate) pairs: Pairs,
 }
 
-/// How the value of a key came: they lie in different fields of the answers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Came {
-    Read,
-    Locked,
-}
-
-impl Came {
-    pub(crate) fn value(self, answer: &[u8]) -> Parsed<Option<&[u8]>> {
-        match self {
-            Self::Read => answers::value(answer).map(Result::unwrap_or_default),
-            Self::Locked => answers::locked_value(answer),
-        }
-    }
-}
-
 pub(crate) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError> {
     match value {
         Some(Value::Text(bytes)) => Ok(bytes),
@@ -68,9 +51,8 @@ pub(crate) fn wrong_shape() -> DriverError {
 
 impl TikvSession {
     pub(crate) fn new(hub: Rc<Hub>, session: u32) -> Self {
-        let (statements, catalogue) = (Rc::from([]), Arc::new(Catalogue::default()));
-        let (key, row, pairs) = (Vec::new(), Vec::new(), Pairs::default());
-        Self { requests: Requests::new(hub, session), later: Later::new(), statements, catalogue, key, row, pairs }
+        let (requests, later, pairs) = (Requests::new(hub, session), Later::default(), Pairs::default());
+        Self { requests, later, statements: Rc::from([]), catalogue: Arc::default(), key: Vec::new(), row: Vec::new(), pairs }
     }
 
     pub(crate) fn transactional(&self) -> bool {
@@ -226,7 +208,7 @@ impl TikvSession {
     async fn matches(&mut self, table: &[u8], key: &[u8], expected: impl Fn(Option<&[u8]>) -> bool) -> Result<bool, DriverError> {
         self.set_key(table, key);
         self.read().await?;
-        self.requests.answer(|answer| Came::Read.value(answer).map(expected))
+        self.requests.answer(|answer| answers::read_value(answer).map(expected))
     }
 
     /// Deletes every row of a table, region by region; of a transaction's with all their versions.

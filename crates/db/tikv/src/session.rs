@@ -13,7 +13,8 @@ use perbuck_load::values::{Params, Rows, Value};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 use crate::row::{self, Row};
-use crate::rows::{Came, TikvSession, text, wrong_shape};
+use crate::rows::{TikvSession, text, wrong_shape};
+use crate::wire::answers;
 use crate::{raw, txn};
 
 /// Pushes the wanted fields of a row. One that is missing is NULL; so is every field of what is no row.
@@ -51,7 +52,7 @@ impl TikvSession {
                 self.set_key(table, text(params.iter().next())?);
                 self.read().await?;
                 let found = self.requests.answer(|answer| {
-                    let value = Came::Read.value(answer)?;
+                    let value = answers::read_value(answer)?;
                     if let (Some(value), true) = (value, rows.keeps()) {
                         push_fields(rows, value, wanted);
                     }
@@ -107,12 +108,11 @@ impl TikvSession {
             return Err(wrong_shape());
         }
         self.set_key(table, text(values.clone().last())?);
-        let (mut begun, mut came) = (None, Came::Read);
+        let (mut begun, locks) = (None, self.transactional() && self.pessimistic());
         if self.transactional() {
             let mut txn = txn::begin(&mut self.requests, &mut self.later).await?;
-            if self.pessimistic() {
+            if locks {
                 txn::lock(&mut self.requests, &mut txn, &self.key).await?;
-                came = Came::Locked;
             } else {
                 txn::get(&mut self.requests, txn, &self.key).await?;
             }
@@ -123,7 +123,8 @@ impl TikvSession {
         let new = &mut self.row;
         new.clear();
         let found: Parsed<bool> = self.requests.call.with(|answer| {
-            let Some(old) = came.value(answer)? else { return Ok(false) };
+            let value = if locks { answers::locked_value(answer)? } else { answers::read_value(answer)? };
+            let Some(old) = value else { return Ok(false) };
             for field in Row::new(old) {
                 let (number, value) = field?;
                 if !changed.contains(&number) {
@@ -133,7 +134,7 @@ impl TikvSession {
             Ok(true)
         });
         if found != Ok(true) {
-            if let (Some(txn), Came::Locked) = (begun, came) {
+            if let (Some(txn), true) = (begun, locks) {
                 txn::unlock(&mut self.requests, txn, &self.key).await?;
             }
             return match found {

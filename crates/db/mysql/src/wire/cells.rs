@@ -60,23 +60,13 @@ fn end_row(r: &Reader<'_>, rows: &mut Rows) -> Parsed<()> {
 fn binary_cell(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
     let unsigned = column.unsigned;
     match column.kind {
-        kind::TINY => {
-            let byte = r.u8()?;
-            rows.push_int(if unsigned { i64::from(byte) } else { i64::from(byte.cast_signed()) });
-        }
-        kind::SHORT | kind::YEAR => {
-            let short = r.le_u16()?;
-            let is_signed = !unsigned && column.kind == kind::SHORT;
-            rows.push_int(if is_signed { i64::from(short.cast_signed()) } else { i64::from(short) });
-        }
-        kind::LONG | kind::INT24 => {
-            let long = r.le_u32()?;
-            rows.push_int(if unsigned { i64::from(long) } else { i64::from(long.cast_signed()) });
-        }
-        kind::LONGLONG => {
-            let long = r.le_u64()?;
-            push_u64(long, unsigned, rows);
-        }
+        kind::TINY if unsigned => rows.push_int(r.u8()?.into()),
+        kind::TINY => rows.push_int(r.u8()?.cast_signed().into()),
+        kind::SHORT if !unsigned => rows.push_int(r.le_u16()?.cast_signed().into()),
+        kind::SHORT | kind::YEAR => rows.push_int(r.le_u16()?.into()),
+        kind::LONG | kind::INT24 if unsigned => rows.push_int(r.le_u32()?.into()),
+        kind::LONG | kind::INT24 => rows.push_int(r.le_u32()?.cast_signed().into()),
+        kind::LONGLONG => push_u64(r.le_u64()?, unsigned, rows),
         kind::FLOAT => rows.push_float(f64::from(f32::from_bits(r.le_u32()?))),
         kind::DOUBLE => rows.push_float(f64::from_bits(r.le_u64()?)),
         kind::NULL => rows.push_null(),
