@@ -115,22 +115,10 @@ impl fmt::Debug for Verifier {
     }
 }
 
-/// Why a certificate is not good, and the way out.
-#[derive(Debug)]
-struct Distrust(String);
-
-impl fmt::Display for Distrust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Distrust {}
-
 /// What an error of TLS says of the certificate, with the way out; none where it is about something else.
 pub(crate) fn distrust(error: &Error) -> Option<&str> {
     let Error::InvalidCertificate(CertificateError::Other(OtherError(why))) = error else { return None };
-    why.downcast_ref::<Distrust>().map(|why| why.0.as_str())
+    why.downcast_ref::<DriverError>().map(|why| why.message.as_str())
 }
 
 /// What rustls found, in words.
@@ -197,7 +185,7 @@ impl Verifier {
         } else {
             format!("{why} ({seen}). Name its authority by `ca` of the target")
         };
-        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Distrust(message)))))
+        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(tls_refused(message)))))
     }
 }
 

@@ -8,7 +8,7 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
-use perbuck_net::{Malformed, Parsed, printable};
+use perbuck_net::{Malformed, Parsed, error_words};
 
 const ER_STMT_COUNT: u16 = 1461;
 const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -117,13 +117,7 @@ pub(crate) fn from_packet(payload: &[u8]) -> Parsed<DriverError> {
         [b'#', _, _, _, _, _, rest @ ..] => rest,
         _ => text,
     };
-    let mut message = printable(text);
-    if message.is_empty() {
-        message.push_str("the server gives no reason");
-    }
-    if number == 1040 {
-        message.push_str("; raise max_connections of the server or use fewer connections");
-    }
+    let message = error_words(text, b"", number == 1040);
     let cause = cause_of(number, &message);
     Ok(DriverError::new(class_of(number), code(number), message).because(cause))
 }

@@ -14,16 +14,17 @@ use perbuck_load::values::{Params, Rows};
 use perbuck_load::watch;
 use smallvec::SmallVec;
 
-use crate::bulk::{Limits, head};
+use crate::bulk::Limits;
 use crate::errors::{asks_for_text, is_stale};
 use crate::infile::load_data;
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
-use crate::wire::answer::{Form, ResultReader};
+use crate::wire::answer::ResultReader;
+use crate::wire::cells::Form;
 use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
-use perbuck_database::bulk::{affected, row_width};
+use perbuck_database::bulk::{affected, insert_head, row_width};
 use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
@@ -55,17 +56,8 @@ pub struct MysqlSession {
 
 impl MysqlSession {
     pub(crate) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
-        let catalogue = Arc::new(Catalogue::default());
-        let mut session = Self {
-            wire,
-            reader,
-            catalogue,
-            slots: SmallVec::new(),
-            fallbacks,
-            as_text: false,
-            max_packet: None,
-            takes_files: true,
-        };
+        let (catalogue, slots) = (Arc::default(), SmallVec::new());
+        let mut session = Self { wire, reader, catalogue, slots, fallbacks, as_text: false, max_packet: None, takes_files: true };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run(b"SET autocommit = 1").await?;
@@ -309,7 +301,7 @@ impl Session for MysqlSession {
             return Ok(0);
         }
         let limits = Limits { packet: self.max_packet().await?, width, no_backslash: self.no_backslash() };
-        let (mut sql, mut rest) = (head(table), cells.iter());
+        let (mut sql, mut rest) = (insert_head(table, b'`'), cells.iter());
         let head_length = sql.len();
         limits.put_rows(&mut sql, &mut rest)?;
         // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.

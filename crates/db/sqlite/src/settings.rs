@@ -12,18 +12,8 @@ use crate::target::{JOURNAL_MODES, SYNCHRONOUS, SqliteTarget};
 const TEMP_STORE_MEMORY: i64 = 2;
 
 /// Compile-time options that change what is measured, by the beginning of their names.
-const NOTED_OPTIONS: [&str; 10] = [
-    "ATOMIC_INTRINSICS",
-    "COMPILER",
-    "DEBUG",
-    "DEFAULT_MMAP_SIZE",
-    "DEFAULT_PCACHE_INITSZ",
-    "DIRECT_OVERFLOW_READ",
-    "ENABLE_API_ARMOR",
-    "MAX_MMAP_SIZE",
-    "SYSTEM_MALLOC",
-    "THREADSAFE",
-];
+const NOTED_OPTIONS: &str = "ATOMIC_INTRINSICS COMPILER DEBUG DEFAULT_MMAP_SIZE DEFAULT_PCACHE_INITSZ DIRECT_OVERFLOW_READ \
+    ENABLE_API_ARMOR MAX_MMAP_SIZE SYSTEM_MALLOC THREADSAFE";
 
 /// Refuses what SQLite would silently take for something else.
 pub(crate) fn check(target: &SqliteTarget) -> Result<(), DriverError> {
@@ -119,7 +109,7 @@ pub(crate) fn facts(connection: &Connection) -> rusqlite::Result<TargetFacts> {
     let mut options = Vec::new();
     connection.pragma_query(None, "compile_options", |row| {
         let option: String = row.get(0)?;
-        if NOTED_OPTIONS.iter().any(|noted| option.starts_with(noted)) {
+        if NOTED_OPTIONS.split(' ').any(|noted| option.starts_with(noted)) {
             options.push(option);
         }
         Ok(())

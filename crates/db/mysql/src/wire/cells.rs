@@ -13,11 +13,30 @@ use crate::wire::protocol::kind;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
-const SHORT_ROW: Malformed = Malformed("a row is shorter or longer than its columns");
+/// How the rows of an answer are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Of a text query.
+    Text,
+    /// Of a prepared statement.
+    Binary,
+}
 
-/// Keeps one row of a prepared statement.
-pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
+/// Keeps one row.
+pub(crate) fn keep_row(form: Form, payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(payload);
+    match form {
+        Form::Binary => keep_binary(&mut r, columns, rows)?,
+        Form::Text => keep_text(&mut r, columns, rows)?,
+    }
+    if r.left() > 0 {
+        return Err(Malformed("a row is shorter or longer than its columns"));
+    }
+    rows.end_row();
+    Ok(())
+}
+
+fn keep_binary(r: &mut Reader<'_>, columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     if r.u8()? != 0 {
         return Err(Malformed("a row of a prepared statement starts with an invalid byte"));
     }
@@ -28,32 +47,22 @@ pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Row
         if nulls.get(bit / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0) {
             rows.push_null();
         } else {
-            binary_cell(&mut r, *column, rows)?;
+            binary_cell(r, *column, rows)?;
         }
     }
-    end_row(&r, rows)
+    Ok(())
 }
 
-/// Keeps one row of a text query.
-pub(crate) fn keep_text_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
-    let mut r = Reader::new(payload);
+fn keep_text(r: &mut Reader<'_>, columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     for column in columns {
         let mut peek = r.clone();
         if peek.u8()? == 0xfb {
-            r = peek;
+            *r = peek;
             rows.push_null();
         } else {
-            text_cell(lenenc_bytes(&mut r)?, *column, rows)?;
+            text_cell(lenenc_bytes(r)?, *column, rows)?;
         }
     }
-    end_row(&r, rows)
-}
-
-fn end_row(r: &Reader<'_>, rows: &mut Rows) -> Parsed<()> {
-    if r.left() > 0 {
-        return Err(SHORT_ROW);
-    }
-    rows.end_row();
     Ok(())
 }
 
@@ -176,7 +185,7 @@ mod tests {
     fn binary(columns: &[Column], payload: &[u8]) -> Parsed<Vec<String>> {
         let mut rows = Rows::default();
         rows.start(true);
-        keep_binary_row(payload, columns, &mut rows).map(|()| shown(&rows))
+        keep_row(Form::Binary, payload, columns, &mut rows).map(|()| shown(&rows))
     }
 
     #[test]
@@ -248,11 +257,11 @@ mod tests {
             column(kind::FLOAT, false, 31),
             column(kind::VAR_STRING, false, 0),
         ];
-        keep_text_row(b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
+        keep_row(Form::Text, b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
         assert_eq!(rows.int(0, 0), Ok(-12));
         assert_eq!(shown(&rows)[1..], ["18446744073709551615", &f64::from(0.1_f32).to_string(), "NULL"]);
-        assert!(keep_text_row(b"\x02ab", &columns[..1], &mut rows).is_err());
-        assert!(keep_text_row(b"\xfc\x02", &columns[3..], &mut rows).is_err());
+        assert!(keep_row(Form::Text, b"\x02ab", &columns[..1], &mut rows).is_err());
+        assert!(keep_row(Form::Text, b"\xfc\x02", &columns[3..], &mut rows).is_err());
     }
 
     proptest! {
@@ -264,11 +273,11 @@ mod tests {
             let columns: Vec<Column> = kinds.iter().map(|(k, u, d)| column(if *k < 128 { k % 16 } else { *k }, *u, *d)).collect();
             let mut rows = Rows::default();
             rows.start(true);
-            let _ = keep_text_row(&bytes, &columns, &mut rows);
+            let _ = keep_row(Form::Text, &bytes, &columns, &mut rows);
             if let Some(first) = bytes.first_mut() {
                 *first = 0;
             }
-            let _ = keep_binary_row(&bytes, &columns, &mut rows);
+            let _ = keep_row(Form::Binary, &bytes, &columns, &mut rows);
         }
     }
 }
