@@ -203,7 +203,7 @@ impl ServerTarget {
 }
 
 /// Servers of one protocol, and the SQL that they speak.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct SqlTarget<D: Dialect + 'static> {
     /// Which database they are.
     pub dialect: &'static D,

@@ -84,8 +84,8 @@ impl Reactor {
     /// have come: not where the timer is armed for the first one and has not gone off.
     #[inline]
     pub(crate) fn wait(&self, idle: bool, until: Option<Moment>, woken: &mut Vec<usize>) -> io::Result<bool> {
-        let (at_once, mut due) = if idle { self.arm(until)? } else { (true, true) };
-        let timeout = at_once.then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        let mut due = !idle || self.arm(until)?;
+        let timeout = due.then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
         let mut events = self.events.borrow_mut();
         events.clear();
         match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
@@ -123,27 +123,27 @@ impl Reactor {
         token == TIMER
     }
 
-    /// Makes the timer end the wait at a deadline. Whether not to wait at all, and whether the deadline may have come then.
+    /// Makes the timer end the wait at a deadline; true where it has come already.
     #[inline]
-    fn arm(&self, until: Option<Moment>) -> io::Result<(bool, bool)> {
+    fn arm(&self, until: Option<Moment>) -> io::Result<bool> {
         match until {
-            Some(at) if self.armed.get() != Some(at) => self.arm_anew(at),
-            _ => Ok((false, false)),
+            Some(at) if self.armed.get() != Some(at) => self.rearm(at),
+            _ => Ok(false),
         }
     }
 
     #[cold]
-    fn arm_anew(&self, at: Moment) -> io::Result<(bool, bool)> {
+    fn rearm(&self, at: Moment) -> io::Result<bool> {
         let wait = clock::until(at);
         if wait.is_zero() {
-            return Ok((true, true));
+            return Ok(true);
         }
         let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
         let it_value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
         let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval, it_value })?;
         self.armed.set(Some(at));
-        Ok((false, false))
+        Ok(false)
     }
 
     /// Enters a socket; `room` asks for news of room for writes too.

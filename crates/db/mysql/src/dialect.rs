@@ -16,7 +16,7 @@ const CHARACTER: u64 = 4;
 const TEXT: u32 = 65_535;
 
 /// The dialect of the three.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct MysqlDialect;
 
 impl Dialect for MysqlDialect {
