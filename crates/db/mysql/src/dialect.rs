@@ -156,11 +156,11 @@ impl Dialect for MysqlDialect {
         Some(("information_schema", format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
     }
 
-    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
     fn blockers(&self) -> &'static [&'static str] {
         BLOCKERS
     }
 
+    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
     fn csv(&self) -> Option<CsvWords> {
         // In hexadecimal a backslash is the same in every sql_mode; `binary` looks for no characters across a separator.
         let take_in = |file: &str, table: &str, columns: &str| {
