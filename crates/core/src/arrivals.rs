@@ -134,7 +134,6 @@ impl Schedule {
         }
     }
 
-    /// Moves what is whole in `part` to `whole`.
     #[inline]
     fn carry(&mut self) {
         let more = self.part as u64;

@@ -63,12 +63,10 @@ pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, asked: impl 
     Ok(rows)
 }
 
-/// The number that a query returns.
 pub(crate) async fn number<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<i64, LoadError> {
     query(session, doing, asked).await?.int(0, 0).map_err(server(doing))
 }
 
-/// Whether a table is there.
 pub(crate) async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
     Ok(number(session, &format!("looking for table {table}"), dialect.table_exists(table)).await? > 0)
 }
@@ -106,7 +104,6 @@ impl Notes {
         Self { dialect, kind: kind.to_owned(), fingerprint }
     }
 
-    /// The ledger of a load of these data.
     pub(crate) fn ledger(&self) -> LoadLedger {
         LoadLedger::new(&self.kind)
     }

@@ -1,8 +1,10 @@
-//! What a process that measures asks of the system first: all file descriptors that it may have, and errors in place of signals.
+//! What a process that measures asks of the system first: its memory for itself, since that holds passwords, all file descriptors
+//! that it may have, and errors in place of signals.
 
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
+use nix::sys::prctl::set_dumpable;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use perbuck_core::units::thousands;
@@ -28,6 +30,17 @@ pub fn begin() {
     }
     // A write beyond the limit on the size of files then fails, and says so, instead of ending the process.
     let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
+}
+
+/// Keeps the memory of this process to itself: a crash leaves no core dump, and other processes of the same user cannot read it. A
+/// program calls it first of all; without it nothing else fails.
+///
+/// The files of `/proc` that perbuck reads of itself stay readable.
+pub fn keep_private() {
+    // A system that refuses either is one where perbuck can do no more.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    // The limit does not hold for a system that pipes core dumps into a program.
+    let _ = set_dumpable(false);
 }
 
 fn descriptors() -> (rlim_t, rlim_t) {

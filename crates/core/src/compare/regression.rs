@@ -131,7 +131,6 @@ fn pairs(old: &Study, new: &Study) -> Vec<(String, String)> {
     shared.map(|c| (c.name.clone(), c.name.clone())).collect()
 }
 
-/// A contender and a workload that both sides have.
 fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecord], is: &[RunRecord]) -> Option<Compared> {
     let (contender, workload) = names;
     let metric = metric_of(study.workload(workload)?, is.first());

@@ -6,6 +6,8 @@ use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
+use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
+use super::published::{check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
 use super::{
     Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary, Sweep, Volume,
@@ -13,16 +15,12 @@ use super::{
 };
 
 mod collected;
-mod costs;
-mod published;
 mod sweep;
 
-use costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
-use published::{check_results, read_audit, read_results};
 use sweep::read_sweep;
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
-const MANY: i64 = 1_000_000;
+pub(super) const MANY: i64 = 1_000_000;
 /// Contenders of a study, and workloads, at most: each is compared with every other.
 const MEMBERS: usize = 500;
 /// Trials of a study at most; one a second, they take eleven days.
@@ -119,7 +117,6 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     Some(study)
 }
 
-/// Contenders or workloads.
 fn members<T>(root: &Section<'_>, key: &str, read: impl Fn(&Section<'_>) -> Option<T>) -> Option<Vec<T>> {
     let count = root.tables(key).len();
     if count > MEMBERS {
@@ -206,8 +203,7 @@ fn read_control(root: &Section<'_>, of: &Located<String>, contenders: &[Contende
     })
 }
 
-/// One of a closed set of words.
-fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
     let typed = section.text(key)?;
     let found = words.iter().find(|(w, _)| *w == typed.value).map(|(_, t)| *t);
     if found.is_none() {

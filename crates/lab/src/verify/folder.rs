@@ -17,7 +17,6 @@ use crate::{store, stored};
 /// Values of one record that are printed where it differs.
 const VALUES: usize = 3;
 
-/// Whether a folder holds a study and its records.
 pub(super) fn holds_records(folder: &Path) -> bool {
     has_file(&folder.join(store::STUDY_FILE))
 }

@@ -161,7 +161,6 @@ fn sources(head: &Head) -> impl Iterator<Item = (&'static str, &Source)> {
     all.into_iter().filter_map(|(what, source)| Some((what, source?)))
 }
 
-/// Makes the report again and compares it.
 fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     let version = data.head.perbuck.clone();
     let same_version = version == env!("CARGO_PKG_VERSION");
@@ -207,7 +206,6 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     }
 }
 
-/// The report of embedded data.
 fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     let Unpacked { head, records, sums, .. } = data;
     // A folder is read in the order of its paths, `full/` before `full-control/`; as texts the dash comes before the slash.
@@ -238,14 +236,12 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     }
 }
 
-/// The JSON of an element of a page.
 fn element(page: &str, id: &str) -> Option<Value> {
     let open = format!("<script type=\"application/json\" id=\"{id}\">");
     let (_, rest) = page.split_once(&open)?;
     serde_json::from_str(rest.split_once("</script>")?.0).ok()
 }
 
-/// How many numbers a value holds.
 fn numbers(value: &Value) -> usize {
     match value {
         Value::Number(_) => 1,
