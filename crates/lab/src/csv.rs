@@ -168,7 +168,6 @@ impl<T: Dataset> Writer<'_, T> {
         self.stop.requested() || self.failed.requested()
     }
 
-    /// Writes parts until none is left.
     fn work(&self) -> Result<(), LabError> {
         let mut cells = Params::default();
         let mut buffers = vec![Vec::new(); self.tables.len()];

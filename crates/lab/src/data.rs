@@ -56,7 +56,6 @@ pub(crate) fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use
     move |error| LoadError::Server { doing, error }
 }
 
-/// What a statement returns.
 pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<Rows, LoadError> {
     let mut rows = Rows::default();
     asked.into().ask(session, &mut rows).await.map_err(server(doing))?;

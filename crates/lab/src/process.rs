@@ -53,7 +53,6 @@ pub(crate) fn descriptors_at_start() -> u64 {
     AT_START.get().copied().unwrap_or_else(|| descriptors().0)
 }
 
-/// Sets the soft limit of file descriptors.
 pub(crate) fn set_descriptors(soft: u64) -> nix::Result<()> {
     let (_, hard) = descriptors();
     setrlimit(Resource::RLIMIT_NOFILE, soft.min(hard), hard)

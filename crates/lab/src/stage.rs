@@ -129,7 +129,6 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
     study.seed.derive(&format!("data {}", spec.kind.value))
 }
 
-/// Joins one contender with one workload of a study.
 pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     study: &Study,
     contender: &Contender,

@@ -149,7 +149,6 @@ impl Store {
         Ok(folder::read_text("the number of the results folder", &path, Limit::TEXT)?.trim().to_owned())
     }
 
-    /// Whether the data were checked after the last trial.
     pub(crate) fn checked(&self) -> bool {
         has_file(&self.root.join(CHECKED_FILE))
     }
@@ -275,7 +274,6 @@ fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<(
     Ok(temporary)
 }
 
-/// The name of a file until it is whole.
 pub(crate) fn partial_of(path: &Path) -> PathBuf {
     path.with_added_extension(PARTIAL)
 }

@@ -189,18 +189,10 @@ fn read_control(root: &Section<'_>, of: &Located<String>, contenders: &[Contende
         root.report("control", "published results cannot be measured a second time", "remove `control`");
         return None;
     }
-    let name = format!("{}-control", twin.name);
-    Some(Contender {
-        label: format!("{} (A/A control)", twin.label),
-        control_of: Some(twin.name.clone()),
-        name,
-        nodes: Vec::new(),
-        fees: Vec::new(),
-        traffic: Vec::new(),
-        discounts: Vec::new(),
-        line: of.line,
-        ..twin.clone()
-    })
+    let (name, label) = (format!("{}-control", twin.name), format!("{} (A/A control)", twin.label));
+    let mut control = Contender { name, label, control_of: Some(twin.name.clone()), line: of.line, ..twin.clone() };
+    (control.nodes, control.fees, control.traffic, control.discounts) = Default::default();
+    Some(control)
 }
 
 pub(super) fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {

@@ -15,7 +15,6 @@ impl LoadLedger {
         Self(format!("perbuck_load_{kind}"))
     }
 
-    /// The name of its table.
     pub(super) fn table(&self) -> &str {
         &self.0
     }

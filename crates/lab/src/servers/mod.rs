@@ -79,13 +79,8 @@ fn parent(spec: &ServerSpec) -> PathBuf {
 }
 
 fn databases(study: &Study) -> Vec<String> {
-    let mut names = vec![NAME.to_owned()];
-    for name in study.workloads.iter().filter_map(|w| w.database.as_ref()) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    let (own, mut seen) = (study.workloads.iter().filter_map(|w| w.database.as_deref()), BTreeSet::new());
+    std::iter::once(NAME).chain(own).filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
 /// The number in what a server calls its version: `15.18` of `PostgreSQL 15.18 (Debian …)`.

@@ -66,12 +66,10 @@ impl<D: Driver> Sessions<D> {
         LabError::load(&self.waiting.title, error)
     }
 
-    /// What perbuck noted of the data; `None` where it noted nothing.
     pub(super) fn noted(&self) -> Result<Option<DataState>, LabError> {
         self.with_session("looking at its data", async |s| self.notes.read(s).await)
     }
 
-    /// What data the target holds for these tables.
     pub(super) fn state(&self, tables: &[TableSpec], grows: bool) -> Result<DataState, LabError> {
         self.with_session("looking at its data", async |s| self.notes.state(s, tables, grows).await)
     }
@@ -82,7 +80,6 @@ impl<D: Driver> Sessions<D> {
         Ok(self.notes.dialect.lacks(Feature::Sql).is_none())
     }
 
-    /// Notes who changed the data.
     pub(super) fn mark(&self, doing: &str, used_by: &str) -> Result<(), LabError> {
         self.with_session(doing, async |s| self.notes.write(s, used_by).await)
     }
@@ -99,7 +96,6 @@ impl<D: Driver> Sessions<D> {
         self.execute("removing the ledger of the load", &ledger.drop())
     }
 
-    /// The failure of a load, and how to go on.
     pub(super) fn cut_off(&self, error: &LoadError) -> LabError {
         let failure = self.failed(error);
         match error {
@@ -120,7 +116,6 @@ impl<D: Driver> Sessions<D> {
         })
     }
 
-    /// Runs checks, each shown when it is done.
     pub(super) fn checks(
         &self,
         room: &[&str],
