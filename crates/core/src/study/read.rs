@@ -14,7 +14,6 @@ use super::{
     WorkloadSpec,
 };
 
-mod collected;
 mod sweep;
 
 use sweep::read_sweep;
@@ -26,7 +25,7 @@ const MEMBERS: usize = 500;
 /// Trials of a study at most; one a second, they take eleven days.
 const TRIALS: u64 = 1_000_000;
 /// The seed of a study that names none.
-const DEFAULT_SEED: i64 = 42;
+pub(super) const DEFAULT_SEED: i64 = 42;
 
 impl Study {
     /// Reads a study; `name` is how messages call the file, and `kinds` are the workloads that it may have.
