@@ -68,13 +68,6 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let summary = read_summary(root, measured);
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     root.finish();
-    let none = [contenders.as_ref().is_some_and(Vec::is_empty), workloads.as_ref().is_some_and(Vec::is_empty)];
-    for (none, table) in none.into_iter().zip(["contender", "workload"]) {
-        if none {
-            let message = format!("the study has no `[[{table}]]`");
-            root.file().report(root.line(), message, format!("add at least one `[[{table}]]` table"));
-        }
-    }
     let mut contenders = contenders?;
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
@@ -122,7 +115,12 @@ fn members<T>(root: &Section<'_>, key: &str, read: impl Fn(&Section<'_>) -> Opti
         root.report(key, format!("the study has {count} `[[{key}]]`, above {MEMBERS}"), "divide it into several studies");
         return None;
     }
-    root.each(key, read)
+    let all = root.each(key, read)?;
+    if all.is_empty() {
+        let message = format!("the study has no `[[{key}]]`");
+        root.file().report(root.line(), message, format!("add at least one `[[{key}]]` table"));
+    }
+    Some(all)
 }
 
 /// Names become folders and files, so they hold only characters that are safe there.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use perbuck_core::capacity::{CAPACITY_SCHEMA, CapacityRecord, CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::Study;
 use perbuck_load::trial::TrialSpec;
 
@@ -232,11 +232,8 @@ fn search_by(rule: &CapacityRule) -> Result<Search, LabError> {
 fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<ProbeResult, String> {
     let open = record.measured.open_loop.as_ref().ok_or("the trial was no open loop")?;
     let latency = record.latency()?;
-    let (mut ended, mut failed) = (0, 0);
-    for transactions in record.measured.transactions.values() {
-        ended += transactions.completed();
-        failed += transactions.failed;
-    }
+    let kinds = record.measured.transactions.values();
+    let (ended, failed) = (kinds.clone().map(TransactionRecord::completed).sum(), kinds.map(|t| t.failed).sum());
     let young_ns = rule.at_most_ns.min(record.measured.window_ns / LAST_SHARE);
     let young: u64 = open.unfinished.to_histogram()?.buckets().take_while(|(ns, _)| *ns <= young_ns).map(|(_, n)| n).sum();
     Ok(ProbeResult {
@@ -245,7 +242,7 @@ fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<Probe
         offered: open.offered,
         completed: ended,
         young,
-        response_ns: if ended == 0 { None } else { latency.percentile_ns(rule.percentile) },
+        response_ns: latency.percentile_ns(rule.percentile).filter(|_| ended > 0),
         failed,
         client_limited: record.flags.iter().any(|f| matches!(f, Flag::ClientLimited { .. })),
     })
