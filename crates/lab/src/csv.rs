@@ -25,8 +25,8 @@ use files::Files;
 const POLL: Duration = Duration::from_millis(5);
 const POLLS_PER_SHOW: u32 = 20;
 
-/// The SQL beside the files: their names end so, after that of the database. There is no second point in a name: TiDB Lightning would
-/// take `database.something.sql` for data.
+/// The SQL beside the files: their names end so, after that of the database. There is no second point in a name: TiDB Lightning
+/// would take `database.something.sql` for data.
 const SCRIPTS: [&str; 3] = ["tables", "load", "indexes"];
 
 /// What is to be written, and where.

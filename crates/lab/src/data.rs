@@ -201,8 +201,8 @@ impl Notes {
     }
 }
 
-/// The ledger of a load: a table in the target with a row for each part of the data, there as long as the load lasts. It is of one kind of
-/// workload; two kinds can be loaded into one database at the same time.
+/// The ledger of a load of one kind of workload: a table in the target with a row for each part of the data, there as long as the load
+/// lasts. Two kinds can be loaded into one database at the same time.
 #[derive(Debug, Clone)]
 pub struct LoadLedger(String);
 
