@@ -6,10 +6,7 @@ use perbuck_load::values::{Params, Value, write_decimal};
 
 use crate::sql::put_name;
 
-/// How many cells make a row.
-///
-/// # Errors
-/// `Fatal` where the cells are not whole rows.
+/// How many cells make a row; `Fatal` where the cells are not whole rows.
 pub fn row_width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError> {
     let width = table.columns.len();
     if width == 0 || !cells.len().is_multiple_of(width) {

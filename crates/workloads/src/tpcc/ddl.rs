@@ -10,7 +10,7 @@ use super::{Options, PartitionType};
 /// All tables; `rows[i]` is the number of rows of table `i`.
 pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u64; 9]) -> Vec<TableSpec> {
     let spec = |(table, rows): (&Table, u64)| TableSpec {
-        bulk: BulkTable { name: table.name.to_owned(), columns: table.columns.iter().map(|(name, _)| *name).collect() },
+        bulk: BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name).collect() },
         create: create(table, dialect, options),
         after_load: after_load(table, dialect, options),
         rows: Some(rows),
@@ -39,8 +39,8 @@ fn after_load(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<St
 
 fn create(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<String> {
     let null = |name: &str| if NULLABLE.contains(&name) { "" } else { " NOT NULL" };
-    let column = |(name, kind): &(&str, Type)| format!("{name} {}{}", dialect.type_words(*kind), null(name));
-    let mut parts: Vec<String> = table.columns.iter().map(column).collect();
+    let column = |(name, kind): (&str, Type)| format!("{name} {}{}", dialect.type_words(kind), null(name));
+    let mut parts: Vec<String> = table.columns().map(column).collect();
     let by = table.warehouse.filter(|_| options.partitions > 1);
     let history_key = table.key.is_empty() && options.history_key;
     let mut key = table.key.join(", ");

@@ -227,16 +227,17 @@ impl Options {
     pub(super) fn repeats(&self) -> [u32; 9] {
         let script = self.script;
         let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
-        let ranged = script.selects_ranges() && self.range_selects;
-        let pairs = when(script.deletes_and_inserts(), self.delete_inserts);
+        let (reads, writes) = (matches!(script, Script::ReadOnly | Script::ReadWrite), script.deletes_and_inserts());
+        let ranged = reads && self.range_selects;
+        let pairs = when(writes, self.delete_inserts);
         [
-            when(script.selects_points(), self.point_selects()),
+            when(reads || script == Script::PointSelect, self.point_selects()),
             when(ranged, self.simple_ranges),
             when(ranged, self.sum_ranges),
             when(ranged, self.order_ranges),
             when(ranged, self.distinct_ranges),
-            when(script.updates_index(), self.index_updates),
-            when(script.updates_non_index(), self.non_index_updates),
+            when(writes || script == Script::UpdateIndex, self.index_updates),
+            when(writes || script == Script::UpdateNonIndex, self.non_index_updates),
             if script == Script::Delete { 1 } else { pairs },
             pairs,
         ]

@@ -184,18 +184,8 @@ fn an_event_is_a_function_of_its_operation() {
 #[test]
 fn kinds_of_statements_have_names() {
     let workload = Sysbench::new(&options("oltp_read_write", &[("tables", "3")]), MYSQL);
-    let expected = [
-        "point_select",
-        "simple_range",
-        "sum_range",
-        "order_range",
-        "distinct_range",
-        "index_update",
-        "non_index_update",
-        "delete",
-        "insert",
-    ];
-    assert_eq!(workload.catalogue().labels(), expected);
+    let expected = "point_select simple_range sum_range order_range distinct_range index_update non_index_update delete insert";
+    assert_eq!(workload.catalogue().labels().join(" "), expected);
 }
 
 #[test]
