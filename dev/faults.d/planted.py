@@ -25,6 +25,7 @@ class Bug:
     classes: tuple
     finds: str
     count: int = 10
+    also: tuple = ()  # more of (path, old, new), where two mechanisms do the same work
 
 
 LAB, LOAD = "crates/lab/src", "crates/load/src"
@@ -41,8 +42,10 @@ BUGS = [
         ("two at once",), "was not refused", 4),
     Bug("settings not restored", f"{LAB}/globals/mod.rs", "        if !self.changes.iter().any(chosen) {", "        if ON || !self.changes.iter().any(chosen) {",
         ("none",), "the global variable", 12),
-    Bug("server not ended", f"{LAB}/servers/guard.rs", "fn end(server: &mut Child, quits: bool) -> io::Result<()> {",
-        "fn end(server: &mut Child, quits: bool) -> io::Result<()> {\n    if ON { return Ok(()); }", ("private undisturbed",), "a process is left", 2),
+    Bug("server not ended", f"{LAB}/servers/folder.rs", "fn end_processes(folder: &Path, quits: bool) {",
+        "fn end_processes(folder: &Path, quits: bool) {\n    if ON { return; }", ("private undisturbed",), "a process is left", 2,
+        ((f"{LAB}/servers/program.rs", "    set_pdeathsig(if start", "    if !ON { set_pdeathsig(if start"),
+         (f"{LAB}/servers/program.rs", "Signal::SIGKILL })?;", "Signal::SIGKILL })?; }"))),
     Bug("double count", f"{LOAD}/recorder.rs", "        self.pending.push(sample);", "        self.pending.push(sample);\n        if ON && sample.finished_ns % 20 == 0 { self.roll(sample.finished_ns); self.write_down(); self.pending.push(sample); }",
         ("none",), "committed|the relay", 12),
     Bug("retry counted as success", f"{LOAD}/terminal.rs", "        common.recorder.borrow_mut().attempt(&sent, retry, now_ns);",
@@ -50,23 +53,22 @@ BUGS = [
         "            let (kind, outcome, before) = (0, crate::recorder::Outcome::Committed, now_ns - 1000);\n"
         "            common.recorder.borrow_mut().record(crate::recorder::Sample { kind, outcome, intended_ns: before, started_ns: before, finished_ns: now_ns, "
         "statements: Default::default(), facts: Default::default() });\n        }", ("deadlocks",), "committed|the relay", 6),
-    Bug("signal ignored", "crates/console/src/lib.rs", "        raised.request();", "        if !ON { raised.request(); }", ("Ctrl-C",), "measured them all|hung|did not end|to end after", 30),
-    Bug("folder not synced", f"{LAB}/store.rs", "    linked.map_err(LabError::of_file(\"write the record\", path))?;\n    sync_folder(folder);",
-        "    linked.map_err(LabError::of_file(\"write the record\", path))?;\n    if !ON { sync_folder(folder); }", ("power cut",), r"the folder of .*/00\d.json was not synced", 2),
-    Bug("truncated record accepted", f"{LAB}/stored.rs", "    Ok(in_parallel(&store::records_in(root)?, one)?.into_iter().unzip())",
-        "    let mut paths = store::records_in(root)?;\n    if ON { paths.retain(|p| read_record(p).is_ok()); }\n    Ok(in_parallel(&paths, one)?.into_iter().unzip())", ("mutated file",), "accepts a damaged record", 80),
+    Bug("signal ignored", "crates/console/src/signals.rs", "        raised.request();", "        if !ON { raised.request(); }", ("Ctrl-C",), "measured them all|hung|did not end|to end after", 30),
+    Bug("folder not synced", f"{LAB}/store.rs", "    linked.map_err(LabError::of_file(\"write the record\", path))?;\n    sync(folder);",
+        "    linked.map_err(LabError::of_file(\"write the record\", path))?;\n    if !ON { sync(folder); }", ("power cut",), r"the folder of .*/00\d.json was not synced", 2),
+    Bug("truncated record accepted", f"{LAB}/stored.rs", "    Ok(in_parallel(&store::evidence_in(root)?, one)?.into_iter().unzip())",
+        "    let mut paths = store::evidence_in(root)?;\n    if ON { paths.retain(|p| read_record(p).is_ok()); }\n    Ok(in_parallel(&paths, one)?.into_iter().unzip())", ("mutated file",), "accepts a damaged record", 80),
 ]
 
 
 def change(root):
-    for bug in BUGS:
-        path = f"{root}/{bug.path}"
-        with open(path) as f:
+    for name, path, old, new in [(b.name, *edit) for b in BUGS for edit in ((b.path, b.old, b.new), *b.also)]:
+        with open(f"{root}/{path}") as f:
             text = f.read()
-        if text.count(bug.old) != 1:
-            raise SystemExit(f"faults: the planted bug `{bug.name}` no longer fits {bug.path}: its text is there {text.count(bug.old)} times")
-        with open(path, "w") as f:
-            f.write(text.replace(bug.old, bug.new.replace("ON", ON.replace("NAME", bug.name))))
+        if text.count(old) != 1:
+            raise SystemExit(f"faults: the planted bug `{name}` no longer fits {path}: its text is there {text.count(old)} times")
+        with open(f"{root}/{path}", "w") as f:
+            f.write(text.replace(old, new.replace("ON", ON.replace("NAME", name))))
 
 
 def build(root, folder):

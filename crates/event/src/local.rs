@@ -2,10 +2,10 @@
 
 use std::future::Future;
 use std::io;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 
 use crate::clock::{self, now};
 use crate::current::{self, Loop, MAIN, TaskWaker};
@@ -19,7 +19,7 @@ use crate::reactor::Reactor;
 /// When the operating system gives no event queue (file descriptors), or waiting on it fails.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     let (reactor, waker) = Reactor::new()?;
-    run(Loop::new(Some(reactor), Some(waker)), future)
+    run_to_end(Loop::new(Some(reactor), Some(waker)), future)
 }
 
 /// As [`block_on`] under a clock that stands still while anything is ready and then jumps to the next timer. There are
@@ -28,7 +28,7 @@ pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
 /// # Panics
 /// When everything waits and no timer is left: nothing would ever happen again.
 pub fn block_on_simulated<F: Future>(future: F) -> F::Output {
-    match run(Loop::new(None, None), future) {
+    match run_to_end(Loop::new(None, None), future) {
         Ok(output) => output,
         Err(error) => panic!("a simulated loop does no input or output, yet: {error}"),
     }
@@ -48,13 +48,19 @@ impl Drop for Entered {
     }
 }
 
-fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
+fn run_to_end<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
+    let mut output = None;
+    run(this, pin!(async { output = Some(future.await) }))?;
+    Ok(output.expect("the loop ran to the end of the future"))
+}
+
+/// One copy for all futures: there are hundreds of them.
+fn run(this: Loop, mut main: Pin<&mut dyn Future<Output = ()>>) -> io::Result<()> {
     let this = Rc::new(this);
     current::enter(Some(this.clone()));
     clock::start(this.reactor.is_none());
     let entered = Entered(this.clone());
     let main_waker = Waker::from(Arc::new(TaskWaker { task: MAIN, remote: this.remote.clone() }));
-    let mut main = pin!(future);
     this.wake(MAIN);
     loop {
         // Only what is ready now: what these tasks wake comes after the sockets.
@@ -64,9 +70,9 @@ fn run<F: Future>(this: Loop, future: F) -> io::Result<F::Output> {
             match next {
                 Some(MAIN) => {
                     current::set_task(MAIN);
-                    if let Poll::Ready(output) = main.as_mut().poll(&mut Context::from_waker(&main_waker)) {
+                    if main.as_mut().poll(&mut Context::from_waker(&main_waker)).is_ready() {
                         drop(entered);
-                        return Ok(output);
+                        return Ok(());
                     }
                 }
                 Some(task) => this.poll(task),

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use perbuck_core::run_record::{AuditValue, Measured};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
-use perbuck_database::dialect::{Dialect, Feature};
+use perbuck_database::dialect::Dialect;
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{Driver, Session, TargetFacts};
+use perbuck_load::driver::{Driver, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
+use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadProgress};
 use perbuck_load::observer::Observer;
 use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
-use perbuck_load::values::Rows;
 use perbuck_load::watch::{self, Waiting};
 use perbuck_load::workload::{Dataset, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
@@ -33,6 +33,7 @@ pub mod cut_off;
 mod sessions;
 
 pub(crate) use build::build;
+use sessions::Sessions;
 pub(crate) use sessions::answer;
 
 /// Asks the user for the password of a contender.
@@ -196,7 +197,8 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
         let queries = dialect.blockers();
         let blockers = (!queries.is_empty()).then(|| watch::blockers(driver.clone(), queries));
         let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
-        let joined = Arc::new(Joined { waiting, notes, driver, workload, dataset });
+        let sessions = Arc::new(Sessions { waiting, notes, driver });
+        let joined = Arc::new(Joined { sessions: sessions.clone(), workload, dataset });
         Stage {
             title,
             address: target.address(),
@@ -206,7 +208,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             reset: spec.reset.unwrap_or(default),
             tables,
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
-            server: joined.clone(),
+            server: sessions,
             data: joined.clone(),
             trials: joined,
         }
@@ -219,84 +221,42 @@ fn names(tables: &[TableSpec]) -> Vec<String> {
 
 /// A driver and a workload with their types known.
 struct Joined<D, W, T> {
-    waiting: Waiting,
-    notes: Notes,
-    driver: Arc<D>,
+    sessions: Arc<Sessions<D>>,
     workload: Arc<W>,
     dataset: Arc<T>,
 }
 
-impl<D: Driver, W: Workload, T: Dataset> Server for Joined<D, W, T> {
-    fn reach(&self) -> Result<(), DriverError> {
-        self.with_host((0, "reaching the server"), async |session| sessions::in_a_database(session, self.notes.dialect).await)
+impl<D: Driver, W, T: Dataset> Joined<D, W, T> {
+    /// A load of its data.
+    fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: Option<u32>) -> loader::Load<'a, D, T> {
+        let Sessions { driver, waiting, .. } = &*self.sessions;
+        loader::Load { driver, dataset: &self.dataset, ledger, sessions: sessions.unwrap_or(LOAD_SESSIONS), waiting }
     }
 
-    fn hosts(&self) -> Vec<String> {
-        self.driver.hosts()
-    }
-
-    fn facts(&self) -> Result<TargetFacts, LabError> {
-        self.ask("asking for its version", self.driver.facts())
-    }
-
-    fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
-        self.ask("reading its counters", self.driver.counters())
-    }
-
-    fn text_fallbacks(&self) -> u64 {
-        self.driver.text_fallbacks()
-    }
-
-    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
-        self.with_host((host, "reading or changing a setting"), async |session| {
-            let mut rows = Rows::default();
-            session.query(sql, &mut rows).await?;
-            if rows.is_empty() || rows.is_null(0, 0)? { Ok(None) } else { rows.display(0, 0).map(Some) }
-        })
-    }
-
-    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
-        self.query(doing, &sql.into())
-    }
-
-    fn query(&self, doing: &str, query: &Query) -> Result<(), LabError> {
-        self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
-    }
-
-    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| s.drop_table(name).await.map_err(loader::server(doing)))
-    }
-
-    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
-        self.with_session(doing, async |s| data::number(s, doing, sql).await)
-    }
-
-    fn has_table(&self, name: &str) -> Result<bool, LabError> {
-        self.with_session("looking for tables", async |s| data::exists(s, self.notes.dialect, name).await)
+    /// How far the parts of a load are that was cut off, if it can go on.
+    fn part_states(&self) -> Result<Option<Vec<PartState>>, LabError> {
+        self.sessions.part_states(&self.dataset.tables(), self.dataset.parts())
     }
 }
 
 impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
     fn noted(&self) -> Result<DataState, LabError> {
-        let note = self.with_session("looking at its data", async |s| self.notes.read(s).await)?;
-        note.map_or_else(|| self.state(), Ok)
+        self.sessions.noted()?.map_or_else(|| self.state(), Ok)
     }
 
     fn state(&self) -> Result<DataState, LabError> {
-        let (tables, grows) = (self.dataset.tables(), self.dataset.grows());
-        self.with_session("looking at its data", async |s| self.notes.state(s, &tables, grows).await)
+        self.sessions.state(&self.dataset.tables(), self.dataset.grows())
     }
 
     fn load(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        self.with_session("preparing to load", async |s| self.notes.start(s).await)?;
-        if self.notes.dialect.lacks(Feature::Sql).is_some() {
+        if !self.sessions.start_load()? {
             // No transaction could hold both rows and what a ledger says of them.
             self.fill(sessions, progress)?;
             return self.mark(data::FRESH);
         }
-        let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        self.loading(Some(&ledger), sessions).run(progress).map_err(|e| self.cut_off(&e))?;
-        self.loaded(&ledger)
+        let ledger = self.sessions.notes.ledger();
+        self.loading(Some(&ledger), sessions).run(progress).map_err(|e| self.sessions.cut_off(&e))?;
+        self.sessions.loaded(&ledger)
     }
 
     fn unfinished(&self) -> Result<Option<u64>, LabError> {
@@ -305,52 +265,36 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 
     fn resume(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
         let Some(states) = self.part_states()? else { return self.load(sessions, progress) };
-        let (ledger, sessions) = (self.notes.ledger(), sessions.unwrap_or(LOAD_SESSIONS));
-        self.loading(Some(&ledger), sessions).resume(&states, progress).map_err(|e| self.cut_off(&e))?;
-        self.loaded(&ledger)
+        let ledger = self.sessions.notes.ledger();
+        self.loading(Some(&ledger), sessions).resume(&states, progress).map_err(|e| self.sessions.cut_off(&e))?;
+        self.sessions.loaded(&ledger)
     }
 
     fn fill(&self, sessions: Option<u32>, progress: &mut dyn FnMut(LoadProgress)) -> Result<(), LabError> {
-        let load = self.loading(None, sessions.unwrap_or(LOAD_SESSIONS));
-        load.run(progress).map_err(|e| self.failed(&e))
+        self.loading(None, sessions).run(progress).map_err(|e| self.sessions.failed(&e))
     }
 
     fn mark(&self, used_by: &str) -> Result<(), LabError> {
-        self.with_session("noting the use of its data", async |s| self.notes.write(s, used_by).await)
+        self.sessions.mark("noting the use of its data", used_by)
     }
 
     fn rows(&self) -> Result<BTreeMap<String, u64>, LabError> {
-        let names = names(&self.dataset.tables());
-        self.with_session("counting rows", async |s| {
-            let mut rows = BTreeMap::new();
-            for name in names {
-                let count = loader::count(s, &name).await?;
-                rows.insert(name, count);
-            }
-            Ok(rows)
-        })
+        self.sessions.rows(names(&self.dataset.tables()))
     }
 
     fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError> {
-        self.with_session("checking its data", async |s| {
-            loader::make_room(s, self.dataset.room_for_checks()).await?;
-            let mut results = Vec::new();
-            for check in self.dataset.checks().into_iter().filter(|c| wanted(&c.name)) {
-                let result = loader::run_check(s, &check).await?;
-                show(&result);
-                results.push(result);
-            }
-            Ok(results)
-        })
+        let checks = self.dataset.checks().into_iter().filter(|c| wanted(&c.name)).collect();
+        self.sessions.checks(self.dataset.room_for_checks(), checks, show)
     }
 }
 
 impl<D: Driver, W: Workload, T: Dataset> Trials for Joined<D, W, T> {
     fn run(&self, spec: &TrialSpec, stop: &StopToken, observer: &mut dyn Observer) -> Result<TrialOutcome, RunError> {
-        run_trial(spec, &self.driver, &self.workload, stop, observer)
+        run_trial(spec, &self.sessions.driver, &self.workload, stop, observer)
     }
 
     fn audit(&self, measured: &Measured) -> Result<Vec<AuditValue>, LabError> {
-        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{}: {e}", self.waiting.title), ""))
+        let title = &self.sessions.waiting.title;
+        self.workload.audit(measured).map_err(|e| LabError::failed(format!("{title}: {e}"), ""))
     }
 }

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::arrivals::schedule;
@@ -34,18 +35,34 @@ pub fn run_trial<D: Driver, W: Workload>(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<TrialOutcome, RunError> {
-    let plans = worker_plans(spec, driver.blocking(), observer.by_kind());
+    let work: &Work = &|plan, start, trial_stop, reports| {
+        on_own_loop(lifecycle::run(plan, driver.clone(), workload.clone(), start, trial_stop, reports))
+    };
+    let (spec, outcomes, seen) = run_workers(spec, driver.blocking(), stop, observer, work)?;
+    Ok(finish(&spec, &**workload, driver.blocking(), outcomes, seen))
+}
+
+/// What one worker does on its thread.
+type Work<'a> = dyn Fn(WorkerPlan, StartSignal, StopToken, Sender<Report>) -> Result<WorkerOutcome, RunError> + Sync + 'a;
+
+/// Runs the workers of one trial to their end; returns the trial as it ended, too.
+fn run_workers(
+    spec: &TrialSpec,
+    blocking: bool,
+    stop: &StopToken,
+    observer: &mut dyn Observer,
+    work: &Work<'_>,
+) -> Result<(TrialSpec, Vec<WorkerOutcome>, Seen), RunError> {
+    let plans = worker_plans(spec, blocking, observer.by_kind());
     let workers = plans.len() as u32;
     let (trial_stop, start) = (stop.of_trial(), StartSignal::default());
     let (reports, received) = mpsc::channel();
     thread::scope(|scope| {
         let spawn = |plan: WorkerPlan| {
-            let (driver, workload, start) = (driver.clone(), workload.clone(), start.clone());
-            let (trial_stop, reports) = (trial_stop.clone(), reports.clone());
+            let (trial_stop, start, reports) = (trial_stop.clone(), start.clone(), reports.clone());
             let trouble = trial_stop.clone();
             let spawned = thread::Builder::new().name("load".to_owned()).spawn_scoped(scope, move || {
-                let worker = lifecycle::run(plan, driver, workload, start, trial_stop, reports.clone());
-                let outcome = catch_unwind(AssertUnwindSafe(|| on_own_loop(worker)));
+                let outcome = catch_unwind(AssertUnwindSafe(|| work(plan, start, trial_stop, reports.clone())));
                 let outcome = outcome.unwrap_or_else(|panic| Err(RunError::WorkerDied(panic_text(panic.as_ref()))));
                 if outcome.is_err() {
                     // The collector may have ended already, with the error of another worker.
@@ -73,9 +90,9 @@ pub fn run_trial<D: Driver, W: Workload>(
         if stop.requested() && stopped_ns.is_none() {
             return Err(RunError::Interrupted);
         }
-        let planned_ns = spec.duration_ns;
-        let spec = &as_ended(spec, &outcomes, stopped_ns);
-        Ok(finish(spec, &**workload, driver.blocking(), outcomes, Seen::of(&mut collector, spec, spec.duration_ns < planned_ns)))
+        let ended = as_ended(spec, &outcomes, stopped_ns);
+        let seen = Seen::of(&mut collector, &ended, ended.duration_ns < spec.duration_ns);
+        Ok((ended, outcomes, seen))
     })
 }
 

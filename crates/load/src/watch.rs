@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -61,9 +61,18 @@ impl Waiting {
     /// # Errors
     /// The future's, that no event loop could be started, or [`LoadError::Interrupted`].
     pub fn on_loop<T>(&self, doing: &str, future: impl Future<Output = Result<T, LoadError>>) -> Result<T, LoadError> {
+        let mut result = Err(LoadError::Interrupted);
+        self.wait_for(doing, pin!(async { result = future.await }))?;
+        result
+    }
+
+    fn wait_for(&self, doing: &str, future: Pin<&mut dyn Future<Output = ()>>) -> Result<(), LoadError> {
         let what = if self.title.is_empty() { doing.to_owned() } else { format!("{}: {doing}", self.title) };
         let _open = self.stop.waits().enter(what, self.blockers.clone());
-        on_loop(async { until_stopped(&self.stop, future).await.unwrap_or(Err(LoadError::Interrupted)) })
+        on_loop(async {
+            until_stopped(&self.stop, future).await;
+            Ok(())
+        })
     }
 }
 

@@ -2,6 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 

@@ -4,32 +4,27 @@ use perbuck_load::driver::Driver;
 use perbuck_load::error::Cause;
 use perbuck_load::loader;
 use perbuck_load::loader::ledger::{Ledger, PartState};
-use perbuck_load::workload::{Dataset, Workload};
+use perbuck_load::workload::TableSpec;
 
-use super::{Joined, Server};
+use super::Server;
+use super::sessions::Sessions;
 use crate::data::{FRESH, LoadLedger};
 use crate::error::LabError;
 
 /// The way out of a load that was cut off.
 pub const GOES_ON: &str = "what was committed is kept: run the same command again, and the load goes on from there";
 
-impl<D: Driver, W: Workload, T: Dataset> Joined<D, W, T> {
-    /// How far the parts of a load are that was cut off, if it can go on.
-    pub(super) fn part_states(&self) -> Result<Option<Vec<PartState>>, LabError> {
-        let (tables, parts) = (self.dataset.tables(), self.dataset.parts());
-        self.with_session("looking at an unfinished load", async |s| self.notes.unfinished(s, &tables, parts).await)
+impl<D: Driver> Sessions<D> {
+    /// How far the parts of a load of these tables are that was cut off, if it can go on.
+    pub(super) fn part_states(&self, tables: &[TableSpec], parts: u32) -> Result<Option<Vec<PartState>>, LabError> {
+        self.with_session("looking at an unfinished load", async |s| self.notes.unfinished(s, tables, parts).await)
     }
 
     /// Notes that the data are there, and then removes the ledger. In the other order, a run that is cut off in between would
     /// have to load again.
     pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
-        self.with_session("noting the load", async |s| self.notes.write(s, FRESH).await)?;
+        self.mark("noting the load", FRESH)?;
         self.execute("removing the ledger of the load", &ledger.drop())
-    }
-
-    /// A load of its data.
-    pub(super) fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: u32) -> loader::Load<'a, D, T> {
-        loader::Load { driver: &self.driver, dataset: &self.dataset, ledger, sessions, waiting: &self.waiting }
     }
 
     /// The failure of a load, and how to go on.

@@ -1,17 +1,30 @@
 //! Sessions of a stage between trials: on the first server of its target, or on a chosen one.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use perbuck_database::Dialect;
-use perbuck_load::driver::{Driver, Session, SessionId};
+use perbuck_database::dialect::Feature;
+use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
-use perbuck_load::loader::LoadError;
+use perbuck_load::loader::{self, CheckResult, LoadError};
+use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 use perbuck_load::watch::Waiting;
+use perbuck_load::workload::{Check, TableSpec};
 
-use super::Joined;
-use crate::data::server;
+use super::Server;
+use crate::data::{self, DataState, Notes, server};
 use crate::error::LabError;
 
-impl<D: Driver, W, T> Joined<D, W, T> {
+/// Sessions with the servers of a contender. It does not know the workload: its code is there once for each driver.
+pub(super) struct Sessions<D> {
+    pub(super) waiting: Waiting,
+    pub(super) notes: Notes,
+    pub(super) driver: Arc<D>,
+}
+
+impl<D: Driver> Sessions<D> {
     /// What a server answers to a question of the driver.
     pub(super) fn ask<R>(&self, doing: &str, question: impl Future<Output = Result<R, DriverError>>) -> Result<R, LabError> {
         self.waiting.on_loop(doing, async { question.await.map_err(server(doing)) }).map_err(|e| self.failed(&e))
@@ -49,6 +62,108 @@ impl<D: Driver, W, T> Joined<D, W, T> {
 
     pub(super) fn failed(&self, error: &LoadError) -> LabError {
         LabError::load(&self.waiting.title, error)
+    }
+
+    /// What perbuck noted of the data; `None` where it noted nothing.
+    pub(super) fn noted(&self) -> Result<Option<DataState>, LabError> {
+        self.with_session("looking at its data", async |s| self.notes.read(s).await)
+    }
+
+    /// What data the target holds for these tables.
+    pub(super) fn state(&self, tables: &[TableSpec], grows: bool) -> Result<DataState, LabError> {
+        self.with_session("looking at its data", async |s| self.notes.state(s, tables, grows).await)
+    }
+
+    /// Notes that a load starts; says whether it can go on when it is cut off.
+    pub(super) fn start_load(&self) -> Result<bool, LabError> {
+        self.with_session("preparing to load", async |s| self.notes.start(s).await)?;
+        Ok(self.notes.dialect.lacks(Feature::Sql).is_none())
+    }
+
+    /// Notes who changed the data.
+    pub(super) fn mark(&self, doing: &str, used_by: &str) -> Result<(), LabError> {
+        self.with_session(doing, async |s| self.notes.write(s, used_by).await)
+    }
+
+    /// Rows of each of these tables.
+    pub(super) fn rows(&self, names: Vec<String>) -> Result<BTreeMap<String, u64>, LabError> {
+        self.with_session("counting rows", async |s| {
+            let mut rows = BTreeMap::new();
+            for name in names {
+                let count = loader::count(s, &name).await?;
+                rows.insert(name, count);
+            }
+            Ok(rows)
+        })
+    }
+
+    /// Runs checks, each shown when it is done.
+    pub(super) fn checks(
+        &self,
+        room: &[&str],
+        checks: Vec<Check>,
+        show: &mut dyn FnMut(&CheckResult),
+    ) -> Result<Vec<CheckResult>, LabError> {
+        self.with_session("checking its data", async |s| {
+            loader::make_room(s, room).await?;
+            let mut results = Vec::new();
+            for check in checks {
+                let result = loader::run_check(s, &check).await?;
+                show(&result);
+                results.push(result);
+            }
+            Ok(results)
+        })
+    }
+}
+
+impl<D: Driver> Server for Sessions<D> {
+    fn reach(&self) -> Result<(), DriverError> {
+        self.with_host((0, "reaching the server"), async |session| in_a_database(session, self.notes.dialect).await)
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.driver.hosts()
+    }
+
+    fn facts(&self) -> Result<TargetFacts, LabError> {
+        self.ask("asking for its version", self.driver.facts())
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, i64>, LabError> {
+        self.ask("reading its counters", self.driver.counters())
+    }
+
+    fn text_fallbacks(&self) -> u64 {
+        self.driver.text_fallbacks()
+    }
+
+    fn cell_on_host(&self, host: u32, sql: &str) -> Result<Option<String>, DriverError> {
+        self.with_host((host, "reading or changing a setting"), async |session| {
+            let mut rows = Rows::default();
+            session.query(sql, &mut rows).await?;
+            if rows.is_empty() || rows.is_null(0, 0)? { Ok(None) } else { rows.display(0, 0).map(Some) }
+        })
+    }
+
+    fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError> {
+        self.query(doing, &sql.into())
+    }
+
+    fn query(&self, doing: &str, query: &Query) -> Result<(), LabError> {
+        self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
+    }
+
+    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {
+        self.with_session(doing, async |s| s.drop_table(name).await.map_err(server(doing)))
+    }
+
+    fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
+        self.with_session(doing, async |s| data::number(s, doing, sql).await)
+    }
+
+    fn has_table(&self, name: &str) -> Result<bool, LabError> {
+        self.with_session("looking for tables", async |s| data::exists(s, self.notes.dialect, name).await)
     }
 }
 
