@@ -76,7 +76,7 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         self.seconds += 1;
-        for (all, kind) in self.kinds.iter_mut().zip(seen.kinds) {
+        for (all, kind) in self.kinds.iter_mut().zip(&seen.second.kinds) {
             all.completed.merge(&kind.completed);
             all.failed.merge(&kind.failed);
             all.pauses.merge(&kind.pauses);

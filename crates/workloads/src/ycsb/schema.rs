@@ -86,22 +86,18 @@ impl Statements {
         // Who verifies the rows of a scan must know their keys.
         let key = if options.dataintegrity { "YCSB_KEY, " } else { "" };
         let scan = |what: &str| format!("SELECT {key}{what} FROM {table}{force} WHERE {KEY} >= ? ORDER BY {KEY} LIMIT ?");
-        let verified = options.dataintegrity;
-        let mut select = |label, sql: String| match verified {
-            true => catalogue.add_read_named(label, sql),
-            false => catalogue.add_named(label, Verb::Select, sql),
-        };
+        let mut select = |label, sql: String| catalogue.add_named(label, Verb::Select, options.dataintegrity, sql);
         let (read_all, scan_all) = (select("READ", read(&all)), select("SCAN", scan(&all)));
         let read_one = each(fields, |field| select("READ", read(field)));
         let scan_one = each(fields, |field| select("SCAN", scan(field)));
         let set: Vec<String> = fields.iter().map(|field| format!("{field} = ?")).collect();
         let mut update =
-            |set: &str| catalogue.add_named("UPDATE", Verb::Update, format!("UPDATE {table} SET {set} WHERE {KEY} = ?"));
+            |set: &str| catalogue.add_named("UPDATE", Verb::Update, false, format!("UPDATE {table} SET {set} WHERE {KEY} = ?"));
         let update_all = update(&set.join(", "));
         let update_one = each(&set, |field| update(field));
         let marks = vec!["?"; names.len()].join(", ");
         let insert = format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", "));
-        let insert = catalogue.add_named("INSERT", Verb::Insert, insert);
+        let insert = catalogue.add_named("INSERT", Verb::Insert, false, insert);
         Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
     }
 

@@ -1,17 +1,15 @@
-//! The workload on a real SQLite, and its statements in every dialect.
+//! The workload on a real SQLite.
 
 use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
-use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Part, TerminalId};
 
-use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN};
 use super::options::tests::options;
-use super::schema::{self, Statements};
 use super::*;
-use crate::testing::{COCKROACH, Client, Database, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
+use crate::testing::{Client, Database, SQLITE};
 
 const SEED: Seed = Seed(42);
 
@@ -183,43 +181,4 @@ fn golden_rows() {
     let go = row("go-ycsb");
     assert_eq!(go[0], "user6284782960179005422");
     assert!(go[1].starts_with("user6284782960179005422:field0:") && go[1] != ycsb[1]);
-}
-
-#[test]
-fn statements_are_in_the_words_of_either_program() {
-    let statements = |properties: &[(&str, &str)], dialect| {
-        let options = options(&[&[("recordcount", "1"), ("fieldcount", "2")], properties].concat());
-        let mut catalogue = Catalogue::default();
-        Statements::new(&options, dialect, &mut catalogue);
-        let mut all = schema::create(&options, dialect);
-        all.extend(catalogue.statements().iter().map(|s| s.sql.clone()));
-        all
-    };
-    let go = statements(&[("compat", "go-ycsb")], MYSQL);
-    let create = "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY /*T![clustered_index] CLUSTERED */, \
-                  FIELD0 VARCHAR(100), FIELD1 VARCHAR(100))";
-    let read = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY = ?";
-    let scan = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?";
-    assert_eq!(go[..3], [create, read, scan]);
-    for set in ["FIELD1 = ?", "FIELD0 = ?, FIELD1 = ?"] {
-        assert!(go.contains(&format!("UPDATE usertable SET {set} WHERE YCSB_KEY = ?")), "{go:?}");
-    }
-    assert_eq!(go.last().unwrap(), "INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES (?, ?, ?)");
-    let java = statements(&[], POSTGRES);
-    assert_eq!(java[0], "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)");
-    assert_eq!(java[1], "SELECT * FROM usertable WHERE YCSB_KEY = ?");
-    assert_eq!(statements(&[], COCKROACH), java);
-    let yugabyte = statements(&[], YUGABYTE);
-    let expected =
-        "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255), FIELD0 TEXT, FIELD1 TEXT, PRIMARY KEY (YCSB_KEY ASC))";
-    assert_eq!((yugabyte[0].as_str(), &yugabyte[1..]), (expected, &java[1..]));
-    let verified = statements(&[INTEGRITY, ("mysql.force_index", "false")], MYSQL);
-    assert_eq!(verified[2], "SELECT YCSB_KEY, FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?");
-    let wide = |length| statements(&[("compat", "go-ycsb"), ("fieldlength", length)], MYSQL)[0].contains("FIELD1 TEXT");
-    assert_eq!((wide("8000"), wide("9000")), (false, true));
-    assert!(statements(&[("fieldlength", "70000")], MYSQL)[0].contains("FIELD1 MEDIUMTEXT"));
-    let tikv = statements(&[INTEGRITY], TIKV);
-    assert_eq!((tikv[0].as_str(), tikv[1].as_str()), ("GET usertable 0 2", "SCAN usertable 0 2 KEYS"));
-    assert!(tikv.contains(&"UPDATE usertable 1 1".to_owned()) && tikv.last().unwrap() == "PUT usertable", "{tikv:?}");
-    assert_eq!(UPDATE, 1);
 }
