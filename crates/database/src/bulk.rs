@@ -18,10 +18,7 @@ pub fn row_width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError
 
 /// How many rows a statement changed; 0 for one that returned rows.
 pub fn affected(effect: Effect) -> u64 {
-    match effect {
-        Effect::Affected(rows) => rows,
-        Effect::ResultSet => 0,
-    }
+    if let Effect::Affected(rows) = effect { rows } else { 0 }
 }
 
 /// Appends `"t" ("a", "b")`: names are in quotes, so that none is taken for a word of SQL.

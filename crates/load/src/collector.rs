@@ -135,7 +135,6 @@ impl<'a> Collector<'a> {
         edge.map_or(check, |edge| check.min(edge))
     }
 
-    /// Gathers until every worker has ended.
     pub(crate) fn collect(&mut self, reports: &Receiver<Report>, stop: &StopToken) -> Result<(), RunError> {
         loop {
             let wait = self.next_check() - perbuck_event::now();

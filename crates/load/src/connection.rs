@@ -80,7 +80,6 @@ impl<S: Session> Connection<S> {
         self.times = times;
     }
 
-    /// The time, where statements are timed.
     #[inline]
     fn clock_ns(&self) -> i64 {
         self.times.as_ref().map_or(0, StatementTimes::now_ns)

@@ -102,7 +102,7 @@ pub struct BulkTable {
     /// Its name.
     pub name: String,
     /// The columns that rows give values for, in order.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
 }
 
 /// One connection. A session is used by one task at a time and never shared. An error is the server's answer, or the loss of the

@@ -12,7 +12,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_postgres::Family;
-use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan, Workloads, sysbench};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan, Workloads, sysbench, tpcc};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
 
@@ -95,7 +95,7 @@ fn plan(kind: &str, words: &str) -> Plan {
 }
 
 fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all = vec![format!("{} parts, grows: {}, {:?}", dataset.parts(), dataset.grows(), dataset.parameters())];
     for table in dataset.tables() {
         all.push(format!(
             "{} {:?} {:?} {} {}",
@@ -104,6 +104,7 @@ fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
         all.extend([table.create, table.after_load].concat());
     }
     let catalogue = workload.catalogue();
+    all.push(catalogue.labels().join(", "));
     all.extend(catalogue.statements().iter().map(|s| format!("{:?} {} {}", s.verb, s.keep_rows, s.sql)));
     all.extend(catalogue.opening().iter().cloned());
     all.extend(dataset.room_for_checks().iter().map(|s| (*s).to_owned()));
@@ -119,7 +120,10 @@ fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
         return vec![message, help];
     }
     let made = Workloads::with_benchmark(plan, Made(dialect)).unwrap();
-    let Some(o) = plan.options::<sysbench::Options>() else { return made };
+    let Some(o) = plan.options::<sysbench::Options>() else {
+        let notes = plan.options::<tpcc::Options>().map_or_else(Vec::new, |o| tpcc::compat_notes(o).to_vec());
+        return made.into_iter().chain(notes.into_iter().map(str::to_owned)).collect();
+    };
     [made, sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect), sysbench::compat_notes(o, dialect)].concat()
 }
 
@@ -147,8 +151,11 @@ fn plans() -> Vec<(String, Plan)> {
     let mut all = Vec::new();
     for (script, _) in sysbench::SCRIPTS {
         // What only some scripts have is tried with one of each sort.
-        let sets =
-            if ["oltp_read_write", "oltp_insert"].contains(&script) { &SYSBENCH[..] } else { &["", "compat=sysbench-1.0"] };
+        let sets = if ["oltp_read_write", "oltp_insert"].contains(&script) {
+            &SYSBENCH[..]
+        } else {
+            &["", "compat=sysbench-1.0", "skip_trx=on"]
+        };
         let sets = if script == "bulk_insert" { &["threads=3", "compat=sysbench-1.1"] } else { sets };
         all.extend(sets.iter().map(|words| ("sysbench", format!("script={script} {words}"))));
     }

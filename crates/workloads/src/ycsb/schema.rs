@@ -1,9 +1,6 @@
 //! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. A database
 //! without SQL has no tables; its statements are operations on records.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
 use perbuck_database::dialect::{Dialect, Feature, Type};
 use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
@@ -12,21 +9,10 @@ use super::options::{Compat, Options};
 
 pub(super) const KEY: &str = "YCSB_KEY";
 
-/// The key column and those of the fields. Bulk loads want names that live as long as the program; each is kept once.
-pub(super) fn columns(options: &Options) -> Vec<&'static str> {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    // A thread that panicked with it left it whole: names are only added.
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut keep = |name: String| match kept.get(name.as_str()) {
-        Some(same) => *same,
-        None => {
-            let name: &'static str = Box::leak(name.into_boxed_str());
-            kept.insert(name);
-            name
-        }
-    };
+/// The key column and those of the fields.
+pub(super) fn columns(options: &Options) -> Vec<String> {
     let fields = (0..options.fieldcount).map(|i| format!("{}{i}", options.fieldnameprefix.to_ascii_uppercase()));
-    std::iter::once(KEY).chain(fields.map(&mut keep)).collect()
+    std::iter::once(KEY.to_owned()).chain(fields).collect()
 }
 
 /// The statement that makes the table where it is not there; who holds keys and values alone needs none.

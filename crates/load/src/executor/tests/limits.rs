@@ -99,7 +99,8 @@ fn seconds_show_what_an_open_loop_owes() {
 
 #[test]
 fn a_workload_may_ask_for_new_connections() {
-    let outcome = simulate_with(&spec(2), SimDriver::default(), &TwoSelects::renewing(10), &mut |_| {}).unwrap();
+    let outcome =
+        simulate_with(&spec(2), SimDriver::default(), &TwoSelects::with(Some(10), Pauses::default()), &mut |_| {}).unwrap();
     let ended: u64 = outcome.measured.transactions.values().map(TransactionRecord::completed).sum();
     let all = ended + outcome.intervals[0].transactions;
     assert!((all / 10).abs_diff(outcome.health.reconnects) <= 2, "{all} and {}", outcome.health.reconnects);

@@ -41,8 +41,7 @@ impl Random {
         if options.compat.is_some() {
             let length = f64::from(options.table_size) / f64::from(id.of.max(1));
             let start = length * f64::from(id.index);
-            let (first, last) = (start as i64, (start + length) as i64);
-            self.ids = Ids::new(options.distribution(), first, last, options.rand_scramble);
+            self.ids = Ids::new(options, start as i64, (start + length) as i64);
         }
     }
 
