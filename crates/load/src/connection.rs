@@ -51,8 +51,8 @@ impl Counts {
     }
 }
 
-/// One connection of a worker. Every statement passes through here and is counted. An error is the server's answer, or the loss of the
-/// connection.
+/// One connection of a worker. Every statement passes through here and is counted. An error is the server's answer, or the loss
+/// of the connection.
 pub struct Connection<S> {
     session: S,
     catalogue: Arc<Catalogue>,

@@ -105,8 +105,8 @@ pub struct BulkTable {
     pub columns: Vec<String>,
 }
 
-/// One connection. A session is used by one task at a time and never shared. An error is the server's answer, or the loss of the
-/// connection.
+/// One connection. A session is used by one task at a time and never shared. An error is the server's answer, or the loss of
+/// the connection.
 pub trait Session: 'static {
     /// Registers the statements. They are prepared on first use, and no more of them than the server allows.
     fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
@@ -158,7 +158,7 @@ pub trait Session: 'static {
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows: what a workload does that measures them. In
-    /// a transaction they belong to it, and it must be rolled back after an error; else they are one, and an error keeps no row.
+    /// a transaction they belong to it, and it must be rolled back after an error; else they are one, and an error keeps none.
     fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>>;
 
     /// The same by the fastest way that the target offers: what the loader does.

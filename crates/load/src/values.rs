@@ -263,8 +263,8 @@ impl Rows {
         self.decimal(row, column, 0)
     }
 
-    /// The cell as an exact decimal, `unscaled / 10^scale`, of at most `scale` digits after the point. An integer cell is taken as
-    /// already unscaled, which is how SQLite keeps decimals; use it with scale 0 for true integers.
+    /// The cell as an exact decimal, `unscaled / 10^scale`, of at most `scale` digits after the point. An integer cell is
+    /// taken as already unscaled, which is how SQLite keeps decimals; use it with scale 0 for true integers.
     pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
         match self.cell(row, column)? {
             Cell::Int(v) => Ok(v),

@@ -1,5 +1,5 @@
-//! Every statement that a workload makes for a database: a change of a single byte fails. The list has each statement once, with its
-//! number, where it first comes; sets of options and databases name their statements by these numbers.
+//! Every statement that a workload makes for a database: a change of a single byte fails. The list has each statement once, with
+//! its number, where it first comes; sets of options and databases name their statements by these numbers.
 //!
 //! `PERBUCK_STATEMENTS=1 cargo test -p perbuck-workloads --test statements` writes the list again, to be looked at in a diff.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]

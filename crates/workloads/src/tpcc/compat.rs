@@ -25,3 +25,7 @@ const NOTES: [&str; 8] = [
 pub(super) fn hints(options: &Options, dialect: &dyn Dialect) -> bool {
     options.go_tpc && dialect.family() == "mysql"
 }
+
+pub(super) fn drives(dialect: &dyn Dialect) -> bool {
+    matches!(dialect.family(), "mysql" | "postgres")
+}

@@ -6,6 +6,7 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::dialect::{Dialect, Feature};
 
+use super::compat::drives;
 use super::registration::{KIND, PARAMETERS};
 use super::{Tpcc, TpccData};
 use crate::benchmark::{Benchmark, speaks_sql};
@@ -252,7 +253,7 @@ impl Benchmark for Options {
             dialect.lacks(feature).map(|lack| (format!("{said} {}", lack.why), help.to_owned()))
         };
         speaks_sql(dialect).or_else(|| missing.find_map(lack)).or_else(|| {
-            (self.go_tpc && !matches!(dialect.family(), "mysql" | "postgres")).then(|| {
+            (self.go_tpc && !drives(dialect)).then(|| {
                 let message = format!("`compat` is \"go-tpc\", which does not know {}", dialect.name());
                 (message, "leave `compat` out, or use another target".to_owned())
             })
