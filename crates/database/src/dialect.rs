@@ -270,10 +270,10 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// The words for settings of a server, or why it has none that perbuck can change, and the way out.
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack>;
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack>;
 
     /// The words for replicas of tables in another form, where it has some.
-    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
+    fn replicas(&self) -> Option<&'static ReplicaWords> {
         None
     }
 }

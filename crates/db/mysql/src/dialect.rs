@@ -6,7 +6,7 @@ use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
 use crate::blockers::BLOCKERS;
-use crate::settings::{Globals, TiFlash};
+use crate::settings::{GLOBALS, TIFLASH};
 
 /// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
 const ROW: u64 = 65_000;
@@ -16,7 +16,7 @@ const CHARACTER: u64 = 4;
 const TEXT: u32 = 65_535;
 
 /// The dialect of the three.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MysqlDialect;
 
 impl Dialect for MysqlDialect {
@@ -172,12 +172,12 @@ impl Dialect for MysqlDialect {
         Some(CsvWords { format: CsvFormat::Backslash, take_in })
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
-        Ok(&Globals)
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
+        Ok(&GLOBALS)
     }
 
-    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
-        Some(&TiFlash)
+    fn replicas(&self) -> Option<&'static ReplicaWords> {
+        Some(&TIFLASH)
     }
 }
 
