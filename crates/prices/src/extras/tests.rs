@@ -9,66 +9,7 @@ use super::*;
 use crate::{Snapshot, bills};
 
 /// A list with everything that a bill can ask for, in two regions of other prices.
-const LIST: &str = r#"
-schema = 1
-name = "all"
-provider = "example"
-as_of = "2026-11-01"
-currency = "USD"
-capacity_unit = "GB"
-listed = [
-  { region = "near", item = "cluster", kind = "control-plane", unit = "hour", usd = 0.10, source = "quote", date = "2026-11-01" },
-  { region = "far", item = "cluster", kind = "control-plane", unit = "hour", usd = 0.12, source = "quote", date = "2026-11-01" },
-  { region = "*", item = "zones", kind = "cross-zone-traffic", unit = "GB", usd = 0.01, source = "quote", date = "2026-11-01" },
-  { region = "*", item = "out", kind = "internet-traffic", unit = "GB", usd = 0.09, source = "quote", date = "2026-11-01", tier = [{ above = 10240, usd = 0.085 }, { above = 51200, usd = 0.07 }] },
-]
-[sources]
-quote = "the example company's offer of 2026-11-01"
-[[family]]
-name = "m"
-arch = "x86_64"
-cpu = "Example CPU"
-vcpu_per_core = 2
-size = [{ type = "m.large", vcpu = 4, memory_gib = 8 }]
-[[region]]
-name = "near"
-date = "2026-11-01"
-source = "quote"
-instance = [{ type = "m.large", usd_per_hour = 0.1, spot_usd_per_hour = 0.03, commitment = [{ name = "1y", months = 12, upfront_usd = 100, usd_per_hour = 0.05 }] }]
-[[region.volume]]
-kind = "ssd"
-usd_per_gb_month = 0.10
-included_iops = 3000
-usd_per_iops_month = 0.065
-iops_tier = [{ above = 32000, usd = 0.0455 }]
-[[region.volume]]
-kind = "partly"
-usd_per_gb_month = 0.10
-included_iops = 0
-usd_per_iops_month = 0.065
-iops_priced_up_to = 32000
-[[region.volume]]
-kind = "capped"
-usd_per_gb_month = 0.10
-included_iops = 3000
-usd_per_iops_month = 0.005
-iops_max = 16000
-[region.volume_snapshot]
-usd_per_gb_month = 0.05
-[[region]]
-name = "far"
-date = "2026-11-01"
-source = "quote"
-instance = [{ type = "m.large", usd_per_hour = 0.13, spot_usd_per_hour = 0.04, commitment = [{ name = "1y", months = 12, upfront_usd = 130, usd_per_hour = 0.06 }] }]
-[[region.volume]]
-kind = "ssd"
-usd_per_gb_month = 0.12
-included_iops = 3000
-usd_per_iops_month = 0.07
-iops_tier = [{ above = 32000, usd = 0.05 }]
-[region.volume_snapshot]
-usd_per_gb_month = 0.06
-"#;
+const LIST: &str = include_str!("tests/all.toml");
 
 static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| Snapshot::read("p.toml", LIST).unwrap_or_else(|p| panic!("{p:#?}")));
 

@@ -1,4 +1,5 @@
-//! Every format on a small list of its real shape: what is taken, what is left out and why, and what hostile input is told.
+//! Every format on a small list of its real shape, with prices of our own choice where the real ones do not matter: what is taken, what is
+//! left out and why, and what hostile input is told.
 
 use proptest::prelude::*;
 
@@ -7,8 +8,17 @@ use crate::lint::lint;
 use crate::snapshot::{Doubt, FeeKind, Tier};
 use perbuck_core::units::MicroUsd;
 
-mod fixtures;
-use fixtures::*;
+const AWS_JSON: &str = include_str!("tests/aws.json");
+const AWS_CSV: &str = include_str!("tests/aws.csv");
+const EC2INSTANCES: &str = include_str!("tests/ec2instances.json");
+const SKYPILOT_AWS: &str = include_str!("tests/skypilot-aws.csv");
+const SKYPILOT_GCP: &str = include_str!("tests/skypilot-gcp.csv");
+/// The second row has the unquoted comma that real lists have had.
+const SKYPILOT_AZURE: &str = include_str!("tests/skypilot-azure.csv");
+/// Two pages, one after the other.
+const AZURE: &str = include_str!("tests/azure.json");
+const GCP: &str = include_str!("tests/gcp.json");
+const INFRACOST: &str = include_str!("tests/infracost.csv");
 
 fn options() -> Options {
     Options { name: "t".into(), date: "2026-07-20".into(), file: "list".into(), ..Options::default() }
@@ -42,8 +52,8 @@ fn skipped(imported: &Imported, reasons: &[&str]) {
 #[test]
 fn an_aws_offer_gives_shared_linux_machines_volumes_and_gateways_from_json_as_from_csv() {
     let mut seen = Vec::new();
-    for (format, text) in [(Format::AwsJson, aws_json()), (Format::AwsCsv, aws_csv())] {
-        let (s, imported) = good(format, &text, &Options { commitments: true, ..options() });
+    for (format, text) in [(Format::AwsJson, AWS_JSON), (Format::AwsCsv, AWS_CSV)] {
+        let (s, imported) = good(format, text, &Options { commitments: true, ..options() });
         assert_eq!((s.provider.as_str(), s.as_of.as_str(), s.capacity_unit.as_str()), ("aws", "2026-07-20", "GB"));
         assert_eq!(
             prices(&s),
@@ -87,11 +97,11 @@ fn an_aws_offer_gives_shared_linux_machines_volumes_and_gateways_from_json_as_fr
 
 #[test]
 fn without_being_asked_no_commitment_is_taken_and_filters_hold() {
-    let (s, imported) = good(Format::AwsJson, &aws_json(), &Options { families: vec!["m7i".into()], ..options() });
+    let (s, imported) = good(Format::AwsJson, AWS_JSON, &Options { families: vec!["m7i".into()], ..options() });
     assert_eq!(prices(&s), [("us-west-2", "m7i.large", 100_800)]);
     assert!(s.regions[0].instances[0].commitments.is_empty());
     assert!(imported.skipped.contains_key("other family than asked for"), "{:?}", imported.skipped);
-    let e = read(Format::AwsJson, &aws_json(), &Options { regions: vec!["mars-1".into()], ..options() }).unwrap_err();
+    let e = read(Format::AwsJson, AWS_JSON, &Options { regions: vec!["mars-1".into()], ..options() }).unwrap_err();
     assert!(e.message.contains("nothing of this list can be imported") && e.message.contains("other region"), "{e:?}");
 }
 
@@ -131,7 +141,7 @@ fn skypilot_lists_of_three_clouds_are_read_by_their_headers() {
 #[test]
 fn azure_prices_leave_windows_spot_and_the_rest_out() {
     let all = Options { spot: true, commitments: true, ..options() };
-    let (s, imported) = good(Format::Azure, &azure(), &all);
+    let (s, imported) = good(Format::Azure, AZURE, &all);
     assert_eq!(prices(&s), [("eastus", "Standard_D8ps_v5", 308_000)]);
     let d8 = s.regions[0].instance("Standard_D8ps_v5").unwrap();
     assert_eq!((d8.spot_usd_per_hour, d8.machine.vcpu, d8.machine.memory_gib), (Some(MicroUsd(61_600)), 8, 32.0));
@@ -141,18 +151,18 @@ fn azure_prices_leave_windows_spot_and_the_rest_out() {
         ["operating system other than Linux", "low priority", "price of another service", "size of the machine type not known"];
     skipped(&imported, &reasons);
     assert!(imported.notes.iter().any(|n| n.contains("names a next one")), "{:?}", imported.notes);
-    let (plain, imported) = good(Format::Azure, &azure(), &options());
+    let (plain, imported) = good(Format::Azure, AZURE, &options());
     assert!(plain.regions[0].instances[0].commitments.is_empty());
     assert!(imported.skipped.contains_key("spot price; --spot takes them"), "{:?}", imported.skipped);
     let machines = machines(&mut "type,vcpu,memory_gib\nStandard_X2as_v9,2,8\n".as_bytes()).unwrap();
-    let (more, _) = good(Format::Azure, &azure(), &Options { machines, ..options() });
+    let (more, _) = good(Format::Azure, AZURE, &Options { machines, ..options() });
     assert_eq!(prices(&more).len(), 2);
 }
 
 #[test]
 fn google_machines_are_the_sum_of_their_cores_and_memory() {
     let families = ["n2-standard", "t2a-standard", "c4d-standard"].map(str::to_owned).to_vec();
-    let (s, imported) = good(Format::Gcp, &gcp(), &Options { spot: true, commitments: true, families, ..options() });
+    let (s, imported) = good(Format::Gcp, GCP, &Options { spot: true, commitments: true, families, ..options() });
     let central = s.region("us-central1").unwrap();
     assert_eq!(central.instance("n2-standard-8").unwrap().usd_per_hour, MicroUsd(388_472));
     assert_eq!(central.instance("t2a-standard-8").unwrap().usd_per_hour, MicroUsd(308_000));
@@ -170,12 +180,12 @@ fn google_machines_are_the_sum_of_their_cores_and_memory() {
 
 #[test]
 fn infracost_products_follow_the_rules_of_their_clouds() {
-    let (aws, imported) = good(Format::Infracost, &infracost(), &Options { provider: Some("aws".into()), ..options() });
+    let (aws, imported) = good(Format::Infracost, INFRACOST, &Options { provider: Some("aws".into()), ..options() });
     assert_eq!(prices(&aws), [("us-east-1", "t3.micro", 10_400)]);
     assert_eq!(imported.skipped.get("dedicated tenancy"), Some(&1));
-    let (azure, _) = good(Format::Infracost, &infracost(), &Options { provider: Some("azure".into()), ..options() });
+    let (azure, _) = good(Format::Infracost, INFRACOST, &Options { provider: Some("azure".into()), ..options() });
     assert_eq!(prices(&azure), [("eastus", "Standard_D8ps_v5", 308_000)]);
-    let e = read(Format::Infracost, &infracost(), &options()).unwrap_err();
+    let e = read(Format::Infracost, INFRACOST, &options()).unwrap_err();
     assert!(e.message.contains("one of azure, but others are of aws") && e.help.contains("--provider"), "{e:?}");
 }
 
@@ -208,10 +218,9 @@ fn of_two_prices_the_lower_stands_and_says_so() {
 
 #[test]
 fn hostile_lists_are_told_with_their_line() {
-    let json = aws_json();
-    let sku = |from: &str, to: &str| json.replacen(from, to, 1);
+    let sku = |from: &str, to: &str| AWS_JSON.replacen(from, to, 1);
     let cases: Vec<(Format, String, u64, &str)> = vec![
-        (Format::AwsJson, json[..json.len() / 2].to_owned(), 0, "EOF"),
+        (Format::AwsJson, AWS_JSON[..AWS_JSON.len() / 2].to_owned(), 0, "EOF"),
         (Format::AwsJson, "[]".into(), 1, "expected an AWS offer file"),
         (Format::AwsJson, "{}".into(), 1, "no `products` or no `terms`"),
         (Format::AwsJson, r#"{"terms": {}, "products": {}}"#.into(), 1, "`terms` stand before `products`"),
@@ -223,22 +232,22 @@ fn hostile_lists_are_told_with_their_line() {
         (Format::AwsJson, sku("\"USD\" : \"0.0680000000\"", "\"CNY\" : \"0.5\""), 0, "no price in USD"),
         (Format::AwsJson, sku("\"AAAA2\"", "\"AAAA1\""), 0, "SKU AAAA1 is listed twice"),
         (Format::AwsCsv, "a,b\n1,2\n".into(), 1, "no row begins with the column `SKU`"),
-        (Format::AwsCsv, aws_csv().replacen("0.0680000000", "cheap", 1), 7, "SKU AAAA1: \"cheap\" is no decimal number"),
-        (Format::AwsCsv, aws_csv().replacen("\"USD\"", "\"CNY\"", 1), 7, "not in USD"),
-        (Format::AwsCsv, aws_csv()[..aws_csv().len() - 60].to_owned(), 0, "columns and the header"),
+        (Format::AwsCsv, AWS_CSV.replacen("0.0680000000", "cheap", 1), 7, "SKU AAAA1: \"cheap\" is no decimal number"),
+        (Format::AwsCsv, AWS_CSV.replacen("\"USD\"", "\"CNY\"", 1), 7, "not in USD"),
+        (Format::AwsCsv, AWS_CSV[..AWS_CSV.len() - 60].to_owned(), 0, "columns and the header"),
         (Format::Ec2Instances, "{\"a\": 1}".into(), 1, "expected a list of machine types"),
         (Format::Ec2Instances, EC2INSTANCES.replacen("\"0.068\"", "\"free\"", 1), 0, "`c6g.large` in us-east-1: \"free\""),
         (Format::Ec2Instances, EC2INSTANCES.replacen("\"memory\": 4", "\"memory\": null", 1), 0, "GiB of memory"),
         (Format::Skypilot, "InstanceType,Price\n".into(), 1, "no column `vCPUs`"),
         (Format::Skypilot, SKYPILOT_GCP.replacen("8.0", "eight", 1), 2, "\"eight\" vCPUs"),
-        (Format::Azure, azure().replacen("1 Hour", "100 Hours", 1), 0, "its unit is \"100 Hours\""),
-        (Format::Azure, azure().replacen("\"BillingCurrency\":\"USD\"", "\"BillingCurrency\":\"EUR\"", 1), 1, "in EUR"),
+        (Format::Azure, AZURE.replacen("1 Hour", "100 Hours", 1), 0, "its unit is \"100 Hours\""),
+        (Format::Azure, AZURE.replacen("\"BillingCurrency\":\"USD\"", "\"BillingCurrency\":\"EUR\"", 1), 1, "in EUR"),
         (Format::Azure, "{\"Items\": 3}".into(), 1, "invalid type: integer"),
         (Format::Azure, "{}".into(), 1, "no page has `Items`"),
-        (Format::Gcp, gcp().replacen("\"usageUnit\": \"h\"", "\"usageUnit\": \"mo\"", 1), 0, "its unit is \"mo\", not \"h\""),
+        (Format::Gcp, GCP.replacen("\"usageUnit\": \"h\"", "\"usageUnit\": \"mo\"", 1), 0, "its unit is \"mo\", not \"h\""),
         (Format::Gcp, "{\"error\": {}}".into(), 1, "error answer"),
         (Format::Infracost, "sku\nx\n".into(), 1, "no column `vendorName`"),
-        (Format::Infracost, infracost().replacen("\"\"USD\"\"", "\"\"EUR\"\"", 1), 2, "no price in USD"),
+        (Format::Infracost, INFRACOST.replacen("\"\"USD\"\"", "\"\"EUR\"\"", 1), 2, "no price in USD"),
         (Format::Csv, String::new(), 1, "the list is empty"),
         (Format::Csv, "region,type,vcpu,memory_gib,usd_per_hour\nus-west-2,c6g.large,2,4,0\n".into(), 2, "it is zero"),
         (Format::Csv, "region,type,vcpu,memory_gib,usd_per_hour\n,c6g.large,2,4,1\n".into(), 2, "no region"),
@@ -254,8 +263,8 @@ fn hostile_lists_are_told_with_their_line() {
 
 #[test]
 fn a_second_page_counts_its_lines_on() {
-    let text = format!("{}\n\n{}", azure(), azure().replacen("1 Hour", "2 Hours", 1));
-    let first = azure().lines().count() as u64;
+    let text = format!("{}\n\n{}", AZURE, AZURE.replacen("1 Hour", "2 Hours", 1));
+    let first = AZURE.lines().count() as u64;
     let e = read(Format::Azure, &text, &options()).unwrap_err();
     assert!(e.line > first && e.message.contains("2 Hours"), "{e:?}");
 }
@@ -286,11 +295,11 @@ proptest! {
     #[test]
     fn no_cut_and_no_changed_byte_makes_an_importer_panic(cut in 0usize..4000, at in 0usize..4000, byte in 0u8..128) {
         let lists = [
-            (Format::AwsJson, aws_json()), (Format::AwsCsv, aws_csv()), (Format::Ec2Instances, EC2INSTANCES.to_owned()),
-            (Format::Azure, azure()), (Format::Gcp, gcp()), (Format::Infracost, infracost()), (Format::Skypilot, SKYPILOT_AWS.to_owned()),
+            (Format::AwsJson, AWS_JSON), (Format::AwsCsv, AWS_CSV), (Format::Ec2Instances, EC2INSTANCES),
+            (Format::Azure, AZURE), (Format::Gcp, GCP), (Format::Infracost, INFRACOST), (Format::Skypilot, SKYPILOT_AWS),
         ];
         for (format, text) in lists {
-            let mut bytes = text.into_bytes();
+            let mut bytes = text.as_bytes().to_vec();
             bytes.truncate(cut.max(1));
             if let Some(changed) = bytes.get_mut(at) {
                 *changed = byte;

@@ -5,40 +5,7 @@ use perbuck_core::units::MicroUsd;
 use super::*;
 use crate::snapshot::{Commitment, Doubt, FeeKind, Provisioned, Tier};
 
-const GOOD: &str = r#"
-schema = 1
-name = "t"
-provider = "aws"
-as_of = "2021-03-10"
-currency = "USD"
-capacity_unit = "GB"
-listed = [{ region = "*", item = "nat", unit = "hour", usd = 0.045, date = "2021-03", source = "list" }]
-[sources]
-list = "a price list"
-other = "another one"
-[[family]]
-name = "c6g"
-arch = "aarch64"
-cpu = "Graviton2"
-size = [{ type = "c6g.large", vcpu = 2, memory_gib = 4 }]
-[[region]]
-name = "us-west-2"
-date = "2021-03"
-source = "list"
-instance = [
-  { type = "c6g.large", usd_per_hour = 0.068 },
-]
-[[region.volume]]
-kind = "gp3"
-usd_per_gb_month = 0.08
-included_iops = 3000
-usd_per_iops_month = 0.005
-iops_priced_up_to = 16000
-mark = "inferred"
-[region.volume_snapshot]
-usd_per_gb_month = 0.05
-source = "other"
-"#;
+const GOOD: &str = include_str!("tests/good.toml");
 
 #[test]
 fn rows_take_date_and_source_from_their_region_or_say_their_own() {
