@@ -38,6 +38,7 @@ impl Study {
             line: 0,
         };
         Self {
+            notional: false,
             name: name.to_owned(),
             question: question.to_owned(),
             baseline: 0,
