@@ -93,9 +93,10 @@ def check(options, classes, run):
     """Plays for each bug the classes that could see it, on the mutated program, until one does; returns the bugs that none saw."""
     folder, missed = options.folder, []
     rows = ["| planted bug | found by | after faults |", "|---|---|---|"]
-    for bug in BUGS:
+    for number, bug in enumerate(BUGS):
         options.environment, options.only, options.count = {"FAULTS_PLANTED": bug.name}, list(bug.classes), bug.count
-        options.folder = f"{folder}/bug-{bug.name.replace(' ', '-')}"
+        # Short: the path of a socket has at most 107 bytes.
+        options.folder = f"{folder}/{number}"
         os.makedirs(options.folder, exist_ok=True)
         os.chmod(options.folder, 0o711)
 

@@ -34,6 +34,14 @@ pub fn put_table(out: &mut Vec<u8>, table: &BulkTable, quote: u8) {
     put_columns(out, table, quote);
 }
 
+/// `INSERT INTO "t" ("a", "b") VALUES `.
+pub fn insert_head(table: &BulkTable, quote: u8) -> Vec<u8> {
+    let mut sql = b"INSERT INTO ".to_vec();
+    put_table(&mut sql, table, quote);
+    sql.extend_from_slice(b" VALUES ");
+    sql
+}
+
 /// Appends `("a", "b")`.
 pub fn put_columns(out: &mut Vec<u8>, table: &BulkTable, quote: u8) {
     for (i, column) in table.columns.iter().enumerate() {

@@ -273,10 +273,10 @@ pub trait Dialect: Debug + Send + Sync {
     ///
     /// # Errors
     /// Says what it has instead.
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack>;
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack>;
 
     /// The words for replicas of tables in another form, where it has some.
-    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
+    fn replicas(&self) -> Option<&'static ReplicaWords> {
         None
     }
 }

@@ -6,6 +6,7 @@ use crate::address::{
     TargetProblem, milliseconds, one_of, options_of, password_in_target, percent_decode, percent_encode, problem, with_options,
 };
 use crate::fingerprint::Fingerprint;
+use crate::{Dialect, Target};
 
 /// The options. The last one stands for all that start with it; those are read before the others.
 const OPTIONS: [&str; 8] =
@@ -14,13 +15,8 @@ const CONNECT_TIMEOUT_MS: u32 = 10_000;
 const READ_TIMEOUT_MS: u32 = 60_000;
 /// Before the name of a variable.
 const SET: &str = "set.";
-const TLS_MODES: [(&str, TlsMode); 5] = [
-    ("disabled", TlsMode::Disabled),
-    ("preferred", TlsMode::Preferred),
-    ("required", TlsMode::Required),
-    ("verify-ca", TlsMode::VerifyCa),
-    ("verify-identity", TlsMode::VerifyIdentity),
-];
+const TLS_MODES: [TlsMode; 5] =
+    [TlsMode::Disabled, TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity];
 
 /// One or more servers of one protocol, and how to reach them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +63,29 @@ pub enum TlsMode {
     VerifyIdentity,
 }
 
+impl TlsMode {
+    /// The word for it in an address.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::Preferred => "preferred",
+            Self::Required => "required",
+            Self::VerifyCa => "verify-ca",
+            Self::VerifyIdentity => "verify-identity",
+        }
+    }
+
+    /// Reads the word for one of some modes.
+    ///
+    /// # Errors
+    /// Any other word.
+    pub fn read(word: &str, allowed: &[Self]) -> Result<Self, TargetProblem> {
+        let words: Vec<&str> = allowed.iter().map(|mode| mode.word()).collect();
+        one_of("tls", word, &words)?;
+        Ok(allowed.iter().copied().find(|mode| mode.word() == word).unwrap_or(Self::Disabled))
+    }
+}
+
 impl ServerTarget {
     /// Reads `//user@host:port,host:port/database?options`.
     pub fn parse(scheme: &'static str, rest: &str, default_port: u16) -> Result<Self, TargetProblem> {
@@ -101,7 +120,7 @@ impl ServerTarget {
         target.settings = settings;
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
-                "tls" => tls = Some(tls_mode(&value)?),
+                "tls" => tls = Some(TlsMode::read(&value, &TLS_MODES)?),
                 "tls_fingerprint" => target.fingerprints = value.split(',').map(Fingerprint::parse).collect::<Result<_, _>>()?,
                 "send_password" => target.sends_password = one_of(key, &value, &["verified", "always"])? == "always",
                 "ca" if value.is_empty() => return problem("`ca` names no file", "name a PEM file of certificates"),
@@ -156,12 +175,6 @@ impl ServerTarget {
         }
     }
 
-    /// The same with another database.
-    #[must_use]
-    pub fn with_database(&self, name: &str) -> Self {
-        Self { database: name.to_owned(), ..self.clone() }
-    }
-
     /// All hosts as `host:port`.
     pub fn addresses(&self) -> Vec<String> {
         self.hosts.iter().map(|(host, port)| host_text(host, *port)).collect()
@@ -171,10 +184,9 @@ impl ServerTarget {
     pub fn address(&self) -> String {
         let (scheme, hosts) = (self.scheme, self.addresses());
         let (user, database) = (percent_encode(&self.user, ":@/?#%,"), percent_encode(&self.database, "@/?#%"));
-        let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
         let mut options = Vec::new();
         let mut add = |differs: bool, text: String| options.extend(differs.then_some(text));
-        add(self.tls != TlsMode::Preferred, format!("tls={mode}"));
+        add(self.tls != TlsMode::Preferred, format!("tls={}", self.tls.word()));
         let ca = self.ca_file.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         add(self.ca_file.is_some(), format!("ca={}", percent_encode(&ca, "@&#%+")));
         let fingerprints: Vec<String> = self.fingerprints.iter().map(ToString::to_string).collect();
@@ -187,6 +199,50 @@ impl ServerTarget {
             add(true, format!("{SET}{name}={}", percent_encode(value, "@&#%+")));
         }
         with_options(format!("{scheme}://{user}@{}/{database}", hosts.join(",")), &options)
+    }
+}
+
+/// Servers of one protocol, and the SQL that they speak.
+#[derive(Debug, Clone)]
+pub struct SqlTarget<D: Dialect + 'static> {
+    /// Which database they are.
+    pub dialect: &'static D,
+    /// Where they are.
+    pub server: ServerTarget,
+}
+
+impl<D: Dialect + Clone + 'static> Target for SqlTarget<D> {
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.dialect
+    }
+
+    fn scheme(&self) -> &'static str {
+        self.server.scheme
+    }
+
+    fn address(&self) -> String {
+        self.server.address()
+    }
+
+    fn with_database(&self, name: &str) -> Box<dyn Target> {
+        let server = ServerTarget { database: name.to_owned(), ..self.server.clone() };
+        Box::new(Self { dialect: self.dialect, server })
+    }
+
+    fn copied(&self) -> Box<dyn Target> {
+        Box::new(self.clone())
+    }
+
+    fn label(&self) -> String {
+        label_of(&self.server.hosts)
+    }
+
+    fn server(&self) -> Option<&ServerTarget> {
+        Some(&self.server)
+    }
+
+    fn server_mut(&mut self) -> Option<&mut ServerTarget> {
+        Some(&mut self.server)
     }
 }
 
@@ -251,11 +307,6 @@ pub fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), Target
 /// `host:port`, with brackets around an IPv6 address.
 pub fn host_text(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
-}
-
-fn tls_mode(value: &str) -> Result<TlsMode, TargetProblem> {
-    let word = one_of("tls", value, &TLS_MODES.map(|(word, _)| word))?;
-    Ok(TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Preferred, |(_, mode)| *mode))
 }
 
 /// A word for some hosts: `host-port`, of several the first and the number of the others.

@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,7 +12,6 @@ use std::task::{Context, Poll, Wake, Waker};
 use pin_project_lite::pin_project;
 use slab::Slab;
 
-use crate::queue::LoopWaker;
 use crate::reactor::Reactor;
 use crate::timers::Timers;
 use crate::wake::Remote;
@@ -132,7 +132,7 @@ pub(crate) fn enter(this: Option<Rc<Loop>>) {
 }
 
 impl Loop {
-    pub(crate) fn new(reactor: Option<Reactor>, waker: Option<LoopWaker>) -> Self {
+    pub(crate) fn new(reactor: Option<Reactor>, waker: Option<OwnedFd>) -> Self {
         Self {
             tasks: RefCell::default(),
             ready: RefCell::default(),

@@ -45,7 +45,6 @@ pub mod dns;
 mod fetch;
 mod local;
 mod moment;
-mod queue;
 mod reactor;
 mod tasks;
 pub mod tcp;

@@ -1,18 +1,24 @@
-//! Sockets that wait.
+//! Sockets that wait, in the kernel's queue of events: epoll, edge-triggered, by bare system calls. The C library makes waiting a point
+//! where the thread could be cancelled, which costs two locked instructions and a few lines of memory for each answer.
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::TcpStream;
-use std::os::fd::{AsRawFd, RawFd};
-use std::time::Duration;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
 use slab::Slab;
 
 use crate::clock;
 use crate::moment::Moment;
-use crate::queue::{BATCH, LoopWaker, Queue};
 use crate::tcp_info::{self, Segments};
 
+/// Events taken by one system call. Many connections become ready while one batch is served, so a large batch is a
+/// cheap one.
+const BATCH: usize = 1024;
 /// The token of wake-ups from other threads.
 const WAKER: usize = usize::MAX;
 /// The token of the timer.
@@ -40,26 +46,37 @@ impl Readiness {
 }
 
 pub(crate) struct Reactor {
-    queue: RefCell<Queue>,
+    epoll: OwnedFd,
+    /// What the last wait heard; kept for its memory.
+    events: RefCell<Vec<Event>>,
     sources: RefCell<Slab<Readiness>>,
     /// The descriptor of each token, or -1. Apart, because only the edges of a window need it.
     descriptors: RefCell<Vec<RawFd>>,
     /// What sockets that are closed sent.
     closed: Cell<Segments>,
-    timer: timer::PreciseTimer,
+    /// epoll counts milliseconds, which would make every timed send late by up to one; a timer descriptor is exact.
+    timer: OwnedFd,
+    /// The deadline for which it will go off, or has just done so.
+    armed: Cell<Option<Moment>>,
 }
 
 impl Reactor {
-    pub(crate) fn new() -> io::Result<(Self, LoopWaker)> {
-        let (queue, waker) = Queue::new(WAKER)?;
-        let timer = timer::PreciseTimer::new(&queue, TIMER)?;
+    /// A queue, and the counter of the kernel by which another thread ends its waits.
+    pub(crate) fn new() -> io::Result<(Self, OwnedFd)> {
         let reactor = Self {
-            queue: RefCell::new(queue),
+            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            events: RefCell::new(Vec::with_capacity(BATCH)),
             sources: RefCell::default(),
             descriptors: RefCell::default(),
             closed: Cell::default(),
-            timer,
+            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?,
+            armed: Cell::new(None),
         };
+        let waker = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        // Neither is ever read: adding to the counter and arming the timer again make a new edge.
+        for (fd, token) in [(&waker, WAKER), (&reactor.timer, TIMER)] {
+            epoll::add(&reactor.epoll, fd, EventData::new_u64(token as u64), interest(false))?;
+        }
         Ok((reactor, waker))
     }
 
@@ -67,71 +84,74 @@ impl Reactor {
     /// have come: not where the timer is armed for the first one and has not gone off.
     #[inline]
     pub(crate) fn wait(&self, idle: bool, until: Option<Moment>, woken: &mut Vec<usize>) -> io::Result<bool> {
-        let (timeout, mut due) = if idle { self.timeout(until)? } else { (Some(Duration::ZERO), true) };
-        let mut queue = self.queue.borrow_mut();
-        match queue.wait(timeout) {
-            Ok(()) => {}
+        let mut due = !idle || self.arm(until)?;
+        let timeout = due.then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
+        let mut events = self.events.borrow_mut();
+        events.clear();
+        match epoll::wait(&self.epoll, spare_capacity(&mut events), timeout.as_ref()) {
+            Ok(_) => {}
             // A signal; its handler has set a flag.
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(due),
-            Err(error) => return Err(error),
+            Err(rustix::io::Errno::INTR) => return Ok(due),
+            Err(error) => return Err(error.into()),
         }
         let sources = self.sources.borrow();
-        let mut count = 0;
-        for heard in queue.heard() {
-            count += 1;
-            match sources.get(heard.token) {
-                Some(source) => {
-                    if heard.readable {
-                        source.readable.set(true);
-                    }
-                    if heard.closed {
-                        source.closed.set(true);
-                    }
-                    woken.push(source.task.get() as usize);
-                }
-                None => due |= self.is_timer(heard.token),
+        for event in events.iter() {
+            let (token, flags) = (event.data.u64() as usize, event.flags);
+            let Some(source) = sources.get(token) else {
+                due |= self.is_timer(token);
+                continue;
+            };
+            let closed = flags.intersects(EventFlags::HUP | EventFlags::RDHUP | EventFlags::ERR);
+            if closed {
+                source.closed.set(true);
             }
+            if closed || flags.contains(EventFlags::IN) {
+                source.readable.set(true);
+            }
+            woken.push(source.task.get() as usize);
         }
         // After a full batch the timer may wait in the kernel's queue.
-        Ok(due || count >= BATCH)
+        Ok(due || events.len() >= BATCH)
     }
 
     /// Neither the waker nor the timer is a socket; both have done their work by ending the wait.
     #[cold]
     fn is_timer(&self, token: usize) -> bool {
         if token == TIMER {
-            self.timer.fired();
-            return true;
+            self.armed.set(None);
         }
-        false
+        token == TIMER
     }
 
-    /// How long to wait, and whether the end of that may be a deadline. epoll counts milliseconds, which would make every timed
-    /// send late by up to one; a timer descriptor is exact.
+    /// Makes the timer end the wait at a deadline; true where it has come already.
     #[inline]
-    fn timeout(&self, until: Option<Moment>) -> io::Result<(Option<Duration>, bool)> {
+    fn arm(&self, until: Option<Moment>) -> io::Result<bool> {
         match until {
-            Some(at) if self.timer.is_armed_for(at) => Ok((None, false)),
-            Some(at) => self.arm(at),
-            None => Ok((None, false)),
+            Some(at) if self.armed.get() != Some(at) => self.rearm(at),
+            _ => Ok(false),
         }
     }
 
     #[cold]
-    fn arm(&self, at: Moment) -> io::Result<(Option<Duration>, bool)> {
-        if clock::until(at).is_zero() {
-            return Ok((Some(Duration::ZERO), true));
+    fn rearm(&self, at: Moment) -> io::Result<bool> {
+        let wait = clock::until(at);
+        if wait.is_zero() {
+            return Ok(true);
         }
-        self.timer.arm(at).map(|()| (None, false))
+        let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
+        let it_value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
+        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &Itimerspec { it_interval, it_value })?;
+        self.armed.set(Some(at));
+        Ok(false)
     }
 
     /// Enters a socket; `room` asks for news of room for writes too.
     pub(crate) fn register(&self, io: &TcpStream, room: bool) -> io::Result<usize> {
         let token = self.sources.borrow_mut().insert(Readiness::default());
-        let entered = self.queue.borrow().add(io, token, room);
-        if let Err(error) = entered {
+        if let Err(error) = epoll::add(&self.epoll, io, EventData::new_u64(token as u64), interest(room)) {
             self.sources.borrow_mut().try_remove(token);
-            return Err(error);
+            return Err(error.into());
         }
         let mut descriptors = self.descriptors.borrow_mut();
         if descriptors.len() <= token {
@@ -149,12 +169,12 @@ impl Reactor {
 
     /// Changes whether a socket waits for room.
     pub(crate) fn reregister(&self, io: &TcpStream, token: usize, room: bool) -> io::Result<()> {
-        self.queue.borrow().change(io, token, room)
+        Ok(epoll::modify(&self.epoll, io, EventData::new_u64(token as u64), interest(room))?)
     }
 
     pub(crate) fn deregister(&self, io: &TcpStream, token: usize) {
         // Closing the descriptor removes it in any case.
-        let _ = self.queue.borrow().remove(io);
+        let _ = epoll::delete(&self.epoll, io);
         self.sources.borrow_mut().try_remove(token);
         if let Some(descriptor) = self.descriptors.borrow_mut().get_mut(token) {
             *descriptor = -1;
@@ -170,49 +190,7 @@ impl Reactor {
     }
 }
 
-mod timer {
-    use std::cell::Cell;
-    use std::io;
-    use std::os::fd::OwnedFd;
-
-    use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime};
-
-    use crate::moment::Moment;
-    use crate::queue::Queue;
-
-    /// A timer descriptor, armed for one deadline at a time.
-    pub(super) struct PreciseTimer {
-        fd: OwnedFd,
-        armed: Cell<Option<Moment>>,
-    }
-
-    impl PreciseTimer {
-        pub(super) fn new(queue: &Queue, token: usize) -> io::Result<Self> {
-            let fd = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
-            // Edge-triggered: arming it again makes a new edge, so that it is never read.
-            queue.add(&fd, token, false)?;
-            Ok(Self { fd, armed: Cell::new(None) })
-        }
-
-        /// Whether it will go off then, or has just done so.
-        #[inline]
-        pub(super) fn is_armed_for(&self, at: Moment) -> bool {
-            self.armed.get() == Some(at)
-        }
-
-        pub(super) fn arm(&self, at: Moment) -> io::Result<()> {
-            // A time of zero would disarm it.
-            let wait = crate::clock::until(at).max(std::time::Duration::from_nanos(1));
-            let seconds = i64::try_from(wait.as_secs()).unwrap_or(i64::MAX);
-            let value = Timespec { tv_sec: seconds, tv_nsec: wait.subsec_nanos().into() };
-            let never = Timespec { tv_sec: 0, tv_nsec: 0 };
-            timerfd_settime(&self.fd, TimerfdTimerFlags::empty(), &Itimerspec { it_interval: never, it_value: value })?;
-            self.armed.set(Some(at));
-            Ok(())
-        }
-
-        pub(super) fn fired(&self) {
-            self.armed.set(None);
-        }
-    }
+fn interest(room: bool) -> EventFlags {
+    let readable = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET;
+    if room { readable | EventFlags::OUT } else { readable }
 }

@@ -67,6 +67,8 @@ impl TcpStream {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let io = net::socket_with(family, SocketType::STREAM, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC, None)?;
         notice_loss(&io)?;
+        // A statement is one small segment that must not wait for the acknowledgement of the one before.
+        sockopt::set_tcp_nodelay(&io, true)?;
         match net::connect(&io, &address) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),
@@ -168,20 +170,12 @@ impl TcpStream {
         }
     }
 
-    /// Sends small writes at once instead of waiting for the acknowledgement of the last one.
+    /// The addresses of this end and of the other.
     ///
     /// # Errors
     /// The operating system's.
-    pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
-        self.io.set_nodelay(nodelay)
-    }
-
-    /// The address of this end.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.io.local_addr()
+    pub fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
+        Ok((self.io.local_addr()?, self.io.peer_addr()?))
     }
 
     /// Lets the other side take bytes up to ten minutes late: while its window is closed, TCP_USER_TIMEOUT counts although it acknowledges
@@ -189,14 +183,6 @@ impl TcpStream {
     pub fn let_it_read_late(&self) {
         // Without it the shorter limit stays, which is no error of this connection.
         let _ = sockopt::set_tcp_user_timeout(&self.io, READ_LATE.as_millis() as u32);
-    }
-
-    /// The address of the other end.
-    ///
-    /// # Errors
-    /// The operating system's.
-    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.io.peer_addr()
     }
 }
 

@@ -1,22 +1,21 @@
 //! Wake-ups from other threads, by way of [`std::task::Waker`]: for channels, look-ups and foreign libraries. Sockets and timers of
 //! this crate do not come this way.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-use crate::queue::LoopWaker;
 
 /// Tasks that another thread woke.
 #[derive(Debug)]
 pub(crate) struct Remote {
     woken: Mutex<Vec<usize>>,
     any: AtomicBool,
-    /// Ends the wait of the loop; `None` under a simulated clock.
-    waker: Option<LoopWaker>,
+    /// A counter of the kernel that ends the wait of the loop; `None` under a simulated clock.
+    waker: Option<OwnedFd>,
 }
 
 impl Remote {
-    pub(crate) fn new(waker: Option<LoopWaker>) -> Self {
+    pub(crate) fn new(waker: Option<OwnedFd>) -> Self {
         Self { woken: Mutex::default(), any: AtomicBool::new(false), waker }
     }
 
@@ -41,8 +40,8 @@ impl Remote {
         if !self.any.swap(true, Ordering::Release)
             && let Some(waker) = &self.waker
         {
-            // It can fail only for want of kernel memory; the loop then finds the task at its next event.
-            let _ = waker.wake();
+            // It can fail only after 2^64 - 2 wake-ups; the loop then finds the task at its next event.
+            let _ = rustix::io::write(waker, &1_u64.to_ne_bytes());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: codes of one length follow each other in the order of
 //! their bytes, so that the lengths say everything.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use crate::{Malformed, Parsed};
 
@@ -24,35 +24,31 @@ struct Code {
     order: Vec<u8>,
 }
 
-fn code() -> &'static Code {
-    static CODE: OnceLock<Code> = OnceLock::new();
-    CODE.get_or_init(|| {
-        let (mut rows, mut order, mut next) = ([(0, 0, 0); LONGEST + 1], Vec::new(), 0);
-        for (length, row) in rows.iter_mut().enumerate().skip(1) {
-            next <<= 1;
-            let before = order.len();
-            order.extend((0..=255u8).filter(|byte| usize::from(LENGTHS[usize::from(*byte)]) == length));
-            let count = (order.len() - before) as u32;
-            *row = (next, before, count);
-            next += count;
-        }
-        Code { rows, order }
-    })
-}
+static CODE: LazyLock<Code> = LazyLock::new(|| {
+    let (mut rows, mut order, mut next) = ([(0, 0, 0); LONGEST + 1], Vec::new(), 0);
+    for (length, row) in rows.iter_mut().enumerate().skip(1) {
+        next <<= 1;
+        let before = order.len();
+        order.extend((0..=255u8).filter(|byte| usize::from(LENGTHS[usize::from(*byte)]) == length));
+        let count = (order.len() - before) as u32;
+        *row = (next, before, count);
+        next += count;
+    }
+    Code { rows, order }
+});
 
 /// Appends the text of some coded bytes.
 pub(crate) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Parsed<()> {
-    let code = code();
     let (mut bits, mut length) = (0u32, 0);
     for byte in coded {
         for i in (0..8).rev() {
             bits = bits << 1 | u32::from(byte >> i & 1);
             length += 1;
-            let Some((first, start, count)) = code.rows.get(length) else {
+            let Some((first, start, count)) = CODE.rows.get(length) else {
                 return Err(Malformed("a Huffman code is invalid"));
             };
             if let Some(index) = bits.checked_sub(*first).filter(|index| index < count) {
-                out.push(code.order[start + index as usize]);
+                out.push(CODE.order[start + index as usize]);
                 (bits, length) = (0, 0);
             }
         }

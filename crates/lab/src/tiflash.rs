@@ -28,12 +28,12 @@ struct Replica {
 pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
     let words = words(stage)?;
-    let version = ask(stage, words.version())?.unwrap_or_default();
-    if !words.knows(&version) {
+    let version = ask(stage, words.version)?.unwrap_or_default();
+    if !(words.knows)(&version) {
         return Err(no_replicas(stage, &version));
     }
     // Without the right to ask, the first ALTER TABLE says the same.
-    let servers = ask(stage, words.servers()).ok().flatten();
+    let servers = ask(stage, words.servers).ok().flatten();
     match servers.and_then(|s| s.parse::<u32>().ok()) {
         Some(servers) if servers < wanted => {
             let cluster = format!("the cluster has {servers} TiFlash servers");
@@ -43,7 +43,7 @@ pub(crate) fn possible(stage: &Stage) -> Result<(), LabError> {
     }
 }
 
-fn words(stage: &Stage) -> Result<&'static dyn ReplicaWords, LabError> {
+fn words(stage: &Stage) -> Result<&'static ReplicaWords, LabError> {
     stage.dialect.replicas().ok_or_else(|| no_replicas(stage, stage.dialect.name()))
 }
 
@@ -61,10 +61,10 @@ pub(crate) fn ready(stage: &Stage, stop: &StopToken, progress: &mut dyn Progress
     let Some(wanted) = stage.tiflash_replicas else { return Ok(()) };
     let (words, tables, title) = (words(stage)?, &stage.tables, &stage.title);
     // What TiDB says of a table; `None` where it has no replica.
-    let state = |table: &String| Ok(ask(stage, &words.look(table))?.as_deref().and_then(replica));
+    let state = |table: &String| Ok(ask(stage, &(words.look)(table))?.as_deref().and_then(replica));
     for table in tables {
         if state(table)?.is_none_or(|r| r.count != wanted) {
-            let sql = words.ask(table, wanted);
+            let sql = (words.ask)(table, wanted);
             stage.server.execute(&sql, &sql).map_err(|e| e.or_help(&too_few()))?;
         }
     }

@@ -5,21 +5,21 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::fingerprint::Fingerprint;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::server::{ServerTarget, TlsMode};
-use perbuck_database::{Databases, Dialect as _};
+use perbuck_database::{Database, Databases, Dialect as _};
 use perbuck_lab::databases::AllDatabases;
-use perbuck_mysql::MysqlTarget;
-use perbuck_postgres::{Family, PostgresTarget};
+use perbuck_mysql::{Mysql, MysqlDialect, MysqlTarget};
+use perbuck_postgres::{Family, Postgres, PostgresTarget};
 use perbuck_sqlite::SqliteTarget;
 use proptest::prelude::*;
 
 fn mysql(text: &str) -> ServerTarget {
     let (scheme, rest) = text.split_once(':').unwrap();
-    MysqlTarget::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}")).0
+    Mysql::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}")).server
 }
 
 fn postgres(text: &str) -> PostgresTarget {
     let (scheme, rest) = text.split_once(':').unwrap();
-    PostgresTarget::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}"))
+    Postgres::parse(scheme, rest).unwrap().unwrap_or_else(|problem| panic!("{text}: {problem}"))
 }
 
 fn sqlite(text: &str) -> SqliteTarget {
@@ -55,7 +55,7 @@ fn defaults_are_what_the_documentation_says() {
         assert_eq!((target.dialect().name(), target.address().as_str()), (family.name(), canonical));
         assert!(*AllDatabases::parse(canonical).unwrap() == *target && canonical.starts_with(target.scheme()));
         let server = postgres(&format!("{scheme}://root@db/test"));
-        assert_eq!((server.family, server.server.hosts[0].1), (family, port));
+        assert_eq!((*server.dialect, server.server.hosts[0].1), (family, port));
     }
     let target = sqlite("sqlite:bench.db");
     assert_eq!((target.path.to_str(), &*target.synchronous, &*target.journal_mode), (Some("bench.db"), "FULL", "WAL"));
@@ -255,10 +255,10 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
         },
     );
     // Statements as text are MySQL's alone.
-    let family = prop::sample::select(vec![Family::Postgres, Family::Cockroach, Family::Yugabyte]);
-    let postgres = (server.clone(), family).prop_map(|(server, family)| {
-        let server = ServerTarget { as_text: false, scheme: family.scheme(), ..server };
-        Box::new(PostgresTarget { family, server }) as AnyTarget
+    let family = prop::sample::select(vec![&Family::Postgres, &Family::Cockroach, &Family::Yugabyte]);
+    let postgres = (server.clone(), family).prop_map(|(server, dialect)| {
+        let server = ServerTarget { as_text: false, scheme: dialect.scheme(), ..server };
+        Box::new(PostgresTarget { dialect, server }) as AnyTarget
     });
     let synchronous = prop::sample::select(vec!["OFF", "NORMAL", "FULL", "EXTRA"]);
     let journal = prop::sample::select(vec!["WAL", "DELETE", "TRUNCATE", "PERSIST", "MEMORY"]);
@@ -268,7 +268,8 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
             Box::new(SqliteTarget { path: path.into(), synchronous, journal_mode, busy_timeout_ms, cache_kib }) as AnyTarget
         },
     );
-    prop_oneof![server.prop_map(|server| Box::new(MysqlTarget(server)) as AnyTarget), postgres, sqlite]
+    let mysql = server.prop_map(|server| Box::new(MysqlTarget { dialect: &MysqlDialect, server }) as AnyTarget);
+    prop_oneof![mysql, postgres, sqlite]
 }
 
 proptest! {

@@ -47,17 +47,10 @@ pub(crate) fn config(options: TlsOptions<'_>) -> Result<Option<ClientConfig>, Dr
     let provider = Arc::new(ring::default_provider());
     // A `ca` that is given is read in every mode: a wrong file name must not wait for the day when it matters.
     let roots = Arc::new(roots(ca_file)?);
-    let trust = match (mode, fingerprints.unwrap_or_default()) {
-        (TlsMode::Disabled, _) => return Ok(None),
-        (TlsMode::Preferred | TlsMode::Required, []) => Trust::Any,
-        (TlsMode::Preferred | TlsMode::Required, named) => Trust::Fingerprints(named.to_vec()),
-        (TlsMode::VerifyCa, _) => Trust::Authority(roots),
-        (TlsMode::VerifyIdentity, _) => {
-            let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
-            Trust::Identity(strict.map_err(|why| tls_refused(format!("the certificate authorities cannot be used: {why}")))?)
-        }
-    };
-    let verifier = Arc::new(Verifier { provider: provider.clone(), trust, takes_fingerprints: fingerprints.is_some() });
+    if mode == TlsMode::Disabled {
+        return Ok(None);
+    }
+    let verifier = Arc::new(Verifier::new(mode, fingerprints, roots, provider.clone())?);
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|why| tls_refused(format!("TLS cannot be set up: {why}")))?;
     // `dangerous` is rustls's name for bringing a verifier of one's own.
@@ -118,31 +111,14 @@ struct Verifier {
 
 impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.trust {
-            Trust::Any => "AnyCertificate",
-            Trust::Fingerprints(_) => "Fingerprints",
-            Trust::Authority(_) => "VerifyCa",
-            Trust::Identity(_) => "VerifyIdentity",
-        })
+        f.write_str("Verifier")
     }
 }
-
-/// Why a certificate is not good, and the way out.
-#[derive(Debug)]
-struct Distrust(String);
-
-impl fmt::Display for Distrust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Distrust {}
 
 /// What an error of TLS says of the certificate, with the way out; none where it is about something else.
 pub(crate) fn distrust(error: &Error) -> Option<&str> {
     let Error::InvalidCertificate(CertificateError::Other(OtherError(why))) = error else { return None };
-    why.downcast_ref::<Distrust>().map(|why| why.0.as_str())
+    why.downcast_ref::<DriverError>().map(|why| why.message.as_str())
 }
 
 /// What rustls found, in words.
@@ -160,6 +136,24 @@ fn in_words(error: &Error) -> String {
 }
 
 impl Verifier {
+    fn new(
+        mode: TlsMode,
+        fingerprints: Option<&[Fingerprint]>,
+        roots: Arc<RootCertStore>,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, DriverError> {
+        let trust = match (mode, fingerprints.unwrap_or_default()) {
+            (TlsMode::VerifyCa, _) => Trust::Authority(roots),
+            (TlsMode::VerifyIdentity, _) => {
+                let strict = WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build();
+                Trust::Identity(strict.map_err(|why| tls_refused(format!("the certificate authorities cannot be used: {why}")))?)
+            }
+            (_, []) => Trust::Any,
+            (_, named) => Trust::Fingerprints(named.to_vec()),
+        };
+        Ok(Self { provider, trust, takes_fingerprints: fingerprints.is_some() })
+    }
+
     fn check(
         &self,
         shown: &CertificateDer<'_>,
@@ -191,7 +185,7 @@ impl Verifier {
         } else {
             format!("{why} ({seen}). Name its authority by `ca` of the target")
         };
-        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(Distrust(message)))))
+        Error::InvalidCertificate(CertificateError::Other(OtherError(Arc::new(tls_refused(message)))))
     }
 }
 
@@ -251,16 +245,8 @@ hWu8\n\
 -----END CERTIFICATE-----\n";
 
     fn refusal(mode: TlsMode, fingerprints: Option<&[Fingerprint]>) -> Option<String> {
-        let roots = Arc::new(roots(None).unwrap());
-        let provider = Arc::new(ring::default_provider());
-        let trust = match (mode, fingerprints.unwrap_or_default()) {
-            (TlsMode::VerifyCa, _) => Trust::Authority(roots),
-            (TlsMode::VerifyIdentity, _) => {
-                Trust::Identity(WebPkiServerVerifier::builder_with_provider(roots, provider.clone()).build().unwrap())
-            }
-            (_, named) => Trust::Fingerprints(named.to_vec()),
-        };
-        let verifier = Verifier { provider, trust, takes_fingerprints: fingerprints.is_some() };
+        let (roots, provider) = (Arc::new(roots(None).unwrap()), Arc::new(ring::default_provider()));
+        let verifier = Verifier::new(mode, fingerprints, roots, provider).unwrap();
         let shown = CertificateDer::from_pem_slice(SELF_SIGNED).unwrap();
         let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(2_000_000_000));
         let checked = verifier.verify_server_cert(&shown, &[], &ServerName::try_from("localhost").unwrap(), &[], now);

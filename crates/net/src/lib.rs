@@ -25,6 +25,21 @@ pub struct Malformed(pub &'static str);
 /// What was read.
 pub type Parsed<T> = Result<T, Malformed>;
 
+/// A server's words for an error; `too_many` says that it has no connection left.
+pub fn error_words(text: &[u8], hint: &[u8], too_many: bool) -> String {
+    let mut words = printable(text);
+    if words.is_empty() {
+        words.push_str("the server gives no reason");
+    }
+    if !hint.is_empty() {
+        words = format!("{words}; {}", printable(hint));
+    }
+    if too_many {
+        words.push_str("; raise max_connections of the server or use fewer connections");
+    }
+    words
+}
+
 /// Longer messages are cut: a server may quote a statement of megabytes.
 const MESSAGE_CHARS: usize = 1_000;
 

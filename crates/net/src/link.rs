@@ -11,17 +11,14 @@ use rustls::pki_types::ServerName;
 
 use super::Malformed;
 use super::buffer::{self, Buffer};
-use super::certificates::{distrust, fingerprint};
+use super::certificates::distrust;
 use super::stream::{Socket, SocketFault};
-use perbuck_database::fingerprint::Fingerprint;
 use perbuck_database::server::{TlsMode, host_text};
-
-/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
-const LONG_READ_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
 
 /// One connection at the level of bytes.
 pub struct Link {
-    socket: Socket,
+    /// What carries them.
+    pub socket: Socket,
     /// What came in.
     pub inbox: Buffer,
     /// What is to be sent.
@@ -77,16 +74,6 @@ impl Link {
         Self { socket, inbox: Buffer::default(), out: Vec::new(), sent: 0, peer: Box::new(peer), busy }
     }
 
-    /// Lets further answers take as long as work on whole tables may.
-    pub fn wait_long(&mut self) {
-        self.socket.set_read_timeout(LONG_READ_TIMEOUT);
-    }
-
-    /// Lets the server take bytes up to ten minutes late, where its protocol sends them before it can say that it waits.
-    pub fn let_it_read_late(&self) {
-        self.socket.let_it_read_late();
-    }
-
     /// The name of `host` for its certificate; `None` stands for its address.
     ///
     /// # Errors
@@ -116,26 +103,6 @@ impl Link {
         }
         let started = self.socket.start_tls(config, name).await;
         started.map_err(|error| tls_failure(&self.peer.address, &error))
-    }
-
-    /// Whether it is under TLS.
-    pub fn is_encrypted(&self) -> bool {
-        self.socket.is_encrypted()
-    }
-
-    /// The fingerprint of the certificate that the server has shown.
-    pub fn fingerprint(&self) -> Option<Fingerprint> {
-        self.socket.certificate().map(fingerprint)
-    }
-
-    /// Whether nothing between the server and this process is a network.
-    pub fn is_loopback(&self) -> bool {
-        self.socket.is_loopback()
-    }
-
-    /// Whether the server is on this machine.
-    pub fn peer_is_local(&self) -> bool {
-        self.socket.peer_is_local()
     }
 
     /// `host:port`, for messages.

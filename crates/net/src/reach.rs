@@ -10,7 +10,7 @@ use perbuck_load::values::Rows;
 use perbuck_load::watch;
 use rustls::ClientConfig;
 
-use crate::certificates::{TlsOptions, config};
+use crate::certificates::{TlsOptions, config, fingerprint};
 use crate::link::Link;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, host_text};
@@ -47,11 +47,11 @@ impl Access {
     /// # Errors
     /// `Refused` where nothing proves that the server is the right one; the message says what to write.
     pub fn may_send_password(&self, link: &Link) -> Result<(), DriverError> {
-        let verified = link.is_encrypted() && self.target.verifies();
-        if verified || link.is_loopback() || self.target.sends_password {
+        let verified = link.socket.is_encrypted() && self.target.verifies();
+        if verified || link.socket.is_loopback() || self.target.sends_password {
             return Ok(());
         }
-        let way_out = match link.fingerprint() {
+        let way_out = match link.socket.certificate().map(fingerprint) {
             Some(seen) => format!(
                 "because nothing verifies the server's certificate. If `openssl x509 -noout -fingerprint -sha256 -in server-cert.pem` \
                  on the server prints this fingerprint, write `tls_fingerprint={seen}` in the target"

@@ -1,17 +1,33 @@
-//! What the sessions of all protocols have in common: how far a command is, and the errors of a wrong use.
+//! What the sessions of all protocols have in common: the way of a command and its answer, and the errors of a wrong use.
 
+use std::ops::DerefMut;
+use std::task::{Poll, ready};
+
+use perbuck_load::driver::Effect;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::StatementId;
 
-/// How far a command is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// It was written to the buffer.
-    Begins,
-    /// The socket takes it.
-    Sends,
-    /// Its answer is outstanding.
-    Waits,
+use crate::link::Link;
+
+/// Sends what was written, unless it is `sent`, and reads its answer by `read`. As a rule the socket takes it at once and one read
+/// brings the whole answer. One future with one state, since every level of futures is a detour on the way back from the event loop,
+/// through memory that the database has pushed out of the caches.
+#[inline]
+pub fn poll_answer<W: DerefMut<Target = Link>>(
+    wire: &mut W,
+    sent: &mut bool,
+    mut read: impl FnMut(&mut W) -> Result<Option<Effect>, DriverError>,
+) -> Poll<Result<Effect, DriverError>> {
+    if !*sent {
+        ready!(wire.poll_send())?;
+        *sent = true;
+    }
+    loop {
+        ready!(wire.poll_receive())?;
+        if let Some(effect) = read(wire)? {
+            return Poll::Ready(Ok(effect));
+        }
+    }
 }
 
 /// The error of a statement that is not in a catalogue of `count`.

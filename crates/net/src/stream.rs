@@ -4,6 +4,7 @@
 //! room has emptied the socket. So a statement costs one write and one read, never a read that finds nothing.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -53,7 +54,8 @@ enum Transport {
 /// A connected socket with the limit for answers.
 pub struct Socket {
     transport: Transport,
-    watchdog: Watchdog,
+    /// The limit for an answer.
+    pub watchdog: Watchdog,
     ready_reads: u32,
 }
 
@@ -64,8 +66,6 @@ impl Socket {
     /// Those of the system.
     pub async fn connect(host: &str, port: u16, read_timeout: Duration) -> io::Result<Self> {
         let stream = TcpStream::connect(&dns::resolve(host, port).await?).await?;
-        // A statement is one small segment that must not wait for the acknowledgement of the one before.
-        stream.set_nodelay(true)?;
         Ok(Self { transport: Transport::Plain(stream), watchdog: Watchdog::new(read_timeout), ready_reads: 0 })
     }
 
@@ -76,11 +76,6 @@ impl Socket {
         Self { transport, watchdog: Watchdog::new(Duration::from_secs(60)), ready_reads: 0 }
     }
 
-    /// Another limit for all further answers.
-    pub fn set_read_timeout(&mut self, limit: Duration) {
-        self.watchdog.set_limit(limit);
-    }
-
     /// Negotiates TLS. Without a name the peer's address stands in for it, which sends no name either.
     pub async fn start_tls(&mut self, config: Arc<ClientConfig>, name: Option<ServerName<'static>>) -> io::Result<()> {
         let Transport::Plain(stream) = std::mem::replace(&mut self.transport, Transport::Negotiating) else {
@@ -88,7 +83,7 @@ impl Socket {
         };
         let name = match name {
             Some(name) => name,
-            None => ServerName::IpAddress(stream.peer_addr()?.ip().into()),
+            None => ServerName::IpAddress(stream.addresses()?.1.ip().into()),
         };
         let stream = TlsStream::connect(config, name, stream).await?;
         self.transport = Transport::Tls(Box::new(stream));
@@ -110,21 +105,21 @@ impl Socket {
 
     /// Whether the connection goes to a loopback address.
     pub fn is_loopback(&self) -> bool {
-        self.tcp().is_some_and(|stream| stream.peer_addr().is_ok_and(|peer| peer.ip().to_canonical().is_loopback()))
+        self.addresses().is_some_and(|(_, peer)| peer.ip().to_canonical().is_loopback())
     }
 
     /// Whether the server shares this machine: then both ends of the connection have the same address, and a
     /// connection to a loopback address never leaves. (A forwarded port on this machine looks the same.)
     pub fn peer_is_local(&self) -> bool {
-        let addresses = self.tcp().map(|stream| (stream.local_addr(), stream.peer_addr()));
-        match addresses {
-            Some((Ok(local), Ok(peer))) => peer.ip().is_loopback() || local.ip() == peer.ip(),
-            _ => false,
-        }
+        self.addresses().is_some_and(|(local, peer)| peer.ip().is_loopback() || local.ip() == peer.ip())
     }
 
-    /// Lets the other side take bytes up to ten minutes late.
-    pub(crate) fn let_it_read_late(&self) {
+    fn addresses(&self) -> Option<(SocketAddr, SocketAddr)> {
+        self.tcp()?.addresses().ok()
+    }
+
+    /// Lets the server take bytes up to ten minutes late, where its protocol sends them before it can say that it waits.
+    pub fn let_it_read_late(&self) {
         self.tcp().into_iter().for_each(TcpStream::let_it_read_late);
     }
 

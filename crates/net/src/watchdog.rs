@@ -15,6 +15,9 @@ use perbuck_event::{Sleep, sleep};
 
 const QUARTERS: u32 = 4;
 
+/// The limit for an answer while data are made, counted and checked: an index over a billion rows takes hours.
+pub const LONG_READ_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
+
 /// Ends what hangs.
 pub struct Watchdog {
     sleep: Sleep,
@@ -28,11 +31,6 @@ impl Watchdog {
         // 49 days fit, and an option of a target cannot be longer.
         let limit_ms = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
         Self { sleep: sleep(quarter(limit_ms)), limit_ms, ticks: 0 }
-    }
-
-    /// From now on another limit.
-    pub fn set_limit(&mut self, limit: Duration) {
-        *self = Self::new(limit);
     }
 
     /// A new answer is waited for.

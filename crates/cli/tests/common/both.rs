@@ -8,6 +8,7 @@ use std::sync::Arc;
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::study::{Located, Scalar};
 use perbuck_core::units::Seed;
+use perbuck_database::Database as _;
 use perbuck_database::Dialect;
 use perbuck_database::secret::Secret;
 use perbuck_load::driver::{Driver, Session, SessionId};
@@ -21,8 +22,8 @@ use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::values::Rows;
 use perbuck_load::watch::Waiting;
 use perbuck_load::workload::Dataset;
-use perbuck_mysql::{MysqlDialect, MysqlDriver, MysqlTarget};
-use perbuck_postgres::{Family, PostgresDriver, PostgresTarget};
+use perbuck_mysql::{Mysql, MysqlDialect, MysqlDriver};
+use perbuck_postgres::{Family, Postgres, PostgresDriver};
 use perbuck_workloads::Benchmark;
 use perbuck_workloads::sysbench::{Options, Sysbench, SysbenchData, cleanup, option_value};
 
@@ -63,8 +64,8 @@ impl Both<MysqlDriver> {
         let password = server("PERBUCK_TEST_MARIADB_PASSWORD");
         let open = |url: &str| {
             let (scheme, rest) = url.split_once(':').unwrap();
-            let target = MysqlTarget::parse(scheme, rest).unwrap().unwrap();
-            MysqlDriver::new(target.0, Secret::new(password.clone())).unwrap()
+            let target = Mysql::parse(scheme, rest).unwrap().unwrap();
+            MysqlDriver::new(target.server, Secret::new(password.clone())).unwrap()
         };
         for sql in [format!("DROP DATABASE IF EXISTS {name}"), format!("CREATE DATABASE {name}")] {
             ask(&open(&url), &sql).unwrap();
@@ -83,7 +84,7 @@ impl Both<PostgresDriver> {
         let (host, port) = host_and_port(&server("PERBUCK_TEST_POSTGRES"));
         let password = server("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD");
         let open = |database: &str| {
-            let target = PostgresTarget::parse("postgres", &format!("//postgres@{host}:{port}/{database}")).unwrap().unwrap();
+            let target = Postgres::parse("postgres", &format!("//postgres@{host}:{port}/{database}")).unwrap().unwrap();
             PostgresDriver::new(target, Secret::new(password.clone())).unwrap()
         };
         for sql in [format!("DROP DATABASE IF EXISTS {name}"), format!("CREATE DATABASE {name}")] {

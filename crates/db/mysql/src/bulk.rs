@@ -1,22 +1,12 @@
 //! Bulk loading by INSERT statements of many rows, which every server of this protocol takes.
 
-use perbuck_load::driver::BulkTable;
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Value;
 
 use crate::literals::put_literal;
-use perbuck_database::bulk::put_table;
 
 /// A longer statement is no faster, and delays everything else on the server.
 const STATEMENT_BYTES: usize = 512 * 1024;
-
-/// `INSERT INTO … (…) VALUES `.
-pub(crate) fn head(table: &BulkTable) -> Vec<u8> {
-    let mut out = b"INSERT INTO ".to_vec();
-    put_table(&mut out, table, b'`');
-    out.extend_from_slice(b" VALUES ");
-    out
-}
 
 /// What bounds a statement.
 pub(crate) struct Limits {
@@ -65,6 +55,8 @@ impl Limits {
 
 #[cfg(test)]
 mod tests {
+    use perbuck_database::bulk::insert_head;
+    use perbuck_load::driver::BulkTable;
     use perbuck_load::values::Params;
 
     use super::*;
@@ -79,7 +71,7 @@ mod tests {
         let limits = Limits { packet: 200, width: 2, no_backslash: false };
         let (mut rest, mut statements) = (cells.iter(), Vec::new());
         while rest.len() > 0 {
-            let mut sql = head(&table);
+            let mut sql = insert_head(&table, b'`');
             limits.put_rows(&mut sql, &mut rest).unwrap();
             assert!(sql.len() < 200);
             statements.push(String::from_utf8(sql).unwrap());
@@ -87,6 +79,8 @@ mod tests {
         assert!(statements[0].starts_with("INSERT INTO `a``b` (`id`, `c`) VALUES (0,'0123456789'),(1,'0123456789'),"));
         let rows: usize = statements.iter().map(|s| s.matches("'0123456789')").count()).sum();
         assert_eq!(rows, 100);
-        assert!(limits.put_rows(&mut head(&table), &mut Params::default().int(1).text(&[b'x'; 300]).iter()).is_err());
+        assert!(
+            limits.put_rows(&mut insert_head(&table, b'`'), &mut Params::default().int(1).text(&[b'x'; 300]).iter()).is_err()
+        );
     }
 }

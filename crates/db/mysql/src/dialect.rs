@@ -6,7 +6,7 @@ use perbuck_load::loader::csv::CsvFormat;
 use perbuck_load::query::Query;
 
 use crate::blockers::BLOCKERS;
-use crate::settings::{Globals, TiFlash};
+use crate::settings::{GLOBALS, TIFLASH};
 
 /// Bytes that the columns of a row may take, texts outside of it aside; a little less than 65 535.
 const ROW: u64 = 65_000;
@@ -16,7 +16,7 @@ const CHARACTER: u64 = 4;
 const TEXT: u32 = 65_535;
 
 /// The dialect of the three.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct MysqlDialect;
 
 impl Dialect for MysqlDialect {
@@ -156,11 +156,11 @@ impl Dialect for MysqlDialect {
         Some(("information_schema", format!("CREATE DATABASE IF NOT EXISTS `{name}`")))
     }
 
-    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
     fn blockers(&self) -> &'static [&'static str] {
         BLOCKERS
     }
 
+    /// It is also what TiDB Lightning reads by default, but for the header that it expects then.
     fn csv(&self) -> Option<CsvWords> {
         // In hexadecimal a backslash is the same in every sql_mode; `binary` looks for no characters across a separator.
         let take_in = |file: &str, table: &str, columns: &str| {
@@ -172,12 +172,12 @@ impl Dialect for MysqlDialect {
         Some(CsvWords { format: CsvFormat::Backslash, take_in })
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
-        Ok(&Globals)
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
+        Ok(&GLOBALS)
     }
 
-    fn replicas(&self) -> Option<&'static dyn ReplicaWords> {
-        Some(&TiFlash)
+    fn replicas(&self) -> Option<&'static ReplicaWords> {
+        Some(&TIFLASH)
     }
 }
 

@@ -7,7 +7,7 @@ use perbuck_load::values::{Params, Value};
 
 use crate::errors::code;
 use crate::wire::Wire;
-use crate::wire::bytes::lenenc;
+use crate::wire::packets::Done;
 use crate::wire::protocol::command;
 use perbuck_database::bulk::{needs_escapes, put_columns, put_line};
 use perbuck_database::sql::put_name;
@@ -20,28 +20,17 @@ const PACKET_BYTES: usize = 256 * 1024;
 /// Errors by which servers say that they take no local file: MySQL 5 and TiDB, MySQL 8, MariaDB.
 const NOT_ALLOWED: [u16; 3] = [1148, 3948, 4166];
 
-/// The end of a LOAD DATA ("OK_Packet").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Loaded {
-    pub(crate) affected: u64,
-    pub(crate) status: u16,
-    pub(crate) warnings: u16,
-}
-
-impl Loaded {
-    fn parse(payload: &[u8]) -> Parsed<Self> {
-        let mut r = Reader::new(payload);
-        if r.u8()? != 0 {
-            return Err(Malformed("an OK packet was expected after a file"));
-        }
-        let affected = lenenc(&mut r)?;
-        lenenc(&mut r)?;
-        Ok(Self { affected, status: r.le_u16()?, warnings: r.le_u16()? })
+/// The end of a LOAD DATA ("OK_Packet"), and how many warnings it has.
+fn parse_loaded(payload: &[u8]) -> Parsed<(Done, u16)> {
+    let mut r = Reader::new(payload);
+    if r.u8()? != 0 {
+        return Err(Malformed("an OK packet was expected after a file"));
     }
+    Ok((Done::read(&mut r)?, r.le_u16()?))
 }
 
-/// Loads the rows; `None` where the server takes no local file. Cells come in whole rows.
-pub(crate) async fn load_data(wire: &mut Wire, table: &BulkTable, cells: &Params) -> Result<Option<Loaded>, DriverError> {
+/// Loads the rows, and counts the warnings; `None` where the server takes no local file. Cells come in whole rows.
+pub(crate) async fn load_data(wire: &mut Wire, table: &BulkTable, cells: &Params) -> Result<Option<(Done, u16)>, DriverError> {
     let out = wire.command()?;
     out.push(command::QUERY);
     put_load_data(out, table);
@@ -67,7 +56,7 @@ pub(crate) async fn load_data(wire: &mut Wire, table: &BulkTable, cells: &Params
     let packet = wire.packet().await?;
     let loaded = match wire.bytes(&packet) {
         [0xff, ..] => return Err(wire.server_error(&packet)),
-        payload => Loaded::parse(payload).map_err(|why| wire.malformed(why))?,
+        payload => parse_loaded(payload).map_err(|why| wire.malformed(why))?,
     };
     wire.answered();
     Ok(Some(loaded))
@@ -130,8 +119,8 @@ mod tests {
 
     #[test]
     fn the_end_says_how_many_warnings_there_were() {
-        let loaded = Loaded { affected: 256, status: 2, warnings: 3 };
-        assert_eq!(Loaded::parse(&[0, 0xfc, 0, 1, 0, 2, 0, 3, 0]), Ok(loaded));
-        assert!(Loaded::parse(&[0, 0, 0, 2, 0]).is_err() && Loaded::parse(&[0xfe, 0, 0, 2, 0, 0, 0]).is_err());
+        let loaded = (Done { affected: 256, status: 2 }, 3);
+        assert_eq!(parse_loaded(&[0, 0xfc, 0, 1, 0, 2, 0, 3, 0]), Ok(loaded));
+        assert!(parse_loaded(&[0, 0, 0, 2, 0]).is_err() && parse_loaded(&[0xfe, 0, 0, 2, 0, 0, 0]).is_err());
     }
 }

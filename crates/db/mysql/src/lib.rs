@@ -15,7 +15,7 @@ use perbuck_load::error::DriverError;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
-use perbuck_database::server::ServerTarget;
+use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::reach::{Access, noted, on_a_session, set_up};
 
@@ -28,7 +28,6 @@ mod infile;
 mod literals;
 mod session;
 mod settings;
-mod target;
 mod wire;
 
 #[cfg(test)]
@@ -41,9 +40,11 @@ use wire::login::login;
 
 pub use dialect::MysqlDialect;
 pub use session::MysqlSession;
-pub use target::MysqlTarget;
 #[cfg(any(test, feature = "canned"))]
 pub use wire::canned;
+
+/// One or more servers of this protocol.
+pub type MysqlTarget = SqlTarget<MysqlDialect>;
 
 /// The registration of MySQL, MariaDB and TiDB.
 #[derive(Debug)]
@@ -57,7 +58,12 @@ impl Database for Mysql {
     const FORM: &'static str = "mysql://USER@HOST:PORT/DATABASE";
 
     fn parse(scheme: &str, rest: &str) -> Option<Result<MysqlTarget, TargetProblem>> {
-        MysqlTarget::parse(scheme, rest)
+        let port = match scheme {
+            "mysql" | "mariadb" => 3306,
+            "tidb" => 4000,
+            _ => return None,
+        };
+        Some(ServerTarget::parse("mysql", rest, port).map(|server| SqlTarget { dialect: &MysqlDialect, server }))
     }
 
     fn dialect() -> &'static dyn Dialect {
@@ -65,7 +71,7 @@ impl Database for Mysql {
     }
 
     fn driver(target: &MysqlTarget, password: &Secret, wishes: &Wishes) -> Result<MysqlDriver, DriverError> {
-        Ok(MysqlDriver { wishes: wishes.clone(), ..MysqlDriver::new(target.0.clone(), password.clone())? })
+        Ok(MysqlDriver { wishes: wishes.clone(), ..MysqlDriver::new(target.server.clone(), password.clone())? })
     }
 }
 

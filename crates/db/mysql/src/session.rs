@@ -4,7 +4,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Poll, ready};
+use std::task::Poll;
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -14,17 +14,19 @@ use perbuck_load::values::{Params, Rows};
 use perbuck_load::watch;
 use smallvec::SmallVec;
 
-use crate::bulk::{Limits, head};
+use crate::bulk::Limits;
 use crate::errors::{asks_for_text, is_stale};
-use crate::infile::{Loaded, load_data};
+use crate::infile::load_data;
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
-use crate::wire::answer::{Form, ResultReader};
+use crate::wire::answer::ResultReader;
+use crate::wire::cells::Form;
 use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
-use perbuck_database::bulk::{affected, row_width};
-use perbuck_net::statements::{Step, unknown_statement, wrong_count};
+use perbuck_database::bulk::{affected, insert_head, row_width};
+use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 /// A statement of the catalogue on this connection.
 enum Slot {
@@ -54,17 +56,8 @@ pub struct MysqlSession {
 
 impl MysqlSession {
     pub(crate) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
-        let catalogue = Arc::new(Catalogue::default());
-        let mut session = Self {
-            wire,
-            reader,
-            catalogue,
-            slots: SmallVec::new(),
-            fallbacks,
-            as_text: false,
-            max_packet: None,
-            takes_files: true,
-        };
+        let (catalogue, slots) = (Arc::default(), SmallVec::new());
+        let mut session = Self { wire, reader, catalogue, slots, fallbacks, as_text: false, max_packet: None, takes_files: true };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run(b"SET autocommit = 1").await?;
@@ -80,9 +73,10 @@ impl MysqlSession {
     /// Executes a text that returns no rows worth reading; values in it may be any bytes.
     async fn run(&mut self, sql: &[u8]) -> Result<Effect, DriverError> {
         self.put_query(sql)?;
+        self.begin_ask();
         // Its rows need not outlive a poll: BEGIN and COMMIT are no larger than any statement.
-        let mut step = Step::Begins;
-        poll_fn(|_| self.poll_ask(&mut step, Form::Text, &mut Rows::default())).await
+        let mut sent = false;
+        poll_fn(|_| self.poll_ask(&mut sent, Form::Text, &mut Rows::default())).await
     }
 
     #[inline]
@@ -93,35 +87,23 @@ impl MysqlSession {
         Ok(())
     }
 
-    /// Sends the command that was written and reads its answer. As a rule the socket takes the command at once and one
-    /// read brings the whole answer. One future with one state, since every level of futures is a detour on the way back
-    /// from the event loop, through memory that the database has pushed out of the caches.
+    /// Sends the command that was written and reads its answer.
     #[inline]
     fn ask<'a>(&'a mut self, form: Form, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
-        let mut step = Step::Begins;
-        poll_fn(move |_| self.poll_ask(&mut step, form, rows))
+        self.begin_ask();
+        let mut sent = false;
+        poll_fn(move |_| self.poll_ask(&mut sent, form, rows))
     }
 
     #[inline]
-    fn poll_ask(&mut self, step: &mut Step, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
-        if *step != Step::Waits {
-            if *step == Step::Begins {
-                self.wire.frame_command();
-                *step = Step::Sends;
-            }
-            ready!(self.wire.poll_send())?;
-            *step = Step::Waits;
-            self.reader.begin();
-        }
-        loop {
-            ready!(self.wire.poll_receive())?;
-            if let Some(effect) = self.reader.scan(&mut self.wire, form, rows) {
-                return Poll::Ready(Ok(effect));
-            }
-            if let Some(effect) = self.reader.advance(&mut self.wire, form, rows)? {
-                return Poll::Ready(Ok(effect));
-            }
-        }
+    fn begin_ask(&mut self) {
+        self.wire.frame_command();
+        self.reader.begin();
+    }
+
+    #[inline]
+    fn poll_ask(&mut self, sent: &mut bool, form: Form, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
+        poll_answer(&mut self.wire, sent, |wire| self.reader.read(wire, form, rows))
     }
 
     /// First use of a statement on this connection.
@@ -226,10 +208,10 @@ impl MysqlSession {
     /// By LOAD DATA LOCAL; `None` where the server takes no local file. LOCAL turns what would be an error (a duplicate key, a
     /// value that does not fit) into a warning, and goes on without the row or with another value. So a warning is an error here.
     async fn load_file(&mut self, table: &BulkTable, cells: &Params) -> Result<Option<u64>, DriverError> {
-        let Some(Loaded { affected, status, warnings }) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
-        self.reader.status = status;
+        let Some((done, warnings)) = load_data(&mut self.wire, table, cells).await? else { return Ok(None) };
+        self.reader.status = done.status;
         if warnings == 0 {
-            return Ok(Some(affected));
+            return Ok(Some(done.affected));
         }
         let mut rows = Rows::default();
         self.query("SHOW WARNINGS LIMIT 3", &mut rows).await?;
@@ -261,7 +243,7 @@ impl Session for MysqlSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.wait_long();
+        self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
     }
 
     #[expect(
@@ -319,7 +301,7 @@ impl Session for MysqlSession {
             return Ok(0);
         }
         let limits = Limits { packet: self.max_packet().await?, width, no_backslash: self.no_backslash() };
-        let (mut sql, mut rest) = (head(table), cells.iter());
+        let (mut sql, mut rest) = (insert_head(table, b'`'), cells.iter());
         let head_length = sql.len();
         limits.put_rows(&mut sql, &mut rest)?;
         // One statement is a transaction by itself; several are one only between BEGIN and COMMIT.

@@ -4,7 +4,7 @@ use perbuck_load::driver::BulkTable;
 use perbuck_load::values::Params;
 
 use crate::wire::messages::set_length;
-use perbuck_database::bulk::{needs_escapes, put_escaped, put_line, put_literal, put_table};
+use perbuck_database::bulk::{insert_head, needs_escapes, put_escaped, put_line, put_literal, put_table};
 
 /// A message of data ends with the row in which it exceeds this.
 const DATA_BYTES: usize = 64 * 1024;
@@ -26,9 +26,7 @@ pub(crate) fn copy(table: &BulkTable) -> Vec<u8> {
 /// One INSERT of all rows, `VALUES (1,'a'),(2,'b')`. It may be as long as any: the server's limit is a gigabyte. Backslashes are
 /// letters like any other, see the settings of the login.
 pub(crate) fn insert(table: &BulkTable, cells: &Params, width: usize) -> Vec<u8> {
-    let mut sql = b"INSERT INTO ".to_vec();
-    put_table(&mut sql, table, b'"');
-    sql.extend_from_slice(b" VALUES ");
+    let mut sql = insert_head(table, b'"');
     for (i, value) in cells.iter().enumerate() {
         let separator: &[u8] = match (i, i % width) {
             (0, _) => b"(",

@@ -226,7 +226,7 @@ impl Dialect for Family {
         Some(CsvWords { format: CsvFormat::Quotes, take_in })
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Err(match self {
             Postgres => Lack {
                 why: "PostgreSQL has no SET GLOBAL, so perbuck cannot apply",

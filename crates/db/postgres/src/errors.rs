@@ -9,7 +9,7 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass, ErrorCode};
 use crate::wire::messages::text;
 use ErrorClass::{Failed, Fatal, Lost, Refused, Retry};
 use perbuck_net::reader::Reader;
-use perbuck_net::{Malformed, Parsed, printable};
+use perbuck_net::{Malformed, Parsed, error_words};
 
 const FEATURE_NOT_SUPPORTED: &[u8; 5] = b"0A000";
 const INVALID_STATEMENT_NAME: &[u8; 5] = b"26000";
@@ -142,16 +142,7 @@ pub(crate) fn from_message(body: &[u8]) -> Parsed<ServerError> {
         class => class,
     };
     let code = ErrorCode::State("sqlstate", if stale { *INVALID_STATEMENT_NAME } else { state });
-    let mut words = printable(message);
-    if words.is_empty() {
-        words.push_str("the server gives no reason");
-    }
-    if !hint.is_empty() {
-        words = format!("{words}; {}", printable(hint));
-    }
-    if &state == TOO_MANY_CONNECTIONS {
-        words.push_str("; raise max_connections of the server or use fewer connections");
-    }
+    let words = error_words(message, hint, &state == TOO_MANY_CONNECTIONS);
     Ok(ServerError { error: DriverError::new(class, code, words).because(cause_of(&state)), ends_connection })
 }
 

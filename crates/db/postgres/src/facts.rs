@@ -15,147 +15,45 @@ use perbuck_net::reach::pairs;
 
 /// Settings that bear on performance. A list of the allowed ones, since others hold names and paths of the server's owner
 /// that a published record has no business with.
-const VARIABLES: &[&str] = &[
-    "autovacuum",
-    "autovacuum_max_workers",
-    "autovacuum_naptime",
-    "autovacuum_vacuum_cost_delay",
-    "autovacuum_vacuum_cost_limit",
-    "autovacuum_vacuum_scale_factor",
-    "backend_flush_after",
-    "bgwriter_delay",
-    "bgwriter_lru_maxpages",
-    "block_size",
-    "checkpoint_completion_target",
-    "checkpoint_timeout",
-    "commit_delay",
-    "commit_siblings",
-    "data_checksums",
-    "data_sync_retry",
-    "deadlock_timeout",
-    "default_statistics_target",
-    "default_toast_compression",
-    "default_transaction_isolation",
-    "default_transaction_read_only",
-    "effective_cache_size",
-    "effective_io_concurrency",
-    "fsync",
-    "full_page_writes",
-    "hash_mem_multiplier",
-    "huge_pages",
-    "io_max_concurrency",
-    "io_method",
-    "io_workers",
-    "jit",
-    "lc_collate",
-    "lock_timeout",
-    "maintenance_work_mem",
-    "max_connections",
-    "max_parallel_workers",
-    "max_parallel_workers_per_gather",
-    "max_prepared_transactions",
-    "max_wal_size",
-    "max_worker_processes",
-    "min_wal_size",
-    "plan_cache_mode",
-    "random_page_cost",
-    "seq_page_cost",
-    "server_encoding",
-    "server_version",
-    "shared_buffers",
-    "statement_timeout",
-    "synchronous_commit",
-    "synchronous_standby_names",
-    "temp_buffers",
-    "track_activities",
-    "track_counts",
-    "track_io_timing",
-    "wal_block_size",
-    "wal_buffers",
-    "wal_compression",
-    "wal_level",
-    "wal_log_hints",
-    "wal_recycle",
-    "wal_segment_size",
-    "wal_sync_method",
-    "wal_writer_delay",
-    "wal_writer_flush_after",
-    "work_mem",
-];
+const VARIABLES: &str = "\
+    autovacuum autovacuum_max_workers autovacuum_naptime autovacuum_vacuum_cost_delay autovacuum_vacuum_cost_limit \
+    autovacuum_vacuum_scale_factor backend_flush_after bgwriter_delay bgwriter_lru_maxpages block_size \
+    checkpoint_completion_target checkpoint_timeout commit_delay commit_siblings data_checksums data_sync_retry \
+    deadlock_timeout default_statistics_target default_toast_compression default_transaction_isolation \
+    default_transaction_read_only effective_cache_size effective_io_concurrency fsync full_page_writes hash_mem_multiplier \
+    huge_pages io_max_concurrency io_method io_workers jit lc_collate lock_timeout maintenance_work_mem max_connections \
+    max_parallel_workers max_parallel_workers_per_gather max_prepared_transactions max_wal_size max_worker_processes \
+    min_wal_size plan_cache_mode random_page_cost seq_page_cost server_encoding server_version shared_buffers \
+    statement_timeout synchronous_commit synchronous_standby_names temp_buffers track_activities track_counts \
+    track_io_timing wal_block_size wal_buffers wal_compression wal_level wal_log_hints wal_recycle wal_segment_size \
+    wal_sync_method wal_writer_delay wal_writer_flush_after work_mem";
 
 /// The same of CockroachDB, which calls them session variables.
-const COCKROACH_VARIABLES: &[&str] = &[
-    "default_int_size",
-    "default_transaction_isolation",
-    "default_transaction_priority",
-    "default_transaction_read_only",
-    "default_transaction_use_follower_reads",
-    "distsql",
-    "enable_implicit_select_for_update",
-    "lock_timeout",
-    "optimizer_use_histograms",
-    "plan_cache_mode",
-    "results_buffer_size",
-    "server_version",
-    "statement_timeout",
-    "synchronous_commit",
-    "vectorize",
-];
+const COCKROACH_VARIABLES: &str = "\
+    default_int_size default_transaction_isolation default_transaction_priority default_transaction_read_only \
+    default_transaction_use_follower_reads distsql enable_implicit_select_for_update lock_timeout optimizer_use_histograms \
+    plan_cache_mode results_buffer_size server_version statement_timeout synchronous_commit vectorize";
 
 /// Settings of a cluster of CockroachDB.
-const COCKROACH_CLUSTER: &[&str] = &[
-    "kv.closed_timestamp.target_duration",
-    "kv.raft_log.disable_synchronization_unsafe",
-    "kv.range_split.by_load_enabled",
-    "kv.transaction.max_intents_bytes",
-    "kv.transaction.write_buffering.enabled",
-    "kv.transaction.write_pipelining.enabled",
-    "sql.defaults.default_int_size",
-    "sql.stats.automatic_collection.enabled",
-    "sql.txn.read_committed_isolation.enabled",
-    "sql.txn.repeatable_read_isolation.enabled",
-    "storage.wal_failover.unhealthy_op_threshold",
-    "version",
-];
+const COCKROACH_CLUSTER: &str = "\
+    kv.closed_timestamp.target_duration kv.raft_log.disable_synchronization_unsafe kv.range_split.by_load_enabled \
+    kv.transaction.max_intents_bytes kv.transaction.write_buffering.enabled kv.transaction.write_pipelining.enabled \
+    sql.defaults.default_int_size sql.stats.automatic_collection.enabled sql.txn.read_committed_isolation.enabled \
+    sql.txn.repeatable_read_isolation.enabled storage.wal_failover.unhealthy_op_threshold version";
 
 /// Those of YugabyteDB beside PostgreSQL's. Effective is the isolation level that transactions have where the one that is asked
 /// for is not there.
-const YUGABYTE_VARIABLES: &[&str] = &[
-    "yb_bnl_batch_size",
-    "yb_default_copy_from_rows_per_transaction",
-    "yb_disable_transactional_writes",
-    "yb_effective_transaction_isolation_level",
-    "yb_enable_base_scans_cost_model",
-    "yb_enable_cbo",
-    "yb_enable_docdb_tracing",
-    "yb_enable_optimizer_statistics",
-    "yb_fetch_row_limit",
-    "yb_fetch_size_limit",
-    "yb_max_query_layer_retries",
-    "yb_read_after_commit_visibility",
-    "yb_read_from_followers",
-    "yb_use_hash_splitting_by_default",
-];
+const YUGABYTE_VARIABLES: &str = "\
+    yb_bnl_batch_size yb_default_copy_from_rows_per_transaction yb_disable_transactional_writes \
+    yb_effective_transaction_isolation_level yb_enable_base_scans_cost_model yb_enable_cbo yb_enable_docdb_tracing \
+    yb_enable_optimizer_statistics yb_fetch_row_limit yb_fetch_size_limit yb_max_query_layer_retries \
+    yb_read_after_commit_visibility yb_read_from_followers yb_use_hash_splitting_by_default";
 
 /// Counters of the current database; pg_stat_database has had them in every version for ten years. It counts what
 /// server processes have reported, which they do once a second at the most and when they end.
-const COUNTERS: &[&str] = &[
-    "blk_read_time",
-    "blk_write_time",
-    "blks_hit",
-    "blks_read",
-    "conflicts",
-    "deadlocks",
-    "temp_bytes",
-    "temp_files",
-    "tup_deleted",
-    "tup_fetched",
-    "tup_inserted",
-    "tup_returned",
-    "tup_updated",
-    "xact_commit",
-    "xact_rollback",
-];
+const COUNTERS: &str = "\
+    blk_read_time blk_write_time blks_hit blks_read conflicts deadlocks temp_bytes temp_files tup_deleted tup_fetched \
+    tup_inserted tup_returned tup_updated xact_commit xact_rollback";
 
 /// How often processes of the server are counted, and how long they may take to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
@@ -167,7 +65,7 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
     let version = rows.display(0, 0)?;
     // A connection pooler may not have passed it on at the login.
     family::must_be(family, family::of_version(&version), &version, session.wire.address())?;
-    let on_this_machine = session.wire.peer_is_local();
+    let on_this_machine = session.wire.socket.peer_is_local();
     let mut variables = match family {
         Family::Cockroach => cockroach_variables(session).await?,
         Family::Yugabyte => yugabyte_variables(session).await?,
@@ -188,10 +86,15 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
     Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
 }
 
+/// Names as a list of SQL texts.
+fn texts(names: &str) -> String {
+    format!("('{}')", names.replace(' ', "', '"))
+}
+
 /// The settings of these names, as far as the server has them.
-async fn settings(session: &mut PostgresSession, names: &[&str]) -> Result<BTreeMap<String, String>, DriverError> {
-    let names = names.join("', '");
-    pairs(session, &format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('{names}')")).await
+async fn settings(session: &mut PostgresSession, names: &str) -> Result<BTreeMap<String, String>, DriverError> {
+    let sql = format!("SELECT name, current_setting(name) FROM pg_settings WHERE name IN {}", texts(names));
+    pairs(session, &sql).await
 }
 
 /// The same where not every user may see them, or not every version has them: a record then says that they could not be read.
@@ -204,12 +107,10 @@ async fn pairs_if_allowed(session: &mut PostgresSession, what: &str, sql: &str) 
 }
 
 async fn cockroach_variables(session: &mut PostgresSession) -> Result<BTreeMap<String, String>, DriverError> {
-    let names = COCKROACH_VARIABLES.join("', '");
-    let sql = format!("SELECT variable, value FROM [SHOW ALL] WHERE variable IN ('{names}')");
+    let sql = format!("SELECT variable, value FROM [SHOW ALL] WHERE variable IN {}", texts(COCKROACH_VARIABLES));
     let mut variables = pairs_if_allowed(session, "session variables", &sql).await?;
-    let names = COCKROACH_CLUSTER.join("', '");
-    let sql =
-        format!("SELECT 'cluster setting ' || variable, value FROM [SHOW ALL CLUSTER SETTINGS] WHERE variable IN ('{names}')");
+    let columns = "SELECT 'cluster setting ' || variable, value";
+    let sql = format!("{columns} FROM [SHOW ALL CLUSTER SETTINGS] WHERE variable IN {}", texts(COCKROACH_CLUSTER));
     variables.extend(pairs_if_allowed(session, "cluster settings", &sql).await?);
     Ok(variables)
 }
@@ -224,7 +125,7 @@ async fn yugabyte_variables(session: &mut PostgresSession) -> Result<BTreeMap<St
 
 /// The cipher, in the server's words; a server that a pooler reaches knows of the pooler's connection only.
 async fn encryption(session: &mut PostgresSession, family: Family) -> Result<String, DriverError> {
-    if !session.wire.is_encrypted() {
+    if !session.wire.socket.is_encrypted() {
         return Ok("none".to_owned());
     }
     if family == Family::Cockroach {
@@ -239,13 +140,13 @@ async fn encryption(session: &mut PostgresSession, family: Family) -> Result<Str
 pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<String, i64>, DriverError> {
     let mut rows = Rows::default();
     until_others_are_gone(session, &mut rows).await?;
-    let columns: Vec<String> = COUNTERS.iter().map(|name| format!("{name}::bigint")).collect();
-    let sql = format!("SELECT {} FROM pg_stat_database WHERE datname = current_database()", columns.join(", "));
+    let columns = COUNTERS.replace(' ', "::bigint, ");
+    let sql = format!("SELECT {columns}::bigint FROM pg_stat_database WHERE datname = current_database()");
     session.query(&sql, &mut rows).await?;
     let mut counters = BTreeMap::new();
-    for (i, name) in COUNTERS.iter().enumerate().take(rows.width()) {
+    for (i, name) in COUNTERS.split(' ').enumerate().take(rows.width()) {
         if !rows.is_null(0, i)? {
-            counters.insert((*name).to_owned(), rows.int(0, i)?);
+            counters.insert(name.to_owned(), rows.int(0, i)?);
         }
     }
     Ok(counters)
@@ -296,7 +197,7 @@ mod tests {
     #[test]
     fn the_lists_are_sorted_and_hold_nothing_twice() {
         for list in [VARIABLES, COCKROACH_VARIABLES, COCKROACH_CLUSTER, YUGABYTE_VARIABLES, COUNTERS] {
-            assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
+            assert!(list.split(' ').is_sorted_by(|a, b| a < b));
         }
     }
 

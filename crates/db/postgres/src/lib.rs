@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 
-use perbuck_database::address::TargetProblem;
+use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
+use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_net::reach::{Access, noted, on_a_session, set_up};
 
@@ -23,7 +24,6 @@ mod errors;
 mod facts;
 mod family;
 mod session;
-mod target;
 mod wire;
 
 #[cfg(test)]
@@ -36,7 +36,9 @@ use wire::login::login;
 
 pub use family::Family;
 pub use session::PostgresSession;
-pub use target::PostgresTarget;
+
+/// One or more servers of this protocol.
+pub type PostgresTarget = SqlTarget<Family>;
 
 /// The registration of PostgreSQL, CockroachDB and YugabyteDB.
 #[derive(Debug)]
@@ -50,7 +52,20 @@ impl Database for Postgres {
     const FORM: &'static str = "postgres://USER@HOST:PORT/DATABASE";
 
     fn parse(scheme: &str, rest: &str) -> Option<Result<PostgresTarget, TargetProblem>> {
-        PostgresTarget::parse(scheme, rest)
+        let dialect = match scheme {
+            "postgres" | "postgresql" => &Family::Postgres,
+            "cockroach" | "cockroachdb" => &Family::Cockroach,
+            "yugabyte" | "yugabytedb" => &Family::Yugabyte,
+            _ => return None,
+        };
+        let scheme = dialect.scheme();
+        Some(ServerTarget::parse(scheme, rest, dialect.port()).and_then(|server| {
+            if server.as_text {
+                let message = format!("a {scheme} target cannot have `statements=text`");
+                return problem(message, "leave it out: they are prepared");
+            }
+            Ok(SqlTarget { dialect, server })
+        }))
     }
 
     fn dialect() -> &'static dyn Dialect {
@@ -74,8 +89,8 @@ impl PostgresDriver {
     ///
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
-    pub fn new(PostgresTarget { family, server }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
-        Ok(Self { family, access: Access::new(server, password)? })
+    pub fn new(PostgresTarget { dialect, server }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
+        Ok(Self { family: *dialect, access: Access::new(server, password)? })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {

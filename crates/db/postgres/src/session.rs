@@ -3,7 +3,6 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Poll, ready};
 
 use perbuck_event::rarely;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -21,18 +20,8 @@ use crate::wire::messages::{column_types, kind, parameter_types, put_message, pu
 use crate::wire::placeholders::numbered;
 use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
-use perbuck_net::statements::{Step, unknown_statement, wrong_count};
-
-/// What is executed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
-    /// A text.
-    Text,
-    /// A text that is followed by data.
-    Copy,
-    /// The statement at this index of the catalogue.
-    Statement(usize),
-}
+use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 /// A connection to a server of PostgreSQL's protocol.
 pub struct PostgresSession {
@@ -63,43 +52,7 @@ impl PostgresSession {
 
     async fn run(&mut self, sql: &[u8]) -> Result<(), DriverError> {
         self.put_query(sql)?;
-        self.ask(What::Text, &mut Rows::default()).await.map(|_| ())
-    }
-
-    /// Sends what was written and reads its answer. As a rule the socket takes it at once and one read brings the whole
-    /// answer. One future with one state, since every level of futures is a detour on the way back from the event loop,
-    /// through memory that the database has pushed out of the caches.
-    #[inline]
-    fn ask<'a>(&'a mut self, what: What, rows: &'a mut Rows) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
-        let mut step = Step::Begins;
-        poll_fn(move |_| self.poll_ask(&mut step, what, rows))
-    }
-
-    #[inline]
-    fn poll_ask(&mut self, step: &mut Step, what: What, rows: &mut Rows) -> Poll<Result<Effect, DriverError>> {
-        if *step != Step::Waits {
-            if *step == Step::Begins {
-                self.wire.ask();
-                *step = Step::Sends;
-            }
-            ready!(self.wire.poll_send())?;
-            *step = Step::Waits;
-            self.reader.begin();
-        }
-        let asked = match what {
-            What::Text => Asked::Text,
-            What::Copy => Asked::Copy,
-            What::Statement(index) => Asked::Prepared(self.slots.get(index).and_then(Option::as_ref).and_then(Prepared::columns)),
-        };
-        loop {
-            ready!(self.wire.poll_receive())?;
-            if let Some(effect) = self.reader.scan(&mut self.wire, asked, rows) {
-                return Poll::Ready(Ok(effect));
-            }
-            if let Some(effect) = self.reader.advance(&mut self.wire, asked, rows)? {
-                return Poll::Ready(Ok(effect));
-            }
-        }
+        ask(&mut self.wire, &mut self.reader, Asked::Text, &mut Rows::default()).await.map(|_| ())
     }
 
     /// First use of a statement on this connection.
@@ -192,6 +145,20 @@ impl PostgresSession {
     }
 }
 
+/// Sends what was written and reads its answer.
+#[inline]
+fn ask<'a>(
+    wire: &'a mut Wire,
+    reader: &'a mut ResultReader,
+    asked: Asked<'a>,
+    rows: &'a mut Rows,
+) -> impl Future<Output = Result<Effect, DriverError>> + 'a {
+    wire.ask();
+    reader.begin();
+    let mut sent = false;
+    poll_fn(move |_| poll_answer(wire, &mut sent, |wire| reader.read(wire, asked, rows)))
+}
+
 /// The name of a statement on the server.
 fn name_of(index: usize) -> String {
     format!("s{index}")
@@ -206,9 +173,9 @@ impl Session for PostgresSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.wire.wait_long();
+        self.wire.socket.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
         // The rows of a COPY are sent at once, and are read when it has its lock.
-        self.wire.let_it_read_late();
+        self.wire.socket.let_it_read_late();
         self.asks_to_look = true;
     }
 
@@ -224,7 +191,7 @@ impl Session for PostgresSession {
             return Err(wrong_count(prepared.params(), params.len()));
         }
         put_execute(out, prepared, params);
-        let result = self.ask(What::Statement(index), rows).await;
+        let result = ask(&mut self.wire, &mut self.reader, Asked::Prepared(prepared.columns()), rows).await;
         if let Err(error) = &result
             && is_stale(error)
         {
@@ -265,7 +232,7 @@ impl Session for PostgresSession {
         watch::asks(self.wire.address(), sql);
         rows.start(true);
         self.put_query(sql.as_bytes())?;
-        self.ask(What::Text, rows).await
+        ask(&mut self.wire, &mut self.reader, Asked::Text, rows).await
     }
 
     async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
@@ -274,7 +241,7 @@ impl Session for PostgresSession {
             return Ok(0);
         }
         self.put_query(&bulk::insert(table, cells, width))?;
-        self.ask(What::Text, &mut Rows::default()).await.map(affected)
+        ask(&mut self.wire, &mut self.reader, Asked::Text, &mut Rows::default()).await.map(affected)
     }
 
     /// By COPY: the command, the rows and their end are sent at once, and then the answer is waited for. A server that refuses the
@@ -290,7 +257,7 @@ impl Session for PostgresSession {
         let out = self.put_query(&bulk::copy(table))?;
         bulk::put_rows(out, cells, width);
         put_message(out, b'c', |_| {});
-        self.ask(What::Copy, &mut Rows::default()).await.map(affected)
+        ask(&mut self.wire, &mut self.reader, Asked::Copy, &mut Rows::default()).await.map(affected)
     }
 
     async fn close(mut self) {

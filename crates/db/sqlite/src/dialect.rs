@@ -84,7 +84,7 @@ impl Dialect for SqliteDialect {
         format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Err(Lack { why: "SQLite has no server, so perbuck cannot apply", help: "write the settings as options of the target" })
     }
 }

@@ -1,7 +1,7 @@
 //! The settings of a connection: set, read back, and written into the record.
 
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ToSql};
 
 use perbuck_load::driver::TargetFacts;
 use perbuck_load::error::{DriverError, ErrorClass};
@@ -12,18 +12,8 @@ use crate::target::{JOURNAL_MODES, SYNCHRONOUS, SqliteTarget};
 const TEMP_STORE_MEMORY: i64 = 2;
 
 /// Compile-time options that change what is measured, by the beginning of their names.
-const NOTED_OPTIONS: [&str; 10] = [
-    "ATOMIC_INTRINSICS",
-    "COMPILER",
-    "DEBUG",
-    "DEFAULT_MMAP_SIZE",
-    "DEFAULT_PCACHE_INITSZ",
-    "DIRECT_OVERFLOW_READ",
-    "ENABLE_API_ARMOR",
-    "MAX_MMAP_SIZE",
-    "SYSTEM_MALLOC",
-    "THREADSAFE",
-];
+const NOTED_OPTIONS: &str = "ATOMIC_INTRINSICS COMPILER DEBUG DEFAULT_MMAP_SIZE DEFAULT_PCACHE_INITSZ DIRECT_OVERFLOW_READ \
+    ENABLE_API_ARMOR MAX_MMAP_SIZE SYSTEM_MALLOC THREADSAFE";
 
 /// Refuses what SQLite would silently take for something else.
 pub(crate) fn check(target: &SqliteTarget) -> Result<(), DriverError> {
@@ -60,17 +50,19 @@ pub(crate) fn open(target: &SqliteTarget) -> Result<Connection, DriverError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failed = |error: rusqlite::Error| driver_error(&error, &target.path);
     let connection = Connection::open_with_flags(&target.path, flags).map_err(failed)?;
-    let set = |name: &str, value: &str| connection.pragma_update(None, name, value).map_err(failed);
-    // First of all, because what follows may have to wait for others.
-    let busy_timeout = i64::from(target.busy_timeout_ms);
-    connection.pragma_update(None, "busy_timeout", busy_timeout).map_err(failed)?;
-    set("journal_mode", &target.journal_mode)?;
-    set("synchronous", &target.synchronous)?;
-    // Negative: KiB instead of pages.
-    let cache = -i64::from(target.cache_kib);
-    connection.pragma_update(None, "cache_size", cache).map_err(failed)?;
-    set("temp_store", "memory")?;
-
+    // A negative cache is of KiB instead of pages.
+    let (busy_timeout, cache) = (i64::from(target.busy_timeout_ms), -i64::from(target.cache_kib));
+    let settings: [(&str, &dyn ToSql); 5] = [
+        // First of all, because what follows may have to wait for others.
+        ("busy_timeout", &busy_timeout),
+        ("journal_mode", &target.journal_mode),
+        ("synchronous", &target.synchronous),
+        ("cache_size", &cache),
+        ("temp_store", &"memory"),
+    ];
+    for (name, value) in settings {
+        connection.pragma_update(None, name, value).map_err(failed)?;
+    }
     let synchronous = SYNCHRONOUS.iter().position(|w| w.eq_ignore_ascii_case(&target.synchronous)).map_or(-1, |n| n as i64);
     let journal_mode: String = read(&connection, "journal_mode").map_err(failed)?;
     if !journal_mode.eq_ignore_ascii_case(&target.journal_mode) {
@@ -117,7 +109,7 @@ pub(crate) fn facts(connection: &Connection) -> rusqlite::Result<TargetFacts> {
     let mut options = Vec::new();
     connection.pragma_query(None, "compile_options", |row| {
         let option: String = row.get(0)?;
-        if NOTED_OPTIONS.iter().any(|noted| option.starts_with(noted)) {
+        if NOTED_OPTIONS.split(' ').any(|noted| option.starts_with(noted)) {
             options.push(option);
         }
         Ok(())

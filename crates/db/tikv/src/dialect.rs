@@ -41,10 +41,6 @@ impl Dialect for TikvDialect {
         ""
     }
 
-    fn statistics(&self, _table: &str) -> Option<String> {
-        None
-    }
-
     fn statistics_follow(&self) -> bool {
         true
     }
@@ -57,23 +53,7 @@ impl Dialect for TikvDialect {
         String::new()
     }
 
-    fn set_isolation(&self, _level: &str) -> Option<String> {
-        None
-    }
-
     fn row_lock(&self) -> &'static str {
-        ""
-    }
-
-    fn locks_sums(&self) -> bool {
-        false
-    }
-
-    fn int_parameter(&self) -> &'static str {
-        "?"
-    }
-
-    fn row_list(&self) -> &'static str {
         ""
     }
 
@@ -89,7 +69,7 @@ impl Dialect for TikvDialect {
         Query::records(table, Action::Put, values)
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Err(Lack { why: "TiKV has no SQL, so perbuck cannot apply", help: "write the settings as options of the target" })
     }
 }

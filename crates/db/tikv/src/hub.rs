@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use perbuck_event::{Waiters, now, timeout_at};
 use perbuck_grpc::Malformed;
+use perbuck_grpc::kvproto::pdpb::{get_region_request, get_store_request};
+use perbuck_grpc::proto::{put_bytes, put_uint};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::watch;
 
@@ -159,7 +161,7 @@ impl Hub {
 
     /// One call to PD; its answer.
     async fn ask(&self, channel: &Channel, path: &'static str, message: &[u8]) -> Result<Vec<u8>, DriverError> {
-        let (call, address) = (Call::new(), channel.address());
+        let (call, address) = (Rc::<Call>::default(), channel.address());
         watch::asks(address, path);
         channel.call(path, message, &call);
         let limit = now() + Duration::from_millis(self.settings.target.read_timeout_ms.into());
@@ -176,11 +178,11 @@ impl Hub {
         }
     }
 
-    /// One call to PD's leader, retried until the limit of the target.
+    /// One call to PD's leader, with its header and what `write` adds, retried until the limit of the target.
     ///
     /// # Errors
     /// The last failure.
-    async fn ask_pd(&self, path: &'static str, write: impl Fn(u64) -> Vec<u8>) -> Result<(String, Vec<u8>), DriverError> {
+    async fn ask_pd(&self, path: &'static str, write: impl Fn(&mut Vec<u8>)) -> Result<(String, Vec<u8>), DriverError> {
         let mut tries = Tries::new(self.settings.target.retry_limit_ms, 0);
         loop {
             let error = match self.ask_leader(path, &write).await {
@@ -193,10 +195,10 @@ impl Hub {
         }
     }
 
-    async fn ask_leader(&self, path: &'static str, write: impl Fn(u64) -> Vec<u8>) -> Result<(String, Vec<u8>), DriverError> {
+    async fn ask_leader(&self, path: &'static str, write: impl Fn(&mut Vec<u8>)) -> Result<(String, Vec<u8>), DriverError> {
         let pd = self.pd().await?;
         let address = pd.channel.address().to_owned();
-        let answer = self.ask(&pd.channel, path, &write(pd.cluster)).await?;
+        let answer = self.ask(&pd.channel, path, &pd::request(pd.cluster, write)).await?;
         match pd::header(&answer).map_err(|why| malformed(&address, why))? {
             (_, None) => Ok((address, answer)),
             (_, Some(words)) => Err(DriverError::client(ErrorClass::Lost, "pd", format!("PD at {address}: {words}"))),
@@ -240,7 +242,9 @@ impl Hub {
         }
         let mut tries = Tries::new(self.settings.target.retry_limit_ms, 0);
         loop {
-            let (address, answer) = self.ask_pd(method::GET_REGION, |cluster| pd::get_region(cluster, &sought)).await?;
+            // In PD's form.
+            let write = |out: &mut Vec<u8>| put_bytes(out, get_region_request::REGION_KEY, &sought);
+            let (address, answer) = self.ask_pd(method::GET_REGION, write).await?;
             if let Some(region) = pd::region(&answer, &space).map_err(|why| malformed(&address, why))? {
                 return Ok(self.regions.borrow_mut().enter(region));
             }
@@ -295,7 +299,8 @@ impl Hub {
         if let Some(known) = self.stores.borrow().get(&store) {
             return Ok(known.clone());
         }
-        let (address, answer) = self.ask_pd(method::GET_STORE, |cluster| pd::get_store(cluster, store)).await?;
+        let write = |out: &mut Vec<u8>| put_uint(out, get_store_request::STORE_ID, store);
+        let (address, answer) = self.ask_pd(method::GET_STORE, write).await?;
         let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
         let Some(found) = stores.iter().find(|s| s.id == store).and_then(|s| pd::host_and_port(&s.address)) else {
             let message = format!("PD at {address} does not know where store {store} is");
@@ -307,7 +312,7 @@ impl Hub {
 
     /// The cluster's number and every store, as PD knows them.
     pub(crate) async fn cluster(&self) -> Result<(u64, Vec<pd::Store>), DriverError> {
-        let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |cluster| pd::request(cluster, |_| ())).await?;
+        let (address, answer) = self.ask_pd(method::GET_ALL_STORES, |_| ()).await?;
         let stores = pd::stores(&answer).map_err(|why| malformed(&address, why))?;
         Ok((self.pd().await?.cluster, stores))
     }

@@ -14,6 +14,7 @@ use crate::wire::answers;
 use crate::wire::call::{Call, Command, Stage};
 
 /// The second step that was sent last.
+#[derive(Default)]
 pub(crate) struct Later {
     call: Rc<Call>,
     /// Start and commit of its transaction, until the step is known to be done.
@@ -23,10 +24,6 @@ pub(crate) struct Later {
 }
 
 impl Later {
-    pub(crate) fn new() -> Self {
-        Self { call: Call::new(), open: None, keys: Pairs::default() }
-    }
-
     /// Sends the second step of a transaction with these times, and does not wait for its answer.
     pub(crate) async fn send<'a>(
         &mut self,
@@ -61,7 +58,7 @@ impl Later {
             |answer: &[u8]| -> Parsed<bool> { Ok(region_error(answer)?.is_some() || answers::key_error(answer)?.is_some()) };
         if stage != Some(Stage::Answered) || self.call.with(refused) != Ok(false) {
             // Its answer may come yet.
-            self.call = Call::new();
+            self.call = Rc::default();
             let (keys, mut from) = (&self.keys, 0);
             while from < keys.len() {
                 let mut count = 1;

@@ -15,7 +15,7 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_grpc::Malformed;
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use rustls::ClientConfig;
 
 use perbuck_net::certificates::{TlsOptions, config_for_grpc};
@@ -135,8 +135,9 @@ impl Driver for TikvDriver {
     }
 }
 
-fn malformed(why: Malformed) -> DriverError {
-    malformed_by("a store", "TiKV", why)
+/// The error of a request that a store refused.
+fn refused(class: ErrorClass, message: String) -> DriverError {
+    DriverError::new(class, ErrorCode::Word("tikv", "refused"), message)
 }
 
 /// The answer of `peer` is not a message of the expected format.

@@ -2,25 +2,21 @@
 
 use perbuck_grpc::kvproto::kvrpcpb::{kv_pair, raw_batch_put_request, raw_get_request, raw_put_request, raw_scan_request};
 use perbuck_grpc::proto::{put_bytes, put_element, put_message, put_uint};
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{DriverError, ErrorClass};
 
 use crate::request::Requests;
 use crate::wire::answers;
 use crate::wire::call::Command;
 
 fn refused(words: &[u8]) -> DriverError {
-    let message = format!("the store refused: {}", perbuck_net::printable(words));
-    DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message)
+    crate::refused(ErrorClass::Fatal, format!("the store refused: {}", perbuck_net::printable(words)))
 }
 
 /// Reads a key; its value is then in the answer ([`answers::value`]).
 #[inline]
 pub(crate) async fn get(requests: &mut Requests, key: &[u8]) -> Result<(), DriverError> {
     requests.send(Command::RAW_GET, key, |out, _| put_bytes(out, raw_get_request::KEY, key)).await?;
-    match requests.call.with(|answer| answers::value(answer).map(|v| v.map(drop).map_err(refused))) {
-        Ok(read) => read,
-        Err(why) => Err(crate::malformed(why)),
-    }
+    requests.answer(|answer| Ok(answers::value(answer)?.map(drop).map_err(refused)))?
 }
 
 #[inline]
@@ -34,11 +30,7 @@ pub(crate) async fn put(requests: &mut Requests, key: &[u8], value: &[u8]) -> Re
 }
 
 fn done(requests: &Requests) -> Result<(), DriverError> {
-    match requests.call.with(|answer| answers::error(answer).map(|e| e.map(refused))) {
-        Ok(None) => Ok(()),
-        Ok(Some(error)) => Err(error),
-        Err(why) => Err(crate::malformed(why)),
-    }
+    requests.answer(|answer| Ok(answers::error(answer)?.map(refused)))?.map_or(Ok(()), Err)
 }
 
 /// Writes the first of some pairs, in the order of their keys: as many as one region has; how many.

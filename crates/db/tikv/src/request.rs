@@ -26,7 +26,7 @@ pub(crate) struct Requests {
     pub(crate) tries: Tries,
     /// Of waiting for the locks of others, which goes on over many requests.
     pub(crate) lock_tries: Tries,
-    watchdog: Watchdog,
+    pub(crate) watchdog: Watchdog,
     /// Which of the connections to a store it uses.
     number: u32,
     message: Vec<u8>,
@@ -45,12 +45,7 @@ impl Requests {
         let (limit, number) = (Duration::from_millis(target.read_timeout_ms.into()), session % target.connections.max(1));
         let (tries, batches) = (|| Tries::new(target.retry_limit_ms, session), target.batch_size > 0);
         let (tries, lock_tries) = (tries(), tries());
-        Self { hub, call: Call::new(), tries, lock_tries, watchdog: Watchdog::new(limit), number, message: Vec::new(), batches }
-    }
-
-    /// Another limit for all further answers.
-    pub(crate) fn set_limit(&mut self, limit: Duration) {
-        self.watchdog.set_limit(limit);
+        Self { hub, call: Rc::default(), tries, lock_tries, watchdog: Watchdog::new(limit), number, message: Vec::new(), batches }
     }
 
     /// A timestamp of the cluster.
@@ -62,7 +57,7 @@ impl Requests {
         loop {
             self.fresh_call();
             let words = match self.hub.ask_timestamp(&self.call).await {
-                Ok(channel) => match self.ended().await {
+                Ok(channel) => match ended(&self.call, &mut self.watchdog).await {
                     Some(Stage::Answered) => return Ok(self.call.number.get()),
                     Some(_) => self.call.words(),
                     None => format!("PD at {} did not answer within the limit", channel.address()),
@@ -75,10 +70,13 @@ impl Requests {
         }
     }
 
-    /// Waits for the end of the session's call; `None` where the limit for an answer came first.
+    /// What `look` finds in the answer.
+    ///
+    /// # Errors
+    /// `Fatal` where it is not in the format of TiKV.
     #[inline]
-    fn ended(&mut self) -> impl Future<Output = Option<Stage>> + '_ {
-        ended(&self.call, &mut self.watchdog)
+    pub(crate) fn answer<T>(&self, look: impl FnOnce(&[u8]) -> Parsed<T>) -> Result<T, DriverError> {
+        self.call.with(look).map_err(|why| malformed_by("a store", "TiKV", why))
     }
 
     /// Sends a command to the region of `key`: its `Context`, and what `write` adds. The answer is in `call`.
@@ -124,7 +122,7 @@ impl Requests {
         }
     }
 
-    /// As [`Self::ended`], of another call.
+    /// Waits for the end of another call than the session's; `None` where the limit for an answer came first.
     pub(crate) fn ended_of(&mut self, call: &Call) -> impl Future<Output = Option<Stage>> {
         ended(call, &mut self.watchdog)
     }
@@ -178,7 +176,7 @@ impl Requests {
         write(&mut self.message, region);
         self.fresh_call();
         self.hand_over(command, &channel, &self.call);
-        match self.ended().await {
+        match ended(&self.call, &mut self.watchdog).await {
             Some(Stage::Answered) => match self.call.with(region_error) {
                 Ok(None) => Ok(()),
                 Ok(Some(error)) => Err(self.moved(region, store, error, &channel)),
@@ -192,7 +190,7 @@ impl Requests {
     #[inline]
     fn fresh_call(&mut self) {
         if self.call.stage() == Stage::Waiting {
-            self.call = Call::new();
+            self.call = Rc::default();
         }
     }
 
@@ -220,7 +218,7 @@ impl Requests {
                     // Cancelled, deadline exceeded, exhausted, aborted, unavailable.
                     1 | 4 | 8 | 10 | 14 => self.store_lost(region, store, words),
                     7 | 16 => Miss::Over(DriverError::client(ErrorClass::Refused, "auth", words)),
-                    _ => Miss::Over(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), words)),
+                    _ => Miss::Over(crate::refused(ErrorClass::Fatal, words)),
                 }
             }
             Some(_) => self.store_lost(region, store, self.call.words()),
@@ -261,6 +259,7 @@ impl Requests {
     }
 }
 
+/// Waits for the end of a call; `None` where the limit for an answer came first.
 #[inline]
 fn ended(call: &Call, watchdog: &mut Watchdog) -> impl Future<Output = Option<Stage>> {
     watchdog.rearm();

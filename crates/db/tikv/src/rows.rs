@@ -3,11 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use perbuck_grpc::Parsed;
 use perbuck_grpc::kvproto::kvrpcpb::{delete_range_request, scan_response};
 use perbuck_grpc::proto::{elements, put_bytes};
 use perbuck_load::driver::Effect;
-use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::records::Action;
 use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Rows, Value};
@@ -36,22 +35,6 @@ pub struct TikvSession {
     pub(crate) pairs: Pairs,
 }
 
-/// How the value of a key came: they lie in different fields of the answers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Came {
-    Read,
-    Locked,
-}
-
-impl Came {
-    pub(crate) fn value(self, answer: &[u8]) -> Parsed<Option<&[u8]>> {
-        match self {
-            Self::Read => answers::value(answer).map(Result::unwrap_or_default),
-            Self::Locked => answers::locked_value(answer),
-        }
-    }
-}
-
 pub(crate) fn text<'a>(value: Option<Value<'a>>) -> Result<&'a [u8], DriverError> {
     match value {
         Some(Value::Text(bytes)) => Ok(bytes),
@@ -68,9 +51,8 @@ pub(crate) fn wrong_shape() -> DriverError {
 
 impl TikvSession {
     pub(crate) fn new(hub: Rc<Hub>, session: u32) -> Self {
-        let (statements, catalogue) = (Rc::from([]), Arc::new(Catalogue::default()));
-        let (key, row, pairs) = (Vec::new(), Vec::new(), Pairs::default());
-        Self { requests: Requests::new(hub, session), later: Later::new(), statements, catalogue, key, row, pairs }
+        let (requests, later, pairs) = (Requests::new(hub, session), Later::default(), Pairs::default());
+        Self { requests, later, statements: Rc::from([]), catalogue: Arc::default(), key: Vec::new(), row: Vec::new(), pairs }
     }
 
     pub(crate) fn transactional(&self) -> bool {
@@ -138,7 +120,7 @@ impl TikvSession {
                 None => raw::scan(requests, key, &end, asked, keys_only).await?,
             };
             let (mut count, last) = (0, &mut self.row);
-            let read = self.requests.call.with(|answer| {
+            self.requests.answer(|answer| {
                 for pair in elements(answer, scan_response::PAIRS) {
                     let (_, key, value) = answers::pair(pair?)?;
                     each(key.get(table.len()..).unwrap_or_default(), value);
@@ -147,8 +129,7 @@ impl TikvSession {
                     last.extend_from_slice(key);
                 }
                 Ok(())
-            });
-            read.map_err(crate::malformed)?;
+            })?;
             left -= count.min(left);
             // Fewer than asked for: the region has no more.
             if count < asked {
@@ -227,7 +208,7 @@ impl TikvSession {
     async fn matches(&mut self, table: &[u8], key: &[u8], expected: impl Fn(Option<&[u8]>) -> bool) -> Result<bool, DriverError> {
         self.set_key(table, key);
         self.read().await?;
-        self.requests.call.with(|answer| Came::Read.value(answer).map(expected)).map_err(crate::malformed)
+        self.requests.answer(|answer| answers::read_value(answer).map(expected))
     }
 
     /// Deletes every row of a table, region by region; of a transaction's with all their versions.
@@ -240,11 +221,8 @@ impl TikvSession {
                 put_bytes(out, delete_range_request::END_KEY, crate::nearer(&region.end, &end));
             });
             let region = sent.await?;
-            if let Some(words) =
-                self.requests.call.with(|a| answers::error(a).map(|e| e.map(<[u8]>::to_vec))).map_err(crate::malformed)?
-            {
-                let message = format!("the rows cannot be deleted: {}", perbuck_net::printable(&words));
-                return Err(DriverError::new(ErrorClass::Fatal, ErrorCode::Word("tikv", "refused"), message));
+            if let Some(words) = self.requests.answer(|answer| Ok(answers::error(answer)?.map(perbuck_net::printable)))? {
+                return Err(crate::refused(ErrorClass::Fatal, format!("the rows cannot be deleted: {words}")));
             }
             if region.end.is_empty() || region.end >= end {
                 return Ok(());

@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
 use perbuck_grpc::Parsed;
 use perbuck_load::driver::{Access, BulkTable, Effect, Session};
@@ -11,9 +10,11 @@ use perbuck_load::error::{DriverError, ErrorClass, ErrorCode};
 use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, Statement, StatementId};
 use perbuck_load::values::{Params, Rows, Value};
+use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
 use crate::row::{self, Row};
-use crate::rows::{Came, TikvSession, text, wrong_shape};
+use crate::rows::{TikvSession, text, wrong_shape};
+use crate::wire::answers;
 use crate::{raw, txn};
 
 /// Pushes the wanted fields of a row. One that is missing is NULL; so is every field of what is no row.
@@ -33,9 +34,6 @@ fn push_fields(rows: &mut Rows, value: &[u8], wanted: &Range<u64>) {
     }
 }
 
-/// The limit for an answer while data are made, counted and checked.
-const NO_TIMEOUT: Duration = Duration::from_secs(48 * 3600);
-
 fn no_sql(text: &str) -> DriverError {
     let message = format!("TiKV cannot execute `{text}`: it stores keys and values and has no SQL");
     DriverError::client(ErrorClass::Fatal, "statement", message)
@@ -53,14 +51,14 @@ impl TikvSession {
             Action::Get(wanted) => {
                 self.set_key(table, text(params.iter().next())?);
                 self.read().await?;
-                let found = self.requests.call.with(|answer| {
-                    let value = Came::Read.value(answer)?;
+                let found = self.requests.answer(|answer| {
+                    let value = answers::read_value(answer)?;
                     if let (Some(value), true) = (value, rows.keeps()) {
                         push_fields(rows, value, wanted);
                     }
                     Ok(value.is_some())
                 });
-                if found.map_err(crate::malformed)? {
+                if found? {
                     rows.end_row();
                 }
                 Ok(Effect::ResultSet)
@@ -110,12 +108,11 @@ impl TikvSession {
             return Err(wrong_shape());
         }
         self.set_key(table, text(values.clone().last())?);
-        let (mut begun, mut came) = (None, Came::Read);
+        let (mut begun, locks) = (None, self.transactional() && self.pessimistic());
         if self.transactional() {
             let mut txn = txn::begin(&mut self.requests, &mut self.later).await?;
-            if self.pessimistic() {
+            if locks {
                 txn::lock(&mut self.requests, &mut txn, &self.key).await?;
-                came = Came::Locked;
             } else {
                 txn::get(&mut self.requests, txn, &self.key).await?;
             }
@@ -126,7 +123,8 @@ impl TikvSession {
         let new = &mut self.row;
         new.clear();
         let found: Parsed<bool> = self.requests.call.with(|answer| {
-            let Some(old) = came.value(answer)? else { return Ok(false) };
+            let value = if locks { answers::locked_value(answer)? } else { answers::read_value(answer)? };
+            let Some(old) = value else { return Ok(false) };
             for field in Row::new(old) {
                 let (number, value) = field?;
                 if !changed.contains(&number) {
@@ -136,7 +134,7 @@ impl TikvSession {
             Ok(true)
         });
         if found != Ok(true) {
-            if let (Some(txn), Came::Locked) = (begun, came) {
+            if let (Some(txn), true) = (begun, locks) {
                 txn::unlock(&mut self.requests, txn, &self.key).await?;
             }
             return match found {
@@ -166,7 +164,7 @@ impl Session for TikvSession {
     }
 
     fn lift_timeout(&mut self) {
-        self.requests.set_limit(NO_TIMEOUT);
+        self.requests.watchdog = Watchdog::new(LONG_READ_TIMEOUT);
     }
 
     #[inline]

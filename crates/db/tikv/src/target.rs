@@ -8,31 +8,10 @@ use perbuck_database::{Dialect, Target};
 
 use crate::dialect::TikvDialect;
 
-const OPTIONS: [&str; 16] = [
-    "type",
-    "mode",
-    "async_commit",
-    "one_pc",
-    "api",
-    "keyspace",
-    "prefix",
-    "connections",
-    "batch_size",
-    "tls",
-    "ca",
-    "cert",
-    "key",
-    "connect_timeout",
-    "read_timeout",
-    "retry_limit",
-];
+const OPTIONS: &str = "type mode async_commit one_pc api keyspace prefix connections batch_size tls ca cert key connect_timeout \
+    read_timeout retry_limit";
 const PORT: u16 = 2379;
-const TLS_MODES: [(&str, TlsMode); 4] = [
-    ("disabled", TlsMode::Disabled),
-    ("required", TlsMode::Required),
-    ("verify-ca", TlsMode::VerifyCa),
-    ("verify-identity", TlsMode::VerifyIdentity),
-];
+const TLS_MODES: [TlsMode; 4] = [TlsMode::Disabled, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity];
 /// Keyspaces have three bytes.
 const KEYSPACE_MAX: u32 = (1 << 24) - 1;
 
@@ -114,7 +93,7 @@ impl TikvTarget {
         let pds = hosts.split(',').map(|host| parse_host(host, PORT)).collect::<Result<Vec<_>, _>>()?;
         let mut target = Self::new(pds);
         let (mut cert, mut key) = (None, None);
-        for (name, value) in options_of(options, &OPTIONS)? {
+        for (name, value) in options_of(options, &OPTIONS.split(' ').collect::<Vec<_>>())? {
             match name {
                 "cert" => cert = Some(file(name, value)?),
                 "key" => key = Some(file(name, value)?),
@@ -142,10 +121,7 @@ impl TikvTarget {
             "prefix" => self.prefix = value,
             "connections" => self.connections = number(name, &value, 1, 1_000)?,
             "batch_size" => self.batch_size = number(name, &value, 0, 10_000)?,
-            "tls" => {
-                let word = one_of(name, &value, &TLS_MODES.map(|(word, _)| word))?;
-                self.tls = TLS_MODES.iter().find(|(w, _)| *w == word).map_or(TlsMode::Disabled, |(_, mode)| *mode);
-            }
+            "tls" => self.tls = TlsMode::read(&value, &TLS_MODES)?,
             "ca" => self.ca_file = Some(file(name, value)?),
             "connect_timeout" => self.connect_timeout_ms = milliseconds(name, &value, 1)?,
             "read_timeout" => self.read_timeout_ms = milliseconds(name, &value, 1)?,
@@ -196,8 +172,7 @@ impl Target for TikvTarget {
         add(!self.prefix.is_empty(), format!("prefix={}", self.prefix));
         add(self.connections != default.connections, format!("connections={}", self.connections));
         add(self.batch_size != default.batch_size, format!("batch_size={}", self.batch_size));
-        let mode = TLS_MODES.iter().find(|(_, mode)| *mode == self.tls).map_or("", |(word, _)| *word);
-        add(self.tls != TlsMode::Disabled, format!("tls={mode}"));
+        add(self.tls != TlsMode::Disabled, format!("tls={}", self.tls.word()));
         add(self.ca_file.is_some(), format!("ca={}", self.ca_file.as_deref().map(path).unwrap_or_default()));
         if let Some((cert, key)) = &self.own_certificate {
             add(true, format!("cert={}", path(cert)));

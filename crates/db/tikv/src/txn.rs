@@ -38,11 +38,6 @@ fn conflict(word: &'static str, message: &str) -> DriverError {
     DriverError::new(ErrorClass::Retry, ErrorCode::Word("tikv", word), message)
 }
 
-fn refused(words: &str) -> DriverError {
-    let message = format!("the store refused: {words}");
-    DriverError::new(ErrorClass::Failed, ErrorCode::Word("tikv", "refused"), message)
-}
-
 /// What an error of a key means where nothing more can be done about it.
 fn verdict(error: KeyError) -> DriverError {
     match error {
@@ -51,7 +46,7 @@ fn verdict(error: KeyError) -> DriverError {
         KeyError::TxnNotFound => conflict("txn_not_found", "the transaction was rolled back by another one"),
         KeyError::CommitTooEarly => conflict("commit_ts_expired", "the transaction took too long to commit"),
         KeyError::Locked(_) => conflict("locked", "another transaction holds the key"),
-        KeyError::Other(words) => refused(&words),
+        KeyError::Other(words) => crate::refused(ErrorClass::Failed, format!("the store refused: {words}")),
     }
 }
 
@@ -106,7 +101,7 @@ async fn read(
     let mut passed = Vec::new();
     loop {
         let region = requests.send_past(command, key, &passed, &mut write).await?;
-        match requests.call.with(&error).map_err(crate::malformed)? {
+        match requests.answer(&error)? {
             None => return Ok(region),
             Some(KeyError::Locked(lock)) => passed.extend(Box::pin(clear_lock(requests, &lock, txn.start_ts)).await?),
             Some(error) => return Err(verdict(error)),
@@ -132,7 +127,7 @@ pub(crate) async fn lock(requests: &mut Requests, txn: &mut Txn, key: &[u8]) -> 
             put_uint(out, pessimistic_lock_request::RETURN_VALUES, 1);
         });
         sent.await?;
-        match requests.call.with(answers::key_error).map_err(crate::malformed)? {
+        match requests.answer(answers::key_error)? {
             None => return Ok(()),
             Some(KeyError::Locked(lock)) => drop(Box::pin(clear_lock(requests, &lock, 0)).await?),
             // Another transaction committed since: what is locked is what is there now.
@@ -231,14 +226,14 @@ async fn prewrite(
             put_uint(out, prewrite_request::TRY_ONE_PC, one_pc.into());
         });
         sent.await?;
-        match requests.call.with(answers::key_error).map_err(crate::malformed)? {
+        match requests.answer(answers::key_error)? {
             None => break,
             Some(KeyError::Locked(lock)) => drop(Box::pin(clear_lock(requests, &lock, 0)).await?),
             Some(error) => return Err(verdict(error)),
         }
     }
     // Without a time the store went back to two steps.
-    Ok(match requests.call.with(answers::prewritten).map_err(crate::malformed)? {
+    Ok(match requests.answer(answers::prewritten)? {
         (_, 1..) => Prewritten::Committed,
         (ts @ 1.., 0) if async_commit => Prewritten::Later(ts),
         _ => Prewritten::Locked,
@@ -258,7 +253,7 @@ async fn second_step(requests: &mut Requests, txn: Txn, pairs: &Pairs, from: usi
         let commit_ts = requests.timestamp().await?;
         let write = |out: &mut Vec<u8>, _: &Region| put_commit(out, (txn.start_ts, commit_ts), pairs.from(from).take(count));
         requests.send(Command::COMMIT, pairs.key(from), write).await?;
-        match requests.call.with(answers::key_error).map_err(crate::malformed)? {
+        match requests.answer(answers::key_error)? {
             None => return Ok(()),
             // A reader has moved the earliest time of the commit.
             Some(KeyError::CommitTooEarly) => {}
@@ -280,7 +275,7 @@ async fn clear_lock(requests: &mut Requests, lock: &Lock, reader: u64) -> Result
         put_uint(out, check_txn_status_request::ROLLBACK_IF_NOT_EXIST, expired.into());
     });
     sent.await?;
-    let status = requests.call.with(TxnStatus::parse).map_err(crate::malformed)?;
+    let status = requests.answer(TxnStatus::parse)?;
     let commit_ts = match &status.error {
         None if status.commit_ts > 0 || status.ttl_ms == 0 => Some(status.commit_ts),
         // Its session is gone, and it has no other keys that would have to be asked.

@@ -194,7 +194,6 @@ fn many_connections_get_back_what_they_send_even_when_the_socket_is_full() {
         for i in 0..8u32 {
             tasks.spawn(async move {
                 let mut stream = TcpStream::connect(&[address]).await.unwrap();
-                stream.set_nodelay(true).unwrap();
                 for length in [1, 100, 4096, 3_000_000] {
                     let bytes: Vec<u8> = (0..length).map(|j: u32| (i + j) as u8).collect();
                     assert!(exchange(&mut stream, &bytes).await == bytes, "{length} bytes came back changed");

@@ -66,12 +66,12 @@ impl<'a> ContenderSettings<'a> {
     pub(super) fn refused(&self, endpoint: &str, name: &str, error: &DriverError) -> LabError {
         let Ok(words) = variable::words(self.stage) else { return LabError::target(self.name, error) };
         let (kind, help) = match error.cause {
-            Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown()),
-            Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed()),
+            Some(Cause::NoSetting) => (ErrorKind::Usage, words.unknown),
+            Some(Cause::SettingFixed) => (ErrorKind::Usage, words.fixed),
             Some(Cause::SettingValue | Cause::SettingType) => {
                 (ErrorKind::Usage, "give a value that the server takes for this variable")
             }
-            Some(Cause::NoRight) => (ErrorKind::Target, words.denied()),
+            Some(Cause::NoRight) => (ErrorKind::Target, words.denied),
             _ => return LabError::target(self.name, error).or_help("see `server_settings` of the contender"),
         };
         LabError::new(kind, format!("{}: `server_settings.{name}` at {endpoint}: {error}", self.name), help)

@@ -7,20 +7,20 @@ use super::journal::Change;
 use crate::stage::Stage;
 
 /// The words for settings; a study that has some was refused for targets that lack them.
-pub(super) fn words(stage: &Stage) -> Result<&'static dyn SettingWords, DriverError> {
+pub(super) fn words(stage: &Stage) -> Result<&'static SettingWords, DriverError> {
     stage.dialect.server_settings().map_err(|lack| DriverError::client(ErrorClass::Fatal, "settings", lack.why))
 }
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
 pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
-    stage.server.cell_on_host(host, &words(stage)?.read(name))
+    stage.server.cell_on_host(host, &(words(stage)?.read)(name))
 }
 
 /// Sets a global variable.
 pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
     let (mut result, words) = (Ok(()), words(stage)?);
     for literal in literals(value) {
-        result = stage.server.cell_on_host(host, &words.set(name, &literal)).map(|_| ());
+        result = stage.server.cell_on_host(host, &(words.set)(name, &literal)).map(|_| ());
         match &result {
             Err(error) if error.cause == Some(Cause::SettingType) => {}
             _ => break,

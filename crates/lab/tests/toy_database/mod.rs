@@ -151,7 +151,7 @@ impl Dialect for ToyDialect {
         format!("REPLACE INTO {table} VALUES ('{a}', '{b}', '{c}')").into()
     }
 
-    fn server_settings(&self) -> Result<&'static dyn SettingWords, Lack> {
+    fn server_settings(&self) -> Result<&'static SettingWords, Lack> {
         Err(Lack { why: "Toybase has no server for", help: "leave it out" })
     }
 }

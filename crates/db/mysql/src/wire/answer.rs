@@ -9,7 +9,7 @@ use perbuck_load::values::Rows;
 
 use crate::wire::Wire;
 use crate::wire::bytes::lenenc;
-use crate::wire::cells::{keep_binary_row, keep_text_row};
+use crate::wire::cells::{Form, keep_row};
 use crate::wire::cutter::{MAX_CHUNK, ends_rows};
 use crate::wire::packets::{Column, Done};
 use crate::wire::protocol::{capability, status};
@@ -20,15 +20,6 @@ use perbuck_net::{Malformed, Parsed};
 const MAX_COLUMNS: u64 = 65_535;
 /// Rows that are kept stay in memory until the statement is done; a server must not fill it.
 const MAX_KEPT_BYTES: usize = 1024 * 1024 * 1024;
-
-/// How the rows of an answer are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// Of a text query.
-    Text,
-    /// Of a prepared statement.
-    Binary,
-}
 
 /// What comes next in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,10 +60,21 @@ impl ResultReader {
         (self.next, self.effect, self.kept) = (Next::Head, None, 0);
     }
 
+    /// Reads what has arrived of the answer; `None` where more must come. The effect and the rows are those of its first
+    /// part that is a result set, or else of its last part: a stored procedure answers with its results and then with
+    /// an OK.
+    #[inline]
+    pub(crate) fn read(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+        match self.scan(wire, form, rows) {
+            None => self.advance(wire, form, rows),
+            effect => Ok(effect),
+        }
+    }
+
     /// The answer that nearly always comes: an OK or a result set, all of it there. `None` where it is anything else, of
     /// which then nothing was taken: [`Self::advance`] will say what it is.
     #[inline]
-    pub(crate) fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
+    fn scan(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Option<Effect> {
         if self.next != Next::Head || self.effect.is_some() {
             // The start is gone.
             return None;
@@ -100,10 +102,7 @@ impl ResultReader {
         Some(effect)
     }
 
-    /// Reads what has arrived of the answer; `None` where more must come. The effect and the rows are those of its first
-    /// part that is a result set, or else of its last part: a stored procedure answers with its results and then with
-    /// an OK.
-    pub(crate) fn advance(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+    fn advance(&mut self, wire: &mut Wire, form: Form, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
         while let Some(packet) = wire.take()? {
             let ended = match self.next {
                 Next::Head => self.head(wire, &packet, rows)?,
@@ -209,11 +208,7 @@ impl ResultReader {
         if self.kept > MAX_KEPT_BYTES {
             return Err(wire.malformed(Malformed("its result is larger than 1 GiB")));
         }
-        let row = match form {
-            Form::Binary => keep_binary_row(wire.bytes(packet), &self.columns, rows),
-            Form::Text => keep_text_row(wire.bytes(packet), &self.columns, rows),
-        };
-        row.map(|()| None).map_err(|why| wire.malformed(why))
+        keep_row(form, wire.bytes(packet), &self.columns, rows).map(|()| None).map_err(|why| wire.malformed(why))
     }
 
     /// Passes over the definitions of parameters or columns of a prepared statement.
@@ -298,10 +293,8 @@ fn scan_rows(
             0xff => return None,
             _ => count += 1,
         }
-        match &mut kept {
-            None => {}
-            Some((known, Form::Binary, rows)) => keep_binary_row(row, known, rows).ok()?,
-            Some((known, Form::Text, rows)) => keep_text_row(row, known, rows).ok()?,
+        if let Some((known, form, rows)) = &mut kept {
+            keep_row(*form, row, known, rows).ok()?;
         }
         at = next;
     }

@@ -13,11 +13,30 @@ use crate::wire::protocol::kind;
 use perbuck_net::reader::Reader;
 use perbuck_net::{Malformed, Parsed};
 
-const SHORT_ROW: Malformed = Malformed("a row is shorter or longer than its columns");
+/// How the rows of an answer are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Of a text query.
+    Text,
+    /// Of a prepared statement.
+    Binary,
+}
 
-/// Keeps one row of a prepared statement.
-pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
+/// Keeps one row.
+pub(crate) fn keep_row(form: Form, payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(payload);
+    match form {
+        Form::Binary => keep_binary(&mut r, columns, rows)?,
+        Form::Text => keep_text(&mut r, columns, rows)?,
+    }
+    if r.left() > 0 {
+        return Err(Malformed("a row is shorter or longer than its columns"));
+    }
+    rows.end_row();
+    Ok(())
+}
+
+fn keep_binary(r: &mut Reader<'_>, columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     if r.u8()? != 0 {
         return Err(Malformed("a row of a prepared statement starts with an invalid byte"));
     }
@@ -28,55 +47,35 @@ pub(crate) fn keep_binary_row(payload: &[u8], columns: &[Column], rows: &mut Row
         if nulls.get(bit / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0) {
             rows.push_null();
         } else {
-            binary_cell(&mut r, *column, rows)?;
+            binary_cell(r, *column, rows)?;
         }
     }
-    end_row(&r, rows)
+    Ok(())
 }
 
-/// Keeps one row of a text query.
-pub(crate) fn keep_text_row(payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
-    let mut r = Reader::new(payload);
+fn keep_text(r: &mut Reader<'_>, columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     for column in columns {
         let mut peek = r.clone();
         if peek.u8()? == 0xfb {
-            r = peek;
+            *r = peek;
             rows.push_null();
         } else {
-            text_cell(lenenc_bytes(&mut r)?, *column, rows)?;
+            text_cell(lenenc_bytes(r)?, *column, rows)?;
         }
     }
-    end_row(&r, rows)
-}
-
-fn end_row(r: &Reader<'_>, rows: &mut Rows) -> Parsed<()> {
-    if r.left() > 0 {
-        return Err(SHORT_ROW);
-    }
-    rows.end_row();
     Ok(())
 }
 
 fn binary_cell(r: &mut Reader<'_>, column: Column, rows: &mut Rows) -> Parsed<()> {
     let unsigned = column.unsigned;
     match column.kind {
-        kind::TINY => {
-            let byte = r.u8()?;
-            rows.push_int(if unsigned { i64::from(byte) } else { i64::from(byte.cast_signed()) });
-        }
-        kind::SHORT | kind::YEAR => {
-            let short = r.le_u16()?;
-            let is_signed = !unsigned && column.kind == kind::SHORT;
-            rows.push_int(if is_signed { i64::from(short.cast_signed()) } else { i64::from(short) });
-        }
-        kind::LONG | kind::INT24 => {
-            let long = r.le_u32()?;
-            rows.push_int(if unsigned { i64::from(long) } else { i64::from(long.cast_signed()) });
-        }
-        kind::LONGLONG => {
-            let long = r.le_u64()?;
-            push_u64(long, unsigned, rows);
-        }
+        kind::TINY if unsigned => rows.push_int(r.u8()?.into()),
+        kind::TINY => rows.push_int(r.u8()?.cast_signed().into()),
+        kind::SHORT if !unsigned => rows.push_int(r.le_u16()?.cast_signed().into()),
+        kind::SHORT | kind::YEAR => rows.push_int(r.le_u16()?.into()),
+        kind::LONG | kind::INT24 if unsigned => rows.push_int(r.le_u32()?.into()),
+        kind::LONG | kind::INT24 => rows.push_int(r.le_u32()?.cast_signed().into()),
+        kind::LONGLONG => push_u64(r.le_u64()?, unsigned, rows),
         kind::FLOAT => rows.push_float(f64::from(f32::from_bits(r.le_u32()?))),
         kind::DOUBLE => rows.push_float(f64::from_bits(r.le_u64()?)),
         kind::NULL => rows.push_null(),
@@ -186,7 +185,7 @@ mod tests {
     fn binary(columns: &[Column], payload: &[u8]) -> Parsed<Vec<String>> {
         let mut rows = Rows::default();
         rows.start(true);
-        keep_binary_row(payload, columns, &mut rows).map(|()| shown(&rows))
+        keep_row(Form::Binary, payload, columns, &mut rows).map(|()| shown(&rows))
     }
 
     #[test]
@@ -258,11 +257,11 @@ mod tests {
             column(kind::FLOAT, false, 31),
             column(kind::VAR_STRING, false, 0),
         ];
-        keep_text_row(b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
+        keep_row(Form::Text, b"\x05-0012\x1418446744073709551615\x030.1\xfb", &columns, &mut rows).unwrap();
         assert_eq!(rows.int(0, 0), Ok(-12));
         assert_eq!(shown(&rows)[1..], ["18446744073709551615", &f64::from(0.1_f32).to_string(), "NULL"]);
-        assert!(keep_text_row(b"\x02ab", &columns[..1], &mut rows).is_err());
-        assert!(keep_text_row(b"\xfc\x02", &columns[3..], &mut rows).is_err());
+        assert!(keep_row(Form::Text, b"\x02ab", &columns[..1], &mut rows).is_err());
+        assert!(keep_row(Form::Text, b"\xfc\x02", &columns[3..], &mut rows).is_err());
     }
 
     proptest! {
@@ -274,11 +273,11 @@ mod tests {
             let columns: Vec<Column> = kinds.iter().map(|(k, u, d)| column(if *k < 128 { k % 16 } else { *k }, *u, *d)).collect();
             let mut rows = Rows::default();
             rows.start(true);
-            let _ = keep_text_row(&bytes, &columns, &mut rows);
+            let _ = keep_row(Form::Text, &bytes, &columns, &mut rows);
             if let Some(first) = bytes.first_mut() {
                 *first = 0;
             }
-            let _ = keep_binary_row(&bytes, &columns, &mut rows);
+            let _ = keep_row(Form::Binary, &bytes, &columns, &mut rows);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::wire::auth::{Plugin, rsa_encrypt};
 use crate::wire::bytes::put_lenenc_bytes;
 use crate::wire::packets::{Done, Greeting};
 use crate::wire::protocol::capability;
-use perbuck_database::server::{ServerTarget, TlsMode};
+use perbuck_database::server::TlsMode;
 use perbuck_net::link::Link;
 use perbuck_net::reach::Access;
 use perbuck_net::reader::Reader;
@@ -56,7 +56,21 @@ pub(crate) async fn login(wire: &mut Wire, host: &str, access: &Access, counts_f
     }
     // A default method that we do not know is answered in another; the server then asks for that of the account.
     let plugin = Plugin::named(&greeting.plugin).unwrap_or(Plugin::Native);
-    respond(wire, target, capabilities, plugin, &plugin.answer(password.bytes(), &greeting.challenge)).await?;
+    let out = wire.reply();
+    put_client(out, capabilities);
+    out.extend_from_slice(target.user.as_bytes());
+    out.push(0);
+    // No answer is longer than 64 bytes, so that both ways of writing its length are the same byte.
+    put_lenenc_bytes(out, &plugin.answer(password.bytes(), &greeting.challenge));
+    if capabilities & capability::CONNECT_WITH_DB != 0 {
+        out.extend_from_slice(target.database.as_bytes());
+        out.push(0);
+    }
+    if capabilities & capability::PLUGIN_AUTH != 0 {
+        out.extend_from_slice(plugin.name());
+        out.push(0);
+    }
+    wire.send_reply().await?;
     let dialogue = Dialogue { plugin, challenge: greeting.challenge, access };
     let status = dialogue.run(wire).await?;
     wire.logged_in();
@@ -77,30 +91,6 @@ fn put_client(out: &mut Vec<u8>, capabilities: u32) {
     out.extend_from_slice(&MAX_PACKET.to_le_bytes());
     out.push(COLLATION);
     out.extend_from_slice(&[0; 23]);
-}
-
-async fn respond(
-    wire: &mut Wire,
-    target: &ServerTarget,
-    capabilities: u32,
-    plugin: Plugin,
-    answer: &[u8],
-) -> Result<(), DriverError> {
-    let out = wire.reply();
-    put_client(out, capabilities);
-    out.extend_from_slice(target.user.as_bytes());
-    out.push(0);
-    // No answer is longer than 64 bytes, so that both ways of writing its length are the same byte.
-    put_lenenc_bytes(out, answer);
-    if capabilities & capability::CONNECT_WITH_DB != 0 {
-        out.extend_from_slice(target.database.as_bytes());
-        out.push(0);
-    }
-    if capabilities & capability::PLUGIN_AUTH != 0 {
-        out.extend_from_slice(plugin.name());
-        out.push(0);
-    }
-    wire.send_reply().await
 }
 
 struct Dialogue<'a> {
@@ -159,7 +149,7 @@ impl Dialogue<'_> {
     async fn send_password(&mut self, wire: &mut Wire) -> Result<(), DriverError> {
         self.access.may_send_password(wire)?;
         let password = &self.access.password;
-        if wire.is_encrypted() {
+        if wire.socket.is_encrypted() {
             let out = wire.reply();
             out.extend_from_slice(password.bytes());
             out.push(0);

@@ -54,8 +54,14 @@ impl Done {
         if !matches!(r.u8()?, 0x00 | 0xfe) {
             return Err(Malformed("an OK packet was expected"));
         }
-        let affected = lenenc(&mut r)?;
-        lenenc(&mut r)?;
+        Self::read(&mut r)
+    }
+
+    /// What follows the header of an OK packet, up to the number of warnings.
+    #[inline]
+    pub(crate) fn read(r: &mut Reader<'_>) -> Parsed<Self> {
+        let affected = lenenc(r)?;
+        lenenc(r)?;
         Ok(Self { affected, status: r.le_u16()? })
     }
 

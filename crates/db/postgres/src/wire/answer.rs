@@ -62,10 +62,20 @@ impl ResultReader {
         (self.next, self.effect, self.error, self.kept) = (Next::Head, None, None, 0);
     }
 
+    /// Reads what has arrived of the answer; `None` where more must come. Of several statements in one text the effect
+    /// and the rows are those of the first that returns rows, or else of the last.
+    #[inline]
+    pub(crate) fn read(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+        match self.scan(wire, asked, rows) {
+            None => self.advance(wire, asked, rows),
+            effect => Ok(effect),
+        }
+    }
+
     /// The answer that nearly always comes: rows or none, without an error, all of it there. `None` where it is anything
     /// else, of which then nothing was taken: [`Self::advance`] will say what it is.
     #[inline]
-    pub(crate) fn scan(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Option<Effect> {
+    fn scan(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Option<Effect> {
         if self.next != Next::Head {
             // The start is gone.
             return None;
@@ -99,9 +109,7 @@ impl ResultReader {
         Some(effect)
     }
 
-    /// Reads what has arrived of the answer; `None` where more must come. Of several statements in one text the effect
-    /// and the rows are those of the first that returns rows, or else of the last.
-    pub(crate) fn advance(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
+    fn advance(&mut self, wire: &mut Wire, asked: Asked<'_>, rows: &mut Rows) -> Result<Option<Effect>, DriverError> {
         while let Some(message) = wire.take()? {
             match message.kind {
                 kind::READY if matches!(self.next, Next::Further | Next::Ready) => {

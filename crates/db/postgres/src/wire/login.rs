@@ -174,7 +174,7 @@ impl Dialogue<'_> {
 
     /// The password itself, which the server alone may see.
     async fn send_cleartext(&self, wire: &mut Wire) -> Result<(), DriverError> {
-        if !wire.is_encrypted() {
+        if !wire.socket.is_encrypted() {
             let message = format!(
                 "{} asks for the password of `{}` as clear text, on a connection without TLS. perbuck did not send it. Write \
                  `tls=verify-identity` in the target, or set scram-sha-256 in pg_hba.conf of the server",

@@ -88,6 +88,11 @@ pub(crate) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
     Ok(Ok(if absent { None } else { found.or(Some(&[])) }))
 }
 
+/// The value of `RawGetResponse` or `GetResponse`, if there is one.
+pub(crate) fn read_value(answer: &[u8]) -> Parsed<Option<&[u8]>> {
+    value(answer).map(Result::unwrap_or_default)
+}
+
 /// The text of the error of a raw command, if it is one.
 #[inline]
 pub(crate) fn error(answer: &[u8]) -> Parsed<Option<&[u8]>> {

@@ -2,7 +2,6 @@
 
 use perbuck_grpc::kvproto::tikvpb::request as command;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::task::{Poll, Waker};
 
 /// A command: its field in a batch, and its method.
@@ -28,8 +27,9 @@ impl Command {
 }
 
 /// How far a request is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Stage {
+    #[default]
     Idle,
     Waiting,
     Answered,
@@ -39,7 +39,7 @@ pub(crate) enum Stage {
     Status(u32),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Call {
     stage: Cell<Stage>,
     body: RefCell<Vec<u8>>,
@@ -51,17 +51,6 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    pub(crate) fn new() -> Rc<Self> {
-        let stage = Cell::new(Stage::Idle);
-        Rc::new(Self {
-            stage,
-            body: RefCell::default(),
-            message_start: Cell::new(0),
-            number: Cell::new(0),
-            waker: RefCell::default(),
-        })
-    }
-
     #[inline]
     pub(crate) fn stage(&self) -> Stage {
         self.stage.get()

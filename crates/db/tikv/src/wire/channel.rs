@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
 
 use perbuck_event::TaskSet;
 use perbuck_load::error::DriverError;
@@ -17,10 +16,8 @@ use crate::wire::streams::Streams;
 use perbuck_database::server::host_text;
 use perbuck_net::buffer::Buffer;
 use perbuck_net::stream::{Socket, SocketFault};
+use perbuck_net::watchdog::LONG_READ_TIMEOUT;
 use perbuck_net::{tls_failure, unreachable};
-
-/// Requests have limits of their own; a connection may be idle.
-const NO_LIMIT: Duration = Duration::from_secs(48 * 3600);
 
 pub(crate) struct Channel {
     shared: Rc<Shared>,
@@ -49,7 +46,9 @@ impl Channel {
     /// `Lost` where the server cannot be reached, `Refused` where TLS fails.
     pub(crate) async fn open(host: &str, port: u16, settings: &Settings) -> Result<Rc<Self>, DriverError> {
         let address = host_text(host, port);
-        let mut socket = Socket::connect(host, port, NO_LIMIT).await.map_err(|why| unreachable(&address, &why))?;
+        // Requests have limits of their own; a connection may be idle.
+        let connected = Socket::connect(host, port, LONG_READ_TIMEOUT).await;
+        let mut socket = connected.map_err(|why| unreachable(&address, &why))?;
         if let Some(config) = &settings.tls {
             let name = ServerName::try_from(host.to_owned()).ok();
             let started = socket.start_tls(config.clone(), name).await;

@@ -2,10 +2,10 @@
 
 use perbuck_grpc::kvproto::metapb;
 use perbuck_grpc::kvproto::pdpb::{
-    self, get_all_stores_response, get_members_response, get_region_request, get_region_response, get_store_request,
-    get_store_response, member, request_header, response_header,
+    self, get_all_stores_response, get_members_response, get_region_request, get_region_response, get_store_response, member,
+    request_header, response_header,
 };
-use perbuck_grpc::proto::{bytes, elements, put_bytes, put_message, put_uint, uints};
+use perbuck_grpc::proto::{bytes, elements, put_message, put_uint, uints};
 use perbuck_grpc::{Malformed, Parsed};
 
 use crate::regions::{Peer, Region, Space};
@@ -49,11 +49,6 @@ pub(crate) fn host_and_port(address: &str) -> Option<(String, u16)> {
     Some((host.to_owned(), port.parse().ok()?))
 }
 
-/// The region of a key (in PD's form).
-pub(crate) fn get_region(cluster: u64, key: &[u8]) -> Vec<u8> {
-    request(cluster, |out| put_bytes(out, get_region_request::REGION_KEY, key))
-}
-
 /// The region of an answer; `None` where PD knows none now.
 pub(crate) fn region(answer: &[u8], space: &Space) -> Parsed<Option<Region>> {
     let [region, leader] = bytes(answer, [get_region_response::REGION, get_region_response::LEADER])?;
@@ -72,11 +67,6 @@ pub(crate) struct Store {
     pub(crate) version: String,
 }
 
-/// The address of a store.
-pub(crate) fn get_store(cluster: u64, id: u64) -> Vec<u8> {
-    request(cluster, |out| put_uint(out, get_store_request::STORE_ID, id))
-}
-
 /// The stores of an answer, of one store or of all.
 pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
     const { assert!(get_store_response::STORE == get_all_stores_response::STORES) };
@@ -91,6 +81,8 @@ pub(crate) fn stores(answer: &[u8]) -> Parsed<Vec<Store>> {
 
 #[cfg(test)]
 mod tests {
+    use perbuck_grpc::proto::put_bytes;
+
     use super::*;
 
     #[test]
