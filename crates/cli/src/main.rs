@@ -13,7 +13,7 @@ use clap::Parser;
 use args::{Arguments, Command};
 
 fn main() -> ExitCode {
-    perbuck_lab::memory::keep_private();
+    perbuck_lab::process::keep_private();
     // A private server is held by this same program, started again.
     if let Some(held) = perbuck_lab::servers::guard_if_asked() {
         return ended(held);

@@ -33,8 +33,7 @@ pub enum Arrivals {
 /// A stretch of time with a rate that goes linearly from `from_per_s` to `to_per_s` (equal: constant; both 0: silence).
 ///
 /// Rates range from 0 to [`HIGHEST_PER_S`]; what lies outside counts as the nearer end, and what is no number as 0.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RatePhase {
     /// Its length in nanoseconds; 0 is allowed and has no arrival.
     pub length_ns: u64,
@@ -134,7 +133,6 @@ impl Schedule {
         }
     }
 
-    /// Moves what is whole in `part` to `whole`.
     #[inline]
     fn carry(&mut self) {
         let more = self.part as u64;

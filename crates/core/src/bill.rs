@@ -180,7 +180,6 @@ pub(crate) mod tests {
         BillLine { group, item, sku, formula, unit_price, unit, monthly, priced, price_date, source, processors }
     }
 
-    /// The bill of five years.
     pub(crate) fn bill_of(lines: impl IntoIterator<Item = BillLine>, round: Rounding) -> Bill {
         let [contender, region, snapshot] = ["a", "r", "p"].map(str::to_owned);
         let (own_region, scenario, lines) = (None, None, lines.into_iter().collect());

@@ -79,8 +79,7 @@ impl CapacityRule {
 }
 
 /// A trial that is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// Transactions offered per second.
     pub rate_per_s: u32,
@@ -112,8 +111,7 @@ pub struct ProbeResult {
 }
 
 /// What to do next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Run this trial and tell its result.
     Probe(Probe),
@@ -137,7 +135,6 @@ struct Tally {
     decision: Option<bool>,
     /// Whether a decision was reversed by later trials.
     overturned: bool,
-    /// The first decision.
     first: Option<bool>,
 }
 
@@ -153,7 +150,6 @@ impl Tally {
     }
 }
 
-/// A rate at an edge of the bracket.
 type Edge = Option<(u32, Tally)>;
 
 impl Search {

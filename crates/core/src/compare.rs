@@ -91,7 +91,6 @@ fn joined(study: &Study, workloads: Vec<Judged>, bills: &[Bill], layout: Layout)
     }
 }
 
-/// How the trials of a study were made.
 fn layout(study: &Study, records: &[RunRecord]) -> Layout {
     let control = study.contenders.iter().find_map(|c| Some(Control { name: c.name.clone(), of: c.control_of.clone()? }));
     let deployments = records.iter().map(|r| r.key.deployment()).max().unwrap_or(1);

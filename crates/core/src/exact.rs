@@ -83,9 +83,6 @@ impl Exact {
     }
 
     /// `self − other`.
-    ///
-    /// # Errors
-    /// As [`Self::plus`].
     pub fn minus(self, other: Self) -> Result<Self, String> {
         self.plus(other.negated())
     }
@@ -97,9 +94,6 @@ impl Exact {
     }
 
     /// `self × other`.
-    ///
-    /// # Errors
-    /// As [`Self::plus`].
     pub fn times(self, other: Self) -> Result<Self, String> {
         Self::of(self.0.checked_mul(&other.0))
     }
@@ -122,9 +116,6 @@ impl Exact {
     }
 
     /// The value with so many decimals.
-    ///
-    /// # Errors
-    /// As [`Self::plus`].
     pub fn rounded(self, decimals: u32, mode: Mode) -> Result<Self, String> {
         let scaled = self.times(Self::whole(power(decimals)))?.0;
         let (whole, rest) = (scaled.to_integer(), Self(scaled.fract()).magnitude().0);

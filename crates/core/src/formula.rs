@@ -194,7 +194,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// The text between two marks.
     fn between(&mut self, open: char, close: char) -> Result<String, String> {
         self.need(open)?;
         let Some(length) = self.rest().find(close) else {
@@ -213,7 +212,6 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// A character that was found, in words.
 fn shown(found: Option<char>) -> String {
     found.map_or("the end".to_owned(), |c| format!("`{c}`"))
 }

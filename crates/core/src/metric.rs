@@ -106,7 +106,6 @@ impl Metric {
 }
 
 impl Period {
-    /// Its word.
     fn word(self) -> &'static str {
         match self {
             Self::Second => "second",

@@ -56,35 +56,6 @@ impl TrialKey {
     }
 }
 
-/// All trials in the order in which they are run, deployment by deployment: within a block the order is shuffled by the seed,
-/// so that drift of the machine falls on all contenders alike (reference: randomised complete block design). A point is a
-/// number of connections and, in open loop, a rate. `repeats` is the number of deployments and of trials in each.
-pub fn plan(
-    seed: Seed,
-    contenders: &[String],
-    workloads: &[String],
-    points: &[(u32, Option<u32>)],
-    repeats: (u32, u32),
-) -> Vec<TrialKey> {
-    let mut order = Vec::new();
-    for (deployment, trial) in (1..=repeats.0).flat_map(|d| (1..=repeats.1).map(move |t| (Some(d).filter(|d| *d > 1), t))) {
-        let mut block: Vec<TrialKey> = Vec::new();
-        for workload in workloads {
-            for (connections, rate_per_s) in points {
-                for contender in contenders {
-                    let (contender, workload) = (contender.clone(), workload.clone());
-                    let (connections, rate_per_s) = (*connections, *rate_per_s);
-                    block.push(TrialKey { contender, workload, connections, rate_per_s, deployment, trial });
-                }
-            }
-        }
-        let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
-        OpRng::new(seed.derive(&format!("plan {of}block {trial}"))).shuffle(&mut block);
-        order.extend(block);
-    }
-    order
-}
-
 /// The seed of a trial's operations. The contender is not part of it: both see the same work (common random numbers).
 pub fn trial_seed(seed: Seed, key: &TrialKey) -> Seed {
     let rate = key.rate_per_s.map(|r| format!(" {r}/s")).unwrap_or_default();
@@ -99,11 +70,27 @@ pub fn fingerprint(text: &str) -> String {
 }
 
 impl Study {
-    /// All trials in the order in which they are run.
+    /// All trials in the order in which they are run, deployment by deployment: within a block the order is shuffled by the seed,
+    /// so that drift of the machine falls on all contenders alike (reference: randomised complete block design). A point is a
+    /// number of connections and, in open loop, a rate.
     pub fn plan(&self) -> Vec<TrialKey> {
-        let contenders: Vec<String> = self.contenders.iter().map(|c| c.name.clone()).collect();
-        let workloads: Vec<String> = self.workloads.iter().map(|w| w.name.clone()).collect();
-        plan(self.seed, &contenders, &workloads, &self.sweep.points(), (self.sweep.deployments, self.sweep.trials))
+        let (mut order, points) = (Vec::new(), self.sweep.points());
+        let deployments = (1..=self.sweep.deployments).map(|d| Some(d).filter(|d| *d > 1));
+        for (deployment, trial) in deployments.flat_map(|d| (1..=self.sweep.trials).map(move |trial| (d, trial))) {
+            let mut block: Vec<TrialKey> = Vec::new();
+            for workload in &self.workloads {
+                for &(connections, rate_per_s) in &points {
+                    for contender in &self.contenders {
+                        let (contender, workload) = (contender.name.clone(), workload.name.clone());
+                        block.push(TrialKey { contender, workload, connections, rate_per_s, deployment, trial });
+                    }
+                }
+            }
+            let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
+            OpRng::new(self.seed.derive(&format!("plan {of}block {trial}"))).shuffle(&mut block);
+            order.extend(block);
+        }
+        order
     }
 
     /// The number of trials that are planned, without the plan: a study with problems may ask for billions.
@@ -162,14 +149,17 @@ fn changes_of_servers(contender: &Contender) -> String {
 mod tests {
     use super::*;
 
-    fn names(list: &[&str]) -> Vec<String> {
-        list.iter().map(|s| (*s).to_owned()).collect()
+    /// The plan of two contenders and as many workloads under a sweep.
+    fn plan(seed: u64, workloads: &[&str], sweep: &str) -> Vec<TrialKey> {
+        let workloads: String = workloads.iter().map(|w| format!("[[workload]]\nname = \"{w}\"\nkind = \"k{w}\"\n")).collect();
+        let contenders = "[[contender]]\nname = \"a\"\n[[contender]]\nname = \"b\"\n";
+        let text = format!("schema = 1\nname = \"s\"\nseed = {seed}\n{contenders}{workloads}[sweep]\n{sweep}");
+        Study::read("s.toml", &text, &[]).unwrap().plan()
     }
 
     #[test]
     fn every_block_holds_every_point_once_and_the_order_is_the_seeds() {
-        let make =
-            |seed| plan(Seed(seed), &names(&["a", "b"]), &names(&["w", "x"]), &[(1, None), (8, None), (8, Some(64))], (1, 3));
+        let make = |seed| plan(seed, &["w", "x"], "connections = [1, 8, 64]\ntrials = 3");
         let order = make(1);
         assert_eq!(order.len(), 36);
         for (i, block) in order.chunks(12).enumerate() {
@@ -189,7 +179,7 @@ mod tests {
 
     #[test]
     fn deployments_have_blocks_of_their_own_and_the_first_keeps_its_names() {
-        let make = |deployments| plan(Seed(1), &names(&["a", "b"]), &names(&["w"]), &[(1, None), (8, None)], (deployments, 2));
+        let make = |n| plan(1, &["w"], &format!("connections = [8]\nrate = [1, 8]\ntrials = 2\ndeployments = {n}"));
         let (one, three) = (make(1), make(3));
         assert_eq!((one.len(), three.len()), (8, 24));
         assert_eq!(three[..8], one[..]);

@@ -161,12 +161,8 @@ fn point_mean(trials: &[Trial]) -> Option<f64> {
 
 /// The summary of several points, each with its trials; `None` where a point has no trial.
 pub fn summarise(points: &[Vec<Trial>], how: Summarise) -> Option<f64> {
-    let means: Vec<f64> = points.iter().map(|p| point_mean(p)).collect::<Option<_>>()?;
-    match how {
-        Summarise::Mean => mean(&means),
-        Summarise::Max => means.into_iter().reduce(f64::max),
-        Summarise::Min => means.into_iter().reduce(f64::min),
-    }
+    let whole = points.iter().all(|point| !point.is_empty());
+    mean(&counted(points, how).into_iter().filter_map(|p| point_mean(p)).collect::<Vec<_>>()).filter(|_| whole)
 }
 
 /// The points that a summary is made from: all of them, or the best one.

@@ -155,7 +155,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::metric::{Counted, Period};
 
-    /// A metric that counts one kind of transaction.
     pub(crate) static ORDERS: Metric = Metric::rate(
         "orders",
         "orders/min",

@@ -23,18 +23,12 @@ impl fmt::Display for TargetProblem {
 
 impl std::error::Error for TargetProblem {}
 
-/// A refusal of an address.
-///
-/// # Errors
-/// Always.
+/// A refusal of an address: always an error.
 pub fn problem<T>(message: impl Into<String>, help: impl Into<String>) -> Result<T, TargetProblem> {
     Err(TargetProblem { message: message.into(), help: help.into() })
 }
 
-/// The refusal of an address that may hold a password; it quotes nothing.
-///
-/// # Errors
-/// Always.
+/// The refusal of an address that may hold a password: always an error, which quotes nothing.
 pub fn password_in_target<T>() -> Result<T, TargetProblem> {
     problem(
         "the target holds a password, or an `@` that is not written %40. perbuck refuses it, because targets are written into every record",
@@ -89,10 +83,7 @@ pub fn options_of<'k>(text: &str, known: &[&'k str]) -> Result<Vec<(&'k str, Str
     Ok(found)
 }
 
-/// One of some words.
-///
-/// # Errors
-/// Any other word.
+/// One of some words; any other is refused.
 pub fn one_of(key: &str, value: &str, allowed: &[&str]) -> Result<String, TargetProblem> {
     if allowed.contains(&value) {
         return Ok(value.to_owned());
@@ -100,10 +91,7 @@ pub fn one_of(key: &str, value: &str, allowed: &[&str]) -> Result<String, Target
     problem(format!("`{value}` is not a value of `{key}`"), format!("use one of {}", allowed.join(", ")))
 }
 
-/// A duration of at least so many milliseconds.
-///
-/// # Errors
-/// A value that is not a duration, or out of range.
+/// A duration of at least so many milliseconds; what is none, or out of range, is refused.
 pub fn milliseconds(key: &str, value: &str, least: u32) -> Result<u32, TargetProblem> {
     let ns = parse_duration_ns(value).or_else(|why| problem(format!("`{key}`: {why}"), "write a duration such as `10s`"))?;
     match u32::try_from(ns / 1_000_000) {
@@ -112,10 +100,7 @@ pub fn milliseconds(key: &str, value: &str, least: u32) -> Result<u32, TargetPro
     }
 }
 
-/// A size such as `64MiB`.
-///
-/// # Errors
-/// A value that is not a size.
+/// A size such as `64MiB`; what is none is refused.
 pub fn kibibytes(key: &str, value: &str) -> Result<u32, TargetProblem> {
     let units = [("KiB", 1), ("MiB", 1_024), ("GiB", 1_048_576)];
     let found = units.iter().find_map(|(unit, factor)| Some((value.strip_suffix(unit)?.trim().parse::<u32>().ok()?, *factor)));
@@ -126,10 +111,7 @@ pub fn kibibytes(key: &str, value: &str) -> Result<u32, TargetProblem> {
     }
 }
 
-/// Text without its percent signs; `what` names it.
-///
-/// # Errors
-/// A percent sign without its digits, and what text cannot hold.
+/// Text without its percent signs; `what` names it. A sign without its digits is refused, and what text cannot hold.
 pub fn percent_decode(text: &str, what: &str) -> Result<String, TargetProblem> {
     let help = "write a percent sign as %25, and other characters as percent signs with two hexadecimal digits";
     let coded = |rest: &str| rest.as_bytes().first_chunk::<2>().is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));

@@ -6,10 +6,7 @@ use perbuck_load::values::{Params, Value, write_decimal};
 
 use crate::sql::put_name;
 
-/// How many cells make a row.
-///
-/// # Errors
-/// `Fatal` where the cells are not whole rows.
+/// How many cells make a row; `Fatal` where the cells are not whole rows.
 pub fn row_width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError> {
     let width = table.columns.len();
     if width == 0 || !cells.len().is_multiple_of(width) {
@@ -21,10 +18,7 @@ pub fn row_width(table: &BulkTable, cells: &Params) -> Result<usize, DriverError
 
 /// How many rows a statement changed; 0 for one that returned rows.
 pub fn affected(effect: Effect) -> u64 {
-    match effect {
-        Effect::Affected(rows) => rows,
-        Effect::ResultSet => 0,
-    }
+    if let Effect::Affected(rows) = effect { rows } else { 0 }
 }
 
 /// Appends `"t" ("a", "b")`: names are in quotes, so that none is taken for a word of SQL.

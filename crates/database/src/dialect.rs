@@ -270,9 +270,6 @@ pub trait Dialect: Debug + Send + Sync {
     }
 
     /// The words for settings of a server, or why it has none that perbuck can change, and the way out.
-    ///
-    /// # Errors
-    /// Says what it has instead.
     fn server_settings(&self) -> Result<&'static SettingWords, Lack>;
 
     /// The words for replicas of tables in another form, where it has some.

@@ -11,10 +11,7 @@ const PREFIX: &str = "sha256:";
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// Reads `sha256:` with 64 hexadecimal digits; colons between them and capitals make no difference.
-    ///
-    /// # Errors
-    /// Any other text.
+    /// Reads `sha256:` with 64 hexadecimal digits; colons between them and capitals make no difference. Other text is refused.
     pub fn parse(text: &str) -> Result<Self, TargetProblem> {
         let digits: String = text.strip_prefix(PREFIX).unwrap_or_default().chars().filter(|c| *c != ':').collect();
         let mut bytes = [0; 32];

@@ -269,10 +269,7 @@ fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem>
     Ok(settings)
 }
 
-/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`.
-///
-/// # Errors
-/// What is no host.
+/// Reads `HOST`, `HOST:PORT` or `[IPV6]:PORT`; what is no host is refused.
 pub fn parse_host(text: &str, default_port: u16) -> Result<(String, u16), TargetProblem> {
     let bad = || {
         // What stands where a port should may be a password, of `user@host:password`.

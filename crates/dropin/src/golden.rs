@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
-use perbuck_core::run_record::{ErrorRecord, Flag, HistogramRecord, Interval, RunRecord};
+use perbuck_core::run_record::{ErrorRecord, Flag, HistogramRecord, Interval, RunRecord, StatementCounts};
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::Details;
 use perbuck_load::observer::{Observer, SecondSeen};
-use perbuck_load::recorder::KindSecond;
+use perbuck_load::recorder::{KindSecond, Second};
 use perbuck_load::stop::StopToken;
 use perbuck_load::totals::{PausesSeen, TerminalTotals};
 
@@ -70,10 +70,10 @@ fn pass(watch: &mut dyn Observer) {
             pauses: if k == 2 { pauses(n) } else { PausesSeen::default() },
         };
         let kinds: Vec<KindSecond> = (0..6).map(kind).collect();
-        let latency = &times(&[n, 2 * n, 30 * n]);
-        let (read, write, other, reconnects, losses, in_flight) = (1400 * n, 400 * n, 200 * n, n / 2, n / 2, 3);
-        let interval = &interval;
-        watch.second(&SecondSeen { interval, latency, read, write, other, reconnects, losses, in_flight, kinds: &kinds });
+        let latency = times(&[n, 2 * n, 30 * n]);
+        let counts = StatementCounts { read: 1400 * n, write: 400 * n, other: 200 * n, ..StatementCounts::default() };
+        let second = Second { counts, reconnects: n / 2, losses: n / 2, latency, kinds, ..Second::default() };
+        watch.second(&SecondSeen { interval: &interval, second: &second, in_flight: 3 });
     }
 }
 

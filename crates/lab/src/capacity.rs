@@ -151,7 +151,6 @@ fn chosen(mut inputs: Inputs, request: &CapacityRequest) -> Result<Inputs, LabEr
     Ok(inputs)
 }
 
-/// Refuses a name that the study does not have.
 fn known(file: &str, what: &str, asked: &[String], names: &[&str]) -> Result<(), LabError> {
     let Some(name) = asked.iter().find(|n| !names.contains(&n.as_str())) else { return Ok(()) };
     let meant = nearest(name, names.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
@@ -195,7 +194,6 @@ fn search(
     session.end(searched, progress)
 }
 
-/// Searches in progress.
 struct Searches<'a> {
     terms: &'a Terms,
     store: &'a Store,
@@ -225,7 +223,6 @@ impl Searches<'_> {
         Ok(())
     }
 
-    /// Runs one trial of a search.
     fn probe(&mut self, session: &mut Session<'_>, hunt: &mut Hunt<'_>, probe: Probe) -> Result<(), LabError> {
         if let (Some(broken), 0) = (hunt.came_down_from(), hunt.trials) {
             let from = hunt.rule.lowest_per_s;

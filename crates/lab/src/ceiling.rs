@@ -59,7 +59,6 @@ pub(crate) fn simulate<Known: Databases, List: Benchmarks>(
     List::with_benchmark(plan, Simulation::<Known> { spec, stop, known: PhantomData }).ok_or_else(|| registry::unknown(plan))?
 }
 
-/// A trial that any benchmark can run.
 struct Simulation<'a, Known> {
     spec: &'a TrialSpec,
     stop: &'a StopToken,

@@ -24,13 +24,11 @@ impl CpuSampler {
         Self { step: FIRST, opened: None, seen: Vec::new() }
     }
 
-    /// The window opens.
     pub(crate) fn open(&mut self) {
         self.opened = Some(Instant::now());
         self.seen = vec![(0, processors())];
     }
 
-    /// Time has passed.
     pub(crate) fn read(&mut self) {
         self.read_after(self.step);
     }
@@ -83,7 +81,6 @@ impl CpuSampler {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

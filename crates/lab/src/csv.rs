@@ -17,7 +17,6 @@ use perbuck_load::workload::{Dataset, Part, TableSpec};
 use crate::error::{ErrorKind, LabError};
 
 mod files;
-mod scripts;
 pub mod study;
 
 use files::Files;
@@ -25,6 +24,10 @@ use files::Files;
 /// How often the threads are asked whether they have ended, and after how many times progress is shown.
 const POLL: Duration = Duration::from_millis(5);
 const POLLS_PER_SHOW: u32 = 20;
+
+/// The SQL beside the files: their names end so, after that of the database. There is no second point in a name: TiDB Lightning
+/// would take `database.something.sql` for data.
+const SCRIPTS: [&str; 3] = ["tables", "load", "indexes"];
 
 /// What is to be written, and where.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +89,7 @@ pub fn write<T: Dataset>(
     }
     let mut files = Files::new(request, &tables, &wanted, parts)?;
     let script = |name: &str| format!("{}-{name}.sql", request.database);
-    scripts::NAMES.iter().try_for_each(|name| files.free(&script(name)))?;
+    SCRIPTS.iter().try_for_each(|name| files.free(&script(name)))?;
     let writer = Writer {
         dataset,
         tables: &tables,
@@ -104,14 +107,13 @@ pub fn write<T: Dataset>(
     writer.run(request.threads, progress)?;
     let rows: Vec<u64> = writer.rows.into_iter().map(AtomicU64::into_inner).collect();
     let written = files.written(&tables, &wanted, &rows)?;
-    for (name, text) in scripts::NAMES.iter().zip(scripts::texts(request.csv, &tables, &written)) {
+    for (name, text) in SCRIPTS.iter().zip(scripts(request.csv, &tables, &written)) {
         files.add(&script(name), &text)?;
     }
     files.finish()?;
     Ok(written)
 }
 
-/// Which tables are asked for, by position.
 fn wanted(tables: &[TableSpec], names: &[String]) -> Result<Vec<bool>, LabError> {
     if let Some(unknown) = names.iter().find(|n| tables.iter().all(|t| t.bulk.name != **n)) {
         let known: Vec<&str> = tables.iter().map(|t| t.bulk.name.as_str()).collect();
@@ -166,7 +168,6 @@ impl<T: Dataset> Writer<'_, T> {
         self.stop.requested() || self.failed.requested()
     }
 
-    /// Writes parts until none is left.
     fn work(&self) -> Result<(), LabError> {
         let mut cells = Params::default();
         let mut buffers = vec![Vec::new(); self.tables.len()];
@@ -205,6 +206,20 @@ impl<T: Dataset> Writer<'_, T> {
         }
         Ok(())
     }
+}
+
+/// The SQL that makes the tables that were written, takes the files in from within their folder, and makes the indexes.
+fn scripts(csv: CsvWords, tables: &[TableSpec], written: &[CsvTable]) -> [String; 3] {
+    let chosen = || tables.iter().filter(|t| written.iter().any(|w| w.name == t.bulk.name));
+    let lines = |statements: Vec<&String>| statements.into_iter().map(|s| format!("{s};\n")).collect::<String>();
+    let load = |(table, written): (&TableSpec, &CsvTable)| -> String {
+        let columns = table.bulk.columns.join(", ");
+        // A quote in the name of the database is doubled within a literal.
+        let names = written.files.iter().filter_map(|path| path.file_name());
+        names.map(|file| (csv.take_in)(&file.to_string_lossy().replace('\'', "''"), &table.bulk.name, &columns)).collect()
+    };
+    let loads = chosen().zip(written).map(load).collect();
+    [lines(chosen().flat_map(|t| &t.create).collect()), loads, lines(chosen().flat_map(|t| &t.after_load).collect())]
 }
 
 fn interrupted() -> LabError {

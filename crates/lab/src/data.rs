@@ -1,21 +1,18 @@
 //! What data a target holds: a small table in the target itself, so that a run knows which data are prepared, and which program changed them last.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use perbuck_core::plan;
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::driver::Session;
-use perbuck_load::error::DriverError;
+use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::loader::ledger::{Ledger, PartState, read};
 use perbuck_load::loader::{LoadError, count};
 use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
 use perbuck_load::workload::TableSpec;
-
-mod ledger;
-
-pub use ledger::LoadLedger;
 
 /// The word for data that no trial has changed.
 pub(crate) const FRESH: &str = "fresh";
@@ -56,19 +53,16 @@ pub(crate) fn server(doing: &str) -> impl FnOnce(DriverError) -> LoadError + use
     move |error| LoadError::Server { doing, error }
 }
 
-/// What a statement returns.
 pub(crate) async fn query<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<Rows, LoadError> {
     let mut rows = Rows::default();
     asked.into().ask(session, &mut rows).await.map_err(server(doing))?;
     Ok(rows)
 }
 
-/// The number that a query returns.
 pub(crate) async fn number<S: Session>(session: &mut S, doing: &str, asked: impl Into<Query>) -> Result<i64, LoadError> {
     query(session, doing, asked).await?.int(0, 0).map_err(server(doing))
 }
 
-/// Whether a table is there.
 pub(crate) async fn exists<S: Session>(session: &mut S, dialect: &dyn Dialect, table: &str) -> Result<bool, LoadError> {
     Ok(number(session, &format!("looking for table {table}"), dialect.table_exists(table)).await? > 0)
 }
@@ -106,7 +100,6 @@ impl Notes {
         Self { dialect, kind: kind.to_owned(), fingerprint }
     }
 
-    /// The ledger of a load of these data.
     pub(crate) fn ledger(&self) -> LoadLedger {
         LoadLedger::new(&self.kind)
     }
@@ -205,5 +198,62 @@ impl Notes {
         let values = [self.kind.as_str(), &self.fingerprint, used_by];
         let note = self.dialect.upsert(TABLE, ["workload", "fingerprint", "used_by"], values);
         query(session, "writing perbuck's notes on the data", note).await.map(drop)
+    }
+}
+
+/// The ledger of a load of one kind of workload: a table in the target with a row for each part of the data, there as long as the load
+/// lasts. Two kinds can be loaded into one database at the same time.
+#[derive(Debug, Clone)]
+pub struct LoadLedger(String);
+
+impl LoadLedger {
+    /// That of workload `kind`.
+    pub fn new(kind: &str) -> Self {
+        Self(format!("perbuck_load_{kind}"))
+    }
+
+    fn table(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Ledger for LoadLedger {
+    fn drop(&self) -> String {
+        format!("DROP TABLE IF EXISTS {}", self.0)
+    }
+
+    fn create(&self) -> String {
+        format!(
+            "CREATE TABLE {} (part INT NOT NULL PRIMARY KEY, batches BIGINT NOT NULL, loaded BIGINT NOT NULL, \
+             done INT NOT NULL, claims INT NOT NULL)",
+            self.0
+        )
+    }
+
+    fn open(&self, parts: Range<u32>) -> String {
+        let rows: Vec<String> = parts.map(|part| format!("({part}, 0, 0, 0, 0)")).collect();
+        format!("INSERT INTO {} VALUES {}", self.0, rows.join(", "))
+    }
+
+    fn read(&self) -> String {
+        format!("SELECT part, batches, loaded, done FROM {} ORDER BY part", self.0)
+    }
+
+    fn read_part(&self, part: u32) -> String {
+        format!("SELECT part, batches, loaded, done FROM {} WHERE part = {part}", self.0)
+    }
+
+    fn claim(&self, part: u32) -> String {
+        format!("UPDATE {} SET claims = claims + 1 WHERE part = {part}", self.0)
+    }
+
+    fn advance(&self, part: u32, from: PartState, to: PartState) -> String {
+        let (table, done) = (&self.0, u8::from(to.done));
+        let set = format!("batches = {}, loaded = {}, done = {done}", to.batches, to.rows);
+        format!("UPDATE {table} SET {set} WHERE part = {part} AND batches = {} AND done = 0", from.batches)
+    }
+
+    fn made_already(&self, error: &DriverError) -> bool {
+        error.cause == Some(Cause::AlreadyThere)
     }
 }

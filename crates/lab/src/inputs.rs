@@ -144,7 +144,6 @@ pub fn check_published(texts: &PublishedTexts, registry: Registry) -> Result<Inp
     checked.map_err(|problems| LabError::problems(&problems))
 }
 
-/// The header and the rows of published results.
 fn csv_rows(name: &str, text: &str) -> Result<(Vec<String>, Vec<CsvRow>), LabError> {
     if text.len() as u64 > Limit::TABLE.0 {
         return Err(LabError::files(

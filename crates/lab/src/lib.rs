@@ -26,7 +26,6 @@ mod globals;
 pub mod inputs;
 mod lab;
 pub mod live;
-pub mod memory;
 pub mod prepare;
 pub mod process;
 pub mod progress;

@@ -67,7 +67,6 @@ pub enum Event {
     Ended,
 }
 
-/// The file of a run.
 pub(crate) struct Live {
     file: Option<File>,
 }
@@ -104,7 +103,6 @@ pub(crate) struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// For trials of this planned length.
     pub(crate) fn new(trial: Duration) -> Self {
         Self { trial, extra: Duration::ZERO, over: 0 }
     }

@@ -73,7 +73,6 @@ pub fn study(
     Ok(())
 }
 
-/// What [`ensure`] did.
 pub(crate) enum Ensured {
     /// The data were there.
     Kept,

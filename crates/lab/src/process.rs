@@ -1,8 +1,10 @@
-//! What a process that measures asks of the system first: all file descriptors that it may have, and errors in place of signals.
+//! What a process that measures asks of the system first: its memory for itself, since that holds passwords, all file descriptors
+//! that it may have, and errors in place of signals.
 
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
+use nix::sys::prctl::set_dumpable;
 use nix::sys::resource::{Resource, getrlimit, rlim_t, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use perbuck_core::units::thousands;
@@ -30,6 +32,17 @@ pub fn begin() {
     let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
 }
 
+/// Keeps the memory of this process to itself: a crash leaves no core dump, and other processes of the same user cannot read it. A
+/// program calls it first of all; without it nothing else fails.
+///
+/// The files of `/proc` that perbuck reads of itself stay readable.
+pub fn keep_private() {
+    // A system that refuses either is one where perbuck can do no more.
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    // The limit does not hold for a system that pipes core dumps into a program.
+    let _ = set_dumpable(false);
+}
+
 fn descriptors() -> (rlim_t, rlim_t) {
     // It cannot fail for this process; if it did, nothing would be known of a limit.
     getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((rlim_t::MAX, rlim_t::MAX))
@@ -40,7 +53,6 @@ pub(crate) fn descriptors_at_start() -> u64 {
     AT_START.get().copied().unwrap_or_else(|| descriptors().0)
 }
 
-/// Sets the soft limit of file descriptors.
 pub(crate) fn set_descriptors(soft: u64) -> nix::Result<()> {
     let (_, hard) = descriptors();
     setrlimit(Resource::RLIMIT_NOFILE, soft.min(hard), hard)

@@ -24,7 +24,6 @@ use crate::error::LabError;
 use crate::servers::ready;
 use crate::stage::{self, Stage};
 
-/// Writes the rows of a plan for a dialect, drawn from a seed, as files.
 type WriteRows = fn(
     &Plan,
     (&'static dyn Dialect, Seed),
@@ -33,21 +32,17 @@ type WriteRows = fn(
     &mut dyn FnMut(CsvProgress),
 ) -> Result<Vec<CsvTable>, LabError>;
 
-/// Joins one contender with one workload of a study.
 type MakeStage = fn(&Study, &Contender, &WorkloadSpec, &Plan, (&dyn Target, &Secret), &StopToken) -> Result<Stage, LabError>;
 
 /// The databases and benchmarks that a lab knows.
 #[derive(Debug, Clone, Copy)]
 pub struct Registry {
     parse: fn(&str) -> Result<AnyTarget, TargetProblem>,
-    /// The dialect of each kind of database.
     pub(crate) dialects: fn() -> Vec<&'static dyn Dialect>,
-    /// Asks a server for its version.
     pub(crate) version: fn(&dyn Target, &Secret, &Waiting) -> Result<String, DriverError>,
     kinds: fn() -> Vec<&'static WorkloadKind>,
     plan: fn(&str, &Parameters) -> Result<Plan, Vec<ParamProblem>>,
     stage: MakeStage,
-    /// Runs one trial against a database that answers at once.
     pub(crate) simulate: fn(&Plan, &TrialSpec, &StopToken) -> Result<TrialOutcome, LabError>,
     pub(crate) write_rows: WriteRows,
 }

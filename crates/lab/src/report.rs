@@ -14,7 +14,6 @@ use crate::store;
 
 /// The name of the page.
 pub const PAGE: &str = "report.html";
-/// The name of the report in Markdown.
 pub(crate) const MARKDOWN: &str = "report.md";
 
 /// Reads a results folder and writes its report into it; returns the path of the page.

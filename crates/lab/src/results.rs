@@ -44,7 +44,6 @@ pub(crate) struct Material {
     pub(crate) records: Vec<RunRecord>,
     /// The checksums of the records.
     pub(crate) sums: Vec<String>,
-    /// The benchmarks that there are.
     pub(crate) registry: Registry,
 }
 
@@ -108,7 +107,6 @@ impl Results {
     }
 }
 
-/// The data that a page embeds.
 pub(crate) fn embedded(head: &Head, records: &[RunRecord], sums: &[String]) -> Result<String, LabError> {
     evidence::pack(head, records, sums).map_err(|e| not_embedded(&e))
 }

@@ -29,10 +29,10 @@ use crate::error::LabError;
 use crate::registry;
 
 mod build;
-pub mod cut_off;
 mod sessions;
 
 pub(crate) use build::build;
+pub use sessions::GOES_ON;
 use sessions::Sessions;
 pub(crate) use sessions::answer;
 
@@ -140,7 +140,6 @@ pub fn data_seed(study: &Study, spec: &WorkloadSpec) -> Seed {
     study.seed.derive(&format!("data {}", spec.kind.value))
 }
 
-/// Joins one contender with one workload of a study.
 pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     study: &Study,
     contender: &Contender,
@@ -162,7 +161,6 @@ pub(crate) fn stage<Known: Databases, List: Benchmarks>(
     joined.map_err(|e| LabError::target(&contender.name, &e))?.ok_or_else(|| registry::unknown(plan))
 }
 
-/// What is joined.
 struct Join<'a> {
     contender: &'a Contender,
     spec: &'a WorkloadSpec,
@@ -240,7 +238,6 @@ struct Joined<D, W, T> {
 }
 
 impl<D: Driver, W, T: Dataset> Joined<D, W, T> {
-    /// A load of its data.
     fn loading<'a>(&'a self, ledger: Option<&'a dyn Ledger>, sessions: Option<u32>) -> loader::Load<'a, D, T> {
         let Sessions { driver, waiting, .. } = &*self.sessions;
         loader::Load { driver, dataset: &self.dataset, ledger, sessions: sessions.unwrap_or(LOAD_SESSIONS), waiting }

@@ -20,14 +20,12 @@ use crate::report::{MARKDOWN, PAGE};
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
-/// The name of the stored price snapshot.
 pub(crate) const PRICES_FILE: &str = "prices.toml";
 /// The name of the file that holds the fingerprint of what is measured.
 pub(crate) const FINGERPRINT_FILE: &str = "fingerprint";
 
 /// The name of the file that says that the data were checked after the last trial.
 pub(crate) const CHECKED_FILE: &str = "checked";
-/// What it says.
 pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial\n";
 /// The name of the file that holds the number of the folder.
 const ID_FILE: &str = "id";
@@ -121,12 +119,7 @@ impl Store {
         // The lock says that no other process is writing, so an aborted one left these.
         for path in all.into_iter().filter(|path| path.extension().is_some_and(|e| e == PARTIAL)) {
             // One of them may have got its name by what was written above.
-            match fs::remove_file(&path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    return Err(LabError::file("remove the unfinished file", &path, &e));
-                }
-                _ => {}
-            }
+            folder::remove(&path).map_err(LabError::of_file("remove the unfinished file", &path))?;
         }
         Ok(store)
     }
@@ -156,7 +149,6 @@ impl Store {
         Ok(folder::read_text("the number of the results folder", &path, Limit::TEXT)?.trim().to_owned())
     }
 
-    /// Whether the data were checked after the last trial.
     pub(crate) fn checked(&self) -> bool {
         has_file(&self.root.join(CHECKED_FILE))
     }
@@ -282,7 +274,6 @@ fn write_temporary(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<(
     Ok(temporary)
 }
 
-/// The name of a file until it is whole.
 pub(crate) fn partial_of(path: &Path) -> PathBuf {
     path.with_added_extension(PARTIAL)
 }

@@ -15,7 +15,6 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const POLL: Duration = Duration::from_millis(500);
 const REMOVE: &str = "remove `tiflash_replicas`";
 
-/// How far TiFlash is with a table.
 #[derive(Debug, Clone, PartialEq)]
 struct Replica {
     count: u32,

@@ -135,7 +135,6 @@ impl<'a> Collector<'a> {
         edge.map_or(check, |edge| check.min(edge))
     }
 
-    /// Gathers until every worker has ended.
     pub(crate) fn collect(&mut self, reports: &Receiver<Report>, stop: &StopToken) -> Result<(), RunError> {
         loop {
             let wait = self.next_check() - perbuck_event::now();
@@ -190,20 +189,9 @@ impl<'a> Collector<'a> {
             if let Some(seen) = self.seconds.get(&self.next_second) {
                 shown.merge(seen);
             }
-            let seen = &shown;
-            let mut interval = interval(seen, self.spec);
-            self.live.pass(seen, self.spec, &mut interval);
-            self.observer.second(&SecondSeen {
-                interval: &interval,
-                latency: &seen.latency,
-                read: seen.counts.read,
-                write: seen.counts.write,
-                other: seen.counts.other,
-                reconnects: seen.reconnects,
-                losses: seen.losses,
-                in_flight: self.live.in_flight,
-                kinds: &seen.kinds,
-            });
+            let mut interval = interval(&shown, self.spec);
+            self.live.pass(&shown, self.spec, &mut interval);
+            self.observer.second(&SecondSeen { interval: &interval, second: &shown, in_flight: self.live.in_flight });
             self.next_second += 1;
         }
         self.fold(self.next_second.saturating_sub(KEPT_SECONDS));

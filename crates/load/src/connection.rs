@@ -51,7 +51,8 @@ impl Counts {
     }
 }
 
-/// One connection of a worker. Every statement passes through here and is counted.
+/// One connection of a worker. Every statement passes through here and is counted. An error is the server's answer, or the loss
+/// of the connection.
 pub struct Connection<S> {
     session: S,
     catalogue: Arc<Catalogue>,
@@ -65,9 +66,6 @@ pub struct Connection<S> {
 
 impl<S: Session> Connection<S> {
     /// Registers the catalogue with the session, and executes the settings that the catalogue has for it.
-    ///
-    /// # Errors
-    /// The server's answer.
     pub async fn open(mut session: S, catalogue: Arc<Catalogue>) -> Result<Self, DriverError> {
         session.prepare(&catalogue).await?;
         let (params, mut rows) = (Params::default(), Rows::default());
@@ -82,7 +80,6 @@ impl<S: Session> Connection<S> {
         self.times = times;
     }
 
-    /// The time, where statements are timed.
     #[inline]
     fn clock_ns(&self) -> i64 {
         self.times.as_ref().map_or(0, StatementTimes::now_ns)
@@ -102,9 +99,6 @@ impl<S: Session> Connection<S> {
     }
 
     /// Executes with the parameters bound before.
-    ///
-    /// # Errors
-    /// The server's answer, or the loss of the connection.
     #[inline]
     pub async fn execute(&mut self, id: StatementId) -> Result<Effect, DriverError> {
         self.last = Some(id);
@@ -131,10 +125,7 @@ impl<S: Session> Connection<S> {
         Ok(effect)
     }
 
-    /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT.
-    ///
-    /// # Errors
-    /// As [`Self::execute`]; no row is kept then.
+    /// Inserts rows, given cell by cell, by INSERT statements of many rows; counts as one INSERT. After an error no row is kept.
     pub async fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> Result<u64, DriverError> {
         self.counts.insert += 1;
         let sent_ns = self.clock_ns();
@@ -145,9 +136,6 @@ impl<S: Session> Connection<S> {
     }
 
     /// Asks a query outside the catalogue. It is no statement of the workload, so it is not counted.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     pub async fn ask(&mut self, query: impl Into<Query>) -> Result<&Rows, DriverError> {
         query.into().ask(&mut self.session, &mut self.rows).await?;
         Ok(&self.rows)
@@ -160,9 +148,6 @@ impl<S: Session> Connection<S> {
     }
 
     /// Begins a transaction.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     pub async fn begin(&mut self, access: Access) -> Result<(), DriverError> {
         self.counts.begin += 1;
         self.last = None;
@@ -174,9 +159,6 @@ impl<S: Session> Connection<S> {
     }
 
     /// Commits.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     pub async fn commit(&mut self) -> Result<(), DriverError> {
         self.counts.commit += 1;
         self.last = None;
@@ -188,9 +170,6 @@ impl<S: Session> Connection<S> {
     }
 
     /// Rolls back.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     pub async fn rollback(&mut self) -> Result<(), DriverError> {
         let sent_ns = self.clock_ns();
         let rolled_back = self.session.rollback().await;

@@ -48,7 +48,8 @@ pub struct TargetFacts {
     pub observed: Vec<Observed>,
 }
 
-/// A way to reach one kind of database. Connecting happens on the worker that owns the session.
+/// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as
+/// [`Self::connect`] does, or by its answer.
 pub trait Driver: Send + Sync + 'static {
     /// One connection.
     type Session: Session;
@@ -81,17 +82,11 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// Opens a connection to the host at position `offset` after its own one: 0 is its own, any other a failover.
-    ///
-    /// # Errors
-    /// As [`Self::connect`].
     fn connect_at(&self, id: SessionId, _offset: u32) -> impl Future<Output = Result<Self::Session, DriverError>> {
         self.connect(id)
     }
 
     /// Version and settings: provenance for the record.
-    ///
-    /// # Errors
-    /// As [`Self::connect`], or the server's answer to a query.
     fn facts(&self) -> impl Future<Output = Result<TargetFacts, DriverError>>;
 
     /// How many statements could not be prepared, so that they run as text: another protocol, which a record must name.
@@ -100,9 +95,6 @@ pub trait Driver: Send + Sync + 'static {
     }
 
     /// The server's own counters (`Com_select` and its like); empty where it has none.
-    ///
-    /// # Errors
-    /// As [`Self::facts`].
     fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
         std::future::ready(Ok(BTreeMap::new()))
     }
@@ -114,55 +106,35 @@ pub struct BulkTable {
     /// Its name.
     pub name: String,
     /// The columns that rows give values for, in order.
-    pub columns: Vec<&'static str>,
+    pub columns: Vec<String>,
 }
 
-/// One connection. A session is used by one task at a time and never shared.
+/// One connection. A session is used by one task at a time and never shared. An error is the server's answer, or the loss of
+/// the connection.
 pub trait Session: 'static {
     /// Registers the statements. They are prepared on first use, and no more of them than the server allows.
-    ///
-    /// # Errors
-    /// The server's answer.
     fn prepare(&mut self, catalogue: &Arc<Catalogue>) -> impl Future<Output = Result<(), DriverError>>;
 
     /// Lifts the timeout of answers: building an index or counting rows may take longer than any transaction.
     fn lift_timeout(&mut self) {}
 
     /// Executes a statement of the catalogue; a result set is scanned into `rows`.
-    ///
-    /// # Errors
-    /// The server's answer, or the loss of the connection.
     fn execute(&mut self, id: StatementId, params: &Params, rows: &mut Rows)
     -> impl Future<Output = Result<Effect, DriverError>>;
 
     /// Begins a transaction.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn begin(&mut self, access: Access) -> impl Future<Output = Result<(), DriverError>>;
 
     /// Commits.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn commit(&mut self) -> impl Future<Output = Result<(), DriverError>>;
 
     /// Rolls back; does nothing where it knows that no transaction is open. Whether a ROLLBACK was sent.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn rollback(&mut self) -> impl Future<Output = Result<bool, DriverError>>;
 
     /// Executes one statement given as text, outside the catalogue; rows are kept. For schema, checks and housekeeping.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn query(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Effect, DriverError>>;
 
     /// As [`Self::query`], by an operation on records in place of SQL. Databases that know SQL have none.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn query_records(
         &mut self,
         records: &Records,
@@ -174,18 +146,12 @@ pub trait Session: 'static {
     }
 
     /// Removes a table, if it is there.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn drop_table(&mut self, table: &str) -> impl Future<Output = Result<(), DriverError>> {
         let sql = format!("DROP TABLE IF EXISTS {table}");
         async move { self.query(&sql, &mut Rows::default()).await.map(drop) }
     }
 
     /// How many rows a table has.
-    ///
-    /// # Errors
-    /// As [`Self::execute`].
     fn count_rows(&mut self, table: &str) -> impl Future<Output = Result<u64, DriverError>> {
         let sql = format!("SELECT COUNT(*) FROM {table}");
         async move {
@@ -196,25 +162,16 @@ pub trait Session: 'static {
     }
 
     /// Inserts rows, given cell by cell, by INSERT statements of many rows: what a workload does that measures them. In
-    /// a transaction they belong to it, else they are one.
-    ///
-    /// # Errors
-    /// As [`Self::execute`]; no row of the batch is kept then, or the open transaction must be rolled back.
+    /// a transaction they belong to it, and it must be rolled back after an error; else they are one, and an error keeps none.
     fn insert_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>>;
 
     /// The same by the fastest way that the target offers: what the loader does.
-    ///
-    /// # Errors
-    /// As [`Self::insert_rows`].
     fn load_rows(&mut self, table: &BulkTable, cells: &Params) -> impl Future<Output = Result<u64, DriverError>> {
         self.insert_rows(table, cells)
     }
 
     /// Whether [`Self::load_rows`] keeps the numbering of a table to itself until its end, so that sessions cannot load one table
     /// at the same time, even where every row has its key. [`Self::insert_rows`] does not.
-    ///
-    /// # Errors
-    /// The server's answer.
     fn numbers_one_at_a_time(&mut self) -> impl Future<Output = Result<bool, DriverError>> {
         std::future::ready(Ok(false))
     }

@@ -94,7 +94,7 @@ pub enum Cause {
 }
 
 /// An error of a driver. It has the size of one pointer, because every result on the hot path has room for it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverError(Box<Fault>);
 
 /// What a [`DriverError`] says. Its message never holds a credential.
@@ -159,12 +159,6 @@ impl Deref for DriverError {
 impl DerefMut for DriverError {
     fn deref_mut(&mut self) -> &mut Fault {
         &mut self.0
-    }
-}
-
-impl fmt::Debug for DriverError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }
 

@@ -96,7 +96,6 @@ fn run_workers(
     })
 }
 
-/// Runs a future on a single-threaded event loop of this thread.
 fn on_own_loop<T>(future: impl Future<Output = Result<T, RunError>>) -> Result<T, RunError> {
     perbuck_event::block_on(future)
         .unwrap_or_else(|e| Err(RunError::Machine(format!("the event loop of a load thread failed: {e}"))))
@@ -112,15 +111,13 @@ fn first_error(
     outcomes: Vec<Result<WorkerOutcome, RunError>>,
     collected: Result<(), RunError>,
 ) -> Result<Vec<WorkerOutcome>, RunError> {
-    let mut good = Vec::new();
     let mut worst = collected.err();
-    for outcome in outcomes {
-        match outcome {
-            Ok(outcome) => good.push(outcome),
-            Err(error) if worst.is_none() || worst == Some(RunError::Interrupted) => worst = Some(error),
-            Err(_) => {}
+    let mut keep = |error| {
+        if matches!(worst, None | Some(RunError::Interrupted)) {
+            worst = Some(error);
         }
-    }
+    };
+    let good = outcomes.into_iter().filter_map(|outcome| outcome.map_err(&mut keep).ok()).collect();
     worst.map_or(Ok(good), Err)
 }
 

@@ -66,13 +66,12 @@ impl<S: 'static> Host<S> {
         let opening = self.failback.take();
         let mut next_ns = CHECK_NS;
         match opening {
-            None => {
-                if Rc::strong_count(failbacks) <= CONNECTS_AT_ONCE {
-                    let mut task = TaskSet::default();
-                    task.spawn(open());
-                    self.failback.replace(Some(Box::new(Failback { task, _one: failbacks.clone() })));
-                }
+            None if Rc::strong_count(failbacks) <= CONNECTS_AT_ONCE => {
+                let mut task = TaskSet::default();
+                task.spawn(open());
+                self.failback.replace(Some(Box::new(Failback { task, _one: failbacks.clone() })));
             }
+            None => {}
             Some(opening) if opening.task.running() > 0 => {
                 self.failback.replace(Some(opening));
             }

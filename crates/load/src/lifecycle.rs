@@ -47,7 +47,6 @@ pub(crate) struct WorkerPlan {
     pub(crate) by_kind: bool,
 }
 
-/// What a worker knows at its end.
 #[derive(Debug)]
 pub(crate) struct WorkerOutcome {
     /// Its recorder, emptied of seconds.
@@ -70,7 +69,6 @@ pub(crate) struct WorkerOutcome {
 
 type Opened<D, W> = (TerminalId, <W as Workload>::Terminal, Connection<<D as Driver>::Session>);
 
-/// Opens the connections, waits for the common start, drives the terminals to the end of the window and drains.
 pub(crate) async fn run<D: Driver, W: Workload>(
     plan: WorkerPlan,
     driver: Arc<D>,
@@ -87,8 +85,7 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
     let mut recorder = Recorder::new(Window::placeholder(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
-        .with_pauses(pauses)
-        .with_seconds_by_kind(plan.by_kind);
+        .with(pauses, plan.by_kind);
     let times = spec.time_statements.then(|| StatementTimes::new(Window::placeholder(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
@@ -152,7 +149,6 @@ async fn open_until_stopped<D: Driver, W: Workload>(
     until_stopped(stop, open_all::<D, W>(plan, driver, workload)).await.unwrap_or(Err(RunError::Interrupted))
 }
 
-/// Starts the task of every terminal.
 fn spawn_terminals<D: Driver, W: Workload>(
     opened: Vec<Opened<D, W>>,
     common: &Rc<Common<D, W>>,

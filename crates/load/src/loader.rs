@@ -143,9 +143,6 @@ fn in_parallel(
 }
 
 /// The rows of a table.
-///
-/// # Errors
-/// The server's answer.
 pub async fn count<S: Session>(session: &mut S, table: &str) -> Result<u64, LoadError> {
     session.count_rows(table).await.map_err(server(format!("counting the rows of {table}")))
 }

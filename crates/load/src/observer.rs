@@ -1,31 +1,18 @@
 //! Observers of a trial that runs.
 
-use perbuck_core::histogram::Histogram;
 use perbuck_core::run_record::Interval;
 
-use crate::recorder::KindSecond;
+use crate::recorder::Second;
 
 /// A second that is over.
 #[derive(Debug, Clone, Copy)]
 pub struct SecondSeen<'a> {
     /// As the record has it, and what was reported too late for the seconds before: the sum over all misses nothing.
     pub interval: &'a Interval,
-    /// Service time of what was completed in it, in open loop response time.
-    pub latency: &'a Histogram,
-    /// Statements that returned a result set, of transactions that ended in it.
-    pub read: u64,
-    /// Statements that changed rows.
-    pub write: u64,
-    /// All other statements.
-    pub other: u64,
-    /// Connections opened again.
-    pub reconnects: u64,
-    /// Those of the errors that were the loss of a connection, or a failed reconnect.
-    pub losses: u64,
+    /// What all workers saw in it; its kinds where [`Observer::by_kind`] asks for them.
+    pub second: &'a Second,
     /// Transactions in flight at its end; in closed loop the connections.
     pub in_flight: u64,
-    /// By kind of transaction, where [`Observer::by_kind`] asks for it.
-    pub kinds: &'a [KindSecond],
 }
 
 /// What happens at the edges of the measured window and after each second; the cli samples the machine there and shows

@@ -29,9 +29,6 @@ impl Query {
     }
 
     /// Asks it; the rows are kept.
-    ///
-    /// # Errors
-    /// As [`Session::query`].
     pub async fn ask<S: Session>(&self, session: &mut S, rows: &mut Rows) -> Result<Effect, DriverError> {
         match self {
             Self::Sql(sql) => session.query(sql, rows).await,

@@ -157,14 +157,9 @@ impl Recorder {
         self.find_period(now_ns);
     }
 
-    /// Says that terminals pause between their transactions.
-    pub(crate) fn with_pauses(mut self, pauses: bool) -> Self {
+    /// Says whether terminals pause between their transactions, and whether seconds are wanted by kind of transaction.
+    pub(crate) fn with(mut self, pauses: bool, by_kind: bool) -> Self {
         self.idle_at_times |= pauses;
-        self
-    }
-
-    /// Says that seconds are wanted by kind of transaction.
-    pub(crate) fn with_seconds_by_kind(mut self, by_kind: bool) -> Self {
         self.kinds_by_second = if by_kind { self.totals[0].kinds.len() } else { 0 };
         self.second = Second::with_kinds(self.second.number, self.kinds_by_second);
         self
@@ -228,7 +223,6 @@ impl Recorder {
         self.totals[self.period].retries += u64::from(retried);
     }
 
-    /// Counts what is pending.
     fn write_down(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.iter().for_each(|sample| self.count(sample));

@@ -70,25 +70,21 @@ impl Verb {
 impl Catalogue {
     /// Adds a statement whose rows are only counted (or that returns none).
     pub fn add(&mut self, verb: Verb, sql: impl Into<String>) -> StatementId {
-        self.add_named(verb.word(), verb, sql)
+        self.add_named(verb.word(), verb, false, sql)
     }
 
-    /// As [`Self::add`]; its times are shown under `label`, together with those of other statements of that label.
-    pub fn add_named(&mut self, label: &'static str, verb: Verb, sql: impl Into<String>) -> StatementId {
-        self.push(label, Statement { sql: sql.into(), records: None, verb, keep_rows: false })
+    /// Adds a statement whose times are shown under `label`, together with those of other statements of that label; `keep_rows`
+    /// says whether the transaction reads the values of its result.
+    pub fn add_named(&mut self, label: &'static str, verb: Verb, keep_rows: bool, sql: impl Into<String>) -> StatementId {
+        self.push(label, Statement { sql: sql.into(), records: None, verb, keep_rows })
     }
 
     /// Adds a query whose values the transaction reads.
     pub fn add_read(&mut self, sql: impl Into<String>) -> StatementId {
-        self.add_read_named(Verb::Select.word(), sql)
+        self.add_named(Verb::Select.word(), Verb::Select, true, sql)
     }
 
-    /// As [`Self::add_read`]; its times are shown under `label`.
-    pub fn add_read_named(&mut self, label: &'static str, sql: impl Into<String>) -> StatementId {
-        self.push(label, Statement { sql: sql.into(), records: None, verb: Verb::Select, keep_rows: true })
-    }
-
-    /// Adds an operation on records; `keep_rows` says whether the transaction reads the values of its result.
+    /// As [`Self::add_named`], by an operation on records.
     pub fn add_records(&mut self, label: &'static str, verb: Verb, keep_rows: bool, records: Records) -> StatementId {
         self.push(label, Statement { sql: records.to_string(), records: Some(records), verb, keep_rows })
     }

@@ -157,7 +157,6 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         Ok(())
     }
 
-    /// Gives up a connection, keeping what it counted.
     fn lose(&self, connection: &mut Option<Connection<D::Session>>) {
         if let Some(mut gone) = connection.take() {
             let mut recorder = self.common.recorder.borrow_mut();

@@ -116,7 +116,6 @@ impl Totals {
         self.retries += other.retries;
     }
 
-    /// As records hold it.
     pub(crate) fn record<W: Workload>(&self, workload: &W) -> BTreeMap<String, TransactionRecord> {
         let facts = |kind: usize, sums: [u64; 4]| {
             let named = workload.fact_names().get(kind).copied().unwrap_or_default();

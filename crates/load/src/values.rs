@@ -134,7 +134,8 @@ enum Cell<T> {
     Text(T),
 }
 
-/// A received result set. Rows are always counted; their cells are kept only where the statement asks for it.
+/// A received result set. Rows are always counted; their cells are kept only where the statement asks for it. To read one is an
+/// error where there is no such cell, or one of another kind.
 #[derive(Debug, Default)]
 pub struct Rows {
     keep: bool,
@@ -253,26 +254,17 @@ impl Rows {
     }
 
     /// Whether the cell is NULL.
-    ///
-    /// # Errors
-    /// When there is no such cell.
     pub fn is_null(&self, row: usize, column: usize) -> Result<bool, DriverError> {
         Ok(matches!(self.cell(row, column)?, Cell::Null))
     }
 
     /// The cell as an integer; text of digits is taken too, since text protocols send nothing else.
-    ///
-    /// # Errors
-    /// When there is no such cell or it is no integer.
     pub fn int(&self, row: usize, column: usize) -> Result<i64, DriverError> {
         self.decimal(row, column, 0)
     }
 
-    /// The cell as an exact decimal, `unscaled / 10^scale`. An integer cell is taken as already unscaled, which is how
-    /// SQLite keeps decimals; use it with scale 0 for true integers.
-    ///
-    /// # Errors
-    /// When there is no such cell or it is no decimal number of at most `scale` digits after the point.
+    /// The cell as an exact decimal, `unscaled / 10^scale`, of at most `scale` digits after the point. An integer cell is
+    /// taken as already unscaled, which is how SQLite keeps decimals; use it with scale 0 for true integers.
     pub fn decimal(&self, row: usize, column: usize, scale: u8) -> Result<i64, DriverError> {
         match self.cell(row, column)? {
             Cell::Int(v) => Ok(v),
@@ -290,9 +282,6 @@ impl Rows {
     }
 
     /// The cell as text.
-    ///
-    /// # Errors
-    /// When there is no such cell or it is no text.
     pub fn text(&self, row: usize, column: usize) -> Result<&[u8], DriverError> {
         match self.cell(row, column)? {
             Cell::Text(text) => Ok(text),
@@ -301,9 +290,6 @@ impl Rows {
     }
 
     /// Any cell for people; NULL as `NULL`.
-    ///
-    /// # Errors
-    /// When there is no such cell.
     pub fn display(&self, row: usize, column: usize) -> Result<String, DriverError> {
         Ok(match self.cell(row, column)? {
             Cell::Null => "NULL".to_owned(),

@@ -136,7 +136,6 @@ fn shown(text: &str) -> String {
     plain.chars().take(SHOWN_CHARS).chain(['…']).collect()
 }
 
-/// One wait.
 struct Wait {
     what: String,
     blockers: Option<Blockers>,
@@ -165,7 +164,6 @@ pub(crate) struct Entered<'a> {
 }
 
 impl Waits {
-    /// Enters a wait of this thread.
     pub(crate) fn enter(&self, what: String, blockers: Option<Blockers>) -> Entered<'_> {
         let wait = Arc::new(Wait { what, blockers, asked: Mutex::new((Instant::now(), String::new())) });
         lock(&self.open).push(wait.clone());

@@ -35,7 +35,6 @@ impl Window {
         self.opens.plus_ns(at_ns)
     }
 
-    /// Its start and its end, in nanoseconds.
     pub(crate) fn edges(&self) -> [i64; 2] {
         [0, self.length_ns]
     }

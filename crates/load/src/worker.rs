@@ -163,7 +163,6 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         begins.then_some(at)
     }
 
-    /// Pauses after a transaction of that kind.
     async fn think(&self, now_ns: i64, length_ns: u64, kind: u8) -> i64 {
         let at = self.pause(now_ns, length_ns).await;
         self.common.recorder.borrow_mut().paused(kind, false, at - now_ns, at);

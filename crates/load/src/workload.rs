@@ -129,9 +129,6 @@ pub trait Terminal: 'static {
     }
 
     /// Runs one transaction to its end. On an error the engine rolls back, and may call again with the same operation.
-    ///
-    /// # Errors
-    /// The first error of a statement.
     fn transaction<S: Session>(
         &mut self,
         connection: &mut Connection<S>,

@@ -38,10 +38,7 @@ pub trait Benchmark: Any + Debug + Send + Sync {
     where
         Self: Sized;
 
-    /// Reads the options from parameters.
-    ///
-    /// # Errors
-    /// Every problem, by parameter.
+    /// Reads the options from parameters, or finds every problem.
     fn checked(parameters: &Parameters) -> Result<Self, Vec<ParamProblem>>
     where
         Self: Sized,
@@ -112,10 +109,7 @@ impl Plan {
         Self { kind: B::kind(), options: Arc::new(options) }
     }
 
-    /// Reads the parameters of a workload of that kind, one of a list.
-    ///
-    /// # Errors
-    /// Every problem, by parameter.
+    /// Reads the parameters of a workload of that kind, one of a list, or finds every problem.
     pub fn read<List: Benchmarks>(kind: &str, parameters: &Parameters) -> Result<Self, Vec<ParamProblem>> {
         if let Some(read) = List::read(kind, parameters) {
             return read;

@@ -2,8 +2,6 @@
 
 pub mod benchmark;
 mod characters;
-#[cfg(test)]
-mod family_tests;
 pub mod params;
 pub mod sysbench;
 #[cfg(test)]

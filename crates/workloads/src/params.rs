@@ -167,10 +167,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Ends the reading.
-    ///
-    /// # Errors
-    /// Every problem found, unknown parameters included.
+    /// Ends the reading: every problem found, unknown parameters included.
     pub fn finish(mut self) -> Result<(), Vec<ParamProblem>> {
         for key in self.parameters.keys() {
             if self.asked.contains(&key.as_str()) {

@@ -21,7 +21,6 @@ use perbuck_load::workload::{Dataset, Done, Operation, Part, Terminal, TerminalI
 use perbuck_mysql::MysqlDialect;
 use perbuck_postgres::Family;
 use perbuck_sqlite::SqliteDialect;
-use perbuck_tikv::TikvDialect;
 use rusqlite::types::ValueRef;
 
 use crate::Benchmark;
@@ -32,7 +31,6 @@ pub(crate) const SQLITE: &dyn Dialect = &SqliteDialect;
 pub(crate) const POSTGRES: &dyn Dialect = &Family::Postgres;
 pub(crate) const COCKROACH: &dyn Dialect = &Family::Cockroach;
 pub(crate) const YUGABYTE: &dyn Dialect = &Family::Yugabyte;
-pub(crate) const TIKV: &dyn Dialect = &TikvDialect;
 /// Those that speak SQL.
 pub(crate) const DIALECTS: [&dyn Dialect; 5] = [MYSQL, POSTGRES, SQLITE, COCKROACH, YUGABYTE];
 

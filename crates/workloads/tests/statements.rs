@@ -1,4 +1,5 @@
-//! Every statement that a workload makes for a database, by a hash for each set of options: a change of a single byte fails.
+//! Every statement that a workload makes for a database: a change of a single byte fails. The list has each statement once, with
+//! its number, where it first comes; sets of options and databases name their statements by these numbers.
 //!
 //! `PERBUCK_STATEMENTS=1 cargo test -p perbuck-workloads --test statements` writes the list again, to be looked at in a diff.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
@@ -11,9 +12,12 @@ use perbuck_core::units::Seed;
 use perbuck_database::Dialect;
 use perbuck_load::workload::{Dataset, Workload};
 use perbuck_postgres::Family;
-use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan, Workloads, sysbench};
+use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan, Workloads, sysbench, tpcc};
 
 const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/statements.txt");
+
+/// Bytes of a statement that are shown.
+const SHOWN: usize = 600;
 
 const DIALECTS: [(&str, &dyn Dialect); 6] = [
     ("mysql", &perbuck_mysql::MysqlDialect),
@@ -25,18 +29,22 @@ const DIALECTS: [(&str, &dyn Dialect); 6] = [
 ];
 
 /// Options beside the script, as `name=value` with spaces between them.
-const SYSBENCH: [&str; 11] = [
+const SYSBENCH: [&str; 15] = [
     "",
     "auto_inc=off",
     "secondary=on",
     "secondary=on auto_inc=off",
     "create_secondary=off tables=2",
     "mysql_storage_engine=rocksdb create_table_options=ROW_FORMAT=COMPRESSED",
+    "mysql_table_options=ROW_FORMAT=COMPRESSED",
     "pgsql_variant=redshift",
     "compat=sysbench-1.0",
     "compat=sysbench-1.1 rand_type=gaussian tables=3",
     "skip_trx=on compat=sysbench-1.0",
     "table_size=500 reconnect=3",
+    "rand_type=special",
+    "compat=sysbench-1.0 rand_type=gaussian skip_trx=on",
+    "compat=sysbench-1.1 auto_inc=off",
 ];
 
 const TPCC: [&str; 16] = [
@@ -58,11 +66,14 @@ const TPCC: [&str; 16] = [
     "isolation=serializable session=a=b foreign_keys=on history_key=on",
 ];
 
-const YCSB: [&str; 11] = [
+const YCSB: [&str; 14] = [
     "recordcount=1000",
     "recordcount=1",
     "recordcount=1000 compat=go-ycsb",
     "recordcount=1000 compat=go-ycsb fieldlength=2000",
+    "recordcount=1 compat=go-ycsb fieldlength=8000 fieldcount=2",
+    "recordcount=1 compat=go-ycsb fieldlength=9000 fieldcount=2",
+    "recordcount=1 dataintegrity=true mysql.force_index=false fieldcount=2",
     "recordcount=1000 fieldlength=70000 fieldcount=3",
     "recordcount=1000 dataintegrity=true fieldlengthdistribution=constant",
     "recordcount=1000 dataintegrity=true compat=go-ycsb workload=workloade",
@@ -84,7 +95,7 @@ fn plan(kind: &str, words: &str) -> Plan {
 }
 
 fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut all = vec![format!("{} parts, grows: {}, {:?}", dataset.parts(), dataset.grows(), dataset.parameters())];
     for table in dataset.tables() {
         all.push(format!(
             "{} {:?} {:?} {} {}",
@@ -93,6 +104,7 @@ fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
         all.extend([table.create, table.after_load].concat());
     }
     let catalogue = workload.catalogue();
+    all.push(catalogue.labels().join(", "));
     all.extend(catalogue.statements().iter().map(|s| format!("{:?} {} {}", s.verb, s.keep_rows, s.sql)));
     all.extend(catalogue.opening().iter().cloned());
     all.extend(dataset.room_for_checks().iter().map(|s| (*s).to_owned()));
@@ -108,7 +120,10 @@ fn statements(plan: &Plan, dialect: &'static dyn Dialect) -> Vec<String> {
         return vec![message, help];
     }
     let made = Workloads::with_benchmark(plan, Made(dialect)).unwrap();
-    let Some(o) = plan.options::<sysbench::Options>() else { return made };
+    let Some(o) = plan.options::<sysbench::Options>() else {
+        let notes = plan.options::<tpcc::Options>().map_or_else(Vec::new, |o| tpcc::compat_notes(o).to_vec());
+        return made.into_iter().chain(notes.into_iter().map(str::to_owned)).collect();
+    };
     [made, sysbench::prewarm(o, dialect), sysbench::cleanup(o, dialect), sysbench::compat_notes(o, dialect)].concat()
 }
 
@@ -123,18 +138,24 @@ impl BenchmarkAction for Made {
     }
 }
 
-/// FNV-1a.
-fn hash(texts: &[String]) -> u64 {
-    let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+/// A statement, or the beginning of a long one with a hash of all of it (FNV-1a).
+fn shown(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    format!("{} … {hash:016x}", text.chars().take(SHOWN).collect::<String>())
 }
 
 fn plans() -> Vec<(String, Plan)> {
     let mut all = Vec::new();
     for (script, _) in sysbench::SCRIPTS {
         // What only some scripts have is tried with one of each sort.
-        let sets =
-            if ["oltp_read_write", "oltp_insert"].contains(&script) { &SYSBENCH[..] } else { &["", "compat=sysbench-1.0"] };
+        let sets = if ["oltp_read_write", "oltp_insert"].contains(&script) {
+            &SYSBENCH[..]
+        } else {
+            &["", "compat=sysbench-1.0", "skip_trx=on"]
+        };
         let sets = if script == "bulk_insert" { &["threads=3", "compat=sysbench-1.1"] } else { sets };
         all.extend(sets.iter().map(|words| ("sysbench", format!("script={script} {words}"))));
     }
@@ -145,25 +166,27 @@ fn plans() -> Vec<(String, Plan)> {
 
 #[test]
 fn every_statement_is_as_it_was() {
-    let mut list = String::new();
-    let mut changed = Vec::new();
-    let known = std::fs::read_to_string(LIST).unwrap_or_default();
+    let (mut list, mut seen) = (String::new(), BTreeMap::new());
     for (title, plan) in plans() {
         writeln!(list, "{}", title.trim_end()).unwrap();
         for (name, dialect) in DIALECTS {
-            let made = statements(&plan, dialect);
-            let line = format!("  {name} {} {:016x}", made.len(), hash(&made));
-            let before = known.lines().skip_while(|l| *l != title.trim_end()).skip(1).find(|l| l.trim_start().starts_with(name));
-            if before != Some(&line) {
-                changed.push(format!("{title}: {before:?} is now {line:?}:\n{}", made.join("\n")));
+            let (mut numbers, mut new) = (String::new(), String::new());
+            for text in statements(&plan, dialect) {
+                let next = seen.len() + 1;
+                let number = seen.entry(text).or_insert_with_key(|text| {
+                    writeln!(new, "    {next} {}", shown(text)).unwrap();
+                    next
+                });
+                write!(numbers, " {number}").unwrap();
             }
-            writeln!(list, "{line}").unwrap();
+            write!(list, "  {name}{numbers}\n{new}").unwrap();
         }
     }
     if std::env::var_os("PERBUCK_STATEMENTS").is_some() {
         std::fs::write(LIST, &list).unwrap();
         return;
     }
-    assert!(changed.is_empty(), "{}", changed.join("\n\n"));
-    assert_eq!(list, known);
+    let known = std::fs::read_to_string(LIST).unwrap_or_default();
+    let changed = list.lines().zip(known.lines()).find(|(now, before)| now != before);
+    assert_eq!((changed, list.len()), (None, known.len()));
 }

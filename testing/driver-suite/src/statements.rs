@@ -170,7 +170,7 @@ pub fn transactions_commit_and_roll_back<S: Server>() {
 pub async fn bulk_table<S: Server>(session: &mut impl Session, name: &str) -> BulkTable {
     let (columns, [d, t, last]) = S::BULK;
     let name = table::<S>(session, name, &format!("id int PRIMARY KEY, {columns}")).await;
-    BulkTable { name, columns: vec!["id", d, t, last] }
+    BulkTable { name, columns: ["id", d, t, last].map(str::to_owned).to_vec() }
 }
 
 /// Rows for such a table: of every second one the last cell is NULL.

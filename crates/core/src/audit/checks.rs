@@ -13,7 +13,6 @@ const COUNT_TOLERANCE: f64 = 0.005;
 /// shortest window.
 const SHORT_S: f64 = 60.0;
 
-/// Whether a claim of the text holds.
 pub(super) fn claim(evaluator: &Evaluator<'_>, claim: &Claim) -> Check {
     let bounds = match (claim.at_least, claim.at_most) {
         (Some(low), Some(high)) if low == high => format!("exactly {low}"),
@@ -66,7 +65,6 @@ pub(super) fn of_results(ground: &Ground<'_>) -> Vec<Check> {
     out
 }
 
-/// The rows of a workload with their points in words.
 fn rows<'p>(published: &'p Published, workload: &WorkloadSpec) -> impl Iterator<Item = (String, &'p ResultRow)> {
     let of = workload.name.clone();
     let point = |r: &'p ResultRow| (format!("{}, {} at {} connections", r.workload, r.contender, r.connections), r);

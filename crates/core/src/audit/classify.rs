@@ -11,13 +11,11 @@ use crate::study::{PrintedNumber, Rule};
 /// Inputs of a number of which every choice is tried as printed; with more the choices would explain anything.
 const INPUTS_TRIED: usize = 4;
 
-/// Classifies numbers, each once.
 pub(super) struct Classifier<'a, 'e> {
     evaluator: &'e Evaluator<'a>,
     known: BTreeMap<String, Class>,
 }
 
-/// How digits come about.
 struct Explained {
     class: Class,
     rule: String,

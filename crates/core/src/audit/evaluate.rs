@@ -35,7 +35,6 @@ pub(super) enum Cut {
 /// References may be this deep; a chain that is longer most likely goes round in a circle.
 const DEEPEST: usize = 200;
 
-/// Evaluates the formulas of one study.
 pub(super) struct Evaluator<'a> {
     pub(super) ground: &'a Ground<'a>,
     numbers: BTreeMap<&'a str, &'a PrintedNumber>,
@@ -92,7 +91,6 @@ impl<'a> Evaluator<'a> {
         Self { ground, numbers, exact: RefCell::default(), used: RefCell::default() }
     }
 
-    /// The number of that name.
     pub(super) fn number(&self, name: &str) -> Option<&'a PrintedNumber> {
         self.numbers.get(name).copied()
     }
@@ -219,13 +217,11 @@ impl<'a> Evaluator<'a> {
 
     /// The functions that read the study, its bills and its price lists.
     fn look_up(&self, function: &str, arguments: &[Argument], cut: &Cut, depth: usize) -> Result<Span, String> {
-        let mut words = Vec::new();
-        for argument in arguments {
-            words.push(match argument {
-                Argument::Word(w) => w.clone(),
-                Argument::Formula(f) => self.walk(f, cut, depth)?.value.full_text().replace(',', ""),
-            });
-        }
+        let word = |argument: &Argument| match argument {
+            Argument::Word(w) => Ok(w.clone()),
+            Argument::Formula(f) => Ok(self.walk(f, cut, depth)?.value.full_text().replace(',', "")),
+        };
+        let words: Vec<String> = arguments.iter().map(word).collect::<Result<_, String>>()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         super::functions::look_up(self.ground, function, &words)
     }

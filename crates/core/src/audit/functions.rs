@@ -37,7 +37,6 @@ const KNOWN: [(&str, &str); 12] = [
     ("volume_iops", "volume_iops('kind', size_gb)"),
 ];
 
-/// The value of a function.
 pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Result<Span, String> {
     let fact = |value: Option<Exact>| {
         value
@@ -71,7 +70,6 @@ pub(super) fn look_up(ground: &Ground<'_>, function: &str, words: &[&str]) -> Re
     }
 }
 
-/// An amount of money as a fraction of a dollar.
 pub(super) fn exact_usd(amount: MicroUsd) -> Exact {
     // A denominator of a million is never zero.
     Exact::fraction(amount.0.into(), 1_000_000).unwrap_or(Exact::ZERO)

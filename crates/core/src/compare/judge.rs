@@ -15,9 +15,7 @@ pub(super) struct Basis {
     pub(super) units: usize,
     /// Whether they are deployments.
     pub(super) deployed: bool,
-    /// Whether the values were published.
     pub(super) published: bool,
-    /// Which values of the metric are good.
     pub(super) better: Better,
 }
 

@@ -11,7 +11,6 @@ use super::WorkloadResult;
 use crate::bill::{Bill, LineGroup};
 use crate::metric::{Better, Metric};
 
-/// Seconds of an hour.
 const HOUR_S: f64 = 3600.0;
 
 /// What one contender's cost and throughput come to; dollars are those of a month, throughput is the summary value.
@@ -80,7 +79,6 @@ const SCOPES: [(&str, &[LineGroup]); 3] = [
     ("compute, volumes and snapshots", &[LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot]),
 ];
 
-/// Adds the models to every price of a workload.
 pub(super) fn fill(result: &mut WorkloadResult, baseline: &str, bills: &[Bill]) {
     let metric = result.metric.clone();
     if metric.better == Better::Lower {

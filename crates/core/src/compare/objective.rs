@@ -1,5 +1,7 @@
 //! Who keeps the latency objective of the study, with how much throughput, and at what price.
 
+use std::collections::BTreeSet;
+
 use super::findings::{Cheapest, Kept, KeptPrice, Objective};
 use super::result::{PointResult, WorkloadResult};
 use crate::bill::Bill;
@@ -22,13 +24,9 @@ pub(super) fn objective(study: &Study, result: &WorkloadResult, bills: &[Bill]) 
             None => {}
         }
     }
-    let mut regions: Vec<&str> = Vec::new();
-    for bill in bills {
-        if !regions.contains(&bill.region.as_str()) {
-            regions.push(&bill.region);
-        }
-    }
-    found.cheapest = regions.into_iter().filter_map(|region| cheapest(&found.kept, region)).collect();
+    let mut seen = BTreeSet::new();
+    let regions = bills.iter().map(|b| b.region.as_str()).filter(|region| seen.insert(*region));
+    found.cheapest = regions.filter_map(|region| cheapest(&found.kept, region)).collect();
     Some(found)
 }
 

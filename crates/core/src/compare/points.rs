@@ -17,7 +17,6 @@ impl PointResult {
         self.values.iter().zip(&self.positions).map(one).collect()
     }
 
-    /// Its values without those at some positions.
     fn trials_but(&self, left_out: &[TrialPosition]) -> Vec<Trial> {
         let kept = |t: &Trial| !left_out.contains(&TrialPosition { deployment: t.deployment, trial: t.block });
         self.trials().into_iter().filter(kept).collect()
@@ -72,7 +71,6 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
     Ok(point)
 }
 
-/// A point of values alone.
 pub(super) fn of_values(
     contender: &str,
     level: u32,

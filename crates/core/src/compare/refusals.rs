@@ -7,7 +7,6 @@ use crate::run_record::{Flag, RunRecord};
 use crate::stats::Design;
 use crate::study::Study;
 
-/// Every reason for which the records cannot be compared as they are.
 pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
     let mut found = Vec::new();
     let native = records.iter().find(|r| r.host.emulator.is_none());
@@ -31,7 +30,6 @@ pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
     found
 }
 
-/// What a reader must be told of the records.
 pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
     let mut grouped: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
     for record in records {

@@ -131,7 +131,6 @@ fn pairs(old: &Study, new: &Study) -> Vec<(String, String)> {
     shared.map(|c| (c.name.clone(), c.name.clone())).collect()
 }
 
-/// A contender and a workload that both sides have.
 fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecord], is: &[RunRecord]) -> Option<Compared> {
     let (contender, workload) = names;
     let metric = metric_of(study.workload(workload)?, is.first());
@@ -236,17 +235,12 @@ fn facts(records: &[RunRecord]) -> Facts {
 }
 
 fn unmatched(old: Side<'_>, new: Side<'_>, pairs: &[(String, String)], matched: &BTreeSet<(&str, &str)>) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    for r in old.1 {
-        let after = pairs.iter().find(|(before, _)| *before == r.key.contender).map(|(_, after)| after.as_str());
-        if after.is_none_or(|after| !matched.contains(&(after, r.key.workload.as_str()))) {
-            found.insert(format!("{}, {} is only in the old folder", r.key.contender, r.key.workload));
-        }
-    }
-    for r in new.1 {
-        if !matched.contains(&(r.key.contender.as_str(), r.key.workload.as_str())) {
-            found.insert(format!("{}, {} is only in the new folder", r.key.contender, r.key.workload));
-        }
-    }
-    found.into_iter().collect()
+    let only = |r: &RunRecord, contender: Option<&str>, side: &str| {
+        let alone = contender.is_none_or(|name| !matched.contains(&(name, r.key.workload.as_str())));
+        alone.then(|| format!("{}, {} is only in the {side} folder", r.key.contender, r.key.workload))
+    };
+    let after = |r: &RunRecord| pairs.iter().find(|(before, _)| *before == r.key.contender).map(|(_, after)| after.as_str());
+    let of_old = old.1.iter().filter_map(|r| only(r, after(r), "old"));
+    let of_new = new.1.iter().filter_map(|r| only(r, Some(r.key.contender.as_str()), "new"));
+    of_old.chain(of_new).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -15,9 +15,7 @@ use crate::usl;
 
 /// A workload with the estimates that its ratios come from, which other workloads are weighed with.
 pub(super) struct Judged {
-    /// What it says.
     pub(super) result: WorkloadResult,
-    /// Weight among the workloads.
     pub(super) weight: f64,
     /// By contender; the baseline and controls have none.
     pub(super) estimates: Vec<(String, Estimate)>,
@@ -111,7 +109,6 @@ pub(super) fn judged(
     Judged { result, weight: spec.weight, estimates }
 }
 
-/// What all contenders of a workload share.
 struct WorkloadContext<'a> {
     study: &'a Study,
     bills: &'a [Bill],
@@ -149,7 +146,6 @@ impl WorkloadContext<'_> {
         ContenderResult { contender, control_of, value, interval, throughput, scalability: None, price }
     }
 
-    /// Cost against work in each region.
     fn prices(&self, of: &str, sold: (Option<f64>, Option<Interval>), estimate: Option<(Ratio, Basis)>) -> Vec<PricePerformance> {
         let (value, interval) = sold;
         let one = |bill: &Bill| {
@@ -174,7 +170,6 @@ impl WorkloadContext<'_> {
         self.bills.iter().filter(|b| b.contender == of).map(one).collect()
     }
 
-    /// What an A/A control says.
     fn noise(&self, of: &[Vec<Trial>], control: &[Vec<Trial>]) -> Option<Noise> {
         let found = stats::ratio(of, control, self.how, self.study.decision.confidence, self.design)?;
         let verdict = judge::judge(&found.ratio, &self.study.decision, found.units);

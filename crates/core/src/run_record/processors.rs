@@ -126,7 +126,6 @@ impl<'de> Deserialize<'de> for Percents {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, reason = "a test fails by it")]
 mod tests {
     use super::*;
 

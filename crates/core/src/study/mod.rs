@@ -83,8 +83,7 @@ pub struct PriceBasis {
 }
 
 /// How snapshots of volumes are billed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotRule {
     /// The AWS Pricing Calculator's daily rule: one full copy, and 30 increments of 3 GB at half a month each.
     AwsCalculator,
@@ -212,8 +211,7 @@ pub struct WorkloadSpec {
 }
 
 /// When the data of a workload are loaded again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reset {
     /// Once, before the first trial.
     Never,
@@ -342,5 +340,50 @@ impl Study {
     /// The workload of that name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
+    }
+
+    /// The study that the reader makes of a text with these contenders (name and target) and this workload (name, kind and
+    /// parameters), where nothing else differs from its default; lines are 0.
+    pub fn collected<'c>(
+        (name, question): (&str, &str),
+        contenders: impl IntoIterator<Item = (&'c str, &'c str)>,
+        (workload, kind): (&str, &'static WorkloadKind),
+        parameters: &BTreeMap<String, Scalar>,
+        sweep: Sweep,
+    ) -> Self {
+        let located = |value: &str| Located { value: value.to_owned(), line: 0 };
+        let contender = |(name, target): (&str, &str)| Contender {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            target: Some(located(target)),
+            ..Contender::default()
+        };
+        let workload = WorkloadSpec {
+            name: workload.to_owned(),
+            kind: located(kind.name),
+            known: Some(kind),
+            database: None,
+            reset: None,
+            metric: None,
+            summary: None,
+            weight: 1.0,
+            parameters: parameters.iter().map(|(key, value)| (key.clone(), Located { value: value.clone(), line: 0 })).collect(),
+            line: 0,
+        };
+        Self {
+            name: name.to_owned(),
+            question: question.to_owned(),
+            baseline: 0,
+            notional: false,
+            seed: Seed(read::DEFAULT_SEED as u64),
+            price: PriceBasis::default(),
+            contenders: contenders.into_iter().map(contender).collect(),
+            workloads: vec![workload],
+            sweep,
+            summary: Summary::Peak,
+            decision: Decision::default(),
+            published: None,
+            audit: AuditSpec::default(),
+        }
     }
 }

@@ -6,29 +6,26 @@ use crate::toml_reader::{Located, Section, TomlFile};
 use crate::units::Seed;
 use crate::workload_kind::{self, Kinds, WorkloadKind};
 
+use super::costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
+use super::published::{check_results, read_audit, read_results};
 use super::server::{read_server, read_server_settings};
 use super::{
     Contender, Decision, Node, PriceBasis, Reset, Rounding, STUDY_SCHEMA, Slo, SnapshotRule, Study, Summary, Sweep, Volume,
     WorkloadSpec,
 };
 
-mod collected;
-mod costs;
-mod published;
 mod sweep;
 
-use costs::{read_discount, read_fee, read_payment, read_scenario, read_traffic};
-use published::{check_results, read_audit, read_results};
 use sweep::read_sweep;
 
 /// The widest count of anything that a study may ask for; far above every machine, and safe in 32 bits.
-const MANY: i64 = 1_000_000;
+pub(super) const MANY: i64 = 1_000_000;
 /// Contenders of a study, and workloads, at most: each is compared with every other.
 const MEMBERS: usize = 500;
 /// Trials of a study at most; one a second, they take eleven days.
 const TRIALS: u64 = 1_000_000;
 /// The seed of a study that names none.
-const DEFAULT_SEED: i64 = 42;
+pub(super) const DEFAULT_SEED: i64 = 42;
 
 impl Study {
     /// Reads a study; `name` is how messages call the file, and `kinds` are the workloads that it may have.
@@ -72,13 +69,6 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let summary = read_summary(root, measured);
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     root.finish();
-    let none = [contenders.as_ref().is_some_and(Vec::is_empty), workloads.as_ref().is_some_and(Vec::is_empty)];
-    for (none, table) in none.into_iter().zip(["contender", "workload"]) {
-        if none {
-            let message = format!("the study has no `[[{table}]]`");
-            root.file().report(root.line(), message, format!("add at least one `[[{table}]]` table"));
-        }
-    }
     let mut contenders = contenders?;
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
@@ -132,14 +122,18 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     Some(study)
 }
 
-/// Contenders or workloads.
 fn members<T>(root: &Section<'_>, key: &str, read: impl Fn(&Section<'_>) -> Option<T>) -> Option<Vec<T>> {
     let count = root.tables(key).len();
     if count > MEMBERS {
         root.report(key, format!("the study has {count} `[[{key}]]`, above {MEMBERS}"), "divide it into several studies");
         return None;
     }
-    root.each(key, read)
+    let all = root.each(key, read)?;
+    if all.is_empty() {
+        let message = format!("the study has no `[[{key}]]`");
+        root.file().report(root.line(), message, format!("add at least one `[[{key}]]` table"));
+    }
+    Some(all)
 }
 
 /// Names become folders and files, so they hold only characters that are safe there.
@@ -205,22 +199,13 @@ fn read_control(root: &Section<'_>, of: &Located<String>, contenders: &[Contende
         root.report("control", "published results cannot be measured a second time", "remove `control`");
         return None;
     }
-    let name = format!("{}-control", twin.name);
-    Some(Contender {
-        label: format!("{} (A/A control)", twin.label),
-        control_of: Some(twin.name.clone()),
-        name,
-        nodes: Vec::new(),
-        fees: Vec::new(),
-        traffic: Vec::new(),
-        discounts: Vec::new(),
-        line: of.line,
-        ..twin.clone()
-    })
+    let (name, label) = (format!("{}-control", twin.name), format!("{} (A/A control)", twin.label));
+    let mut control = Contender { name, label, control_of: Some(twin.name.clone()), line: of.line, ..twin.clone() };
+    (control.nodes, control.fees, control.traffic, control.discounts) = Default::default();
+    Some(control)
 }
 
-/// One of a closed set of words.
-fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn word<T: Copy>(section: &Section<'_>, key: &str, words: &[(&str, T)]) -> Option<T> {
     let typed = section.text(key)?;
     let found = words.iter().find(|(w, _)| *w == typed.value).map(|(_, t)| *t);
     if found.is_none() {

@@ -1,5 +1,7 @@
 //! Results as rows of a CSV file, instead of those in the study.
 
+use std::collections::BTreeMap;
+
 use crate::exact::Exact;
 use crate::problem::{Problem, nearest};
 
@@ -47,14 +49,9 @@ impl Study {
                     let message = format!("`{}` is no contender of the study {}", cell(contender), self.name);
                     report(*line, message, "use the names of its `[[contender]]` tables");
                 } else {
-                    let named = |row| ResultRow {
-                        workload: cell(workload).into(),
-                        contender: cell(contender).into(),
-                        line: *line,
-                        ..row
-                    };
-                    match numbers(header, cells, cell(connections)) {
-                        Ok(row) => add(&mut found, named(row)),
+                    let names = [cell(workload), cell(contender)].map(str::to_owned);
+                    match row(*line, names, cell(connections), header.iter().zip(cells)) {
+                        Ok(row) => add(&mut found, row),
                         Err(why) => report(*line, why, "write whole connections from 1, and results as digits: 1234.5"),
                     }
                 }
@@ -71,19 +68,16 @@ impl Study {
     }
 }
 
-/// A row without its names.
-fn numbers(header: &[String], cells: &[String], connections: &str) -> Result<ResultRow, String> {
+fn row<'c>(
+    line: usize,
+    [workload, contender]: [String; 2],
+    connections: &str,
+    cells: impl Iterator<Item = (&'c String, &'c String)>,
+) -> Result<ResultRow, String> {
     let level = connections.parse().ok().filter(|n| (1..=1_000_000).contains(n));
-    let connections: u32 = level.ok_or_else(|| format!("`connections` is `{connections}`"))?;
-    let mut row = ResultRow {
-        workload: String::new(),
-        contender: String::new(),
-        connections,
-        columns: std::collections::BTreeMap::new(),
-        error: Exact::ZERO,
-        line: 0,
-    };
-    for (name, cell) in header.iter().zip(cells) {
+    let connections = level.ok_or_else(|| format!("`connections` is `{connections}`"))?;
+    let mut row = ResultRow { workload, contender, connections, columns: BTreeMap::new(), error: Exact::ZERO, line };
+    for (name, cell) in cells {
         let cell = cell.trim();
         if POINT.contains(&name.as_str()) || cell.is_empty() || cell == "-" {
             continue;

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn statements_end_where_the_limit_is_and_lose_no_row() {
-        let table = BulkTable { name: "a`b".to_owned(), columns: vec!["id", "c"] };
+        let table = BulkTable { name: "a`b".to_owned(), columns: ["id", "c"].map(str::to_owned).to_vec() };
         let mut cells = Params::default();
         for i in 0..100 {
             cells.int(i).text(b"0123456789");

@@ -52,7 +52,7 @@ fn ask(answer: &[&[u8]], how: How, at_once: usize) -> Outcome {
         let effect = match how {
             How::Text => session.query("SELECT c", &mut rows).await?,
             How::Copy => {
-                let table = BulkTable { name: "t".to_owned(), columns: vec!["a"] };
+                let table = BulkTable { name: "t".to_owned(), columns: ["a"].map(str::to_owned).to_vec() };
                 Effect::Affected(session.load_rows(&table, Params::default().int(1)).await?)
             }
             How::Counted | How::Kept | How::Changes => return execute(&mut session, id).await,

@@ -89,7 +89,7 @@ mod tests {
         let mut p = Params::default();
         p.int(-7).decimal(-1230, 2).null().text("ä\t\\N\n\r.".as_bytes()).int(1).null().text(b"\\.").text(b"");
         assert_eq!(rows(&p, 4), ["-7\t-12.30\t\\N\tä\\t\\\\N\\n\\r.\n1\t\\N\t\\\\.\t\n".as_bytes()]);
-        let table = BulkTable { name: "a\"b".to_owned(), columns: vec!["id", "order"] };
+        let table = BulkTable { name: "a\"b".to_owned(), columns: ["id", "order"].map(str::to_owned).to_vec() };
         assert_eq!(copy(&table), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
     }
 
@@ -97,7 +97,7 @@ mod tests {
     fn values_are_literals() {
         let mut p = Params::default();
         p.int(-7).text(b"'a''\\").decimal(-1230, 2).null();
-        let table = BulkTable { name: "t".to_owned(), columns: vec!["a", "b"] };
+        let table = BulkTable { name: "t".to_owned(), columns: ["a", "b"].map(str::to_owned).to_vec() };
         let sql = String::from_utf8(insert(&table, &p, 2)).unwrap();
         assert_eq!(sql, "INSERT INTO \"t\" (\"a\", \"b\") VALUES (-7,'''a''''\\'),(-12.30,NULL)");
     }

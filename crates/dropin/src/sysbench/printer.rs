@@ -150,8 +150,8 @@ impl Printer for Lines<'_> {
         self.starts(out)?;
         let measured = seen.interval.start_ms >= 0;
         let trouble = if measured { &mut self.seen.within } else { &mut self.seen.before };
-        trouble.losses += seen.losses;
-        trouble.reconnects += seen.reconnects;
+        trouble.losses += seen.second.losses;
+        trouble.reconnects += seen.second.reconnects;
         if !measured {
             return Ok(());
         }

@@ -42,12 +42,12 @@ impl Tally {
     /// Adds a second. Percentiles of a time come from the sum of its histograms and are never averaged.
     pub(super) fn add(&mut self, seen: &SecondSeen<'_>) {
         self.transactions += seen.interval.transactions;
-        self.read += seen.read;
-        self.write += seen.write;
-        self.other += seen.other;
-        self.errors += seen.interval.errors.saturating_sub(seen.losses);
-        self.reconnects += seen.reconnects;
-        self.latency.merge(seen.latency);
+        self.read += seen.second.counts.read;
+        self.write += seen.second.counts.write;
+        self.other += seen.second.counts.other;
+        self.errors += seen.interval.errors.saturating_sub(seen.second.losses);
+        self.reconnects += seen.second.reconnects;
+        self.latency.merge(&seen.second.latency);
     }
 
     /// The whole measured window of a record, in which connections were lost so often. The record has them of the whole run

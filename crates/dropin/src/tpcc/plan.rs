@@ -107,7 +107,7 @@ fn refused(problems: &[ParamProblem]) -> Refused {
 
 #[cfg(test)]
 mod tests {
-    use perbuck_workloads::tpcc::{Compat, Isolation, PartitionType};
+    use perbuck_workloads::tpcc::{Isolation, PartitionType};
 
     use super::super::golden;
     use super::*;
@@ -122,11 +122,11 @@ mod tests {
     #[test]
     fn options_reach_the_workload() {
         let plain = read(&["run"]).unwrap();
-        assert_eq!((plain.warehouses, plain.compat, plain.isolation, plain.partitions, plain.wait), (10, None, None, 1, false));
+        assert_eq!((plain.warehouses, plain.go_tpc, plain.isolation, plain.partitions, plain.wait), (10, false, None, 1, false));
         let all = ["run", "--wait", "--weight", "45,43,4,4,4", "--isolation=6", "--compat=go-tpc", "--warehouses=7"];
         let o = read(&all).unwrap();
         assert_eq!((o.wait, o.weights, o.warehouses), (true, Some([45, 43, 4, 4, 4]), 7));
-        assert_eq!((o.isolation, o.compat), (Some(Isolation::Serializable), Some(Compat::GoTpc)));
+        assert_eq!((o.isolation, o.go_tpc), (Some(Isolation::Serializable), true));
         let o = read(&["prepare", "--parts=4", "--partition-type=2", "--use-fk", "--isolation=3"]).unwrap();
         assert_eq!((o.partitions, o.partition_type, o.foreign_keys), (4, PartitionType::Range, true));
         assert_eq!(read(&["prepare", "--partition-type=3"]).unwrap().partitions, 1);

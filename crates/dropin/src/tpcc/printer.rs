@@ -7,7 +7,7 @@ use perbuck_lab::error::LabError;
 use perbuck_lab::trial::{DRAIN_NS, Details};
 use perbuck_load::observer::SecondSeen;
 use perbuck_load::recorder::KindSecond;
-use perbuck_workloads::tpcc::audit::{Audit, Ran, audit};
+use perbuck_workloads::tpcc::audit::{Audit, DISCLOSURE, Ran, audit};
 use perbuck_workloads::tpcc::{KINDS, Options, TPMC, compat_notes};
 
 use super::lines::{self, Row, Span, Wait};
@@ -54,7 +54,7 @@ impl<'a> Lines<'a> {
             efficiency: audit.efficiency.percent,
             efficiency_meaning: audit.efficiency.meaning,
             audit: audit.values.iter().map(Into::into).collect(),
-            disclosure: audit.disclosure,
+            disclosure: DISCLOSURE,
             retries: run.measured.retries,
             errors_by_code: &run.errors,
             aborted: run.health.aborted,
@@ -76,7 +76,7 @@ impl Printer for Lines<'_> {
             return Ok(());
         }
         self.seconds += 1;
-        for (all, kind) in self.kinds.iter_mut().zip(seen.kinds) {
+        for (all, kind) in self.kinds.iter_mut().zip(&seen.second.kinds) {
             all.completed.merge(&kind.completed);
             all.failed.merge(&kind.failed);
             all.pauses.merge(&kind.pauses);

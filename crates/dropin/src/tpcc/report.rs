@@ -2,7 +2,7 @@
 //! specification. It stands above the lines of the end, so that those are the last ones, as their readers expect.
 
 use perbuck_core::run_record::{AuditValue, Judgement, RunRecord};
-use perbuck_workloads::tpcc::audit::{Audit, Efficiency, TPMC_MAX_PER_WAREHOUSE};
+use perbuck_workloads::tpcc::audit::{Audit, DISCLOSURE, Efficiency, TPMC_MAX_PER_WAREHOUSE};
 
 use crate::output::errors_by_code;
 
@@ -16,7 +16,7 @@ pub(super) fn text(audit: &Audit, record: &RunRecord, flags: &[String], notes: &
     }
     let Efficiency { percent, meaning, .. } = &audit.efficiency;
     out += &format!("    efficiency {percent:.1} % of {TPMC_MAX_PER_WAREHOUSE} tpmC per warehouse: {meaning}\n");
-    out += &format!("    {}\n", audit.disclosure);
+    out += &format!("    {DISCLOSURE}\n");
     if !record.errors.is_empty() {
         out += &format!(
             "\nErrors by code (of the whole run, with warm-up and last transactions; {} attempts beyond the first in the measured time):\n{}",

@@ -18,8 +18,8 @@ use perbuck_lab::data::LoadLedger;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::prepare::{condition_text, load_text};
 use perbuck_lab::progress::Progress;
+use perbuck_lab::stage::GOES_ON;
 use perbuck_lab::stage::Stage;
-use perbuck_lab::stage::cut_off::GOES_ON;
 
 /// The condition that is stated for fresh data only.
 const FRESH_ONLY: &str = "3.3.2.11";

@@ -56,7 +56,7 @@ impl Printer for Lines<'_> {
         }
         self.seconds += 1;
         self.completed += seen.interval.transactions;
-        self.kinds.iter_mut().zip(seen.kinds).for_each(|(all, one)| all.merge(&one.completed));
+        self.kinds.iter_mut().zip(&seen.second.kinds).for_each(|(all, one)| all.merge(&one.completed));
         // What ends in the last second is part of the numbers at the end.
         let s = self.settings;
         if let Some(every) = s.status_s.filter(|every| self.seconds.is_multiple_of(*every)) {

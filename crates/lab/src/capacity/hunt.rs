@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use perbuck_core::capacity::{CAPACITY_SCHEMA, CapacityRecord, CapacityResult, CapacityRule, Probe, ProbeResult, Search, Step};
 use perbuck_core::load_model::LoadModel;
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::Study;
 use perbuck_load::trial::TrialSpec;
 
@@ -15,13 +15,11 @@ use crate::folder::has_file;
 use crate::store::{self, CAPACITY_FOLDER};
 use crate::{stored, trial};
 
-/// The name of the file with what was found.
 const RESULT_FILE: &str = "capacity.json";
 
 /// A share of the window: a transaction that was due in this last part of it need not be completed in it.
 const LAST_SHARE: u64 = 100;
 
-/// A search in progress.
 pub(super) struct Hunt<'a> {
     terms: &'a Terms,
     study: &'a Study,
@@ -30,15 +28,11 @@ pub(super) struct Hunt<'a> {
     root: PathBuf,
     /// The folder of all searches of this contender and workload.
     parent: PathBuf,
-    /// Name of the contender.
     pub(super) contender: String,
-    /// Name of the workload.
     pub(super) workload: String,
-    /// Position of its stage.
     pub(super) stage: usize,
     /// Which of the first rates it is at.
     start: usize,
-    /// The rule of the search.
     pub(super) rule: CapacityRule,
     search: Search,
     /// Trials that it was told.
@@ -86,7 +80,6 @@ impl<'a> Hunt<'a> {
         format!("{}, {}", self.contender, self.workload)
     }
 
-    /// The folder of this search.
     pub(super) fn folder(&self) -> PathBuf {
         self.parent.join(self.terms.folder(&self.rule, self.fingerprint))
     }
@@ -123,7 +116,6 @@ impl<'a> Hunt<'a> {
         !self.ran && has_file(&self.folder().join(RESULT_FILE))
     }
 
-    /// Writes it.
     pub(super) fn write(&mut self) -> Result<(), LabError> {
         let Some(found) = self.found() else { return Ok(()) };
         let text = serde_json::to_string_pretty(&found)
@@ -160,7 +152,6 @@ impl<'a> Hunt<'a> {
         }
     }
 
-    /// The names of a trial.
     pub(super) fn key(&self, probe: Probe) -> TrialKey {
         TrialKey {
             contender: self.contender.clone(),
@@ -241,11 +232,8 @@ fn search_by(rule: &CapacityRule) -> Result<Search, LabError> {
 fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<ProbeResult, String> {
     let open = record.measured.open_loop.as_ref().ok_or("the trial was no open loop")?;
     let latency = record.latency()?;
-    let (mut ended, mut failed) = (0, 0);
-    for transactions in record.measured.transactions.values() {
-        ended += transactions.completed();
-        failed += transactions.failed;
-    }
+    let kinds = record.measured.transactions.values();
+    let (ended, failed) = (kinds.clone().map(TransactionRecord::completed).sum(), kinds.map(|t| t.failed).sum());
     let young_ns = rule.at_most_ns.min(record.measured.window_ns / LAST_SHARE);
     let young: u64 = open.unfinished.to_histogram()?.buckets().take_while(|(ns, _)| *ns <= young_ns).map(|(_, n)| n).sum();
     Ok(ProbeResult {
@@ -254,7 +242,7 @@ fn judged(record: &RunRecord, probe: Probe, rule: &CapacityRule) -> Result<Probe
         offered: open.offered,
         completed: ended,
         young,
-        response_ns: if ended == 0 { None } else { latency.percentile_ns(rule.percentile) },
+        response_ns: latency.percentile_ns(rule.percentile).filter(|_| ended > 0),
         failed,
         client_limited: record.flags.iter().any(|f| matches!(f, Flag::ClientLimited { .. })),
     })

@@ -27,11 +27,8 @@ pub(super) struct Terms {
     pub(super) starts: Vec<u32>,
     /// The most transactions in flight.
     pub(super) connections: u32,
-    /// Time before the window, nanoseconds.
     pub(super) warmup_ns: u64,
-    /// The window, nanoseconds.
     pub(super) duration_ns: u64,
-    /// How the starts lie in time.
     pub(super) arrivals: Arrivals,
 }
 
@@ -79,7 +76,6 @@ impl Terms {
         Ok(Self { rule, starts, connections, warmup_ns, duration_ns, arrivals })
     }
 
-    /// The rule of a search with this first rate.
     pub(super) fn rule(&self, lowest_per_s: u32) -> CapacityRule {
         CapacityRule { lowest_per_s, ..self.rule.clone() }
     }

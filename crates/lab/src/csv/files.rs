@@ -47,7 +47,6 @@ pub(super) struct RowRange {
 }
 
 impl RowRange {
-    /// Writes them.
     pub(super) fn write(&self, rows: &[u8]) -> Result<(), LabError> {
         self.file.write_all_at(rows, self.offset).map_err(|e| failed("write", &self.path, &e))
     }
@@ -143,7 +142,6 @@ impl Files {
         Ok(Some(RowRange { file, offset, path: made.partial.clone() }))
     }
 
-    /// Makes a file under its temporary name.
     fn make(&self, layout: &mut Layout, name: &str, table: Option<usize>) -> Result<File, LabError> {
         let path = self.folder.join(name);
         let partial = partial_of(&path);
@@ -152,7 +150,6 @@ impl Files {
         Ok(file)
     }
 
-    /// Adds a file of text.
     pub(super) fn add(&mut self, name: &str, text: &str) -> Result<(), LabError> {
         self.free(name)?;
         let mut layout = self.layout();

@@ -126,7 +126,6 @@ pub(crate) fn write_rows<List: Benchmarks>(
     List::with_benchmark(plan, Rows { dialect, seed, request, stop, progress }).ok_or_else(|| registry::unknown(plan))?
 }
 
-/// Rows of any benchmark.
 struct Rows<'a> {
     dialect: &'static dyn Dialect,
     seed: Seed,

@@ -38,7 +38,7 @@ impl Dataset for Pairs {
 
     fn tables(&self) -> Vec<TableSpec> {
         let table = |name: &str| TableSpec {
-            bulk: BulkTable { name: name.to_owned(), columns: vec!["n", "x"] },
+            bulk: BulkTable { name: name.to_owned(), columns: ["n", "x"].map(str::to_owned).to_vec() },
             create: vec![format!("CREATE TABLE {name} (n INT, x TEXT)")],
             after_load: vec![format!("CREATE INDEX i ON {name} (n)")],
             rows: self.rows,

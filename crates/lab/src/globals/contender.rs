@@ -11,7 +11,6 @@ use super::variable;
 use crate::error::{ErrorKind, LabError};
 use crate::stage::Stage;
 
-/// A contender.
 pub(super) struct ContenderSettings<'a> {
     pub(super) name: &'a str,
     pub(super) settings: &'a BTreeMap<String, Located<String>>,
@@ -77,7 +76,6 @@ impl<'a> ContenderSettings<'a> {
         LabError::new(kind, format!("{}: `server_settings.{name}` at {endpoint}: {error}", self.name), help)
     }
 
-    /// That a change cannot be restored.
     pub(super) fn not_restored(&self, change: &Change, why: &str) -> LabError {
         let (name, endpoint, was) = (&change.name, &change.endpoint, change.was.as_deref());
         let message =

@@ -1,7 +1,5 @@
 //! Settings that were changed on servers and are to be restored: a file in the folder of results, written before each change.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::study::is_variable_name;
@@ -13,19 +11,16 @@ use crate::folder;
 use crate::inputs::Limit;
 use crate::store::replace;
 
-/// The name of the file.
 pub(crate) const SETTINGS_FILE: &str = "server-settings.json";
 
 /// One variable of one server that is not as the server had it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Change {
-    /// The contender for whom it was changed.
     pub(super) contender: String,
     /// The server, as `host:port`.
     #[serde(rename = "place")]
     pub(super) endpoint: String,
-    /// Name of the variable.
     pub(super) name: String,
     /// What the server had; nothing is NULL.
     pub(super) was: Option<String>,
@@ -35,7 +30,6 @@ pub(super) struct Change {
     pub(super) became: Option<String>,
 }
 
-/// The file of a results folder.
 pub(super) struct Journal(PathBuf);
 
 impl Change {
@@ -43,9 +37,7 @@ impl Change {
     pub(super) fn is_overridden(&self, now: &Option<String>) -> bool {
         *now != self.was && self.became.is_some() && *now != self.became
     }
-}
 
-impl Change {
     /// Why it cannot stand in SQL. All that perbuck writes can: names are those of a study, and values are looked at before.
     fn is_no_setting(&self) -> Option<String> {
         let Self { name, was, wanted, .. } = self;
@@ -86,10 +78,7 @@ impl Journal {
     /// Notes what is changed now; where nothing is, there is no file.
     pub(super) fn write(&self, changes: &[Change]) -> Result<(), LabError> {
         if changes.is_empty() {
-            return match fs::remove_file(&self.0) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => Err(LabError::file("remove", &self.0, &e)),
-                _ => Ok(()),
-            };
+            return folder::remove(&self.0).map_err(LabError::of_file("remove", &self.0));
         }
         let text = serde_json::to_string_pretty(changes)
             .map_err(|e| LabError::failed(format!("what is changed on servers cannot be noted: {e}"), ""))?;
@@ -131,7 +120,7 @@ mod tests {
         journal.write(&[]).unwrap();
         journal.write(&[]).unwrap();
         assert!(!journal.path().exists());
-        fs::write(journal.path(), "[{}]").unwrap();
+        std::fs::write(journal.path(), "[{}]").unwrap();
         assert!(journal.read().unwrap_err().to_string().contains("delete that file"));
     }
 }

@@ -16,7 +16,6 @@ pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String
     stage.server.cell_on_host(host, &(words(stage)?.read)(name))
 }
 
-/// Sets a global variable.
 pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
     let (mut result, words) = (Ok(()), words(stage)?);
     for literal in literals(value) {
@@ -62,7 +61,6 @@ pub(super) fn is_plain(value: &str) -> bool {
     !value.contains(['\'', '\\']) && !value.contains(char::is_control)
 }
 
-/// A value for people.
 pub(super) fn shown(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or("NULL")
 }

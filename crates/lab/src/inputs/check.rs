@@ -9,12 +9,10 @@ use perbuck_workloads::Plan;
 
 use crate::registry::Registry;
 
-/// A check in progress.
 pub(super) struct Check<'a> {
     /// What messages call the study.
     pub(super) file: &'a str,
     pub(super) registry: Registry,
-    /// What was found so far.
     pub(super) problems: Vec<Problem>,
 }
 
@@ -30,7 +28,6 @@ impl Check<'_> {
         target.map_err(|p| self.problem(written.line, format!("contender `{}`: {}", contender.name, p.message), p.help)).ok()
     }
 
-    /// The private server that a contender asks for.
     pub(super) fn private_server(&mut self, contender: &Contender) {
         let Some(spec) = &contender.server else { return };
         let name = &contender.name;
@@ -76,7 +73,6 @@ impl Check<'_> {
         }
     }
 
-    /// The parameters of a workload.
     pub(super) fn plan(&mut self, spec: &WorkloadSpec) -> Option<Plan> {
         let line = |key: &str| match key {
             "kind" => spec.kind.line,

@@ -14,6 +14,7 @@ use nix::libc::{O_DIRECTORY, O_NOFOLLOW};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid};
 
+use crate::folder::remove as remove_file;
 use crate::progress::Progress;
 
 /// The names of all folders of servers start so.
@@ -58,7 +59,6 @@ impl Folder {
         Err(trouble.unwrap_or_else(|| io::Error::other("it cannot be locked")))
     }
 
-    /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -151,10 +151,7 @@ fn empty(path: &Path) -> io::Result<()> {
         }
         if entry.file_type()?.is_dir() { fs::remove_dir_all(entry.path())? } else { fs::remove_file(entry.path())? }
     }
-    match fs::remove_file(&marker) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
+    remove_file(&marker)
 }
 
 /// Ends all processes of a folder's server: by SIGQUIT, if that ends it, and after a while by SIGKILL.

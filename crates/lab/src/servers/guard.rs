@@ -33,15 +33,12 @@ const LAST_LINES: usize = 15;
 pub(super) struct Charge {
     /// For messages: ``contender `a` ``.
     pub(super) who: String,
-    /// The folder to make.
     pub(super) folder: PathBuf,
-    /// How its programs run.
     pub(super) terms: Terms,
     /// What makes the data, in this order.
     pub(super) steps: Vec<Step>,
     /// Files to write after the steps: path below the folder, and text.
     pub(super) files: Vec<(String, String)>,
-    /// The server.
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
     /// Taken out of everything that is told.
@@ -94,7 +91,6 @@ pub(super) fn possible() -> Result<(), LabError> {
     Err(LabError::usage(message, "let its main begin with perbuck_lab::servers::guard_if_asked()"))
 }
 
-/// Runs a guard to its end.
 fn run() -> Result<(), LabError> {
     // Whoever ends perbuck by a signal to all of its processes shall not end this one before the server is gone.
     let held_off = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
@@ -212,7 +208,6 @@ fn gone() -> Receiver<()> {
     told
 }
 
-/// The end of a log.
 pub(super) fn last_lines(log: &Path) -> String {
     let text = fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     telling(&text).into_iter().map(|line| format!("    {line}\n")).collect::<String>().trim_end().to_owned()

@@ -16,7 +16,6 @@ use perbuck_core::study::ServerSpec;
 use perbuck_database::secret::Secret;
 use perbuck_deploy::local::{Kind, Recipe, Wanted, is_plain};
 
-use super::environment::without_passwords;
 use super::folder::{self, PREFIX};
 use super::guard::{self, Charge, Step, Told};
 use super::program::Terms;
@@ -28,8 +27,9 @@ const NAME_LENGTH: usize = 10;
 const RANDOM: &str = "/dev/urandom";
 /// Accounts that packages bring, for servers that refuse to run as root.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
+/// How the names of variables end that hold passwords: perbuck's own, and those of database clients.
+const PASSWORDS: [&str; 2] = ["PASSWORD", "_PWD"];
 
-/// The server that is wanted.
 pub(super) struct Order<'a> {
     pub(super) who: &'a str,
     pub(super) kind: Kind,
@@ -105,7 +105,6 @@ impl Instance {
         }
     }
 
-    /// The end of its log.
     pub(super) fn last_words(&self) -> String {
         guard::last_lines(&self.folder.join(guard::LOG))
     }
@@ -121,7 +120,6 @@ impl Drop for Instance {
     }
 }
 
-/// What the guard is to do.
 fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, Option<(u32, u32)>, &str)) -> io::Result<Charge> {
     let steps = recipe
         .steps
@@ -137,6 +135,17 @@ fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, O
         arguments: texts(recipe.arguments)?,
         password: password.to_owned(),
     })
+}
+
+/// Takes the passwords out of a command's environment: they are of other contenders, and a process shows its environment to every
+/// program of its user. All else stays, since a library that is loaded so is part of what is measured.
+fn without_passwords(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(|name| PASSWORDS.iter().any(|end| name.ends_with(end))) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 fn texts(arguments: Vec<OsString>) -> io::Result<Vec<String>> {

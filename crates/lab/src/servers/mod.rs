@@ -4,7 +4,6 @@
 //! the first one lives. The end of their pipe tells it, so that even a kill or a crash leaves nothing. The programs of a server end
 //! with their guard ([`program`]). Where the guard was killed, too, the next command removes what is left.
 
-mod environment;
 mod find;
 mod folder;
 mod guard;
@@ -36,7 +35,6 @@ const SPARE_CONNECTIONS: u32 = 100;
 #[derive(Default)]
 pub(crate) struct Servers(Vec<Option<Running>>);
 
-/// One server that takes connections.
 struct Running {
     target: AnyTarget,
     password: Secret,
@@ -80,15 +78,9 @@ fn parent(spec: &ServerSpec) -> PathBuf {
     spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value))
 }
 
-/// All databases that the workloads of a study use.
 fn databases(study: &Study) -> Vec<String> {
-    let mut names = vec![NAME.to_owned()];
-    for name in study.workloads.iter().filter_map(|w| w.database.as_ref()) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
+    let (own, mut seen) = (study.workloads.iter().filter_map(|w| w.database.as_deref()), BTreeSet::new());
+    std::iter::once(NAME).chain(own).filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
 /// The number in what a server calls its version: `15.18` of `PostgreSQL 15.18 (Debian …)`.

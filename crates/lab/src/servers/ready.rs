@@ -63,7 +63,6 @@ pub(super) fn wait(
     }
 }
 
-/// Asks a server for its version.
 pub(crate) fn version<Known: Databases>(
     target: &dyn Target,
     password: &Secret,

@@ -7,6 +7,7 @@ use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
 use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
+use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadError};
 use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
@@ -14,8 +15,11 @@ use perbuck_load::watch::Waiting;
 use perbuck_load::workload::{Check, TableSpec};
 
 use super::Server;
-use crate::data::{self, DataState, Notes, server};
+use crate::data::{self, DataState, FRESH, LoadLedger, Notes, server};
 use crate::error::LabError;
+
+/// The way out of a load that was cut off.
+pub const GOES_ON: &str = "what was committed is kept: run the same command again, and the load goes on from there";
 
 /// Sessions with the servers of a contender. It does not know the workload: its code is there once for each driver.
 pub(super) struct Sessions<D> {
@@ -30,7 +34,6 @@ impl<D: Driver> Sessions<D> {
         self.waiting.on_loop(doing, async { question.await.map_err(server(doing)) }).map_err(|e| self.failed(&e))
     }
 
-    /// Runs some work on a session of its own.
     pub(super) fn with_session<R>(
         &self,
         doing: &str,
@@ -46,7 +49,6 @@ impl<D: Driver> Sessions<D> {
         result.map_err(|e| self.failed(&e))
     }
 
-    /// Works on a session of its own with one of the servers.
     pub(super) fn with_host<R>(
         &self,
         (host, doing): (u32, &str),
@@ -64,12 +66,10 @@ impl<D: Driver> Sessions<D> {
         LabError::load(&self.waiting.title, error)
     }
 
-    /// What perbuck noted of the data; `None` where it noted nothing.
     pub(super) fn noted(&self) -> Result<Option<DataState>, LabError> {
         self.with_session("looking at its data", async |s| self.notes.read(s).await)
     }
 
-    /// What data the target holds for these tables.
     pub(super) fn state(&self, tables: &[TableSpec], grows: bool) -> Result<DataState, LabError> {
         self.with_session("looking at its data", async |s| self.notes.state(s, tables, grows).await)
     }
@@ -80,12 +80,31 @@ impl<D: Driver> Sessions<D> {
         Ok(self.notes.dialect.lacks(Feature::Sql).is_none())
     }
 
-    /// Notes who changed the data.
     pub(super) fn mark(&self, doing: &str, used_by: &str) -> Result<(), LabError> {
         self.with_session(doing, async |s| self.notes.write(s, used_by).await)
     }
 
-    /// Rows of each of these tables.
+    /// How far the parts of a load of these tables are that was cut off, if it can go on.
+    pub(super) fn part_states(&self, tables: &[TableSpec], parts: u32) -> Result<Option<Vec<PartState>>, LabError> {
+        self.with_session("looking at an unfinished load", async |s| self.notes.unfinished(s, tables, parts).await)
+    }
+
+    /// Notes that the data are there, and then removes the ledger. In the other order, a run that is cut off in between would
+    /// have to load again.
+    pub(super) fn loaded(&self, ledger: &LoadLedger) -> Result<(), LabError> {
+        self.mark("noting the load", FRESH)?;
+        self.execute("removing the ledger of the load", &ledger.drop())
+    }
+
+    pub(super) fn cut_off(&self, error: &LoadError) -> LabError {
+        let failure = self.failed(error);
+        match error {
+            // What perbuck itself asks the server to raise, of data that going on does not mend.
+            LoadError::Server { error, .. } if error.cause != Some(Cause::Raised) => failure.or_help(GOES_ON),
+            _ => failure.or_reload(),
+        }
+    }
+
     pub(super) fn rows(&self, names: Vec<String>) -> Result<BTreeMap<String, u64>, LabError> {
         self.with_session("counting rows", async |s| {
             let mut rows = BTreeMap::new();
@@ -97,7 +116,6 @@ impl<D: Driver> Sessions<D> {
         })
     }
 
-    /// Runs checks, each shown when it is done.
     pub(super) fn checks(
         &self,
         room: &[&str],

@@ -86,7 +86,7 @@ impl Dataset for Toy {
 
     fn tables(&self) -> Vec<TableSpec> {
         vec![TableSpec {
-            bulk: BulkTable { name: "toy".to_owned(), columns: vec!["id", "v"] },
+            bulk: BulkTable { name: "toy".to_owned(), columns: ["id", "v"].map(str::to_owned).to_vec() },
             create: vec!["CREATE TABLE toy (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)".to_owned()],
             after_load: Vec::new(),
             rows: Some(self.rows.into()),

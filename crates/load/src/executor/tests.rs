@@ -19,28 +19,26 @@ use crate::statement::{Catalogue, StatementId, Verb};
 use crate::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
 /// Two statements a transaction; every fourth one is rolled back by design.
+#[derive(Clone)]
 struct TwoSelects {
     catalogue: Arc<Catalogue>,
     renews_after: Option<u64>,
     pauses: Pauses,
 }
 
-struct TwoSelectsTerminal {
-    content: u64,
-    renews_after: Option<u64>,
-    pauses: Pauses,
-}
+/// What it drew, and its workload.
+struct TwoSelectsTerminal(u64, TwoSelects);
 
 impl TwoSelects {
     fn new() -> Arc<Self> {
-        let mut catalogue = Catalogue::default();
-        catalogue.add(Verb::Select, "SELECT 1");
-        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after: None, pauses: Pauses::default() })
+        Self::with(None, Pauses::default())
     }
 
-    /// Wants a new connection after every so many transactions.
-    fn renewing(transactions: u64) -> Arc<Self> {
-        Arc::new(Self { catalogue: Self::new().catalogue(), renews_after: Some(transactions), pauses: Pauses::default() })
+    /// Wants a new connection after so many transactions, and pauses.
+    fn with(renews_after: Option<u64>, pauses: Pauses) -> Arc<Self> {
+        let mut catalogue = Catalogue::default();
+        catalogue.add(Verb::Select, "SELECT 1");
+        Arc::new(Self { catalogue: Arc::new(catalogue), renews_after, pauses })
     }
 }
 
@@ -64,7 +62,7 @@ impl Workload for TwoSelects {
     }
 
     fn terminal(&self, id: TerminalId) -> TwoSelectsTerminal {
-        TwoSelectsTerminal { content: u64::from(id.index), renews_after: self.renews_after, pauses: self.pauses }
+        TwoSelectsTerminal(id.index.into(), self.clone())
     }
 }
 
@@ -74,7 +72,7 @@ impl Terminal for TwoSelectsTerminal {
     }
 
     async fn transaction<S: Session>(&mut self, c: &mut Connection<S>, operation: &mut Operation) -> Result<Done, DriverError> {
-        self.content ^= operation.rng.next_u64();
+        self.0 ^= operation.rng.next_u64();
         c.execute(StatementId(0)).await?;
         c.execute(StatementId(0)).await?;
         let facts = [2, (operation.sequence % 3) as u16, 0, 9];
@@ -82,11 +80,11 @@ impl Terminal for TwoSelectsTerminal {
     }
 
     fn pauses(&mut self, _operation: &Operation) -> Pauses {
-        self.pauses
+        self.1.pauses
     }
 
     fn reconnects_after(&self, sequence: u64) -> bool {
-        self.renews_after.is_some_and(|n| (sequence + 1).is_multiple_of(n))
+        self.1.renews_after.is_some_and(|n| (sequence + 1).is_multiple_of(n))
     }
 }
 
@@ -207,6 +205,8 @@ fn a_run_to_the_end_counts_exactly() {
     let windowed: u64 = outcome.intervals.iter().filter(|i| i.start_ms >= 0).map(|i| i.transactions).sum();
     assert_eq!(windowed, completed);
     assert!(outcome.errors.is_empty() && outcome.health.gaps.is_empty());
+    let law = outcome.health.littles_law.unwrap();
+    assert!(law.holds() && (law.ratio - 1.0).abs() < 0.001, "{law:?}");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn k_injected_errors_are_exactly_k_in_the_record() {
 }
 
 #[test]
-fn attempts_end_and_failures_are_counted() {
+fn attempts_end_and_failures_are_counted_and_duplicates_have_one() {
     let outcome = simulate(&spec(1), failing(1, ErrorClass::Retry, 1213)).unwrap();
     let t = transactions(&outcome);
     assert_eq!((t.committed, t.service.count), (0, 0));
@@ -230,10 +230,6 @@ fn attempts_end_and_failures_are_counted() {
     assert!((3_332..=3_334).contains(&t.failed), "{}", t.failed);
     assert!(outcome.measured.retries.abs_diff(2 * t.failed) <= 2);
     assert_eq!(outcome.health.longest_gap_ns, 10_000_000_000);
-}
-
-#[test]
-fn duplicates_fail_without_a_retry() {
     let outcome = simulate(&spec(1), failing(10, ErrorClass::Failed, 1062)).unwrap();
     assert_eq!(outcome.measured.retries, 0);
     assert!(transactions(&outcome).failed > 900);
@@ -258,13 +254,16 @@ fn a_fatal_error_ends_the_run_with_its_reason() {
 }
 
 #[test]
-fn a_refused_connection_ends_the_run_before_it_starts() {
+fn a_refused_connection_ends_the_run_before_it_starts_also_on_real_threads() {
     let driver = SimDriver { max_connections: 3, ..SimDriver::default() };
-    assert_eq!(simulate(&spec(8), driver), Err(RunError::Connect(SimDriver::error(ErrorClass::Refused, 1040))));
+    let refused = Err(RunError::Connect(SimDriver::error(ErrorClass::Refused, 1040)));
+    assert_eq!(simulate(&spec(8), driver.clone()), refused);
+    let result = run_trial(&spec(8), &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut Unobserved);
+    assert_eq!(result, refused);
 }
 
 #[test]
-fn a_stall_is_reported_as_a_gap_of_its_length() {
+fn a_stall_is_a_gap_of_its_length_and_one_without_an_end_is_aborted_after_the_drain() {
     // Sessions open one second of warm-up before the window, so the stall is 2 s to 5 s of the window.
     let outcome = simulate(&spec(8), stalling(3, 6)).unwrap();
     let gap = outcome.health.gaps[0];
@@ -272,12 +271,7 @@ fn a_stall_is_reported_as_a_gap_of_its_length() {
     assert!((1_960..=2_010).contains(&gap.start_ms) && (2_980..=3_010).contains(&gap.length_ms), "{gap:?}");
     let h = transactions(&outcome).service.to_histogram().unwrap();
     assert!(h.max_ns() >= 2_990_000_000);
-}
-
-#[test]
-fn stuck_transactions_are_aborted_after_the_drain_and_said_so() {
-    let outcome = simulate(&spec(8), stalling(3, 1000)).unwrap();
-    assert_eq!(outcome.health.aborted, 8);
+    assert_eq!(simulate(&spec(8), stalling(3, 1000)).unwrap().health.aborted, 8);
 }
 
 #[test]
@@ -334,13 +328,6 @@ fn on_real_threads_a_short_trial_ends_whole() {
     assert_eq!(outcome.workers, 2);
     assert!(transactions(&outcome).completed() > 50);
     assert_eq!(outcome.measured.window_ns, 300_000_000);
-}
-
-#[test]
-fn a_refused_connection_on_real_threads_does_not_hang_the_others() {
-    let driver = SimDriver { max_connections: 3, ..SimDriver::default() };
-    let result = run_trial(&spec(8), &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut Unobserved);
-    assert!(matches!(result, Err(RunError::Connect(_))), "{result:?}");
 }
 
 mod allocations;

@@ -30,9 +30,6 @@ impl CheckResult {
 
 /// Makes a session ready for checks. A server that refuses a setting takes longer for the same answer, so only a lost
 /// connection is an error.
-///
-/// # Errors
-/// That the connection is gone.
 pub async fn make_room<S: Session>(session: &mut S, settings: &[&str]) -> Result<(), LoadError> {
     for sql in settings {
         match session.query(sql, &mut Rows::default()).await {
@@ -44,9 +41,6 @@ pub async fn make_room<S: Session>(session: &mut S, settings: &[&str]) -> Result
 }
 
 /// Runs one check.
-///
-/// # Errors
-/// The server's answer.
 pub async fn run_check<S: Session>(session: &mut S, check: &Check) -> Result<CheckResult, LoadError> {
     let doing = || server(format!("checking condition {}", check.name));
     let (name, what) = (check.name.clone(), check.what.clone());

@@ -60,10 +60,7 @@ pub(super) async fn create<S: Session>(session: &mut S, ledger: &dyn Ledger, par
     Ok(())
 }
 
-/// How far all parts are.
-///
-/// # Errors
-/// The server's answer, or a ledger of other parts.
+/// How far all parts are. A ledger of other parts is an error.
 pub async fn read<S: Session>(session: &mut S, ledger: &dyn Ledger, parts: u32) -> Result<Vec<PartState>, LoadError> {
     let mut rows = Rows::default();
     session.query(&ledger.read(), &mut rows).await.map_err(server(DOING))?;

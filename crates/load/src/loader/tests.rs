@@ -51,7 +51,7 @@ impl Dataset for Numbers {
     fn tables(&self) -> Vec<TableSpec> {
         let rows = Some(u64::from(self.parts * self.batches) * self.rows_per_batch as u64 / 2);
         let table = |name: &str| TableSpec {
-            bulk: BulkTable { name: name.to_owned(), columns: vec!["n", "x"] },
+            bulk: BulkTable { name: name.to_owned(), columns: ["n", "x"].map(str::to_owned).to_vec() },
             create: vec![format!("CREATE TABLE {name}")],
             after_load: vec![format!("CREATE INDEX ON {name}")],
             rows,
@@ -93,6 +93,18 @@ struct Stored {
     ledger: Vec<PartState>,
     /// Tables that were loaded, other than by INSERT.
     loaded: BTreeSet<String>,
+}
+
+impl Stored {
+    /// That it has the rows of so many parts, half of each in either table, and none twice.
+    fn holds(&self, parts: i64, half: i64, when: &str) {
+        for (table, first) in [("low", 0), ("high", half)] {
+            let mut rows = self.tables[table].clone();
+            rows.sort_unstable();
+            let expected: Vec<i64> = (0..parts).flat_map(|p| (0..half).map(move |i| p * 100_000 + first + i)).collect();
+            assert!(rows == expected, "{table} has {} rows {when}", rows.len());
+        }
+    }
 }
 
 /// A database that fails every n-th call with a conflict, which undoes the transaction.
@@ -233,13 +245,8 @@ fn conflicts_neither_lose_nor_double_a_row() {
             run(&database, &Numbers { parts: 5, batches: 10, rows_per_batch: 1_200, row_bytes: 1_000 }, sessions);
         assert_eq!(result, Ok(()), "{fails_every} {sessions}");
         let stored = database.stored.lock().unwrap();
-        for (table, first) in [("low", 0), ("high", 6_000)] {
-            let mut rows = stored.tables[table].clone();
-            rows.sort_unstable();
-            let expected: Vec<i64> = (0..5).flat_map(|p| (0..6_000).map(move |i| p * 100_000 + first + i)).collect();
-            assert!(rows == expected, "{table} of {} rows", rows.len());
-            assert!(stored.statements.contains(&format!("CREATE INDEX ON {table}")));
-        }
+        stored.holds(5, 6_000, "");
+        assert!(["low", "high"].iter().all(|table| stored.statements.contains(&format!("CREATE INDEX ON {table}"))));
         let expected = LoadProgress { rows: 60_000, parts: 5, of: 5, tables_finished: 2, tables: 2, ..LoadProgress::default() };
         assert_eq!(progress, expected);
     }

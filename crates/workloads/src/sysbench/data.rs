@@ -81,7 +81,7 @@ impl SysbenchData {
 
 /// Table `sbtestN` of `bulk_insert`.
 pub(super) fn bulk_table(n: u32) -> BulkTable {
-    BulkTable { name: format!("sbtest{n}"), columns: vec!["id", "k"] }
+    BulkTable { name: format!("sbtest{n}"), columns: ["id", "k"].map(str::to_owned).to_vec() }
 }
 
 impl Dataset for SysbenchData {
@@ -91,7 +91,7 @@ impl Dataset for SysbenchData {
         let table = |n: u32| TableSpec {
             bulk: match self.options.script {
                 Script::BulkInsert => bulk_table(n),
-                _ => BulkTable { columns: vec!["id", "k", "c", "pad"], ..bulk_table(n) },
+                _ => BulkTable { columns: ["id", "k", "c", "pad"].map(str::to_owned).to_vec(), ..bulk_table(n) },
             },
             create: schema::create(&self.options, self.dialect, n),
             after_load: schema::after_load(&self.options, self.dialect, n),

@@ -53,33 +53,6 @@ fn the_largest_table_has_its_last_row() {
 }
 
 #[test]
-fn rows_are_counted_only_where_a_run_cannot_lose_one() {
-    let names = |script, words| data(script, words).checks().into_iter().map(|c| c.name).collect::<Vec<String>>();
-    assert_eq!(names("oltp_read_write", &[]), ["sbtest1 rows", "sbtest1 ids"]);
-    assert_eq!(names("oltp_read_write", &[("skip_trx", "on")]), ["sbtest1 ids"]);
-    assert_eq!(names("oltp_read_only", &[("skip_trx", "on")]), ["sbtest1 rows", "sbtest1 ids"]);
-}
-
-#[test]
-fn new_rows_numbered_by_the_client_begin_in_empty_tables() {
-    let empty = data("oltp_insert", &[("auto_inc", "off")]);
-    assert_eq!((empty.parts(), empty.tables()[0].rows), (0, Some(0)));
-    let filled = data("oltp_insert", &[]);
-    assert_eq!((filled.parts(), filled.tables()[0].rows), (1, Some(10_000)));
-    assert_ne!(empty.parameters(), data("oltp_read_write", &[("auto_inc", "off")]).parameters());
-    assert_eq!(filled.parameters(), data("oltp_read_write", &[]).parameters());
-    let bulk = data("bulk_insert", &[("threads", "4")]);
-    assert_eq!((bulk.parts(), bulk.tables().len(), bulk.tables()[3].bulk.name.as_str()), (0, 4, "sbtest4"));
-    assert_eq!(bulk.tables()[0].bulk.columns, ["id", "k"]);
-}
-
-#[test]
-fn scripts_that_change_how_many_rows_there_are_say_so() {
-    let growing: Vec<&str> = SCRIPTS.map(|(name, _)| name).into_iter().filter(|name| data(name, &[]).grows()).collect();
-    assert_eq!(growing, ["oltp_insert", "oltp_delete", "bulk_insert"]);
-}
-
-#[test]
 fn checks_pass_where_they_should_and_can_fail() {
     // The checks of a script that do not hold on a small database after some changes.
     let broken = |script, change| {

@@ -89,64 +89,7 @@ pub fn cleanup(options: &Options, _dialect: &dyn Dialect) -> Vec<String> {
 mod tests {
     use super::super::options::tests::options;
     use super::*;
-    use crate::testing::{COCKROACH, DIALECTS, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-
-    #[test]
-    fn tables_are_made_in_the_words_of_each_database() {
-        let create = "CREATE TABLE sbtest1 (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
-                      c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) \
-                      /*! ENGINE = innodb */";
-        let compressed = "CREATE … /*! ENGINE = innodb */ ROW_FORMAT=COMPRESSED";
-        let (int, serial) =
-            ("CREATE TABLE sbtest1 (id INTEGER NOT NULL, k …", "CREATE TABLE sbtest1 (id SERIAL, …PRIMARY KEY (id))");
-        let (index, numbered) = ("CREATE INDEX k_1 ON sbtest1(k)", "SELECT setval(pg_get_serial_sequence('sbtest1', 'id'), 500)");
-        let unique = "CREATE TABLE sbtest1 (id INT8 DEFAULT unique_rowid() NOT NULL, k INTEGER…, PRIMARY KEY (id))";
-        let (analyze, ordered) = ("ANALYZE sbtest1", "CREATE TABLE sbtest1 (id SERIAL,…PRIMARY KEY (id ASC))");
-        let ordered_index = "CREATE INDEX IF NOT EXISTS k_1 ON sbtest1(k ASC)";
-        let split = "CREATE …PRIMARY KEY (id ASC)) SPLIT AT VALUES ((100), (200))";
-        let other = [("auto_inc", "off"), ("secondary", "on"), ("mysql_storage_engine", "rocksdb")];
-        for (dialect, script, words, expected) in [
-            (MYSQL, "oltp_read_write", &[][..], &[create, index][..]),
-            (
-                MYSQL,
-                "oltp_read_write",
-                &other,
-                &["CREATE TABLE sbtest1 (id INTEGER NOT NULL, k …KEY xid (id)) /*! ENGINE = rocksdb */"],
-            ),
-            (MYSQL, "oltp_read_write", &[("create_table_options", "ROW_FORMAT=COMPRESSED")], &[compressed]),
-            (MYSQL, "oltp_read_write", &[("mysql_table_options", "ROW_FORMAT=COMPRESSED")], &[compressed]),
-            (POSTGRES, "oltp_insert", &[], &[serial, index, numbered, analyze, ""]),
-            (POSTGRES, "oltp_insert", &[("auto_inc", "off")], &[int, index, ""]),
-            (POSTGRES, "oltp_read_write", &[("pgsql_variant", "redshift")], &[int, analyze, ""]),
-            (COCKROACH, "oltp_insert", &[], &[unique, index, analyze, ""]),
-            (YUGABYTE, "oltp_read_write", &[], &[ordered, ordered_index, "…NOT indisvalid…", "SELECT setval(…"]),
-            (YUGABYTE, "oltp_read_write", &[("create_table_options", "SPLIT AT VALUES ((100), (200))")], &[split]),
-            (YUGABYTE, "oltp_read_write", &[("secondary", "on")], &["…", "CREATE INDEX xid_1 ON sbtest1 (id ASC)"]),
-            (SQLITE, "oltp_read_write", &[], &["CREATE TABLE sbtest1 (id INTEGER PRIMARY KEY,…"]),
-            (SQLITE, "oltp_read_write", &[("secondary", "on")], &["…", "CREATE INDEX xid_1 ON sbtest1 (id)"]),
-        ] {
-            let options = options(script, &[&[("table_size", "500")], words].concat());
-            let mut made = [super::create(&options, dialect, 1), after_load(&options, dialect, 1)].concat();
-            // The end of the list.
-            made.push(String::new());
-            for (statement, pattern) in made.iter().zip(expected) {
-                let pieces: Vec<&str> = pattern.split('…').collect();
-                let edges = statement.starts_with(pieces[0]) && statement.ends_with(pieces[pieces.len() - 1]);
-                assert!(edges && pieces.iter().all(|piece| statement.contains(piece)), "{words:?}: {made:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn bulk_tables_have_two_columns_and_are_one_for_each_thread() {
-        let options = options("bulk_insert", &[("threads", "3")]);
-        for dialect in DIALECTS {
-            let table = create(&options, dialect, 3);
-            assert!(table.len() == 1 && table[0].contains("sbtest3 (id INTEGER NOT NULL, k INTEGER"), "{table:?}");
-            assert!(after_load(&options, dialect, 3).is_empty());
-            assert_eq!(cleanup(&options, dialect).len(), 3);
-        }
-    }
+    use crate::testing::SQLITE;
 
     #[test]
     fn sqlite_takes_every_statement_of_every_script() {
@@ -159,20 +102,5 @@ mod tests {
                 database.execute_batch(&sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
             }
         }
-    }
-
-    #[test]
-    fn every_table_is_warmed_and_dropped() {
-        let options = options("oltp_read_write", &[("tables", "3")]);
-        for dialect in DIALECTS {
-            for n in 1..=3 {
-                let warmed = prewarm(&options, dialect);
-                assert!(warmed.iter().filter(|sql| sql.contains(&format!("sbtest{n}"))).count() >= 3, "{warmed:?}");
-                assert!(cleanup(&options, dialect).contains(&format!("DROP TABLE IF EXISTS sbtest{n}")));
-            }
-        }
-        let warmed = |dialect| prewarm(&options, dialect).join("; ");
-        assert!(warmed(COCKROACH).contains("FROM sbtest1@k_1 WHERE") && warmed(YUGABYTE).starts_with("ANALYZE sbtest1"));
-        assert!([COCKROACH, YUGABYTE].iter().all(|d| !warmed(*d).contains("VACUUM")) && !warmed(COCKROACH).contains("DO $$"));
     }
 }

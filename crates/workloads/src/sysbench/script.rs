@@ -69,22 +69,6 @@ impl Script {
         matches!(self, Self::Insert | Self::Delete | Self::BulkInsert)
     }
 
-    pub(super) fn selects_points(self) -> bool {
-        matches!(self, Self::PointSelect | Self::ReadOnly | Self::ReadWrite)
-    }
-
-    pub(super) fn selects_ranges(self) -> bool {
-        matches!(self, Self::ReadOnly | Self::ReadWrite)
-    }
-
-    pub(super) fn updates_index(self) -> bool {
-        matches!(self, Self::ReadWrite | Self::WriteOnly | Self::UpdateIndex)
-    }
-
-    pub(super) fn updates_non_index(self) -> bool {
-        matches!(self, Self::ReadWrite | Self::WriteOnly | Self::UpdateNonIndex)
-    }
-
     pub(super) fn deletes_and_inserts(self) -> bool {
         matches!(self, Self::ReadWrite | Self::WriteOnly)
     }

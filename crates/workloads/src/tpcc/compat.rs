@@ -2,43 +2,30 @@
 
 use perbuck_database::Dialect;
 
-use super::{Compat, Options};
+use super::Options;
 
 /// How a run with `compat` differs from the specification, for people; empty without `compat`.
 pub fn compat_notes(options: &Options) -> &'static [&'static str] {
-    match options.compat {
-        None => &[],
-        Some(Compat::GoTpc) => &[
-            "new orders read and change the stock of the home warehouse also for remote lines: no new order writes to two warehouses",
-            "OL_AMOUNT contains tax and discount",
-            "the 1 % of new orders with an unused item roll back before any work on their other lines",
-            "the constants of NURand for items and customers are exchanged, A for items is 8189, and C for last names keeps no \
-             distance from the load's",
-            "items do not come twice in an order, and terminals do not lock stock in one common order: expect more deadlocks",
-            "every transaction is drawn by itself (45/43/4/4/4 unless other weights are given), and not dealt from a deck",
-            "terminals have no warehouse and no district: both are drawn for every transaction",
-            "efficiency above 100 % means that terminals did not wait for keying and think times",
-        ],
-    }
+    if options.go_tpc { &NOTES } else { &[] }
 }
+
+const NOTES: [&str; 8] = [
+    "new orders read and change the stock of the home warehouse also for remote lines: no new order writes to two warehouses",
+    "OL_AMOUNT contains tax and discount",
+    "the 1 % of new orders with an unused item roll back before any work on their other lines",
+    "the constants of NURand for items and customers are exchanged, A for items is 8189, and C for last names keeps no \
+     distance from the load's",
+    "items do not come twice in an order, and terminals do not lock stock in one common order: expect more deadlocks",
+    "every transaction is drawn by itself (45/43/4/4/4 unless other weights are given), and not dealt from a deck",
+    "terminals have no warehouse and no district: both are drawn for every transaction",
+    "efficiency above 100 % means that terminals did not wait for keying and think times",
+];
 
 /// Whether go-tpc writes its hint for TiDB: a comment to MySQL and MariaDB, and an unknown word to the hints of YugabyteDB.
 pub(super) fn hints(options: &Options, dialect: &dyn Dialect) -> bool {
-    options.compat == Some(Compat::GoTpc) && dialect.family() == "mysql"
+    options.go_tpc && dialect.family() == "mysql"
 }
 
 pub(super) fn drives(dialect: &dyn Dialect) -> bool {
     matches!(dialect.family(), "mysql" | "postgres")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_compatibility_has_notes() {
-        assert!(compat_notes(&Options::default()).is_empty());
-        let options = Options { compat: Some(Compat::GoTpc), ..Options::default() };
-        assert_eq!(compat_notes(&options).len(), 8);
-    }
 }

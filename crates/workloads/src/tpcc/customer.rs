@@ -3,11 +3,11 @@
 use perbuck_core::rng::OpRng;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::Session;
-use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::StatementId;
 
 use super::names::write_last_name;
 use super::nurand::{Constants, last_name};
+use super::terminal::missing;
 use crate::Result;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,24 +42,9 @@ pub(super) async fn find_by_name<S: Session>(
     connection.execute(by_name).await?;
     let rows = connection.rows();
     if rows.is_empty() {
-        let message =
-            format!("warehouse {warehouse}, district {district} has no customer of last name number {name}; load the data again");
-        return Err(DriverError::client(ErrorClass::Fatal, "data", message));
+        let what = format!("warehouse {warehouse}, district {district} has no customer of last name number {name}");
+        return Err(missing(&what));
     }
-    rows.int(middle(rows.len()), 0)
-}
-
-/// Row number, from 0, of position ⌈n/2⌉ from 1.
-fn middle(rows: u64) -> usize {
-    (rows.div_ceil(2) - 1) as usize
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_middle_is_rounded_up() {
-        assert_eq!([1, 2, 3, 4, 5, 6, 7].map(middle), [0, 0, 1, 1, 2, 2, 3]);
-    }
+    // Rows are counted from 0, positions from 1.
+    rows.int((rows.len().div_ceil(2) - 1) as usize, 0)
 }

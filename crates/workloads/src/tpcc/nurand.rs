@@ -6,7 +6,7 @@ use perbuck_core::units::Seed;
 use super::{CUSTOMERS, ITEMS};
 
 /// A for C_LAST, whose numbers are 0..=999.
-const A_LAST: i64 = 255;
+pub(super) const A_LAST: i64 = 255;
 /// A for C_ID.
 const A_CUSTOMER: i64 = 1_023;
 /// A for OL_I_ID.
@@ -93,7 +93,7 @@ pub(super) mod tests {
     /// that agrees with v above its n lowest bits and has a subset s of v's ones there. The first draw must then have the ones
     /// that s lacks, and may have those of s: 2 to the number of ones in s ways of A + 1. Over all subsets that is 3 to the
     /// number of ones in v, but for those that lie outside of x to y.
-    fn exact(a: i64, x: i64, y: i64, c: i64) -> Vec<f64> {
+    pub(in crate::tpcc) fn exact(a: i64, x: i64, y: i64, c: i64) -> Vec<f64> {
         assert!((a + 1).count_ones() == 1 && x <= a);
         let (n, each) = (y - x + 1, 1.0 / ((a + 1) as f64 * (y - x + 1) as f64));
         let mut p = vec![0.0; n as usize];
@@ -162,10 +162,6 @@ pub(super) mod tests {
         fits("C_LAST", &names, &exact(A_LAST, 0, 999, constants.last));
         fits("C_ID", &customers, &exact(A_CUSTOMER, 1, CUSTOMERS, constants.customer));
         fits("OL_I_ID", &items, &exact(A_ITEM, 1, ITEMS, constants.item));
-    }
-
-    pub(in crate::tpcc) fn exact_load_names(c: i64) -> Vec<f64> {
-        exact(A_LAST, 0, 999, c)
     }
 
     #[test]

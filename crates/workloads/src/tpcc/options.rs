@@ -42,13 +42,6 @@ pub enum PartitionType {
     List,
 }
 
-/// Another program whose traffic is reproduced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compat {
-    /// go-tpc, which `tiup bench tpcc` runs.
-    GoTpc,
-}
-
 /// What a TPC-C run may be told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -68,8 +61,8 @@ pub struct Options {
     pub partition_type: PartitionType,
     /// Whether HISTORY has a key of its own, for servers that want one of every table (`sql_require_primary_key`).
     pub history_key: bool,
-    /// Whose traffic is reproduced; by the specification where none is given.
-    pub compat: Option<Compat>,
+    /// Whether the traffic of go-tpc is reproduced, which `tiup bench tpcc` runs (`compat = "go-tpc"`).
+    pub go_tpc: bool,
     /// Shares of the five transactions in percent, in the order in which they are printed, each transaction drawn by itself
     /// (5.2.4.1); dealt from a deck (5.2.4.2) where none is given.
     pub weights: Option<[u8; 5]>,
@@ -91,7 +84,6 @@ const ISOLATIONS: [(&str, Option<Isolation>); 4] = [
 ];
 const PARTITION_TYPES: [(&str, PartitionType); 3] =
     [("hash", PartitionType::Hash), ("range", PartitionType::Range), ("list", PartitionType::List)];
-const COMPATS: [(&str, Option<Compat>); 1] = [("go-tpc", Some(Compat::GoTpc))];
 
 /// `weights = "45,43,4,4,4"`.
 fn weights(reader: &mut Reader<'_>) -> Option<[u8; 5]> {
@@ -104,11 +96,8 @@ fn weights(reader: &mut Reader<'_>) -> Option<[u8; 5]> {
     let whole = weights.filter(|w| w.iter().map(|w| u32::from(*w)).sum::<u32>() == 100);
     if whole.is_none() {
         let message = format!("`weights` is \"{text}\", not five shares that add up to 100");
-        reader.problem(
-            "weights",
-            message,
-            "give them for new_order, payment, order_status, delivery, stock_level, as in \"45,43,4,4,4\"",
-        );
+        let help = "give them for new_order, payment, order_status, delivery, stock_level, as in \"45,43,4,4,4\"";
+        reader.problem("weights", message, help);
     }
     whole
 }
@@ -188,7 +177,7 @@ impl Benchmark for Options {
             foreign_keys: reader.switch("foreign_keys"),
             partition_type: reader.word("partition_type", &PARTITION_TYPES, PartitionType::Hash),
             history_key: reader.switch("history_key"),
-            compat: reader.word("compat", &COMPATS, None),
+            go_tpc: reader.word("compat", &[("go-tpc", true)], false),
             weights: weights(reader),
             session: session(reader),
         };
@@ -200,7 +189,7 @@ impl Benchmark for Options {
             let message = "`partition_type` is given, but there is only one partition";
             reader.problem("partition_type", message, "add `partitions` of at least 2, or leave `partition_type` out");
         }
-        if options.compat.is_some() && reader.has("batch") {
+        if options.go_tpc && reader.has("batch") {
             let message = "`batch` and `compat` are both given; `compat` decides which statements are sent";
             reader.problem("batch", message, "leave one of them out");
         }
@@ -219,9 +208,9 @@ impl Benchmark for Options {
         let mut all = self.data_parameters();
         let mut put = |key: &str, value: &dyn ToString| put(&mut all, key, value);
         put("wait", &self.wait);
-        put("batch", &(self.batch || self.compat.is_some()));
+        put("batch", &(self.batch || self.go_tpc));
         put("isolation", &self.isolation.map_or("the server's", |_| word_for(&ISOLATIONS, &self.isolation)));
-        put("compat", &self.compat.map_or("none", |_| word_for(&COMPATS, &self.compat)));
+        put("compat", &if self.go_tpc { "go-tpc" } else { "none" });
         put("foreign_keys", &self.foreign_keys);
         put("partitions", &self.partitions);
         put("history_key", &self.history_key);
@@ -264,7 +253,7 @@ impl Benchmark for Options {
             dialect.lacks(feature).map(|lack| (format!("{said} {}", lack.why), help.to_owned()))
         };
         speaks_sql(dialect).or_else(|| missing.find_map(lack)).or_else(|| {
-            (self.compat == Some(Compat::GoTpc) && !drives(dialect)).then(|| {
+            (self.go_tpc && !drives(dialect)).then(|| {
                 let message = format!("`compat` is \"go-tpc\", which does not know {}", dialect.name());
                 (message, "leave `compat` out, or use another target".to_owned())
             })
@@ -279,7 +268,7 @@ impl Benchmark for Options {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{self, COCKROACH, MYSQL, POSTGRES, SQLITE, YUGABYTE};
+    use crate::testing::{self, MYSQL, SQLITE};
 
     fn read(words: &[(&str, &str)]) -> Result<Options, Vec<String>> {
         testing::read(words).map_err(|found| found.into_iter().map(|p| p.message).collect())
@@ -315,16 +304,6 @@ mod tests {
         let both = read(&[("compat", "go-tpc"), ("batch", "true")]);
         assert!(both.unwrap_err()[0].contains("both given"));
         assert!(read(&[("isolation", "snapshot")]).unwrap_err()[0].contains("\"snapshot\""));
-        let split = Options { partitions: 2, foreign_keys: true, ..Options::default() };
-        assert!(split.refusal(MYSQL).is_some() && split.refusal(POSTGRES).is_none());
-        assert!(split.refusal(SQLITE).is_some());
-        assert!(split.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("2.25")));
-        let alone = Options { foreign_keys: false, ..split.clone() };
-        assert!(alone.refusal(YUGABYTE).is_none() && alone.refusal(MYSQL).is_none());
-        assert!(split.refusal(COCKROACH).is_some_and(|(message, _)| message.contains("ranges itself")));
-        let dirty = Options { isolation: Some(Isolation::ReadUncommitted), ..Options::default() };
-        assert!(dirty.refusal(POSTGRES).is_none() && dirty.refusal(COCKROACH).is_some());
-        assert!(dirty.refusal(YUGABYTE).is_some_and(|(message, _)| message.contains("YugabyteDB")));
     }
 
     #[test]
@@ -341,19 +320,6 @@ mod tests {
         assert!(set.refusal(SQLITE).is_some() && set.data_parameters() == Options::default().data_parameters());
         for wrong in ["x", "x=", "=1", "x=1; DROP TABLE item", "x='a'b'", "x y=1"] {
             assert!(of("session", wrong).unwrap_err()[0].contains("not NAME=VALUE"), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn the_isolation_level_is_that_of_the_server_unless_given() {
-        let with = |isolation| Options { isolation, ..Options::default() };
-        assert!(with(None).session_statements(MYSQL).is_empty());
-        let serializable = with(Some(Isolation::Serializable));
-        assert_eq!(serializable.session_statements(MYSQL), ["SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE"]);
-        assert!(serializable.session_statements(POSTGRES)[0].ends_with("ISOLATION LEVEL SERIALIZABLE"));
-        assert!(serializable.session_statements(SQLITE).is_empty(), "it has no other");
-        for dialect in [COCKROACH, YUGABYTE] {
-            assert_eq!(serializable.session_statements(dialect), serializable.session_statements(POSTGRES));
         }
     }
 }

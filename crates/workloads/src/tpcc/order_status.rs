@@ -89,20 +89,3 @@ impl Statements {
         connection.commit().await
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use perbuck_core::units::Seed;
-
-    use super::*;
-    use crate::tpcc::terminal::tests::scope;
-
-    #[test]
-    fn sixty_percent_ask_by_name() {
-        let scope = scope(0, 2);
-        let draws: Vec<Input> = (0..100_000).map(|n| Input::draw(&mut OpRng::at(Seed(4), 0, n), &scope)).collect();
-        let by_name = draws.iter().filter(|i| matches!(i.customer, Selector::LastName(_))).count();
-        assert!((57_000..=63_000).contains(&by_name), "{by_name}");
-        assert!((1..=10).all(|d| draws.iter().filter(|i| i.district == d).count().abs_diff(10_000) < 5 * 95));
-    }
-}

@@ -27,7 +27,8 @@ const fn money(digits: u8) -> Type {
 
 pub(super) struct Table {
     pub(super) name: &'static str,
-    pub(super) columns: &'static [(&'static str, Type)],
+    /// Names with spaces between them, and their type.
+    columns: &'static [(&'static str, Type)],
     /// Empty for HISTORY, which has none (1.3.1).
     pub(super) key: &'static [&'static str],
     /// Name and columns of its secondary index.
@@ -35,6 +36,13 @@ pub(super) struct Table {
     /// The column by which it can be partitioned: that of the warehouse. ITEM has none.
     pub(super) warehouse: Option<&'static str>,
     pub(super) references: &'static [Reference],
+}
+
+impl Table {
+    /// Every column with its type, in order.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (&'static str, Type)> {
+        self.columns.iter().flat_map(|(names, kind)| names.split(' ').map(|name| (name, *kind)))
+    }
 }
 
 /// The columns that may be NULL.
@@ -50,9 +58,7 @@ pub(super) const TABLES: [Table; 9] = [
         columns: &[
             ("w_id", Int),
             ("w_name", Varchar(10)),
-            ("w_street_1", Varchar(20)),
-            ("w_street_2", Varchar(20)),
-            ("w_city", Varchar(20)),
+            ("w_street_1 w_street_2 w_city", Varchar(20)),
             ("w_state", Char(2)),
             ("w_zip", Char(9)),
             ("w_tax", RATE),
@@ -66,12 +72,9 @@ pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "district",
         columns: &[
-            ("d_id", Int),
-            ("d_w_id", Int),
+            ("d_id d_w_id", Int),
             ("d_name", Varchar(10)),
-            ("d_street_1", Varchar(20)),
-            ("d_street_2", Varchar(20)),
-            ("d_city", Varchar(20)),
+            ("d_street_1 d_street_2 d_city", Varchar(20)),
             ("d_state", Char(2)),
             ("d_zip", Char(9)),
             ("d_tax", RATE),
@@ -86,15 +89,11 @@ pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "customer",
         columns: &[
-            ("c_id", Int),
-            ("c_d_id", Int),
-            ("c_w_id", Int),
+            ("c_id c_d_id c_w_id", Int),
             ("c_first", Varchar(16)),
             ("c_middle", Char(2)),
             ("c_last", Varchar(16)),
-            ("c_street_1", Varchar(20)),
-            ("c_street_2", Varchar(20)),
-            ("c_city", Varchar(20)),
+            ("c_street_1 c_street_2 c_city", Varchar(20)),
             ("c_state", Char(2)),
             ("c_zip", Char(9)),
             ("c_phone", Char(16)),
@@ -102,10 +101,8 @@ pub(super) const TABLES: [Table; 9] = [
             ("c_credit", Char(2)),
             ("c_credit_lim", money(12)),
             ("c_discount", RATE),
-            ("c_balance", money(12)),
-            ("c_ytd_payment", money(12)),
-            ("c_payment_cnt", Int),
-            ("c_delivery_cnt", Int),
+            ("c_balance c_ytd_payment", money(12)),
+            ("c_payment_cnt c_delivery_cnt", Int),
             ("c_data", Varchar(500)),
         ],
         key: &["c_w_id", "c_d_id", "c_id"],
@@ -116,11 +113,7 @@ pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "history",
         columns: &[
-            ("h_c_id", Int),
-            ("h_c_d_id", Int),
-            ("h_c_w_id", Int),
-            ("h_d_id", Int),
-            ("h_w_id", Int),
+            ("h_c_id h_c_d_id h_c_w_id h_d_id h_w_id", Int),
             ("h_date", Date),
             ("h_amount", money(6)),
             ("h_data", Varchar(24)),
@@ -135,16 +128,7 @@ pub(super) const TABLES: [Table; 9] = [
     },
     Table {
         name: "orders",
-        columns: &[
-            ("o_id", Int),
-            ("o_d_id", Int),
-            ("o_w_id", Int),
-            ("o_c_id", Int),
-            ("o_entry_d", Date),
-            ("o_carrier_id", Int),
-            ("o_ol_cnt", Int),
-            ("o_all_local", Int),
-        ],
+        columns: &[("o_id o_d_id o_w_id o_c_id", Int), ("o_entry_d", Date), ("o_carrier_id o_ol_cnt o_all_local", Int)],
         key: &["o_w_id", "o_d_id", "o_id"],
         index: Some(("idx_order", "o_w_id, o_d_id, o_c_id, o_id")),
         warehouse: Some("o_w_id"),
@@ -152,7 +136,7 @@ pub(super) const TABLES: [Table; 9] = [
     },
     Table {
         name: "new_order",
-        columns: &[("no_o_id", Int), ("no_d_id", Int), ("no_w_id", Int)],
+        columns: &[("no_o_id no_d_id no_w_id", Int)],
         key: &["no_w_id", "no_d_id", "no_o_id"],
         index: None,
         warehouse: Some("no_w_id"),
@@ -160,7 +144,7 @@ pub(super) const TABLES: [Table; 9] = [
     },
     Table {
         name: "item",
-        columns: &[("i_id", Int), ("i_im_id", Int), ("i_name", Varchar(24)), ("i_price", money(5)), ("i_data", Varchar(50))],
+        columns: &[("i_id i_im_id", Int), ("i_name", Varchar(24)), ("i_price", money(5)), ("i_data", Varchar(50))],
         key: &["i_id"],
         index: None,
         warehouse: None,
@@ -169,22 +153,9 @@ pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "stock",
         columns: &[
-            ("s_i_id", Int),
-            ("s_w_id", Int),
-            ("s_quantity", Int),
-            ("s_dist_01", Char(24)),
-            ("s_dist_02", Char(24)),
-            ("s_dist_03", Char(24)),
-            ("s_dist_04", Char(24)),
-            ("s_dist_05", Char(24)),
-            ("s_dist_06", Char(24)),
-            ("s_dist_07", Char(24)),
-            ("s_dist_08", Char(24)),
-            ("s_dist_09", Char(24)),
-            ("s_dist_10", Char(24)),
-            ("s_ytd", Int),
-            ("s_order_cnt", Int),
-            ("s_remote_cnt", Int),
+            ("s_i_id s_w_id s_quantity", Int),
+            ("s_dist_01 s_dist_02 s_dist_03 s_dist_04 s_dist_05 s_dist_06 s_dist_07 s_dist_08 s_dist_09 s_dist_10", Char(24)),
+            ("s_ytd s_order_cnt s_remote_cnt", Int),
             ("s_data", Varchar(50)),
         ],
         key: &["s_w_id", "s_i_id"],
@@ -195,12 +166,7 @@ pub(super) const TABLES: [Table; 9] = [
     Table {
         name: "order_line",
         columns: &[
-            ("ol_o_id", Int),
-            ("ol_d_id", Int),
-            ("ol_w_id", Int),
-            ("ol_number", Int),
-            ("ol_i_id", Int),
-            ("ol_supply_w_id", Int),
+            ("ol_o_id ol_d_id ol_w_id ol_number ol_i_id ol_supply_w_id", Int),
             ("ol_delivery_d", Date),
             ("ol_quantity", Int),
             ("ol_amount", money(6)),

@@ -9,6 +9,7 @@ use perbuck_database::Dialect;
 use perbuck_database::dialect::same_isolation;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
+use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId};
 use perbuck_load::workload::{Done, Operation, Pauses, Terminal, TerminalId, Workload};
 
@@ -16,7 +17,7 @@ use super::compat::hints;
 use super::deck::{self, Deck};
 use super::nurand::{Constants, load_constant};
 use super::pauses::Clockwork;
-use super::{Compat, DISTRICTS, Isolation, Options, audit, delivery, new_order, order_status, payment, stock_level};
+use super::{DISTRICTS, Isolation, Options, audit, delivery, new_order, order_status, payment, stock_level};
 use crate::Result;
 
 /// The five transactions for a number of warehouses, in one dialect.
@@ -45,7 +46,7 @@ impl Tpcc {
     /// must keep its distance from the load's (2.1.6.1).
     pub fn new(options: Options, dialect: &'static dyn Dialect, data_seed: Seed) -> Self {
         let mut catalogue = Catalogue::default();
-        let go_tpc = options.compat == Some(Compat::GoTpc);
+        let go_tpc = options.go_tpc;
         let batch = (options.batch || go_tpc)
             .then(|| (new_order::Batch::new(&mut catalogue, dialect, go_tpc), delivery::Batch::new(&mut catalogue, dialect)));
         let statements = Statements {
@@ -90,8 +91,8 @@ impl Workload for Tpcc {
         let mut scope = Scope::of(id, self.options.warehouses, self.c_load);
         let mut deck = Deck::new(id.seed, id.index);
         let mut weights = self.options.weights;
-        if self.options.compat == Some(Compat::GoTpc) {
-            (scope.compat, scope.constants) = (self.options.compat, Constants::like_go_tpc(id.seed));
+        if self.options.go_tpc {
+            (scope.go_tpc, scope.constants) = (true, Constants::like_go_tpc(id.seed));
             weights = weights.or(Some(deck::GO_TPC));
         }
         if let Some(weights) = weights {
@@ -118,7 +119,7 @@ pub(super) struct Scope {
     /// D_ID of the terminal, which Stock-Level alone uses (2.8.1.1).
     pub(super) district: i64,
     pub(super) constants: Constants,
-    pub(super) compat: Option<Compat>,
+    pub(super) go_tpc: bool,
 }
 
 impl Scope {
@@ -130,19 +131,17 @@ impl Scope {
             warehouse: i64::from(id.index % warehouses) + 1,
             district: i64::from(id.index / warehouses) % DISTRICTS + 1,
             constants: Constants::for_run(id.seed, c_load),
-            compat: None,
+            go_tpc: false,
         }
     }
 
     /// Where the next transaction happens: in the terminal's own district, but go-tpc draws one each time.
     fn for_transaction(&self, rng: &mut OpRng) -> Self {
-        match self.compat {
-            None => *self,
-            Some(Compat::GoTpc) => {
-                let (warehouse, district) = (rng.between(1, self.warehouses), Self::any_district(rng));
-                Self { warehouse, district, ..*self }
-            }
+        if !self.go_tpc {
+            return *self;
         }
+        let (warehouse, district) = (rng.between(1, self.warehouses), Self::any_district(rng));
+        Self { warehouse, district, ..*self }
     }
 
     /// A district of a warehouse, uniformly (2.4.1.2, 2.5.1.2, 2.6.1.2).
@@ -172,6 +171,11 @@ pub(super) fn send<'c, S: Session, const N: usize>(
         cells.int(value);
     }
     connection.execute(statement)
+}
+
+/// The data lack what the specification puts there.
+pub(super) fn missing(what: &str) -> DriverError {
+    DriverError::client(ErrorClass::Fatal, "data", format!("{what}; load the data again"))
 }
 
 /// Text that must outlive the result it came in; kept so that its memory is used again.
@@ -260,7 +264,10 @@ impl Terminal for TpccTerminal {
 pub(super) mod tests {
     use std::collections::BTreeMap;
 
+    use perbuck_load::values::Rows;
+
     use super::*;
+    use crate::testing::COCKROACH;
 
     pub(in crate::tpcc) fn scope(index: u32, warehouses: u32) -> Scope {
         Scope::of(TerminalId { index, of: 1, seed: Seed(1) }, warehouses, load_constant(Seed(2)))
@@ -290,5 +297,25 @@ pub(super) mod tests {
         assert_eq!((seen[0], seen[3]), (0, 0));
         assert!([1, 2, 4, 5].iter().all(|w| seen[*w].abs_diff(10_000) < 5 * 87), "{seen:?}");
         assert_eq!(self::scope(0, 1).other_warehouse(&mut rng), 1);
+    }
+
+    #[test]
+    fn another_level_than_the_one_asked_for_is_an_error() {
+        let answer = |level: Option<&str>| {
+            let mut rows = Rows::default();
+            rows.start(true);
+            match level {
+                Some(level) => rows.push_text(level.as_bytes()),
+                None => rows.push_null(),
+            }
+            rows.end_row();
+            rows
+        };
+        let told = |level, found| same_isolation(COCKROACH, COCKROACH.isolation_in_effect().unwrap(), level, &answer(found));
+        assert!(told("READ COMMITTED", Some("read committed")).is_ok());
+        assert!(told("READ COMMITTED", None).is_ok(), "it does not tell");
+        let error = told("READ COMMITTED", Some("serializable")).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Fatal);
+        assert!(error.message.contains("CockroachDB uses SERIALIZABLE; enable"), "{error}");
     }
 }

@@ -5,8 +5,8 @@ use perbuck_core::units::Seed;
 use perbuck_load::values::Value;
 
 use super::data::tests::{data, each_row, each_row_of, int, text};
-use super::nurand::load_constant;
-use super::nurand::tests::exact_load_names;
+use super::nurand::tests::exact;
+use super::nurand::{A_LAST, load_constant};
 use super::schema::{CUSTOMER, HISTORY, ITEM, ORDER_LINE, ORDERS, STOCK};
 use super::terminal::tests::scope;
 use super::{deck, delivery, names, new_order, order_status, payment, stock_level};
@@ -99,9 +99,9 @@ fn last_names_of_the_population_follow_nurand() {
         }
     });
     assert_eq!(seen.iter().sum::<u64>(), 40_000);
-    fits("C_LAST", &seen, &exact_load_names(load_constant(Seed(42))));
+    fits("C_LAST", &seen, &exact(A_LAST, 0, 999, load_constant(Seed(42))));
     // And not those of another constant.
-    let other = exact_load_names((load_constant(Seed(42)) + 70) % 256);
+    let other = exact(A_LAST, 0, 999, (load_constant(Seed(42)) + 70) % 256);
     assert!(std::panic::catch_unwind(|| fits("x", &seen, &other)).is_err());
 }
 

@@ -101,7 +101,7 @@ impl YcsbData {
     fn values_check(&self, sample: &[(String, Vec<String>)]) -> Check {
         let (table, fields) = (&self.options.table, &schema::columns(&self.options)[1..]);
         let violations = if self.speaks_sql() {
-            let differs = |(field, value): (&&str, &String)| format!("{field} IS NULL OR {field} <> '{value}'");
+            let differs = |(field, value): (&String, &String)| format!("{field} IS NULL OR {field} <> '{value}'");
             let wrong = sample.iter().map(|(key, values)| {
                 let differs: Vec<String> = fields.iter().zip(values).map(differs).collect();
                 format!("({KEY} = '{key}' AND ({}))", differs.join(" OR "))

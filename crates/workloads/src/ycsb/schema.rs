@@ -1,9 +1,6 @@
 //! The table and the statements on it, for each dialect: in the words of go-ycsb and of YCSB's JDBC binding. A database
 //! without SQL has no tables; its statements are operations on records.
 
-use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
-
 use perbuck_database::dialect::{Dialect, Feature, Type};
 use perbuck_load::records::{Action, Records};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
@@ -12,21 +9,10 @@ use super::options::{Compat, Options};
 
 pub(super) const KEY: &str = "YCSB_KEY";
 
-/// The key column and those of the fields. Bulk loads want names that live as long as the program; each is kept once.
-pub(super) fn columns(options: &Options) -> Vec<&'static str> {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    // A thread that panicked with it left it whole: names are only added.
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut keep = |name: String| match kept.get(name.as_str()) {
-        Some(same) => *same,
-        None => {
-            let name: &'static str = Box::leak(name.into_boxed_str());
-            kept.insert(name);
-            name
-        }
-    };
+/// The key column and those of the fields.
+pub(super) fn columns(options: &Options) -> Vec<String> {
     let fields = (0..options.fieldcount).map(|i| format!("{}{i}", options.fieldnameprefix.to_ascii_uppercase()));
-    std::iter::once(KEY).chain(fields.map(&mut keep)).collect()
+    std::iter::once(KEY.to_owned()).chain(fields).collect()
 }
 
 /// The statement that makes the table where it is not there; who holds keys and values alone needs none.
@@ -86,22 +72,18 @@ impl Statements {
         // Who verifies the rows of a scan must know their keys.
         let key = if options.dataintegrity { "YCSB_KEY, " } else { "" };
         let scan = |what: &str| format!("SELECT {key}{what} FROM {table}{force} WHERE {KEY} >= ? ORDER BY {KEY} LIMIT ?");
-        let verified = options.dataintegrity;
-        let mut select = |label, sql: String| match verified {
-            true => catalogue.add_read_named(label, sql),
-            false => catalogue.add_named(label, Verb::Select, sql),
-        };
+        let mut select = |label, sql: String| catalogue.add_named(label, Verb::Select, options.dataintegrity, sql);
         let (read_all, scan_all) = (select("READ", read(&all)), select("SCAN", scan(&all)));
         let read_one = each(fields, |field| select("READ", read(field)));
         let scan_one = each(fields, |field| select("SCAN", scan(field)));
         let set: Vec<String> = fields.iter().map(|field| format!("{field} = ?")).collect();
         let mut update =
-            |set: &str| catalogue.add_named("UPDATE", Verb::Update, format!("UPDATE {table} SET {set} WHERE {KEY} = ?"));
+            |set: &str| catalogue.add_named("UPDATE", Verb::Update, false, format!("UPDATE {table} SET {set} WHERE {KEY} = ?"));
         let update_all = update(&set.join(", "));
         let update_one = each(&set, |field| update(field));
         let marks = vec!["?"; names.len()].join(", ");
         let insert = format!("INSERT INTO {table} ({}) VALUES ({marks})", names.join(", "));
-        let insert = catalogue.add_named("INSERT", Verb::Insert, insert);
+        let insert = catalogue.add_named("INSERT", Verb::Insert, false, insert);
         Self { read_all, read_one, update_all, update_one, insert, scan_all, scan_one }
     }
 

@@ -79,11 +79,21 @@ impl Ycsb {
 }
 
 impl Shared {
-    /// The fields that an operation is about, first and how many: one at random, or all.
+    /// The fields that an operation is about, first and how many, one at random or all; and its statement, of that about all and
+    /// those about one.
     #[inline]
-    fn fields(&self, rng: &mut OpRng, all: bool) -> (usize, usize) {
+    fn fields(
+        &self,
+        rng: &mut OpRng,
+        all: bool,
+        (about_all, about_one): (StatementId, StatementId),
+    ) -> (StatementId, usize, usize) {
         let width = self.records.width();
-        if all { (0, width) } else { (rng.below(width as u64) as usize, 1) }
+        if all {
+            return (about_all, 0, width);
+        }
+        let field = rng.below(width as u64) as usize;
+        (StatementId(about_one.0 + field as u16), field, 1)
     }
 
     /// Whether some fields of a row, the first of which is at `(row, column)`, have the values that they must have;
@@ -188,9 +198,8 @@ impl YcsbTerminal {
 
     async fn read<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
-        let (first, count) = shared.fields(rng, shared.options.readallfields);
-        let statement =
-            if shared.options.readallfields { shared.statements.read_all } else { nth(shared.statements.read_one, first) };
+        let statements = (shared.statements.read_all, shared.statements.read_one);
+        let (statement, first, count) = shared.fields(rng, shared.options.readallfields, statements);
         connection.bind().text(key);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -204,9 +213,8 @@ impl YcsbTerminal {
     async fn scan<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng, facts: &mut Facts) -> Result<()> {
         let Self { shared, key, expected, .. } = self;
         let length = shared.scans.draw(rng);
-        let (first, count) = shared.fields(rng, shared.options.readallfields);
-        let statement =
-            if shared.options.readallfields { shared.statements.scan_all } else { nth(shared.statements.scan_one, first) };
+        let statements = (shared.statements.scan_all, shared.statements.scan_one);
+        let (statement, first, count) = shared.fields(rng, shared.options.readallfields, statements);
         connection.bind().text(key).int(length as i64);
         connection.execute(statement).await?;
         let rows = connection.rows();
@@ -235,9 +243,8 @@ impl YcsbTerminal {
     /// Whether there was a row to update.
     async fn update<S: Session>(&mut self, connection: &mut Connection<S>, rng: &mut OpRng) -> Result<bool> {
         let Self { shared, key, .. } = self;
-        let (first, count) = shared.fields(rng, shared.options.writeallfields);
-        let statement =
-            if shared.options.writeallfields { shared.statements.update_all } else { nth(shared.statements.update_one, first) };
+        let statements = (shared.statements.update_all, shared.statements.update_one);
+        let (statement, first, count) = shared.fields(rng, shared.options.writeallfields, statements);
         let cells = connection.bind();
         for field in first..first + count {
             shared.records.field(cells, rng, key, field);
@@ -305,10 +312,4 @@ impl YcsbTerminal {
         };
         Ok(connection.ask(query).await?.int(0, 0)? > 0)
     }
-}
-
-/// The statement of a field.
-#[inline]
-fn nth(first: StatementId, field: usize) -> StatementId {
-    StatementId(first.0 + field as u16)
 }

@@ -1,17 +1,15 @@
-//! The workload on a real SQLite, and its statements in every dialect.
+//! The workload on a real SQLite.
 
 use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
-use perbuck_load::statement::Catalogue;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Part, TerminalId};
 
-use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN, UPDATE};
+use super::kind::{INSERT, READ, READ_MODIFY_WRITE, SCAN};
 use super::options::tests::options;
-use super::schema::{self, Statements};
 use super::*;
-use crate::testing::{COCKROACH, Client, Database, MYSQL, POSTGRES, SQLITE, TIKV, YUGABYTE};
+use crate::testing::{Client, Database, SQLITE};
 
 const SEED: Seed = Seed(42);
 
@@ -31,14 +29,6 @@ fn loaded(properties: &[(&str, &str)]) -> Loaded {
 }
 
 impl Loaded {
-    fn number(&self, sql: &str) -> i64 {
-        self.client.database.number(sql)
-    }
-
-    fn change(&self, sql: &str) {
-        self.client.database.change(sql);
-    }
-
     /// Sums of the facts of some operations, by kind.
     fn run(&mut self, operations: u64) -> BTreeMap<u8, (u64, [u64; 4])> {
         let mut sums: BTreeMap<u8, (u64, [u64; 4])> = BTreeMap::new();
@@ -67,7 +57,7 @@ const INTEGRITY: (&str, &str) = ("dataintegrity", "true");
 fn rows_are_those_of_the_seed_whoever_makes_them() {
     let sizes = [("recordcount", "25000"), ("fieldcount", "2"), ("fieldlength", "20")];
     let (loaded, mut inserted) = (loaded(&sizes), loaded(&[&sizes[..], &[("dotransactions", "false")]].concat()));
-    assert_eq!(inserted.number("SELECT COUNT(*) FROM usertable"), 0);
+    assert_eq!(inserted.client.database.number("SELECT COUNT(*) FROM usertable"), 0);
     assert_eq!(inserted.run(25_000), BTreeMap::from([(INSERT, (25_000, [0; 4]))]));
     let sum = "SELECT group_concat(YCSB_KEY || FIELD0 || FIELD1) FROM (SELECT * FROM usertable ORDER BY YCSB_KEY)";
     assert_eq!(loaded.text(sum), inserted.text(sum));
@@ -104,20 +94,18 @@ fn what_others_changed_is_found() {
         let mix = [("readproportion", "0"), ("updateproportion", "0"), (proportion, "1")];
         let sequential = [("requestdistribution", "sequential"), ("recordcount", "100"), ("maxscanlength", "1"), INTEGRITY];
         // Where the mix is of reads alone, the later value counts.
-        let all: Vec<(&str, &str)> =
-            mix.into_iter().filter(|m| kind != READ || m.1 != "0" || m.0 != proportion).chain(sequential).collect();
-        let mut table = loaded(&all);
+        let mut table = loaded(&[&mix[..], &sequential[..]].concat());
         assert_eq!(table.run(100)[&kind], (100, if kind == SCAN { [0, 0, 100, 0] } else { [0; 4] }));
-        table.change("UPDATE usertable SET FIELD7 = 'x' || FIELD7 WHERE YCSB_KEY = 'user6284781860667377211'");
-        table.change("UPDATE usertable SET FIELD9 = NULL WHERE YCSB_KEY = 'user8517097267634966620'");
-        table.change("DELETE FROM usertable WHERE YCSB_KEY = 'user1820151046732198393'");
+        table.client.database.change("UPDATE usertable SET FIELD7 = 'x' || FIELD7 WHERE YCSB_KEY = 'user6284781860667377211'");
+        table.client.database.change("UPDATE usertable SET FIELD9 = NULL WHERE YCSB_KEY = 'user8517097267634966620'");
+        table.client.database.change("DELETE FROM usertable WHERE YCSB_KEY = 'user1820151046732198393'");
         let (count, facts) = table.run(100)[&kind];
         assert_eq!(count, 100);
         // A scan that starts at the lost row goes on with the next one, which may be one of the wrong ones.
         assert_eq!(facts[0], 1, "one row is missing");
         assert!(facts[1] == 2 || kind == SCAN && facts[1] == 3, "two rows are wrong: {facts:?}");
         assert_eq!(table.broken(), ["usertable rows", "usertable values"]);
-        table.change("DELETE FROM usertable WHERE YCSB_KEY = 'user6284781860667377211'");
+        table.client.database.change("DELETE FROM usertable WHERE YCSB_KEY = 'user6284781860667377211'");
         assert_eq!(table.broken(), ["usertable rows", "usertable keys"]);
     }
 }
@@ -126,7 +114,7 @@ fn what_others_changed_is_found() {
 fn missing_rows_are_seen_without_data_integrity_too() {
     let mut table = loaded(&[("recordcount", "100"), ("readproportion", "0.5"), ("updateproportion", "0.5")]);
     assert_eq!(table.run(200).values().map(|(_, f)| f[0]).sum::<u64>(), 0);
-    table.change("DELETE FROM usertable");
+    table.client.database.change("DELETE FROM usertable");
     for (kind, (count, facts)) in table.run(200) {
         assert_eq!((count, facts[1]), (facts[0], 0), "{}", KINDS[usize::from(kind)]);
     }
@@ -138,13 +126,13 @@ fn inserts_begin_where_the_records_end_and_tell_of_keys_that_are_there() {
     assert_eq!(table.run(37), BTreeMap::from([(INSERT, (37, [0; 4]))]));
     table.client.start().unwrap();
     assert_eq!(table.run(5)[&INSERT], (5, [0; 4]));
-    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 142);
+    assert_eq!(table.client.database.number("SELECT COUNT(*) FROM usertable"), 142);
     // Another program has inserted the record after next.
     let key = options(&[("recordcount", "1")]).keys().text(143);
-    table.change(&format!("INSERT INTO usertable (YCSB_KEY) VALUES ('{key}')"));
+    table.client.database.change(&format!("INSERT INTO usertable (YCSB_KEY) VALUES ('{key}')"));
     let results: Vec<bool> = (0..3).map(|_| table.client.run_next().is_ok()).collect();
     assert_eq!(results, [true, false, true], "a duplicate is an error of the run");
-    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 145);
+    assert_eq!(table.client.database.number("SELECT COUNT(*) FROM usertable"), 145);
 }
 
 #[test]
@@ -153,7 +141,7 @@ fn a_load_over_a_load_counts_what_was_there() {
     assert_eq!(table.run(10)[&INSERT], (10, [0; 4]));
     table.client.start().unwrap();
     assert_eq!(table.run(10)[&INSERT], (10, [10, 0, 0, 0]));
-    assert_eq!(table.number("SELECT COUNT(*) FROM usertable"), 10);
+    assert_eq!(table.client.database.number("SELECT COUNT(*) FROM usertable"), 10);
 }
 
 #[test]
@@ -183,43 +171,4 @@ fn golden_rows() {
     let go = row("go-ycsb");
     assert_eq!(go[0], "user6284782960179005422");
     assert!(go[1].starts_with("user6284782960179005422:field0:") && go[1] != ycsb[1]);
-}
-
-#[test]
-fn statements_are_in_the_words_of_either_program() {
-    let statements = |properties: &[(&str, &str)], dialect| {
-        let options = options(&[&[("recordcount", "1"), ("fieldcount", "2")], properties].concat());
-        let mut catalogue = Catalogue::default();
-        Statements::new(&options, dialect, &mut catalogue);
-        let mut all = schema::create(&options, dialect);
-        all.extend(catalogue.statements().iter().map(|s| s.sql.clone()));
-        all
-    };
-    let go = statements(&[("compat", "go-ycsb")], MYSQL);
-    let create = "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(64) PRIMARY KEY /*T![clustered_index] CLUSTERED */, \
-                  FIELD0 VARCHAR(100), FIELD1 VARCHAR(100))";
-    let read = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY = ?";
-    let scan = "SELECT FIELD0, FIELD1 FROM usertable FORCE INDEX(`PRIMARY`) WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?";
-    assert_eq!(go[..3], [create, read, scan]);
-    for set in ["FIELD1 = ?", "FIELD0 = ?, FIELD1 = ?"] {
-        assert!(go.contains(&format!("UPDATE usertable SET {set} WHERE YCSB_KEY = ?")), "{go:?}");
-    }
-    assert_eq!(go.last().unwrap(), "INSERT INTO usertable (YCSB_KEY, FIELD0, FIELD1) VALUES (?, ?, ?)");
-    let java = statements(&[], POSTGRES);
-    assert_eq!(java[0], "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT)");
-    assert_eq!(java[1], "SELECT * FROM usertable WHERE YCSB_KEY = ?");
-    assert_eq!(statements(&[], COCKROACH), java);
-    let yugabyte = statements(&[], YUGABYTE);
-    let expected =
-        "CREATE TABLE IF NOT EXISTS usertable (YCSB_KEY VARCHAR(255), FIELD0 TEXT, FIELD1 TEXT, PRIMARY KEY (YCSB_KEY ASC))";
-    assert_eq!((yugabyte[0].as_str(), &yugabyte[1..]), (expected, &java[1..]));
-    let verified = statements(&[INTEGRITY, ("mysql.force_index", "false")], MYSQL);
-    assert_eq!(verified[2], "SELECT YCSB_KEY, FIELD0, FIELD1 FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?");
-    let wide = |length| statements(&[("compat", "go-ycsb"), ("fieldlength", length)], MYSQL)[0].contains("FIELD1 TEXT");
-    assert_eq!((wide("8000"), wide("9000")), (false, true));
-    assert!(statements(&[("fieldlength", "70000")], MYSQL)[0].contains("FIELD1 MEDIUMTEXT"));
-    let tikv = statements(&[INTEGRITY], TIKV);
-    assert_eq!((tikv[0].as_str(), tikv[1].as_str()), ("GET usertable 0 2", "SCAN usertable 0 2 KEYS"));
-    assert!(tikv.contains(&"UPDATE usertable 1 1".to_owned()) && tikv.last().unwrap() == "PUT usertable", "{tikv:?}");
-    assert_eq!(UPDATE, 1);
 }

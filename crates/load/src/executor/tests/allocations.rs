@@ -15,21 +15,14 @@ fn run(spec: &TrialSpec, service_us: u64) -> (u64, u64) {
 }
 
 #[test]
-fn a_closed_loop_allocates_nothing_per_operation() {
-    let (slow, few) = run(&spec(8), 10_000);
-    let (fast, many) = run(&spec(8), 500);
-    assert!(fast >= slow + 70_000, "{slow} and {fast}");
-    assert!(many <= few + 20, "{few} allocations for {slow} operations, {many} for {fast}");
-}
-
-#[test]
-fn an_open_loop_allocates_nothing_per_operation() {
+fn no_loop_allocates_per_operation() {
     let open = |per_s| {
         let base = spec(64);
         TrialSpec { load: LoadModel::rate(per_s, Arrivals::Poisson, base.warmup_ns + base.duration_ns), ..base }
     };
-    let (slow, few) = run(&open(100), 1000);
-    let (fast, many) = run(&open(8000), 1000);
-    assert!(fast >= slow + 70_000, "{slow} and {fast}");
-    assert!(many <= few + 20, "{few} allocations for {slow} operations, {many} for {fast}");
+    for [slow, fast] in [[(spec(8), 10_000), (spec(8), 500)], [(open(100), 1000), (open(8000), 1000)]] {
+        let ((slow, few), (fast, many)) = (run(&slow.0, slow.1), run(&fast.0, fast.1));
+        assert!(fast >= slow + 70_000, "{slow} and {fast}");
+        assert!(many <= few + 20, "{few} allocations for {slow} operations, {many} for {fast}");
+    }
 }

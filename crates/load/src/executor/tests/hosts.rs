@@ -52,7 +52,7 @@ fn where_all_servers_are_away_they_are_waited_for() {
 fn a_connection_that_is_renewed_after_a_failover_stays_there() {
     let hosts = SimHosts::new(2, (0, DOWN.start..Duration::MAX));
     let driver = on(&hosts);
-    let outcome = simulate_with(&spec(1), driver, &TwoSelects::renewing(100), &mut |_| {}).unwrap();
+    let outcome = simulate_with(&spec(1), driver, &TwoSelects::with(Some(100), Pauses::default()), &mut |_| {}).unwrap();
     assert_eq!(outcome.health.connections_lost, 1);
     assert!(hosts.opened().iter().filter(|(at, _)| *at >= DOWN.start).all(|(_, host)| *host == 1));
     let errors: u64 = outcome.errors.values().map(|e| e.count).sum();

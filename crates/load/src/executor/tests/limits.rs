@@ -86,8 +86,8 @@ fn seconds_show_what_an_open_loop_owes() {
     let (mut last, mut reads) = ((0, 0), 0);
     let mut see = |seen: &SecondSeen<'_>| {
         last = (seen.interval.backlog, seen.in_flight);
-        reads += seen.read;
-        assert_eq!(seen.latency.count(), seen.interval.transactions);
+        reads += seen.second.counts.read;
+        assert_eq!(seen.second.latency.count(), seen.interval.transactions);
     };
     let outcome = simulate_with(&TrialSpec { load, ..spec(4) }, SimDriver::default(), &TwoSelects::new(), &mut see).unwrap();
     // Four connections complete 2 000 a second of 3 000.
@@ -99,7 +99,8 @@ fn seconds_show_what_an_open_loop_owes() {
 
 #[test]
 fn a_workload_may_ask_for_new_connections() {
-    let outcome = simulate_with(&spec(2), SimDriver::default(), &TwoSelects::renewing(10), &mut |_| {}).unwrap();
+    let outcome =
+        simulate_with(&spec(2), SimDriver::default(), &TwoSelects::with(Some(10), Pauses::default()), &mut |_| {}).unwrap();
     let ended: u64 = outcome.measured.transactions.values().map(TransactionRecord::completed).sum();
     let all = ended + outcome.intervals[0].transactions;
     assert!((all / 10).abs_diff(outcome.health.reconnects) <= 2, "{all} and {}", outcome.health.reconnects);
@@ -108,10 +109,9 @@ fn a_workload_may_ask_for_new_connections() {
 
 #[test]
 fn a_run_without_a_limit_that_fails_ends_at_once() {
-    let failing = vec![(500, SimDriver::error(ErrorClass::Fatal, 1146))];
+    let driver = failing(500, ErrorClass::Fatal, 1146);
     let spec = TrialSpec { duration_ns: 100 * 365 * 86_400 * 1_000_000_000, ..spec(2) };
     let mut seconds = 0;
-    let driver = SimDriver { failing, ..SimDriver::default() };
     let outcome = simulate_with(&spec, driver, &TwoSelects::new(), &mut |_| seconds += 1);
     assert!(matches!(outcome, Err(RunError::Fatal(_))), "{outcome:?}");
     assert!(seconds <= 2, "{seconds}");
@@ -119,9 +119,8 @@ fn a_run_without_a_limit_that_fails_ends_at_once() {
 
 #[test]
 fn failed_transactions_are_replaced_by_others() {
-    let failing = vec![(9, SimDriver::error(ErrorClass::Failed, 1062))];
     let spec = TrialSpec { max_events: Some(1_000), ..spec(4) };
-    let outcome = simulate(&spec, SimDriver { failing, ..SimDriver::default() }).unwrap();
+    let outcome = simulate(&spec, failing(9, ErrorClass::Failed, 1062)).unwrap();
     let t = transactions(&outcome);
     assert_eq!(t.completed(), 1_000);
     assert!(t.failed > 200, "{}", t.failed);
@@ -202,10 +201,10 @@ fn seconds_by_kind_add_up_to_the_trial() {
     let spec = TrialSpec { warmup_ns: 0, duration_ns: 2_000_000_000, ..spec(4) };
     let (mut completed, mut failed, mut whole) = (0, 0, 0);
     let mut observer = Seconds(|seen: &SecondSeen<'_>| {
-        assert_eq!(seen.kinds.len(), 1);
-        completed += seen.kinds[0].completed.count();
-        failed += seen.kinds[0].failed.count();
-        whole += seen.latency.count();
+        assert_eq!(seen.second.kinds.len(), 1);
+        completed += seen.second.kinds[0].completed.count();
+        failed += seen.second.kinds[0].failed.count();
+        whole += seen.second.latency.count();
     });
     let outcome = run_trial(&spec, &Arc::new(driver), &TwoSelects::new(), &StopToken::default(), &mut observer).unwrap();
     let record = transactions(&outcome);

@@ -146,10 +146,3 @@ fn steps_of_connections_are_as_many_as_declared() {
     }
     assert!(outcome.health.littles_law.is_none() && outcome.measured.open_loop.is_none());
 }
-
-#[test]
-fn in_closed_loop_littles_law_holds_for_the_recorded_numbers() {
-    let outcome = simulate(&spec(8), SimDriver::default()).unwrap();
-    let law = outcome.health.littles_law.unwrap();
-    assert!(law.holds() && (law.ratio - 1.0).abs() < 0.001, "{law:?}");
-}

@@ -4,21 +4,16 @@ use super::*;
 
 /// Terminals that pause so long before and after each of their transactions, which take 2 ms.
 pub(super) fn pausing(before_ms: u64, after_ms: u64) -> Arc<TwoSelects> {
-    let pauses = Pauses { before_ns: before_ms * 1_000_000, after_ns: after_ms * 1_000_000 };
-    Arc::new(TwoSelects { catalogue: TwoSelects::new().catalogue(), renews_after: None, pauses })
+    TwoSelects::with(None, Pauses { before_ns: before_ms * 1_000_000, after_ns: after_ms * 1_000_000 })
 }
 
 #[test]
-fn facts_are_summed_under_their_names_and_nameless_ones_are_not_kept() {
+fn facts_are_summed_under_their_names_but_for_nameless_ones_and_those_of_what_failed() {
     let outcome = simulate(&spec(4), SimDriver::default()).unwrap();
     let record = transactions(&outcome);
     assert_eq!(record.facts.keys().collect::<Vec<_>>(), ["selects", "thirds"]);
     assert_eq!(record.facts["selects"], 2 * record.completed());
     assert!(record.facts["thirds"].abs_diff(record.completed()) <= 4, "0, 1 and 2 in turn: {record:?}");
-}
-
-#[test]
-fn what_failed_has_no_facts() {
     let outcome = simulate(&spec(4), failing(5, ErrorClass::Failed, 1406)).unwrap();
     let record = transactions(&outcome);
     assert!(record.failed > 1_000 && record.facts["selects"] == 2 * record.completed());

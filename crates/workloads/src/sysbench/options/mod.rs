@@ -16,7 +16,7 @@ use crate::benchmark::{Benchmark, speaks_sql};
 use crate::params::{Reader, put, word_for};
 
 use super::compat::{COMPATS, Compat};
-use super::random::{Distribution, Ids};
+use super::random::Ids;
 use super::script::{SCRIPTS, Script};
 use super::{KIND, Sysbench, SysbenchData};
 
@@ -33,18 +33,21 @@ const MAX_VALUES: i64 = 10_000;
 /// Tables of bulk_insert; as many connections as one client can well have.
 const MAX_THREADS: i64 = 100_000;
 
-/// The names of the distributions.
+/// How ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandType {
     /// Every id alike.
     Uniform,
-    /// See [`Distribution::Gaussian`].
+    /// The mean of so many uniform draws over the whole range (`rand_spec_iter`): nearly Gaussian, hottest in the middle.
     Gaussian,
-    /// See [`Distribution::Special`] and [`Distribution::SpecialOfSysbench10`].
+    /// A share of the draws (`rand_spec_res`, in percent) falls evenly into a band in the middle of the range. Its width is
+    /// `rand_spec_pct` percent of the range, at least one id. The other draws are as in [`Self::Gaussian`]. This is what the
+    /// documentation of sysbench 1.0 promises; its code never picks the first part of the band, and `compat` takes its draws.
     Special,
-    /// See [`Distribution::Pareto`].
+    /// The share of the draws that fall among the first `x` of `n` ids is `(x / n)^(ln(1 − h) / ln h)`: the first `h · n` ids
+    /// get the share `1 − h` (`rand_pareto_h`).
     Pareto,
-    /// See [`Distribution::Zipfian`].
+    /// The id of rank `r` is drawn in proportion to `r^−exponent` (`rand_zipfian_exp`).
     Zipfian,
 }
 
@@ -190,23 +193,9 @@ impl Options {
         if self.script == Script::PointSelect { 1 } else { self.point_selects }
     }
 
-    pub(super) fn distribution(&self) -> Distribution {
-        let (band_percent, share_percent, averaged) = (self.rand_spec_pct, self.rand_spec_res, self.rand_spec_iter);
-        match self.rand_type {
-            RandType::Uniform => Distribution::Uniform,
-            RandType::Gaussian => Distribution::Gaussian { averaged },
-            RandType::Special if self.compat == Some(Compat::Sysbench10) => {
-                Distribution::SpecialOfSysbench10 { band_percent, share_percent, averaged }
-            }
-            RandType::Special => Distribution::Special { band_percent, share_percent, averaged },
-            RandType::Pareto => Distribution::Pareto { h: self.rand_pareto_h },
-            RandType::Zipfian => Distribution::Zipfian { exponent: self.rand_zipfian_exp },
-        }
-    }
-
     /// Draws ids of a table, and values of `k`.
     pub fn ids(&self) -> Ids {
-        Ids::new(self.distribution(), 1, i64::from(self.table_size), self.rand_scramble)
+        Ids::new(self, 1, i64::from(self.table_size))
     }
 
     /// Rows that the load puts into each table. As in sysbench, the client numbers its new rows in tables that begin empty.
@@ -227,16 +216,17 @@ impl Options {
     pub(super) fn repeats(&self) -> [u32; 9] {
         let script = self.script;
         let when = |done: bool, repeats: u32| if done { repeats } else { 0 };
-        let ranged = script.selects_ranges() && self.range_selects;
-        let pairs = when(script.deletes_and_inserts(), self.delete_inserts);
+        let (reads, writes) = (matches!(script, Script::ReadOnly | Script::ReadWrite), script.deletes_and_inserts());
+        let ranged = reads && self.range_selects;
+        let pairs = when(writes, self.delete_inserts);
         [
-            when(script.selects_points(), self.point_selects()),
+            when(reads || script == Script::PointSelect, self.point_selects()),
             when(ranged, self.simple_ranges),
             when(ranged, self.sum_ranges),
             when(ranged, self.order_ranges),
             when(ranged, self.distinct_ranges),
-            when(script.updates_index(), self.index_updates),
-            when(script.updates_non_index(), self.non_index_updates),
+            when(writes || script == Script::UpdateIndex, self.index_updates),
+            when(writes || script == Script::UpdateNonIndex, self.non_index_updates),
             if script == Script::Delete { 1 } else { pairs },
             pairs,
         ]

@@ -101,11 +101,10 @@ fn data_know_what_decides_them() {
 
 #[test]
 fn versions_bring_their_defaults_and_refuse_what_they_do_not_have() {
-    let law = |words: &[(&str, &str)]| options("oltp_read_write", words).distribution();
-    let old = Distribution::SpecialOfSysbench10 { band_percent: 1, share_percent: 75, averaged: 12 };
-    let documented = Distribution::Special { band_percent: 1, share_percent: 75, averaged: 12 };
-    assert_eq!((law(&[("compat", "sysbench-1.0")]), law(&[("rand_type", "special")])), (old, documented));
-    assert_eq!(law(&[("compat", "sysbench-1.1")]), Distribution::Uniform);
+    let law = |words: &[(&str, &str)]| (options("oltp_read_write", words).rand_type, options("oltp_read_write", words).compat);
+    assert_eq!(law(&[("compat", "sysbench-1.0")]), (RandType::Special, Some(Compat::Sysbench10)));
+    assert_eq!(law(&[("rand_type", "special")]), (RandType::Special, None));
+    assert_eq!(law(&[("compat", "sysbench-1.1")]), (RandType::Uniform, Some(Compat::Sysbench11)));
     for (compat, rand_type) in [("sysbench-1.0", "zipfian"), ("sysbench-1.1", "special")] {
         let problems = read(&[("compat", compat), ("rand_type", rand_type)]).unwrap_err();
         assert!(problems[0].message.contains(compat) && problems[0].key == "rand_type", "{problems:?}");

@@ -5,37 +5,17 @@ mod text;
 mod zipfian;
 
 #[cfg(test)]
-mod fit;
-#[cfg(test)]
 mod tests;
 
 use perbuck_core::rng::OpRng;
+
+use super::compat::Compat;
+use super::options::{Options, RandType};
 
 pub(super) use scramble::Scramble;
 pub(crate) use zipfian::Zipfian;
 
 pub(super) use text::{C_GROUPS, PAD_GROUPS, write_groups};
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Distribution {
-    /// Every id alike.
-    Uniform,
-    /// The mean of so many uniform draws over the whole range (`rand_spec_iter`, at least 1): nearly Gaussian, hottest in the
-    /// middle.
-    Gaussian { averaged: u32 },
-    /// A share of the draws (`rand_spec_res`, in percent) falls evenly into a band in the middle of the range. Its width is
-    /// `rand_spec_pct` percent of the range, at least one id. The other draws are as in [`Self::Gaussian`]. This is what
-    /// the documentation of sysbench 1.0 promises.
-    Special { band_percent: u32, share_percent: u32, averaged: u32 },
-    /// `special` as the code of sysbench 1.0 draws it: the number that chose the band, which is at least `1 − share`,
-    /// also gives the position within the band, so that the first part of the band is never picked.
-    SpecialOfSysbench10 { band_percent: u32, share_percent: u32, averaged: u32 },
-    /// The share of the draws that fall among the first `x` of `n` ids is `(x / n)^(ln(1 − h) / ln h)`: the first `h · n` ids
-    /// get the share `1 − h` (`rand_pareto_h`, between 0 and 1).
-    Pareto { h: f64 },
-    /// The id of rank `r` is drawn in proportion to `r^−exponent` (`rand_zipfian_exp`, at least 0).
-    Zipfian { exponent: f64 },
-}
 
 /// Draws ids of one range by one law; everything that the law needs is worked out before.
 #[derive(Debug, Clone, Copy)]
@@ -58,22 +38,18 @@ enum Shape {
 }
 
 impl Ids {
-    /// Ids of `first..=last`, with at least one and at most 2³² of them. The hot ids of `pareto` and `zipfian` are the
-    /// lowest, those of `gaussian` and `special` the middle ones; `scrambled` spreads them evenly over the whole range, by a
-    /// bijection that depends on the number of ids alone.
-    pub(super) fn new(law: Distribution, first: i64, last: i64, scrambled: bool) -> Self {
+    /// Ids of `first..=last`, with at least one and at most 2³² of them, by the law of the options. The hot ids of `pareto` and
+    /// `zipfian` are the lowest, those of `gaussian` and `special` the middle ones; `rand_scramble` spreads them evenly over the
+    /// whole range, by a bijection that depends on the number of ids alone.
+    pub(super) fn new(options: &Options, first: i64, last: i64) -> Self {
         debug_assert!(first <= last && last - first <= i64::from(u32::MAX));
         let n = (last - first + 1).max(1) as u64;
-        let shape = match law {
-            Distribution::Uniform => Shape::Uniform,
-            Distribution::Gaussian { averaged } => Shape::Gaussian { averaged },
-            Distribution::Special { band_percent, share_percent, averaged } => {
-                // Never none, or small tables would have no band.
-                let band_width = (n * u64::from(band_percent) / 100).max(1);
-                let band_start = (n - band_width) / 2;
-                Shape::Special { share_percent: share_percent.into(), band_start, band_width, averaged }
-            }
-            Distribution::SpecialOfSysbench10 { band_percent, share_percent, averaged } => {
+        let (band_percent, share_percent, averaged) = (options.rand_spec_pct, options.rand_spec_res, options.rand_spec_iter);
+        let shape = match options.rand_type {
+            RandType::Uniform => Shape::Uniform,
+            RandType::Gaussian => Shape::Gaussian { averaged },
+            // The number that chose the band, which is at least 1 − share, also gives the position within the band.
+            RandType::Special if options.compat == Some(Compat::Sysbench10) => {
                 // Its arithmetic leaves one id out of the spread, hence n − 1.
                 let spread = (n - 1) as f64;
                 let band = spread * f64::from(band_percent) / 100.0;
@@ -81,11 +57,17 @@ impl Ids {
                 let (band_start, band_width) = (spread / 2.0 - band / 2.0, band + 1.0);
                 Shape::SpecialOfSysbench10 { averaged, spread, gaussian_below, band_start, band_width }
             }
-            Distribution::Pareto { h } => Shape::Pareto { power: h.ln() / (1.0 - h).ln() },
-            Distribution::Zipfian { exponent } => Shape::Zipfian(Zipfian::new(n, exponent)),
+            RandType::Special => {
+                // Never none, or small tables would have no band.
+                let band_width = (n * u64::from(band_percent) / 100).max(1);
+                let band_start = (n - band_width) / 2;
+                Shape::Special { share_percent: share_percent.into(), band_start, band_width, averaged }
+            }
+            RandType::Pareto => Shape::Pareto { power: options.rand_pareto_h.ln() / (1.0 - options.rand_pareto_h).ln() },
+            RandType::Zipfian => Shape::Zipfian(Zipfian::new(n, options.rand_zipfian_exp)),
         };
         // Even draws stay even however they are moved.
-        let scramble = (scrambled && law != Distribution::Uniform).then(|| Scramble::new(n));
+        let scramble = (options.rand_scramble && options.rand_type != RandType::Uniform).then(|| Scramble::new(n));
         Self { first, n, shape, scramble }
     }
 

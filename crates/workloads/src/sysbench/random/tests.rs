@@ -2,16 +2,22 @@
 
 use perbuck_core::units::Seed;
 
-use super::fit::misfit;
 use super::*;
+use crate::sysbench::options::tests::options;
+use crate::testing::chi_square;
 
 const DRAWS: u32 = 50_000;
 const SIZES: [i64; 6] = [2, 7, 100, 1_001, 1_000_000, i32::MAX as i64];
 const BINS: i64 = 200;
 
+/// A law with its default constants.
+fn of(rand_type: RandType) -> Options {
+    Options { rand_type, ..options("oltp_read_write", &[]) }
+}
+
 /// How far draws are from a law, whose distribution function is given over the number of ids from the first:
 /// 1 is the limit. Small ranges have a bin for each id, large ones even bins and fine ones at both hot places.
-fn misfit_of(law: Distribution, n: i64, below: impl Fn(f64) -> f64) -> f64 {
+fn misfit_of(law: &Options, n: i64, below: impl Fn(f64) -> f64) -> f64 {
     let mut ends: Vec<i64> = (1..=BINS).map(|bin| (n as f64 * bin as f64 / BINS as f64) as i64).collect();
     ends.extend(1..=100.min(n));
     ends.extend((0..100).map(|i| n / 2 - 50 + i).filter(|end| *end > 0));
@@ -22,7 +28,7 @@ fn misfit_of(law: Distribution, n: i64, below: impl Fn(f64) -> f64) -> f64 {
     ends.push(n);
     ends.sort_unstable();
     ends.dedup();
-    let (ids, mut rng) = (Ids::new(law, 1, n, false), OpRng::new(Seed(20)));
+    let (ids, mut rng) = (Ids::new(law, 1, n), OpRng::new(Seed(20)));
     let mut counts = vec![0.0; ends.len()];
     for _ in 0..DRAWS {
         let id = ids.draw(&mut rng);
@@ -40,7 +46,7 @@ fn misfit_of(law: Distribution, n: i64, below: impl Fn(f64) -> f64) -> f64 {
     misfit(&counts, &expected)
 }
 
-fn fits(law: Distribution, below: impl Fn(f64, f64) -> f64) {
+fn fits(law: &Options, below: impl Fn(f64, f64) -> f64) {
     for n in SIZES {
         let misfit = misfit_of(law, n, |x| below(x, n as f64));
         assert!(misfit < 1.0, "{law:?} of {n} ids is {misfit} times as far as chance allows");
@@ -67,35 +73,36 @@ fn bates(x: f64, m: u32) -> f64 {
 
 #[test]
 fn uniform_fits() {
-    fits(Distribution::Uniform, |x, n| x / n);
+    fits(&of(RandType::Uniform), |x, n| x / n);
 }
 
 #[test]
 fn gaussian_is_the_mean_of_uniforms() {
     for averaged in [1, 2, 12] {
-        let law = Distribution::Gaussian { averaged };
-        fits(law, |x, n| bates(x / n, averaged));
+        let law = Options { rand_spec_iter: averaged, ..of(RandType::Gaussian) };
+        fits(&law, |x, n| bates(x / n, averaged));
     }
 }
 
 #[test]
 fn special_has_an_even_band_in_the_middle() {
     for (band_percent, share_percent) in [(1, 75), (10, 50), (0, 75), (100, 75), (1, 0), (1, 100)] {
-        let law = Distribution::Special { band_percent, share_percent, averaged: 12 };
+        let law = Options { rand_spec_pct: band_percent, rand_spec_res: share_percent, ..of(RandType::Special) };
         let share = f64::from(share_percent) / 100.0;
         let below = |x: f64, n: f64| {
             let width = (n * f64::from(band_percent) / 100.0).floor().max(1.0);
             let start = ((n - width) / 2.0).floor();
             share * ((x - start) / width).clamp(0.0, 1.0) + (1.0 - share) * bates(x / n, 12)
         };
-        fits(law, below);
+        fits(&law, below);
     }
 }
 
 #[test]
 fn special_of_sysbench_leaves_out_the_first_part_of_its_band() {
     for (band_percent, share_percent) in [(1, 75), (10, 50), (0, 75), (100, 75), (1, 0), (1, 100)] {
-        let law = Distribution::SpecialOfSysbench10 { band_percent, share_percent, averaged: 12 };
+        let documented = Options { rand_spec_pct: band_percent, rand_spec_res: share_percent, ..of(RandType::Special) };
+        let law = Options { compat: Some(Compat::Sysbench10), ..documented };
         let share = f64::from(share_percent) / 100.0;
         let below = |x: f64, n: f64| {
             let (spread, rest) = (n - 1.0, 1.0 - share);
@@ -105,7 +112,7 @@ fn special_of_sysbench_leaves_out_the_first_part_of_its_band() {
             let number = ((x - start) / width).clamp(rest, 1.0) - rest;
             number + rest * bates((x / spread).min(1.0), 12)
         };
-        fits(law, below);
+        fits(&law, below);
     }
 }
 
@@ -113,7 +120,7 @@ fn special_of_sysbench_leaves_out_the_first_part_of_its_band() {
 fn pareto_fits() {
     for h in [0.05f64, 0.2, 0.5, 0.9] {
         let power = (1.0 - h).ln() / h.ln();
-        fits(Distribution::Pareto { h }, |x, n| (x / n).powf(power));
+        fits(&Options { rand_pareto_h: h, ..of(RandType::Pareto) }, |x, n| (x / n).powf(power));
     }
     // What gives the parameter its meaning: the first fifth of the ids has four fifths of the draws.
     assert!((0.2f64.powf(0.8f64.ln() / 0.2f64.ln()) - 0.8).abs() < 1e-12);
@@ -152,27 +159,28 @@ impl Zeta {
 fn zipfian_fits_for_every_exponent() {
     for exponent in [0.0, 0.5, 0.8, 1.0, 1.0 + 1e-12, 1.2, 2.0, 5.0] {
         let zeta = Zeta::new(exponent);
-        fits(Distribution::Zipfian { exponent }, |x, n| zeta.of(x) / zeta.of(n));
+        fits(&Options { rand_zipfian_exp: exponent, ..of(RandType::Zipfian) }, |x, n| zeta.of(x) / zeta.of(n));
     }
 }
 
 #[test]
 fn a_wrong_law_does_not_fit() {
-    let zipfian = Distribution::Zipfian { exponent: 0.8 };
+    let zipfian = of(RandType::Zipfian);
     let zeta = Zeta::new(0.84);
-    assert!(misfit_of(zipfian, 1_000_000, |x| zeta.of(x) / zeta.of(1_000_000.0)) > 1.0);
-    assert!(misfit_of(Distribution::Pareto { h: 0.2 }, 1_000, |x| (x / 1_000.0).powf(0.9)) > 1.0);
-    assert!(misfit_of(Distribution::Gaussian { averaged: 10 }, 1_000, |x| bates(x / 1_000.0, 12)) > 1.0);
-    let special = Distribution::SpecialOfSysbench10 { band_percent: 1, share_percent: 75, averaged: 12 };
+    assert!(misfit_of(&zipfian, 1_000_000, |x| zeta.of(x) / zeta.of(1_000_000.0)) > 1.0);
+    assert!(misfit_of(&of(RandType::Pareto), 1_000, |x| (x / 1_000.0).powf(0.9)) > 1.0);
+    let gaussian = Options { rand_spec_iter: 10, ..of(RandType::Gaussian) };
+    assert!(misfit_of(&gaussian, 1_000, |x| bates(x / 1_000.0, 12)) > 1.0);
+    let special = Options { compat: Some(Compat::Sysbench10), ..of(RandType::Special) };
     let documented = |x: f64| 0.75 * ((x - 49_500.0) / 1_000.0).clamp(0.0, 1.0) + 0.25 * bates(x / 100_000.0, 12);
-    assert!(misfit_of(special, 100_000, documented) > 10.0);
+    assert!(misfit_of(&special, 100_000, documented) > 10.0);
 }
 
 #[test]
 fn a_scrambled_law_has_the_same_shares_on_other_ids() {
-    for law in [Distribution::Zipfian { exponent: 1.0 }, Distribution::Pareto { h: 0.2 }] {
+    for law in [Options { rand_zipfian_exp: 1.0, ..of(RandType::Zipfian) }, of(RandType::Pareto)] {
         let n = 1_000;
-        let (plain, scrambled) = (Ids::new(law, 1, n, false), Ids::new(law, 1, n, true));
+        let (plain, scrambled) = (Ids::new(&law, 1, n), Ids::new(&Options { rand_scramble: true, ..law.clone() }, 1, n));
         let (mut a, mut b) = (OpRng::new(Seed(3)), OpRng::new(Seed(3)));
         let scramble = Scramble::new(n as u64);
         let mut tenths = [0u32; 10];
@@ -189,18 +197,12 @@ fn a_scrambled_law_has_the_same_shares_on_other_ids() {
 #[test]
 fn ranges_start_where_they_should() {
     let mut rng = OpRng::new(Seed(22));
-    let laws = [
-        Distribution::Uniform,
-        Distribution::Gaussian { averaged: 12 },
-        Distribution::Special { band_percent: 1, share_percent: 75, averaged: 12 },
-        Distribution::SpecialOfSysbench10 { band_percent: 100, share_percent: 75, averaged: 12 },
-        Distribution::Pareto { h: 0.2 },
-        Distribution::Zipfian { exponent: 0.8 },
-    ];
-    for law in laws {
+    let old = Options { compat: Some(Compat::Sysbench10), rand_spec_pct: 100, ..of(RandType::Special) };
+    let types = [RandType::Uniform, RandType::Gaussian, RandType::Special, RandType::Pareto, RandType::Zipfian];
+    for law in types.map(of).into_iter().chain([old]) {
         for (first, last) in [(1, 1), (0, 0), (0, 3), (500, 502), (1, i64::from(i32::MAX))] {
             for scrambled in [false, true] {
-                let ids = Ids::new(law, first, last, scrambled);
+                let ids = Ids::new(&Options { rand_scramble: scrambled, ..law.clone() }, first, last);
                 assert!((0..1_000).all(|_| (first..=last).contains(&ids.draw(&mut rng))), "{law:?} {first} {last}");
             }
         }
@@ -210,10 +212,28 @@ fn ranges_start_where_they_should() {
 #[test]
 fn the_stream_of_an_id_is_kept_by_later_versions() {
     let mut rng = OpRng::new(Seed(1));
-    let uniform: Vec<i64> = (0..5).map(|_| Ids::new(Distribution::Uniform, 1, 10_000, false).draw(&mut rng)).collect();
+    let uniform: Vec<i64> = (0..5).map(|_| Ids::new(&of(RandType::Uniform), 1, 10_000).draw(&mut rng)).collect();
     let mut rng = OpRng::new(Seed(1));
-    let law = Distribution::Special { band_percent: 1, share_percent: 75, averaged: 12 };
-    let special: Vec<i64> = (0..5).map(|_| Ids::new(law, 1, 10_000, false).draw(&mut rng)).collect();
+    let special: Vec<i64> = (0..5).map(|_| Ids::new(&of(RandType::Special), 1, 10_000).draw(&mut rng)).collect();
     assert_eq!(uniform, [9_903, 4_083, 8_455, 8_929, 9_485]);
     assert_eq!(special, [5_602, 5_037, 2_553, 4_969, 5_031]);
+}
+
+/// Chi-square over the value that one of 10 000 right samples exceeds: above 1 the law is not the one expected.
+fn misfit(counts: &[f64], expected: &[f64]) -> f64 {
+    let (sum, freedom) = chi_square(counts, expected);
+    sum / limit(freedom)
+}
+
+/// The 99.99 % point of chi-square, by Wilson and Hilferty's cube.
+fn limit(freedom: f64) -> f64 {
+    let ninth = 2.0 / (9.0 * freedom.max(1.0));
+    freedom.max(1.0) * (1.0 - ninth + 3.719 * ninth.sqrt()).powi(3)
+}
+
+#[test]
+fn the_limit_is_that_of_the_tables() {
+    for (freedom, known) in [(10.0, 35.564), (99.0, 161.319), (999.0, 1_175.3)] {
+        assert!((limit(freedom) / known - 1.0).abs() < 0.015, "{freedom}: {}", limit(freedom));
+    }
 }

@@ -135,7 +135,7 @@ fn for_each_table(
 ) -> StatementId {
     let first = StatementId(catalogue.statements().len() as u16);
     for table in 1..=tables {
-        catalogue.add_named(label, verb, sql(table));
+        catalogue.add_named(label, verb, false, sql(table));
     }
     first
 }

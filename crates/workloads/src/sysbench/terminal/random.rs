@@ -32,7 +32,7 @@ impl Random {
             let sql = format!("SELECT COUNT(k) FROM sbtest1 WHERE {}", list("k BETWEEN ? AND ?", values, " OR "));
             ("random_ranges", sql, values, Some(i64::from(options.delta)))
         };
-        Self { statement: catalogue.add_named(label, Verb::Select, sql), values, delta, ids: options.ids() }
+        Self { statement: catalogue.add_named(label, Verb::Select, false, sql), values, delta, ids: options.ids() }
     }
 
     /// In sysbench each thread draws from a slice of its own, both ends of which the neighbours share, and the first of
@@ -41,8 +41,7 @@ impl Random {
         if options.compat.is_some() {
             let length = f64::from(options.table_size) / f64::from(id.of.max(1));
             let start = length * f64::from(id.index);
-            let (first, last) = (start as i64, (start + length) as i64);
-            self.ids = Ids::new(options.distribution(), first, last, options.rand_scramble);
+            self.ids = Ids::new(options, start as i64, (start + length) as i64);
         }
     }
 

@@ -92,34 +92,24 @@ fn an_event_has_as_many_statements_as_in_sysbench() {
 #[test]
 fn statements_come_in_sysbenchs_order_and_words() {
     let (sent, _) = event(&options("oltp_read_write", &[("point_selects", "1")]), 5);
-    let shape = |s: &String| -> String {
-        let quoted = s.split('\'').enumerate().map(|(i, piece)| if i % 2 == 1 { "?" } else { piece });
-        let words: String = quoted.collect();
-        // Ids and k are what remains of digits once the table's number is set apart.
-        let words = words.replace("sbtest1", "sbtestN").replace("k+1", "k+one");
-        let mut out = String::new();
-        for c in words.chars() {
-            let c = if c.is_ascii_digit() { '?' } else { c };
-            if !(c == '?' && out.ends_with('?')) {
-                out.push(c);
-            }
-        }
-        out.replace("k+one", "k+1")
-    };
     let expected = [
         "BEGIN IMMEDIATE",
-        "SELECT c FROM sbtestN WHERE id=?",
-        "SELECT c FROM sbtestN WHERE id BETWEEN ? AND ?",
-        "SELECT SUM(k) FROM sbtestN WHERE id BETWEEN ? AND ?",
-        "SELECT c FROM sbtestN WHERE id BETWEEN ? AND ? ORDER BY c",
-        "SELECT DISTINCT c FROM sbtestN WHERE id BETWEEN ? AND ? ORDER BY c",
-        "UPDATE sbtestN SET k=k+1 WHERE id=?",
-        "UPDATE sbtestN SET c=? WHERE id=?",
-        "DELETE FROM sbtestN WHERE id=?",
-        "INSERT INTO sbtestN (id, k, c, pad) VALUES (?, ?, ?, ?)",
+        "SELECT c FROM sbtest1 WHERE id=",
+        "SELECT c FROM sbtest1 WHERE id BETWEEN ",
+        "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ",
+        "SELECT c FROM sbtest1 WHERE id BETWEEN … ORDER BY c",
+        "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN … ORDER BY c",
+        "UPDATE sbtest1 SET k=k+1 WHERE id=",
+        "UPDATE sbtest1 SET c='… WHERE id=",
+        "DELETE FROM sbtest1 WHERE id=",
+        "INSERT INTO sbtest1 (id, k, c, pad) VALUES (",
         "COMMIT",
     ];
-    assert_eq!(sent.iter().map(shape).collect::<Vec<_>>(), expected);
+    let is = |(sql, words): (&String, &str)| {
+        let (start, rest) = words.split_once('…').unwrap_or((words, ""));
+        sql.starts_with(start) && sql.contains(rest)
+    };
+    assert!(sent.len() == expected.len() && sent.iter().zip(expected).all(is), "{sent:?}");
     assert_eq!(event(&options("oltp_read_only", &[]), 0).0[0], "BEGIN");
 }
 
@@ -179,23 +169,6 @@ fn an_event_is_a_function_of_its_operation() {
     let options = options("oltp_read_write", &[("tables", "4"), ("rand_type", "special")]);
     assert_eq!(event(&options, 9), event(&options, 9));
     assert_ne!(event(&options, 9).0, event(&options, 10).0);
-}
-
-#[test]
-fn kinds_of_statements_have_names() {
-    let workload = Sysbench::new(&options("oltp_read_write", &[("tables", "3")]), MYSQL);
-    let expected = [
-        "point_select",
-        "simple_range",
-        "sum_range",
-        "order_range",
-        "distinct_range",
-        "index_update",
-        "non_index_update",
-        "delete",
-        "insert",
-    ];
-    assert_eq!(workload.catalogue().labels(), expected);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! The same profiles by statements of many rows, and in the way of go-tpc.
 
 use super::*;
-use crate::tpcc::Compat;
 
 /// What terminal 1 leaves after so many of each kind, in the order of the kinds.
 fn after(options: &Options, each: usize) -> Rc<Database> {
@@ -54,7 +53,7 @@ fn deliveries_of_many_rows_skip_empty_districts() {
 
 #[test]
 fn go_tpc_keeps_to_the_stock_of_its_warehouse_and_its_conditions() {
-    let options = Options { compat: Some(Compat::GoTpc), ..options() };
+    let options = Options { go_tpc: true, ..options() };
     let database = after(&options, 300);
     // What its own check and ours ask for holds: it is wrong in a consistent way.
     assert_eq!(broken(&database), Vec::<String>::new());

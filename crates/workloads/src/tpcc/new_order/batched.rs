@@ -9,13 +9,12 @@ use std::array;
 use perbuck_database::Dialect;
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Access, Session};
-use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::statement::{Catalogue, StatementId, Verb};
 
 use super::{Head, Input, Line, MAX_LINES, Receipt, Statements, quantity_after};
 use crate::Result;
 use crate::tpcc::ITEMS;
-use crate::tpcc::terminal::{Scratch, send};
+use crate::tpcc::terminal::{Scratch, missing, send};
 use crate::tpcc::text::is_original;
 
 /// Fewest rows in one statement: the five lines of the smallest order less the unused item.
@@ -237,8 +236,4 @@ impl GoTpc {
         common.insert_heads(connection, input, order).await?;
         Ok(Head { order, district_tax, warehouse_tax, discount })
     }
-}
-
-fn missing(what: &str) -> DriverError {
-    DriverError::client(ErrorClass::Fatal, "data", format!("{what}; load the data again"))
 }

@@ -52,14 +52,14 @@ impl Lengths {
 
     pub(crate) fn put(&self, all: &mut BTreeMap<String, String>) {
         put(all, "fieldlength", &self.longest());
-        let (law, low) = match self {
-            Self::Constant(_) => ("constant", None),
-            Self::Uniform(low, _) => ("uniform", Some(low)),
-            Self::Zipfian(low, _) => ("zipfian", Some(low)),
-            Self::Histogram { .. } => ("histogram", None),
+        let law = match self {
+            Self::Constant(_) => "constant",
+            Self::Uniform(..) => "uniform",
+            Self::Zipfian(..) => "zipfian",
+            Self::Histogram { .. } => "histogram",
         };
         put(all, "fieldlengthdistribution", &law);
-        if let Some(low) = low {
+        if let Self::Uniform(low, _) | Self::Zipfian(low, _) = self {
             put(all, "minfieldlength", low);
         }
         if let Self::Histogram { block, weights } = self {

@@ -149,7 +149,6 @@ impl Records {
     }
 }
 
-/// How many rows a scan asks for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanLengths {
     low: u64,

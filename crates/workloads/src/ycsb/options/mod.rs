@@ -179,10 +179,7 @@ impl Options {
 
     /// Characters that the key column takes.
     pub(super) fn key_column(&self) -> u32 {
-        match self.compat {
-            Compat::Ycsb => 255,
-            Compat::GoYcsb => 64,
-        }
+        if self.compat == Compat::Ycsb { 255 } else { 64 }
     }
 
     pub(super) fn keys(&self) -> Keys {
@@ -328,11 +325,8 @@ impl Benchmark for Options {
 /// How many records there are. YCSB takes 2³¹ − 1 by default, which no user means.
 fn records(reader: &mut Reader<'_>, named: bool) -> u64 {
     if !reader.has("recordcount") && !named {
-        reader.problem(
-            "recordcount",
-            "`recordcount` is missing",
-            "say how many records there are, such as recordcount = 1000000",
-        );
+        let help = "say how many records there are, such as recordcount = 1000000";
+        reader.problem("recordcount", "`recordcount` is missing", help);
     }
     reader.int_or("recordcount", 1_000) as u64
 }

@@ -1,8 +1,7 @@
 //! Makes a report again from the data that it embeds, and says where it is something else.
 
-mod extract;
-mod folder;
-
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::compare::Comparison;
@@ -15,16 +14,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::LabError;
-use crate::folder as plain;
+use crate::folder::{self, has_file};
 use crate::inputs::{Limit, PublishedTexts, read_text, read_up_to};
 use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
 use crate::results::{self, Material};
-use crate::stored;
+use crate::{store, stored};
 
 /// Differences of one kind that are printed.
 const PRINTED: usize = 10;
+/// Values of one record that are printed where it differs.
+const VALUES: usize = 3;
 
 /// What was checked, and what was found.
 #[derive(Debug, Default, Serialize)]
@@ -94,7 +95,7 @@ impl VerifyRequest {
 pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
     let (page, folder) = compared(request);
     let text = match request.report.is_dir() {
-        true => plain::read_text("the report", &page, Limit::PAGE)?,
+        true => folder::read_text("the report", &page, Limit::PAGE)?,
         false => read_up_to("the report", &page, Limit::PAGE)?,
     };
     let mut found = Findings::default();
@@ -107,10 +108,10 @@ pub fn verify(request: &VerifyRequest) -> Result<Findings, LabError> {
         evidence::unpack(packed).map_err(|e| LabError::failed(format!("the data that {} embeds {e}", page.display()), ""))?;
     seals(&mut found, &data)?;
     if let Some(folder) = &folder {
-        folder::check(&mut found, &data, folder, request)?;
+        check_folder(&mut found, &data, folder, request)?;
     }
     if let Some(target) = &request.extract {
-        extract::write(&data, target)?;
+        extract(&data, target)?;
         found.held(format!("the embedded files were written to {}", target.display()));
     }
     remade(&mut found, &text, packed, data);
@@ -122,7 +123,7 @@ fn compared(request: &VerifyRequest) -> (PathBuf, Option<PathBuf>) {
     let path = &request.report;
     if path.is_dir() {
         let folder = request.results.clone().unwrap_or_else(|| path.clone());
-        return (path.join(PAGE), folder::holds_records(&folder).then_some(folder).or_else(|| request.results.clone()));
+        return (path.join(PAGE), holds_records(&folder).then_some(folder).or_else(|| request.results.clone()));
     }
     (path.clone(), request.results.clone())
 }
@@ -161,7 +162,6 @@ fn sources(head: &Head) -> impl Iterator<Item = (&'static str, &Source)> {
     all.into_iter().filter_map(|(what, source)| Some((what, source?)))
 }
 
-/// Makes the report again and compares it.
 fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     let version = data.head.perbuck.clone();
     let same_version = version == env!("CARGO_PKG_VERSION");
@@ -207,7 +207,6 @@ fn remade(found: &mut Findings, page: &str, packed: &str, data: Unpacked) {
     }
 }
 
-/// The report of embedded data.
 fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     let Unpacked { head, records, sums, .. } = data;
     // A folder is read in the order of its paths, `full/` before `full-control/`; as texts the dash comes before the slash.
@@ -238,14 +237,12 @@ fn model(data: Unpacked) -> Result<ReportModel, LabError> {
     }
 }
 
-/// The JSON of an element of a page.
 fn element(page: &str, id: &str) -> Option<Value> {
     let open = format!("<script type=\"application/json\" id=\"{id}\">");
     let (_, rest) = page.split_once(&open)?;
     serde_json::from_str(rest.split_once("</script>")?.0).ok()
 }
 
-/// How many numbers a value holds.
 fn numbers(value: &Value) -> usize {
     match value {
         Value::Number(_) => 1,
@@ -257,11 +254,107 @@ fn numbers(value: &Value) -> usize {
 
 /// Compares a text with a file that the user names, or with one of a results folder.
 fn same_text(found: &mut Findings, embedded: &Source, given: Option<&Path>, stored: &Path) -> Result<(), LabError> {
-    let text = given.map_or_else(|| plain::read_text("the file", stored, Limit::TEXT), |path| read_text("the file", path))?;
+    let text = given.map_or_else(|| folder::read_text("the file", stored, Limit::TEXT), |path| read_text("the file", path))?;
     let path = given.unwrap_or(stored).display();
     match text == embedded.text {
         true => found.held(format!("{path} is the embedded one")),
         false => found.differs(format!("{path}: is not the embedded one")),
     }
     Ok(())
+}
+
+fn holds_records(folder: &Path) -> bool {
+    has_file(&folder.join(store::STUDY_FILE))
+}
+
+/// Compares study, prices and every record of a folder with what a page embeds. A record that cannot be read is a finding.
+fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &VerifyRequest) -> Result<(), LabError> {
+    same_text(found, &data.head.study, asked.study.as_deref(), &folder.join(store::STUDY_FILE))?;
+    if let Some(prices) = &data.head.prices {
+        same_text(found, prices, asked.prices.as_deref(), &folder.join(store::PRICES_FILE))?;
+    }
+    let mut embedded: BTreeMap<String, (&RunRecord, &str)> =
+        data.records.iter().zip(&data.sums).map(|(r, sum)| (r.path(), (r, sum.as_str()))).collect();
+    let paths = store::evidence_in(folder)?;
+    let read = in_parallel(&paths, |path| {
+        let sealed = stored::read_record(path).and_then(|r| stored::seal(&r).map(|sum| (r, sum)));
+        Ok(sealed.map_err(|e| e.words().0.to_owned()))
+    })?;
+    let before = found.differs.len();
+    for (path, read) in paths.iter().zip(read) {
+        let name = path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
+        match (embedded.remove(&name), read) {
+            (_, Err(why)) => found.differs(format!("record {name}: {why}")),
+            (None, Ok(_)) => found.differs(format!("record {name}: is in the folder and not in the page")),
+            (Some((_, sum)), Ok((_, file))) if sum == file => {}
+            (Some((trial, _)), Ok((file, _))) => found.differs(format!("record {name}: {}", what_differs(trial, &file))),
+        }
+    }
+    for name in embedded.keys() {
+        found.differs(format!("record {name}: is in the page and not in the folder"));
+    }
+    if found.differs.len() == before {
+        found.held(format!("{} records in {} are the embedded ones", paths.len(), folder.display()));
+    }
+    Ok(())
+}
+
+/// The first values by which a file and an embedded trial differ.
+fn what_differs(embedded: &RunRecord, file: &RunRecord) -> String {
+    let value = |r: &RunRecord| serde_json::to_value(r).unwrap_or(Value::Null);
+    let (some, count) = difference::of_values(&value(embedded), &value(file), VALUES);
+    let mut each: Vec<String> =
+        some.iter().map(|d| format!("{} is {} in the page and {} in the file", d.path, d.says, d.must)).collect();
+    if count > some.len() {
+        each.push(format!("{} more values differ", count - some.len()));
+    }
+    if each.is_empty() { "its content does not match the checksum in the page".to_owned() } else { each.join("; ") }
+}
+
+/// Writes the embedded study, prices and records as a results folder, which must not exist.
+fn extract(data: &Unpacked, folder: &Path) -> Result<(), LabError> {
+    if folder.exists() {
+        let message = format!("{} exists already", folder.display());
+        return Err(LabError::refused(message, "name a folder that does not exist"));
+    }
+    if let Some(odd) = data.records.iter().find(|r| !is_plain(&r.path())) {
+        let message = format!("the embedded trial {:?} has a name that no study can have", odd.path());
+        return Err(LabError::refused(message, "nothing was written"));
+    }
+    fs::create_dir_all(folder).map_err(LabError::of_file("make the folder", folder))?;
+    store::replace(&folder.join(store::STUDY_FILE), &data.head.study.text)?;
+    if let Some(prices) = &data.head.prices {
+        store::replace(&folder.join(store::PRICES_FILE), &prices.text)?;
+    }
+    if let Some(results) = &data.head.results {
+        store::replace(&folder.join("results.csv"), &results.text)?;
+    }
+    if data.head.kind == Kind::Measured {
+        if let Ok(study) = stored::read_study(&data.head.study.text) {
+            store::replace(&folder.join(store::FINGERPRINT_FILE), &format!("{}\n", study.fingerprint()))?;
+        }
+        if data.head.checked {
+            store::replace(&folder.join(store::CHECKED_FILE), store::CHECKED_TEXT)?;
+        }
+    }
+    data.records.iter().try_for_each(|r| store::write_once(folder, &folder.join(r.path()), r))
+}
+
+/// Whether a path stays below the folder that it is joined to: a page is foreign text.
+fn is_plain(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    path.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && part.chars().all(plain))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_embedded_name_leaves_the_folder() {
+        assert!(is_plain("arm/small/c00300/001.json") && is_plain("a.b/w_1/r0000010-c00001/001.json"));
+        for odd in ["../a/c00001/001.json", "/etc/x/c1/1.json", "a/../b/1.json", "a//b", "a\\b", "a/\u{202e}b"] {
+            assert!(!is_plain(odd), "{odd}");
+        }
+    }
 }
