@@ -281,7 +281,7 @@ fn wrong_inputs_are_named_and_nothing_is_begun() {
         (&[objective[0], objective[1], "--workload=x"], &["study.toml has no workload `x`", "its workloads are: rw"]),
         (
             &[objective[0], objective[1], "--contender=off"],
-            &["study.toml:11: contender `off` has no target", "help: add `target"],
+            &["study.toml:12: contender `off` has no target", "help: add `target"],
         ),
     ];
     for (arguments, says) in cases {

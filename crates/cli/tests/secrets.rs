@@ -166,7 +166,7 @@ fn a_password_in_a_study_is_refused_and_not_repeated() {
         for arguments in [&["check"][..], &["check", "--json"], &["price"], &["prepare"], &["run"]] {
             let ended = desk.perbuck(&[arguments, &["study.toml"]].concat());
             assert_eq!(ended.code, Some(2), "{ended:#?}");
-            assert!(ended.err.contains("study.toml:9:") && ended.err.contains("help:"), "{ended:#?}");
+            assert!(ended.err.contains("study.toml:10:") && ended.err.contains("help:"), "{ended:#?}");
             nowhere(&desk, &ended, "hunter2", "study.toml");
         }
     }

@@ -20,8 +20,8 @@ const FULL: &str = "sqlite:full.db?synchronous=FULL";
 
 /// Wrong in the file itself: `check` and `run` say the same and exit with 2, and no folder is made.
 const WRONG_STUDIES: [Wrong; 25] = [
-    Wrong { edits: &[("[sweep]", "[sweep")], says: &["study.toml:19: not valid TOML", "help: mend the syntax"] },
-    Wrong { edits: &[("trials =", "trails =")], says: &["study.toml:23: unknown key `sweep.trails`", "did you mean `trials`?"] },
+    Wrong { edits: &[("[sweep]", "[sweep")], says: &["study.toml:20: not valid TOML", "help: mend the syntax"] },
+    Wrong { edits: &[("trials =", "trails =")], says: &["study.toml:24: unknown key `sweep.trails`", "did you mean `trials`?"] },
     Wrong { edits: &[("schema = 1\n", "")], says: &["study.toml:1: `schema` is missing", "help: add for instance `schema = 1`"] },
     Wrong { edits: &[("schema = 1", "schema = 2")], says: &["study.toml:1: `schema` is 2", "help: give a value from 1 to 1"] },
     Wrong {
@@ -29,46 +29,46 @@ const WRONG_STUDIES: [Wrong; 25] = [
         says: &["study.toml:2: `name` cannot be the name of a folder", "help: use"],
     },
     Wrong { edits: &[("baseline = \"full\"", "baseline = \"ful\"")], says: &["study.toml:3:", "`ful`", "did you mean `full`?"] },
-    Wrong { edits: &[("m7g.large", "m7g.lrge")], says: &["study.toml:10: `m7g.lrge` has no price in us-east-1", "`m7g.large`?"] },
+    Wrong { edits: &[("m7g.large", "m7g.lrge")], says: &["study.toml:11: `m7g.lrge` has no price in us-east-1", "`m7g.large`?"] },
     Wrong {
         edits: &[("us-east-1", "us-east-9")],
-        says: &["study.toml:6:", "no region `us-east-9`", "did you mean `us-east-1`?"],
+        says: &["study.toml:7:", "no region `us-east-9`", "did you mean `us-east-1`?"],
     },
-    Wrong { edits: &[("aws-2026-07", "aws-2026-70")], says: &["study.toml:5:", "`aws-2026-70`", "did you mean `aws-2026-07`?"] },
-    Wrong { edits: &[("\"sysbench\"", "\"sysbnch\"")], says: &["study.toml:17:", "\"sysbnch\"", "did you mean \"sysbench\"?"] },
-    Wrong { edits: &[("table_size", "tabel_size")], says: &["study.toml:18:", "`tabel_size`", "did you mean `table_size`?"] },
-    Wrong { edits: &[("= 1000", "= 0")], says: &["study.toml:18:", "`table_size` is 0", "help: give an integer from 1 to"] },
-    Wrong { edits: &[("\"off\"", "\"full\"")], says: &["study.toml:11: two `[[contender]]` are named `full`", "its own name"] },
-    Wrong { edits: &[("200ms", "200")], says: &["study.toml:22: `sweep.duration`", "has no unit", "\"500ms\""] },
-    Wrong { edits: &[("200ms", "1ms")], says: &["study.toml:22: `sweep.duration` is too short", "help: give at least"] },
-    Wrong { edits: &[("[1, 2]", "[]")], says: &["study.toml:20: `sweep.connections` is empty", "help: give at least one"] },
-    Wrong { edits: &[("trials = 2", "trials = \"2\"")], says: &["study.toml:23: `sweep.trials` is a string", "an integer"] },
+    Wrong { edits: &[("aws-2026-07", "aws-2026-70")], says: &["study.toml:6:", "`aws-2026-70`", "did you mean `aws-2026-07`?"] },
+    Wrong { edits: &[("\"sysbench\"", "\"sysbnch\"")], says: &["study.toml:18:", "\"sysbnch\"", "did you mean \"sysbench\"?"] },
+    Wrong { edits: &[("table_size", "tabel_size")], says: &["study.toml:19:", "`tabel_size`", "did you mean `table_size`?"] },
+    Wrong { edits: &[("= 1000", "= 0")], says: &["study.toml:19:", "`table_size` is 0", "help: give an integer from 1 to"] },
+    Wrong { edits: &[("\"off\"", "\"full\"")], says: &["study.toml:12: two `[[contender]]` are named `full`", "its own name"] },
+    Wrong { edits: &[("200ms", "200")], says: &["study.toml:23: `sweep.duration`", "has no unit", "\"500ms\""] },
+    Wrong { edits: &[("200ms", "1ms")], says: &["study.toml:23: `sweep.duration` is too short", "help: give at least"] },
+    Wrong { edits: &[("[1, 2]", "[]")], says: &["study.toml:21: `sweep.connections` is empty", "help: give at least one"] },
+    Wrong { edits: &[("trials = 2", "trials = \"2\"")], says: &["study.toml:24: `sweep.trials` is a string", "an integer"] },
     Wrong {
         edits: &[("sqlite:off.db", "mysql://root:hunter2@localhost/test")],
-        says: &["study.toml:13: contender `off`: the target holds a password", "PERBUCK_<CONTENDER>_PASSWORD"],
+        says: &["study.toml:14: contender `off`: the target holds a password", "PERBUCK_<CONTENDER>_PASSWORD"],
     },
     Wrong {
         edits: &[("sqlite:off.db", "mysql://root@localhost/test?password=hunter2")],
-        says: &["study.toml:13: contender `off`: the target holds a password", "`password_file`"],
+        says: &["study.toml:14: contender `off`: the target holds a password", "`password_file`"],
     },
-    Wrong { edits: &[("sqlite:off.db", "oracle:off")], says: &["study.toml:13: contender `off`", "help: use sqlite:, mysql:"] },
+    Wrong { edits: &[("sqlite:off.db", "oracle:off")], says: &["study.toml:14: contender `off`", "help: use sqlite:, mysql:"] },
     Wrong {
         edits: &[("table_size = 1000", "script = \"oltp_read_only\"\nrandom_points = 3")],
-        says: &["study.toml:19: workload `rw`: `random_points` is no option of oltp_read_only", "help: leave it out"],
+        says: &["study.toml:20: workload `rw`: `random_points` is no option of oltp_read_only", "help: leave it out"],
     },
     Wrong {
         edits: &[(
             "[sweep]",
             "[[workload]]\nname = \"new\"\nkind = \"sysbench\"\nscript = \"oltp_insert\"\ntable_size = 1000\n[sweep]",
         )],
-        says: &["study.toml:19: workloads `rw` and `new` cannot share", "changes how many rows", "its own `database = "],
+        says: &["study.toml:20: workloads `rw` and `new` cannot share", "changes how many rows", "its own `database = "],
     },
     Wrong {
         edits: &[("table_size = 1000", "script = \"bulk_insert\"")],
-        says: &["study.toml:15: workload `rw`: `threads` is 1, and the sweep has 2 connections", "help: set `threads = 2`"],
+        says: &["study.toml:16: workload `rw`: `threads` is 1, and the sweep has 2 connections", "help: set `threads = 2`"],
     },
-    Wrong { edits: &[("=OFF", "=OF")], says: &["study.toml:13: contender `off`: `OF` is not a value", "help: use one of OFF"] },
-    Wrong { edits: &[("synchronous=OFF", "sinchronous=OFF")], says: &["study.toml:13:", "`sinchronous`", "`synchronous`?"] },
+    Wrong { edits: &[("=OFF", "=OF")], says: &["study.toml:14: contender `off`: `OF` is not a value", "help: use one of OFF"] },
+    Wrong { edits: &[("synchronous=OFF", "sinchronous=OFF")], says: &["study.toml:14:", "`sinchronous`", "`synchronous`?"] },
 ];
 
 /// What every failure has in common, whatever else it says.
@@ -110,12 +110,12 @@ fn all_problems_of_a_study_come_at_once() {
     let ended = desk.perbuck(&["check", "study.toml"]);
     fails(&ended, 2, &["5 problems found"]);
     let lines: Vec<&str> = ended.err.lines().filter_map(|l| l.strip_prefix("study.toml:")?.split(':').next()).collect();
-    assert_eq!(lines, ["3", "6", "13", "18", "23"], "in the order of the file: {ended:#?}");
+    assert_eq!(lines, ["3", "7", "14", "19", "24"], "in the order of the file: {ended:#?}");
     let json = desk.perbuck(&["check", "--json", "study.toml"]);
     fails(&json, 2, &[]);
     let problems: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     let listed: Vec<u64> = problems.as_array().unwrap().iter().map(|p| p["line"].as_u64().unwrap()).collect();
-    assert_eq!(listed, [3, 6, 13, 18, 23]);
+    assert_eq!(listed, [3, 7, 14, 19, 24]);
 }
 
 #[test]
@@ -221,7 +221,7 @@ const DAMAGES: [(Damage, i32, &[&str]); 9] = [
     (|f| swap(&f.join(RECORD), "\"position\"", "\"place\""), 5, &["001.json is no run record", "`place`"]),
     (|f| fs::rename(f.join(RECORD), f.join("full/rw/c00001/007.json")).unwrap(), 5, &["007.json holds the record of another"]),
     (|f| swap(&f.join("study.toml"), "= 1000", "= 999"), 4, &["001.json was measured by another version", "help: only prices"]),
-    (|f| swap(&f.join("study.toml"), "[sweep]", "[sweep"), 2, &["study.toml:19: not valid TOML"]),
+    (|f| swap(&f.join("study.toml"), "[sweep]", "[sweep"), 2, &["study.toml:20: not valid TOML"]),
     (|f| fs::write(f.join("prices.toml"), "schema = 1\nnothing = 2\n").unwrap(), 2, &["prices.toml:2: unknown key `nothing`"]),
     (
         |f| ["full", "off"].iter().for_each(|c| fs::remove_dir_all(f.join(c)).unwrap()),

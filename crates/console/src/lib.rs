@@ -79,6 +79,7 @@ pub fn exit_code(kind: ErrorKind) -> u8 {
         ErrorKind::Refused => 4,
         ErrorKind::Files => 5,
         ErrorKind::Worse => 6,
+        ErrorKind::OtherMachines => 7,
         ErrorKind::Interrupted => 130,
     }
 }

@@ -6,6 +6,7 @@
 mod clock;
 mod findings;
 mod judge;
+mod machines;
 mod models;
 mod objective;
 mod overall;
@@ -25,6 +26,7 @@ pub use findings::{
     OverallPrice, TrialPosition, Without,
 };
 pub use judge::judge;
+pub use machines::{declares_machine, other_machine, other_machines};
 pub use models::{Advantage, Models, Scope};
 pub use regression::{Change, Compared, Regression, Side, regression};
 pub use replay::replay;
@@ -60,7 +62,8 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     for spec in &study.workloads {
         workloads.push(workload::measured(study, spec, records, bills, layout.design).map_err(|r| vec![r])?);
     }
-    let mut remarks = refusals::remarks(records);
+    let mut remarks = machines::remarks(study, records);
+    remarks.extend(refusals::remarks(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
     let (planned, found) = (study.trials_planned() as usize, records.len());
     Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })

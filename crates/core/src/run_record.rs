@@ -6,6 +6,7 @@
 mod audit;
 mod flag;
 mod measured;
+mod observed;
 mod processors;
 mod void;
 
@@ -26,6 +27,8 @@ pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
     TransactionRecord, WindowEdges, WorkerHealth,
 };
+pub(crate) use observed::machine_text;
+pub use observed::{Observed, arch};
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
 pub use void::{Void, VoidReason};
 
@@ -162,6 +165,9 @@ pub struct TargetRecord {
     pub server_counters: BTreeMap<String, i64>,
     /// CPU time of a server on this machine during the measured window; `None` where it cannot be told.
     pub server_cpu_ns: Option<u64>,
+    /// What is known of the machine that it ran on, by source; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<Observed>,
 }
 
 /// The machine that ran perbuck.

@@ -22,6 +22,8 @@ pub enum ErrorKind {
     Refused,
     /// A file or folder cannot be read or written.
     Files,
+    /// The trials did not run on the machines that the study declares.
+    OtherMachines,
     /// What was measured has become worse than what was measured before.
     Worse,
     /// The stop token was raised.
@@ -162,6 +164,14 @@ impl LabError {
             "this cannot be insisted on; measure those trials again".to_owned()
         };
         Self::refused(format!("these trials cannot be compared: {}", reasons.join("; ")), help)
+    }
+
+    /// Servers that run on other machines than the study declares.
+    pub(crate) fn other_machines(which: &str) -> Self {
+        let help = "correct `arch` and `instance` in the study, or write `notional = true` at its top, which the report then says; \
+                    for results on disk do so in a copy: perbuck compare RESULTS --study COPY";
+        let message = format!("a verdict would be about machines that were not used: {which}");
+        Self::new(ErrorKind::OtherMachines, message, help)
     }
 
     /// What kind of failure it is.

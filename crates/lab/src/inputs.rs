@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
+use perbuck_core::run_record::arch;
 use perbuck_core::study::{CsvRow, Study};
 use perbuck_core::toml_reader;
 use perbuck_database::registry::AnyTarget;
@@ -57,12 +58,25 @@ pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<I
 pub fn read_or_list(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
     let text = read_text("the study", study)?;
     let (file, lines) = (study.display().to_string(), text.clone());
-    Ok(check_with(&file, text, price_text(prices)?, registry, |study| own_names(&file, &lines, study)))
+    Ok(check_with(&file, text, price_text(prices)?, registry, |study| own_checks(&file, &lines, study)))
 }
 
-/// Names whose folders would be where perbuck has files of its own. Only a study that is to be measured makes folders.
-fn own_names(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>> {
+/// What is asked of a study that a user writes, and not of one that lies beside its results or in a page: an architecture that its
+/// instances do not have, and names whose folders would be where perbuck has files of its own. Only a study that is to be measured
+/// makes folders.
+fn own_checks(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>> {
     let mut problems = Vec::new();
+    for (contender, node) in study.contenders.iter().flat_map(|c| c.nodes.iter().map(move |n| (c, n))) {
+        let stated = contender.arch.as_deref().filter(|_| node.priced).and_then(arch);
+        let Some(machine) = node.machine.as_ref().filter(|m| stated.is_some_and(|stated| stated != m.arch)) else { continue };
+        let (name, stated) = (&contender.name, stated.unwrap_or_default());
+        let message = format!("contender `{name}`: `arch` is {stated}, and `{}` is {}", node.instance, machine.text());
+        let help = "correct `arch` or `instance`; a contender with machines of both has no `arch`".to_owned();
+        problems.push(Problem { file: file.to_owned(), line: node.line, message, help });
+    }
+    if study.published.is_some() {
+        return if problems.is_empty() { Ok(()) } else { Err(problems) };
+    }
     let mut taken = |line: usize, what: &str, name: &str| {
         let message = format!("{what} `{name}` has the name of a file or folder that perbuck makes itself");
         problems.push(Problem { file: file.to_owned(), line, message, help: "give it another name".to_owned() });
@@ -73,7 +87,7 @@ fn own_names(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>> 
     for contender in study.contenders.iter().filter(|c| store::is_own_name(&c.name)) {
         taken(contender.line, "contender", &contender.name);
     }
-    if problems.is_empty() || study.published.is_some() { Ok(()) } else { Err(problems) }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 fn price_text(path: Option<&Path>) -> Result<Option<(PathBuf, String)>, LabError> {
@@ -220,11 +234,12 @@ fn check_with(
 ) -> Result<Inputs, Vec<Problem>> {
     let (study, mut problems) = Study::read_with_problems(name, &text, &registry.kinds());
     let Some(mut study) = study else { return Err(problems) };
-    problems.extend(change(&mut study).err().into_iter().flatten());
     let (perbuck_prices::Priced { bills, lists }, prices) = price(name, &study, prices).unwrap_or_else(|found| {
         problems.extend(found);
         Priced::default()
     });
+    lists.describe_machines(&mut study);
+    problems.extend(change(&mut study).err().into_iter().flatten());
     let mut check = Check { file: name, registry, problems };
     let targets = study.contenders.iter().map(|c| check.target(c)).collect();
     study.contenders.iter().for_each(|c| check.private_server(c));

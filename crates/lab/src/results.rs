@@ -173,6 +173,11 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
     let (used, counting) = in_classes(&plan, &mut records, &mut sums);
+    let others = compare::other_machines(&inputs.study, &records[..used]);
+    if !inputs.study.notional && !others.is_empty() {
+        let words = |r: &Remark| format!("{} ({} trials, the first is `{}`)", r.text, r.trials, r.example);
+        return Err(LabError::other_machines(&others.iter().map(words).collect::<Vec<_>>().join("; ")));
+    }
     let mut comparison =
         compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist).map_err(|r| LabError::refusals(&r))?;
     if let Some(first) = records[..counting].get(used) {

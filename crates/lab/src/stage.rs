@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use perbuck_core::run_record::{AuditValue, Measured};
+use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
 use perbuck_core::units::Seed;
 use perbuck_database::dialect::Dialect;
@@ -56,6 +56,8 @@ pub struct Stage {
     pub fingerprint: String,
     /// When the data are loaded again.
     pub reset: Reset,
+    /// Whether its servers run on this machine for certain: started by perbuck, or within its process.
+    pub local: bool,
     /// The names of its tables.
     pub tables: Vec<String>,
     /// TiFlash replicas that each of them is to have.
@@ -66,6 +68,15 @@ pub struct Stage {
     pub data: Arc<dyn Data>,
     /// The trials of the workload against them.
     pub trials: Arc<dyn Trials>,
+}
+
+impl Stage {
+    /// What is known of the machine that its server runs on, by source. An address of this machine may be that of a tunnel, so this
+    /// machine counts only where the server is certain to run on it.
+    pub(crate) fn observed(&self, facts: &TargetFacts, host: &HostRecord) -> Vec<Observed> {
+        let here = (self.local || facts.local_pid.is_some()).then(|| perbuck_observe::machine(host));
+        facts.observed.iter().cloned().chain(here).collect()
+    }
 }
 
 /// The servers of a contender, outside of trials.
@@ -195,6 +206,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
         let queries = dialect.blockers();
         let blockers = (!queries.is_empty()).then(|| watch::blockers(driver.clone(), queries));
         let waiting = Waiting { title: title.clone(), stop: stop.clone(), blockers };
+        let local = contender.server.is_some() || driver.blocking();
         let sessions = Arc::new(Sessions { waiting, notes, driver });
         let joined = Arc::new(Joined { sessions: sessions.clone(), workload, dataset });
         Stage {
@@ -204,6 +216,7 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             dialect,
             fingerprint,
             reset: spec.reset.unwrap_or(default),
+            local,
             tables,
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
             server: sessions,

@@ -249,7 +249,10 @@ pub fn run_watched(
         started_boot,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload,
-        target: target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns),
+        target: TargetRecord {
+            observed: task.stage.observed(&facts, context.host),
+            ..target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns)
+        },
         host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
@@ -330,6 +333,7 @@ fn target_record(
         variables: facts.variables.clone(),
         server_counters,
         server_cpu_ns,
+        observed: Vec::new(),
     }
 }
 

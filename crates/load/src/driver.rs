@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
+pub use perbuck_core::run_record::Observed;
+
 use crate::error::{DriverError, ErrorClass};
 use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
@@ -42,6 +44,8 @@ pub struct TargetFacts {
     pub local_pid: Option<u32>,
     /// Whether the server shares this machine with perbuck.
     pub on_this_machine: bool,
+    /// What the server says of the machine that it runs on.
+    pub observed: Vec<Observed>,
 }
 
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as

@@ -4,7 +4,7 @@ use std::fs;
 use std::thread::available_parallelism;
 
 use nix::sys::utsname::uname;
-use perbuck_core::run_record::HostRecord;
+use perbuck_core::run_record::{HostRecord, Observed, arch};
 
 use crate::{cpu_model, emulator};
 
@@ -23,6 +23,22 @@ pub fn host() -> HostRecord {
         memory_bytes: memory_bytes(&read("/proc/meminfo")),
         shared_with_server: false,
     }
+}
+
+/// What this machine is to a server that runs on it. Under emulation the architecture is that of the program, not of the machine.
+pub fn machine(host: &HostRecord) -> Observed {
+    Observed {
+        source: "the client's machine".to_owned(),
+        arch: host.emulator.is_none().then(|| arch(&host.arch)).flatten().map(str::to_owned),
+        vcpus: processors(&read("/proc/cpuinfo")),
+        memory_bytes: Some(host.memory_bytes).filter(|bytes| *bytes > 0),
+    }
+}
+
+/// The processors of the machine, whatever limits this process; `None` where the system lists none.
+fn processors(cpuinfo: &str) -> Option<u32> {
+    let listed = cpuinfo.lines().filter_map(|l| l.split_once(':')).filter(|(key, _)| key.trim() == "processor").count();
+    u32::try_from(listed).ok().filter(|n| *n > 0)
 }
 
 fn read(path: &str) -> String {
@@ -68,6 +84,15 @@ mod tests {
         assert_eq!(os(debian, "Linux 6.1.0"), "Debian GNU/Linux 12 (bookworm), Linux 6.1.0");
         assert_eq!(os("PRETTY_NAME=Void\n", "Linux 6.1.0"), "Void, Linux 6.1.0");
         assert_eq!(os("", "Linux 6.1.0"), "Linux 6.1.0");
+    }
+
+    #[test]
+    fn processors_are_those_that_the_system_lists() {
+        assert_eq!(processors("processor\t: 0\nmodel name\t: x\n\nprocessor\t: 1\n"), Some(2));
+        assert_eq!(processors("cpu : unknown\n"), None);
+        let host = host();
+        assert!(machine(&host).vcpus.is_some_and(|n| n >= host.cpus), "{:?}", machine(&host));
+        assert_eq!(machine(&HostRecord { emulator: Some("qemu-user".to_owned()), ..host }).arch, None);
     }
 
     #[test]

@@ -27,6 +27,6 @@ mod withheld;
 pub use boot::since_boot;
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
 pub use file_system::file_system;
-pub use host::host;
+pub use host::{host, machine};
 pub use processors::{Processors, Share, processors};
 pub use withheld::{Withheld, withheld};

@@ -1,6 +1,7 @@
-//! What the audit of a published study asks of its price lists.
+//! What the audit of a published study, and the check of declared machines, ask of the price lists.
 
 use perbuck_core::audit::Facts;
+use perbuck_core::study::{Machine as Described, Study};
 use perbuck_core::units::MicroUsd;
 
 use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
@@ -10,6 +11,17 @@ use crate::snapshot::{Machine, Region, Snapshot, VolumePrice};
 pub struct Lists(pub Vec<Snapshot>);
 
 impl Lists {
+    /// Puts what the lists say of the machines into a study: of each contender its own list, or the first, which is the study's.
+    pub fn describe_machines(&self, study: &mut Study) {
+        for contender in &mut study.contenders {
+            let own = contender.snapshot.as_ref();
+            let Some(list) = own.map_or(self.0.first(), |own| self.0.iter().find(|l| l.name == own.value)) else { continue };
+            for node in &mut contender.nodes {
+                node.machine = list.regions.iter().find_map(|r| r.instance(&node.instance)).map(|i| described(&i.machine));
+            }
+        }
+    }
+
     fn machine(&self, instance: &str) -> Option<&Machine> {
         self.regions().find_map(|r| r.instance(instance)).map(|i| &i.machine)
     }
@@ -25,6 +37,11 @@ impl Lists {
     fn volume(&self, kind: &str) -> impl Iterator<Item = &VolumePrice> {
         self.regions().filter_map(move |r| r.volume(kind))
     }
+}
+
+fn described(machine: &Machine) -> Described {
+    let memory_bytes = (machine.memory_gib * f64::from(1u32 << 30)) as u64;
+    Described { arch: machine.arch.clone(), vcpus: machine.vcpu, vcpus_per_core: machine.vcpu_per_core, memory_bytes }
 }
 
 impl Facts for Lists {

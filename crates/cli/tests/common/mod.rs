@@ -203,6 +203,7 @@ pub fn server(name: &str) -> String {
 pub const SQLITE_STUDY: &str = r#"schema = 1
 name = "small"
 baseline = "full"
+notional = true
 [price]
 snapshot = "aws-2026-07"
 regions = ["us-east-1"]

@@ -18,6 +18,7 @@ use crate::study::{Decision, Rounding, Summary};
 use crate::units::{MicroUsd, Seed};
 
 mod findings;
+mod machines;
 mod regression;
 mod verdicts;
 

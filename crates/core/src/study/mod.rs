@@ -41,6 +41,8 @@ pub struct Study {
     pub baseline: usize,
     /// Every random stream of the study comes from it.
     pub seed: Seed,
+    /// Whether its trials may run on other machines than it declares.
+    pub notional: bool,
     /// How a contender becomes money.
     pub price: PriceBasis,
     /// The systems under test, at least one.
@@ -74,7 +76,7 @@ pub struct PriceBasis {
     pub volume_snapshots: SnapshotRule,
     /// When money is rounded.
     pub round: Rounding,
-    /// A remark printed with every bill, such as that it is notional.
+    /// A remark printed with every bill.
     pub note: String,
     /// Other ways to pay, priced beside the one of the study.
     pub scenarios: Vec<Scenario>,
@@ -135,6 +137,8 @@ pub struct Node {
     pub role: String,
     /// Instance type, as the snapshot spells it.
     pub instance: String,
+    /// What the price list says of that type; `None` before it was asked, and of a type that it does not have.
+    pub machine: Option<Machine>,
     /// How many of them.
     pub count: u32,
     /// False for machines that are shown but not billed (the load client).
@@ -145,6 +149,19 @@ pub struct Node {
     pub volumes: Vec<Volume>,
     /// Line in the study.
     pub line: usize,
+}
+
+/// A machine type as a price list describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// `aarch64` or `x86_64`.
+    pub arch: String,
+    /// Virtual CPUs.
+    pub vcpus: u32,
+    /// Virtual CPUs on one physical core; `None` where that is not known.
+    pub vcpus_per_core: Option<u32>,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
 }
 
 /// A block volume.
@@ -357,6 +374,7 @@ impl Study {
             name: name.to_owned(),
             question: question.to_owned(),
             baseline: 0,
+            notional: false,
             seed: Seed(read::DEFAULT_SEED as u64),
             price: PriceBasis::default(),
             contenders: contenders.into_iter().map(contender).collect(),

@@ -55,8 +55,9 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let schema = root.required_int("schema", 1..=STUDY_SCHEMA, "1");
     let name = root.required_text("name", "\"my-study\"").and_then(|n| path_safe(root, "name", n));
     let question = root.text("question").map(|q| q.value).unwrap_or_default();
-    let seed = root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value);
+    let seed = Seed(root.int("seed", 0..=i64::MAX).map_or(DEFAULT_SEED, |s| s.value) as u64);
     let (baseline_name, control) = (root.text("baseline"), root.text("control"));
+    let notional = root.boolean("notional").is_some_and(|n| n.value);
     let price = read_price(root.table("price").as_ref());
     let contenders = members(root, "contender", read_contender);
     let workloads = members(root, "workload", |s| read_workload(s, kinds));
@@ -96,10 +97,22 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         return None;
     }
     schema?;
-    let seed = Seed(seed as u64);
     let (name, price, sweep, summary) = (name?, price?, sweep?, summary?);
-    let study =
-        Study { name, question, baseline, seed, price, contenders, workloads, sweep, summary, decision, published, audit };
+    let study = Study {
+        name,
+        question,
+        baseline,
+        seed,
+        notional,
+        price,
+        contenders,
+        workloads,
+        sweep,
+        summary,
+        decision,
+        published,
+        audit,
+    };
     let planned = study.trials_planned();
     if planned > TRIALS && study.published.is_none() {
         let message = format!("the study asks for {planned} trials, above {TRIALS}");
@@ -278,7 +291,7 @@ fn read_node(s: &Section<'_>) -> Option<Node> {
     volumes.extend(s.tables("volumes").iter().map(read_volume));
     s.finish();
     let volumes = volumes.into_iter().collect::<Option<_>>()?;
-    Some(Node { role: role?.value, instance: instance?.value, count, priced, payment, volumes, line: s.line() })
+    Some(Node { role: role?.value, instance: instance?.value, machine: None, count, priced, payment, volumes, line: s.line() })
 }
 
 fn read_volume(s: &Section<'_>) -> Option<Volume> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use perbuck_load::driver::{Session, TargetFacts};
+use perbuck_load::driver::{Observed, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
@@ -61,7 +61,14 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     if version.contains("TiDB") {
         variables.extend(topology(session).await?);
     }
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine })
+    let observed = compiled_for(&version, &variables).into_iter().collect();
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
+}
+
+/// The architecture that the server was compiled for. Old versions of TiDB say `x86_64` on any machine, newer ones Go's word for their own.
+fn compiled_for(version: &str, variables: &BTreeMap<String, String>) -> Option<Observed> {
+    let word = variables.get("version_compile_machine")?;
+    if version.contains("TiDB") && word == "x86_64" { None } else { Observed::of_arch("@@version_compile_machine", word) }
 }
 
 /// The components of a TiDB cluster, by kind: how many of which version. No addresses, which are their owner's business.
@@ -114,6 +121,18 @@ mod tests {
         for list in [VARIABLES, COUNTERS] {
             assert!(list.split(' ').is_sorted_by(|a, b| a < b));
         }
+    }
+
+    #[test]
+    fn the_machine_is_what_the_server_was_compiled_for_unless_it_says_the_same_everywhere() {
+        let arch = |version, word: &str| {
+            let variables = BTreeMap::from([("version_compile_machine".to_owned(), word.to_owned())]);
+            compiled_for(version, &variables).and_then(|o| o.arch)
+        };
+        assert_eq!(arch("10.11.6-MariaDB", "x86_64").as_deref(), Some("x86_64"));
+        assert_eq!(arch("8.0.36", "aarch64").as_deref(), Some("aarch64"));
+        assert_eq!(arch("5.7.25-TiDB-v4.0.0", "x86_64"), None);
+        assert_eq!(arch("8.0.11-TiDB-v8.5.1", "arm64").as_deref(), Some("aarch64"));
     }
 
     #[test]

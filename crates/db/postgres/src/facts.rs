@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use perbuck_load::driver::{Session, TargetFacts};
+use perbuck_load::driver::{Observed, Session, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
 use perbuck_load::values::Rows;
 
@@ -82,7 +82,8 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
         }
         _ => None,
     };
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine })
+    let observed = Observed::of_version("SELECT version()", &version).into_iter().collect();
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
 }
 
 /// Names as a list of SQL texts.

@@ -126,7 +126,7 @@ impl Driver for TikvDriver {
             BTreeMap::from([("cluster_id".to_owned(), cluster.to_string()), ("stores".to_owned(), up.len().to_string())]);
         variables.extend(up.iter().map(|s| (format!("store {}", s.id), format!("{} {}", s.address, s.version))));
         let version = format!("TiKV {}", versions.join(", "));
-        Ok(TargetFacts { version, variables, local_pid: None, on_this_machine: hub.is_local() })
+        Ok(TargetFacts { version, variables, on_this_machine: hub.is_local(), ..TargetFacts::default() })
     }
 
     /// How often this client sent requests again, by reason: TiKV itself counts elsewhere.

@@ -88,6 +88,9 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     put(3, "server: version", clean(&t.version));
     put(3, "server: driver", clean(&t.driver));
     put(3, "server: address", clean(&t.address));
+    for seen in &t.observed {
+        put(3, &format!("server: machine by {}", clean(&seen.source)), clean(&seen.text()));
+    }
     for (name, value) in &t.variables {
         put(4, &format!("variable {}", clean(name)), clean(value));
     }

@@ -60,9 +60,10 @@ fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer 
         Verdict::Undecided { why: Why::SingleValue } => format!("{} {what}: undecided, a single value", ratio(&j.ratio)),
         verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
     };
+    let work = work_per_dollar(all);
     let (first, what) = match (priced.as_slice(), &c.throughput) {
-        ([(_, j)], _) => (*j, format!("the work per dollar of {base}")),
-        ([(region, j), ..], _) => (*j, format!("the work per dollar of {base} {region}")),
+        ([(_, j)], _) => (*j, format!("the {work} of {base}")),
+        ([(region, j), ..], _) => (*j, format!("the {work} of {base} {region}")),
         ([], Some(j)) => (j, format!("the throughput of {base}")),
         ([], None) => {
             let text = format!("{workload}: {label} and {base} cannot be compared, because a point of one has no trial.");
@@ -72,6 +73,11 @@ fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer 
     let elsewhere = priced.iter().skip(1).map(|(region, j)| format!("; {}", judged(region, j)));
     let text = format!("{workload}: {label} gives {}{}.", judged(&what, first), elsewhere.collect::<String>());
     Answer { text, tone: tone(first.verdict) }
+}
+
+/// A bill of machines that did not run the trials makes the work per dollar notional.
+fn work_per_dollar(all: &Context<'_>) -> &'static str {
+    if all.study.notional { "notional work per dollar" } else { "work per dollar" }
 }
 
 fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
@@ -91,7 +97,7 @@ fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Ca
     let mut priced = priced(all, c);
     let headline = priced.next();
     let (judged, measure) = match headline {
-        Some((p, j)) => (j, format!("work per dollar, {}", clean(&p.region))),
+        Some((p, j)) => (j, format!("{}, {}", work_per_dollar(all), clean(&p.region))),
         None => (throughput, "throughput".to_owned()),
     };
     let short = |j: &Judgement| format!("{} ({}) {}", ratio(&j.ratio), between(&j.ratio), j.verdict.word());

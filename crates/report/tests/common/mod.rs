@@ -234,6 +234,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             ]),
             server_counters: BTreeMap::new(),
             server_cpu_ns: None,
+            observed: Vec::new(),
         },
         host: HostRecord {
             arch: "x86_64".into(),

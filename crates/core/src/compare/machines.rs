@@ -1,0 +1,91 @@
+//! Whether trials ran on the machines that their study declares: the one rule for declared against observed.
+//!
+//! A fact that a source does not tell contradicts nothing, and neither does a machine that the price list does not describe.
+
+use std::collections::BTreeMap;
+
+use super::Remark;
+use crate::run_record::{Observed, RunRecord, arch, machine_text};
+use crate::study::{Contender, Machine, Node, Study};
+
+/// What a system sees of an instance's memory, as shares of it: firmware and kernel keep a part, and lists mix GB with GiB.
+const MEMORY_SEEN: (f64, f64) = (0.75, 1.05);
+
+/// What contradicts the declared machines of a contender, in words; `None` where nothing does.
+pub fn other_machine(study: &Study, contender: &str, observed: &[Observed]) -> Option<String> {
+    let declared = declared(study, contender)?;
+    let nodes: Vec<&Node> = declared.nodes.iter().filter(|n| n.priced).collect();
+    // A machine that no list describes may be the one that was observed.
+    let described = nodes.iter().map(|n| Some((n.instance.as_str(), n.machine.as_ref()?)));
+    let machines: Vec<(&str, &Machine)> = described.collect::<Option<_>>().unwrap_or_default();
+    let stated = declared.arch.as_deref().and_then(arch);
+    let agrees = |o: &&Observed| {
+        let as_stated = same(stated, o.arch.as_deref());
+        as_stated && (machines.is_empty() || machines.iter().any(|(_, m)| fits(m, o)))
+    };
+    let mut seen: Vec<String> = Vec::new();
+    for other in observed.iter().filter(|o| !agrees(o)) {
+        seen.push(format!("{} (by {})", other.text(), other.source));
+    }
+    let mut wanted: Vec<String> = machines.iter().map(|(name, m)| format!("{name} ({})", m.text())).collect();
+    wanted.dedup();
+    if wanted.is_empty() {
+        wanted.extend(stated.map(str::to_owned));
+    }
+    (!seen.is_empty()).then(|| format!("declared as {}, and run on {}", wanted.join(" or "), seen.join(" and ")))
+}
+
+/// Whether a study says anything about the machines of a contender that could be contradicted.
+pub fn declares_machine(study: &Study, contender: &str) -> bool {
+    declared(study, contender).is_some_and(|c| c.arch.is_some() || c.nodes.iter().any(|n| n.priced && n.machine.is_some()))
+}
+
+/// The trials that ran on other machines than their contender declares, by what contradicts it.
+pub fn other_machines(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
+    let mut found: BTreeMap<String, Remark> = BTreeMap::new();
+    for record in records {
+        let Some(text) = other_machine(study, &record.key.contender, &record.target.observed) else { continue };
+        let first = || Remark { text: text.clone(), trials: 0, example: record.key.path() };
+        found.entry(text.clone()).or_insert_with(first).trials += 1;
+    }
+    found.into_values().collect()
+}
+
+/// The same for a reader: a study that is notional says so, whatever was observed.
+pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
+    let mut remarks = other_machines(study, records);
+    let Some(first) = records.first().filter(|_| study.notional) else { return remarks };
+    remarks.iter_mut().for_each(|r| r.text = format!("notional: {}", r.text));
+    if remarks.is_empty() {
+        let text = "notional: by the study its trials did not run on the machines that it declares".to_owned();
+        remarks.push(Remark { text, trials: records.len(), example: first.key.path() });
+    }
+    remarks
+}
+
+/// The contender whose machines count: a control runs on those of what it repeats.
+fn declared<'s>(study: &'s Study, contender: &str) -> Option<&'s Contender> {
+    let own = study.contender(contender)?;
+    own.control_of.as_deref().map_or(Some(own), |of| study.contender(of))
+}
+
+fn fits(machine: &Machine, seen: &Observed) -> bool {
+    // Instances may be started without hyper-threads.
+    let cores = machine.vcpus_per_core.filter(|n| *n > 0).map(|n| machine.vcpus / n);
+    let memory = |bytes: u64| (MEMORY_SEEN.0..=MEMORY_SEEN.1).contains(&(bytes as f64 / machine.memory_bytes as f64));
+    same(arch(&machine.arch), seen.arch.as_deref())
+        && seen.vcpus.is_none_or(|n| n == machine.vcpus || Some(n) == cores)
+        && seen.memory_bytes.is_none_or(memory)
+}
+
+/// Whether two words may be of one architecture; an absent one is of any.
+fn same(declared: Option<&str>, seen: Option<&str>) -> bool {
+    declared.zip(seen).is_none_or(|(a, b)| a == b)
+}
+
+impl Machine {
+    /// In words: `aarch64, 4 vCPU, 16 GiB`.
+    pub fn text(&self) -> String {
+        machine_text(Some(&self.arch), Some(self.vcpus), Some(self.memory_bytes))
+    }
+}
