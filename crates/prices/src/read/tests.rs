@@ -20,45 +20,7 @@ fn rows_take_date_and_source_from_their_region_or_say_their_own() {
     assert_eq!(gp3.capacity.origin.doubt, Some(Doubt::Inferred));
 }
 
-const MORE: &str = r#"
-schema = 1
-name = "t"
-provider = "aws"
-as_of = "2021-03-10"
-currency = "USD"
-capacity_unit = "GB"
-listed = [
-  { region = "*", item = "egress", kind = "internet-traffic", unit = "GB", usd = 0.09, tier = [{ above = 10240, usd = 0.085 }, { above = 51200, usd = 0.07 }], date = "2021-03", source = "list" },
-  { region = "us-west-2", item = "egress", unit = "GB", usd = 0.08, date = "2021-03", source = "list" },
-]
-[sources]
-list = "a price list"
-[[family]]
-name = "c5"
-arch = "x86_64"
-cpu = "Xeon"
-vcpu_per_core = 2
-size = [{ type = "c5.large", vcpu = 2, memory_gib = 4, network_mbit_s = 750, network_burst_mbit_s = 10000, volume_iops = 4000 }]
-[[region]]
-name = "us-west-2"
-date = "2021-03"
-source = "list"
-[[region.instance]]
-type = "c5.large"
-usd_per_hour = 0.085
-spot_usd_per_hour = 0.03
-commitment = [
-  { name = "1y-no-upfront", months = 12, usd_per_hour = 0.054 },
-  { name = "1y-all-upfront", months = 12, upfront_usd = 463 },
-]
-[[region.volume]]
-kind = "io2"
-usd_per_gb_month = 0.125
-included_iops = 0
-usd_per_iops_month = 0.065
-iops_tier = [{ above = 32000, usd = 0.0455 }, { above = 64000, usd = 0.032 }]
-iops_max = 256000
-"#;
+const MORE: &str = include_str!("tests/more.toml");
 
 #[test]
 fn tiers_rates_cores_commitments_and_spot_are_read() {

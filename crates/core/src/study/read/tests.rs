@@ -1,37 +1,7 @@
 use super::*;
 use crate::workload_kind::tests::{KINDS, ORDERS};
 
-const GOOD: &str = r#"
-schema = 1
-name = "s"
-baseline = "b"
-[price]
-snapshot = "aws-2021-03"
-regions = ["us-west-2"]
-round = "monthly"
-[[contender]]
-name = "a"
-target = "sqlite:a.db"
-node = [
-  { role = "tikv", instance = "r6g.2xlarge", count = 3, volume = { kind = "gp2", size_gb = 1000, snapshots = "daily" } },
-  { role = "client", instance = "c5.4xlarge", priced = false },
-]
-fee = [{ name = "EKS", usd_per_hour = 0.10 }]
-[[contender]]
-name = "b"
-[[workload]]
-name = "small"
-kind = "shop"
-warehouses = 10
-[sweep]
-connections = [8, 1]
-duration = "10s"
-[summary]
-metric = "orders"
-over = [1, 8]
-[decision]
-slo = { percentile = 95, at_most = "50ms" }
-"#;
+const GOOD: &str = include_str!("tests/good.toml");
 
 #[test]
 fn a_good_study_is_read_whole() {
