@@ -67,7 +67,7 @@ pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress,
     let (host, id) = (perbuck_observe::host(), store.id()?);
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(trial_time(&inputs.study)));
     live.say(Event::Began { trials: plan.len(), on_disk });
-    let mut run = Run { store: &store, id, of: plan.len(), left: missing.len(), progress, live, time };
+    let mut run = Run { store: &store, id, of: plan.len(), left: missing.len(), ensured: BTreeSet::new(), progress, live, time };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -116,6 +116,8 @@ struct Run<'a> {
     of: usize,
     /// Those that are still to be run.
     left: usize,
+    /// Positions of the stages whose data were looked at.
+    ensured: BTreeSet<usize>,
     progress: &'a mut dyn Progress,
     live: Live,
     time: TimeLeft,
@@ -128,6 +130,7 @@ impl Run<'_> {
         for stage in needed {
             self.live.say(Event::Doing { text: format!("looking at the data of {}", session.stages[stage].title) });
             session.ensure(stage, self.progress)?;
+            self.ensured.insert(stage);
         }
         // One point that measures nothing does not keep the others from being measured.
         let mut failure = None;
@@ -214,7 +217,13 @@ impl Run<'_> {
     /// Checks the data of every contender and workload.
     fn check(&mut self, session: &Session<'_>) -> Result<(), LabError> {
         self.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
-        for stage in session.stages {
+        let study = session.context.study;
+        for (position, stage) in session.stages.iter().enumerate() {
+            let is_private = study.contenders[position / study.workloads.len()].server.is_some();
+            if is_private && !self.ensured.contains(&position) {
+                self.progress.line(&format!("{}: not checked, since its data went with the server of its trials", stage.title));
+                continue;
+            }
             prepare::check(stage, self.progress)?;
         }
         // Checks take long, and the verdicts can wait.
