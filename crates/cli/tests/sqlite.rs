@@ -95,30 +95,31 @@ fn contenders_see_the_same_work_and_records_say_what_the_data_were() {
 fn a_reset_per_trial_reloads_the_data() {
     for (reset, data) in [("per-trial", "reloaded"), ("never", "kept")] {
         let desk = Desk::new();
-        let with_reset = format!("table_size = 1000\nreset = \"{reset}\"");
+        // So many rows that no trial replaces them all, however fast the machine.
+        let with_reset = format!("table_size = 20000\nreset = \"{reset}\"");
         let one = [QUICK[0], QUICK[1], LONG_ENOUGH, ("table_size = 1000", &with_reset)];
         desk.write("study.toml", &edited(&one));
         desk.good(&["run", "study.toml"]);
         assert!(desk.records("results").iter().all(|r| r.workload.data == "kept"), "fresh data need no reload");
         let database = Connection::open(desk.path("full.db")).unwrap();
-        assert_eq!(database.execute("UPDATE sbtest1 SET pad = 'marked'", []).unwrap(), 1000);
+        assert_eq!(database.execute("UPDATE sbtest1 SET pad = 'marked'", []).unwrap(), 20_000);
         drop(database);
         desk.write("study.toml", &edited(&[one[0], one[2], one[3]]));
         let ran = desk.good(&["run", "study.toml"]);
         let records = desk.records("results");
         let second = records.iter().find(|r| r.key.contender == "full" && r.key.trial == 2).unwrap();
         assert_eq!(second.workload.data, data, "{ran:#?}");
-        assert_eq!(second.workload.rows_before["sbtest1"], 1000, "{ran:#?}");
+        assert_eq!(second.workload.rows_before["sbtest1"], 20_000, "{ran:#?}");
         let database = Connection::open(desk.path("full.db")).unwrap();
         let marked: i64 = database.query_row("SELECT COUNT(*) FROM sbtest1 WHERE pad = 'marked'", [], |r| r.get(0)).unwrap();
         assert_eq!(marked > 0, reset == "never", "{marked} {ran:#?}");
         // Rows that went away are no data of ours any more: refused, and nothing is dropped.
-        assert_eq!(database.execute("DELETE FROM sbtest1 WHERE id > 990", []).unwrap(), 10);
+        assert_eq!(database.execute("DELETE FROM sbtest1 WHERE id > 19990", []).unwrap(), 10);
         drop(database);
         desk.write("study.toml", &edited(&[one[0], one[2], one[3], ("trials = 2", "trials = 3")]));
         let refused = desk.perbuck(&["run", "study.toml"]);
         assert_eq!(refused.code, Some(4), "{refused:#?}");
-        assert!(refused.err.contains("sbtest1 with 990 rows, where 1000 were loaded"), "{}", refused.err);
+        assert!(refused.err.contains("sbtest1 with 19990 rows, where 20000 were loaded"), "{}", refused.err);
     }
 }
 

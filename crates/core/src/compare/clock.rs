@@ -37,7 +37,8 @@ pub(super) fn steps(records: &[RunRecord]) -> Option<Remark> {
     let (step_ms, record) = found.iter().max_by_key(|(step_ms, _)| step_ms.unsigned_abs())?;
     let way = if *step_ms < 0 { "back" } else { "forward" };
     let most = if found.len() > 1 { "up to " } else { "" };
-    let seconds = format!("{}.{}", thousands(step_ms.unsigned_abs() / 1000), step_ms.unsigned_abs() % 1000 / 100);
+    let tenths = (step_ms.unsigned_abs() + 50) / 100;
+    let seconds = format!("{}.{}", thousands(tenths / 10), tenths % 10);
     let order = if backwards { "; by the times in their records they are out of order" } else { "" };
     let text = format!("the clock of the client's machine was set {way} by {most}{seconds} s before the trial{order}");
     Some(Remark { text, trials: found.len(), example: record.key.path() })
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_between_trials_is_named_with_the_size_of_its_step() {
         assert_eq!(steps(&trials(&[(10, 0), (20, 5), (30, 9), (40_000, 9_000)])), None, "what a time server corrects");
-        let back = steps(&trials(&[(10, 0), (20, 0), (30, -3_600_000), (40, -3_600_000)])).unwrap();
+        let back = steps(&trials(&[(10, 0), (20, 0), (30, -3_599_999), (40, -3_599_999)])).unwrap();
         assert!(back.trials == 1 && back.example.ends_with("003.json"), "{back:?}");
         assert!(back.text.contains("set back by 3,600.0 s") && back.text.contains("out of order"), "{}", back.text);
         let twice = steps(&trials(&[(10, 0), (20, 1_500), (30, 0)])).unwrap();
