@@ -171,6 +171,18 @@ fn end_processes(folder: &Path, quits: bool) {
     }
 }
 
+/// What the processes of a folder's server are doing, for a message.
+pub(super) fn doing(folder: &Path) -> String {
+    let one = |pid: Pid| {
+        let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let status = read("status");
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("gone").trim().to_owned();
+        format!("{} ({pid}: {}, in {})", field("Name:"), field("State:"), read("wchan"))
+    };
+    let found: Vec<String> = processes_of(folder).into_iter().map(one).collect();
+    if found.is_empty() { "it has no process".to_owned() } else { format!("its processes: {}", found.join(", ")) }
+}
+
 /// The processes whose variable names the folder.
 fn processes_of(folder: &Path) -> Vec<Pid> {
     let variable = [VARIABLE.as_bytes(), b"=", folder.as_os_str().as_encoded_bytes()].concat();
@@ -215,6 +227,21 @@ mod tests {
         live.remove().unwrap();
         assert_eq!(names(parent.path()), ["link", "users"].map(|name| format!("{PREFIX}{name}")));
         assert_eq!(fs::read_to_string(path("users").join("file")).unwrap(), "precious");
+    }
+
+    #[test]
+    fn what_a_server_is_doing_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(doing(folder.path()), "it has no process");
+        let mut child = std::process::Command::new("sleep").arg("60").env(VARIABLE, folder.path()).spawn().unwrap();
+        let begun = Instant::now();
+        let expected = format!("its processes: sleep ({}: S (sleeping), in ", child.id());
+        while !doing(folder.path()).starts_with(&expected) && begun.elapsed() < REMOVE_TIMEOUT {
+            thread::sleep(POLL);
+        }
+        let told = doing(folder.path());
+        child.kill().and_then(|()| child.wait()).unwrap();
+        assert!(told.starts_with(&expected), "{told}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Waiting;
 
+use super::folder;
 use super::guard::Told;
 use super::instance::Instance;
 use crate::error::{ErrorKind, LabError};
@@ -56,7 +57,9 @@ pub(super) fn wait(
             Err(error) if began.elapsed() < TIMEOUT && error.class == ErrorClass::Lost => thread::sleep(PAUSE),
             Err(error) if error.cause == Some(Cause::Stopped) => return Err(LabError::interrupted()),
             Err(error) => {
-                let message = format!("{who}: the server does not let perbuck in: {error}; it said:\n{}", instance.last_words());
+                let doing = folder::doing(instance.folder());
+                let message =
+                    format!("{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{}", instance.last_words());
                 return Err(LabError::new(ErrorKind::Target, message, ""));
             }
         }
