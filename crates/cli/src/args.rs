@@ -348,7 +348,6 @@ pub(crate) struct PublishedArguments {
 }
 
 impl PublishedArguments {
-    /// Reads its files.
     pub(crate) fn texts(&self) -> Result<PublishedTexts, LabError> {
         inputs::published_texts(&self.study.path, self.study.prices.as_deref(), self.results.as_deref())
     }

@@ -26,21 +26,21 @@ fn main() -> ExitCode {
     ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),
         Command::Check(a) => commands::check::run(a),
-        Command::Price(a) => commands::price::run(a),
+        Command::Price(a) => commands::price(a),
         Command::Prices(a) => commands::prices::run(a),
-        Command::Prepare(a) => commands::prepare::run(a),
-        Command::Run(a) => commands::run::run(a),
-        Command::Capacity(a) => commands::capacity::run(a),
+        Command::Prepare(a) => commands::prepare(a),
+        Command::Run(a) => commands::run(a),
+        Command::Capacity(a) => commands::capacity(a),
         // Their exit codes are those of the programs that they replace.
         Command::Sysbench { words } => return perbuck_dropin::sysbench::run(words),
         Command::Ycsb { words } => return perbuck_dropin::ycsb::run(words),
         Command::Tpcc { words } => perbuck_dropin::tpcc::run(words),
-        Command::Compare(a) => commands::compare::run(a),
-        Command::Report(a) => commands::report::run(a),
-        Command::Serve(a) => commands::serve::run(a),
-        Command::Verify(a) => commands::verify::run(a),
-        Command::Replay(a) => commands::replay::run(a),
-        Command::Audit(a) => commands::audit::run(a),
+        Command::Compare(a) => commands::compare(a),
+        Command::Report(a) => commands::report(a),
+        Command::Serve(a) => commands::serve(a),
+        Command::Verify(a) => commands::verify(a),
+        Command::Replay(a) => commands::replay(a),
+        Command::Audit(a) => commands::audit(a),
     })
 }
 

@@ -17,7 +17,6 @@ const FEWEST: usize = 4;
 const FEWEST_FOR_INTERVALS: usize = 7;
 /// How far beyond the last point the curve may be read, as a multiple of it.
 const REACH: f64 = 1.5;
-/// Bootstrap draws.
 const DRAWS: usize = 500;
 /// Steps of a fit; it converges in some ten.
 const STEPS: usize = 100;

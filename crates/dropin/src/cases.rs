@@ -24,7 +24,6 @@ pub(crate) fn hold_refused<T>(read: impl Fn(&[&str]) -> Result<T, Refused>, case
     }
 }
 
-/// A histogram of these times.
 pub(crate) fn histogram(values_ns: impl IntoIterator<Item = u64>) -> Histogram {
     let mut all = Histogram::new();
     values_ns.into_iter().for_each(|ns| all.record(ns));

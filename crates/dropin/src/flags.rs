@@ -42,7 +42,6 @@ impl Kind {
     }
 }
 
-/// One option.
 pub(crate) type Flag = OptionSpec<Kind>;
 
 /// `-T, --threads`, as pflag names an option.
@@ -248,12 +247,10 @@ impl Given {
         Err(Refused::usage(message, format!("it is an option of {}, and not of {order}", flag.of.join(" and "))))
     }
 
-    /// Whether an option is given.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
 
-    /// The value of an option, or its default.
     pub(crate) fn text(&self, name: &str) -> &str {
         let default = || self.table.find(name).map_or("", |f| f.default);
         self.values.get(name).and_then(|v| v.last()).map_or_else(default, String::as_str)
@@ -267,7 +264,6 @@ impl Given {
         }
     }
 
-    /// Whether a switch is on.
     pub(crate) fn switch(&self, name: &str) -> bool {
         self.text(name) == "true"
     }
@@ -283,7 +279,6 @@ impl Given {
         go_duration_ns(self.text(name))
     }
 
-    /// That a value is wrong.
     pub(crate) fn invalid(&self, name: &str, help: &str) -> Refused {
         let title = self.table.find(name).map_or_else(|| format!("--{name}"), title);
         let value = self.values.get(name).map_or_else(|| self.text(name).to_owned(), |v| v.join(","));

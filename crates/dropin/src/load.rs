@@ -9,7 +9,6 @@ use perbuck_core::units::Seed;
 use perbuck_load::limit::Tolerance;
 use perbuck_load::trial::TrialSpec;
 
-/// Nanoseconds of a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// The most load threads that a study can name.
@@ -41,7 +40,6 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// The trial of this load.
     pub(crate) fn spec(&self) -> TrialSpec {
         let duration_ns = self.window_ns.unwrap_or(NO_LIMIT_NS);
         let open = |rate| LoadModel::rate(rate, Arrivals::Poisson, self.warmup_ns + duration_ns);

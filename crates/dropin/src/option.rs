@@ -16,7 +16,6 @@ pub(crate) enum Use {
     Refused(&'static str),
 }
 
-/// One option.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OptionSpec<K> {
     /// Its name with dashes.
@@ -64,12 +63,10 @@ pub(crate) const fn done<K: Copy>(name: &'static str, kind: K, default: &'static
     OptionSpec { name, short: None, kind, default, usage: Use::Done, of: &[], help }
 }
 
-/// An option without effect.
 pub(crate) const fn ignored<K: Copy>(name: &'static str, kind: K, default: &'static str, why: &'static str) -> OptionSpec<K> {
     OptionSpec { usage: Use::Ignored(why), ..done(name, kind, default, why) }
 }
 
-/// An option that is refused.
 pub(crate) const fn refused<K: Copy>(name: &'static str, kind: K, why: &'static str) -> OptionSpec<K> {
     OptionSpec { usage: Use::Refused(why), ..done(name, kind, "", "refused by perbuck, which cannot do it") }
 }

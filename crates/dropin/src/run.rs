@@ -73,14 +73,12 @@ pub(crate) trait Printer {
         Ok(())
     }
 
-    /// A second is over, of the measured window or before it.
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError>;
 
     /// The run is over; `record` is the path of what was kept of it.
     fn end(&self, ended: &Ended, record: Option<&str>, out: &mut dyn Streams) -> Result<(), LabError>;
 }
 
-/// A run that has ended.
 pub(crate) struct Ended {
     /// Its record, whose number in a study is not known yet.
     pub(crate) record: RunRecord,
@@ -135,7 +133,6 @@ impl Run<'_> {
         notes::used(stage, self.command.word, &format!("perbuck {}", self.command.word))
     }
 
-    /// Runs the load.
     pub(crate) fn drive(
         &self,
         stage: &Stage,
@@ -246,7 +243,6 @@ impl Run<'_> {
     }
 }
 
-/// That the user asked to stop.
 fn interrupted() -> LabError {
     LabError::new(ErrorKind::Interrupted, "interrupted; nothing of this run is kept", "")
 }

@@ -10,7 +10,6 @@ use perbuck_workloads::{Benchmark, Plan};
 
 use crate::load::Load;
 
-/// A database in a study.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Member {
     pub(crate) name: String,

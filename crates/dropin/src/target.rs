@@ -7,7 +7,6 @@ use perbuck_lab::registry::Registry;
 
 use crate::refused::Refused;
 
-/// Reads an address.
 pub(crate) fn parsed(address: &str) -> Result<AnyTarget, Refused> {
     Registry::default().target(address).map_err(|p| Refused::usage(p.message, p.help))
 }

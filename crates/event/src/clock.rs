@@ -29,7 +29,6 @@ pub(crate) fn has_come(at: Moment) -> bool {
     CLOCK.with(|clock| clock.woke_at.get().is_some_and(|woke_at| at <= woke_at))
 }
 
-/// A loop starts on this thread.
 pub(crate) fn start(simulated: bool) {
     CLOCK.with(|clock| clock.simulated.set(simulated));
     woke(Moment::of_machine());
@@ -40,7 +39,6 @@ pub(crate) fn woke(at: Moment) {
     CLOCK.with(|clock| clock.woke_at.set(Some(at)));
 }
 
-/// The loop of this thread has ended.
 pub(crate) fn stop() {
     CLOCK.with(|clock| {
         clock.woke_at.set(None);

@@ -19,9 +19,7 @@ use crate::tcp_info::{self, Segments};
 /// Events taken by one system call. Many connections become ready while one batch is served, so a large batch is a
 /// cheap one.
 const BATCH: usize = 1024;
-/// The token of wake-ups from other threads.
 const WAKER: usize = usize::MAX;
-/// The token of the timer.
 const TIMER: usize = usize::MAX - 1;
 
 /// What is known of a socket. It lies in the table itself: a pointer to it would be one more line of memory per event. Small, so

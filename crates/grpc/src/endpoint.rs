@@ -184,7 +184,6 @@ impl Endpoint {
         allowed
     }
 
-    /// Sends what waited for a window.
     fn send_blocked(&mut self) {
         for _ in 0..self.blocked.len() {
             let Some(mut blocked) = self.blocked.pop_front() else { break };

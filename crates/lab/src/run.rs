@@ -107,7 +107,6 @@ fn deployable(study: &Study, wanted: Option<u32>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A run of a study in progress.
 struct Run<'a> {
     store: &'a Store,
     /// Tells this results folder from every other one, whatever the study is called.

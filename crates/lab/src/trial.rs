@@ -83,7 +83,6 @@ impl From<LabError> for Failure {
     }
 }
 
-/// A display of seconds.
 struct Seconds<'a>(&'a mut dyn FnMut(&Interval));
 
 impl Observer for Seconds<'_> {

@@ -85,7 +85,6 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
     Ok(roots)
 }
 
-/// The fingerprint of a certificate.
 pub(crate) fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
     Fingerprint(Sha256::digest(certificate).into())
 }

@@ -220,7 +220,6 @@ impl Link {
         DriverError::client(ErrorClass::Fatal, "protocol", message)
     }
 
-    /// The error of a connection that the server has closed.
     #[cold]
     fn closed(&self, how: &str) -> DriverError {
         DriverError::client(ErrorClass::Lost, "closed", format!("the connection to {} {how}", self.peer.address))

@@ -9,7 +9,6 @@ use perbuck_event::tcp::TcpStream;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection};
 
-/// An encrypted connection.
 pub(crate) struct TlsStream {
     tls: ClientConnection,
     tcp: TcpStream,

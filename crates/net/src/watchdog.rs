@@ -45,7 +45,6 @@ impl Watchdog {
         if self.sleep.poll_passed().is_pending() { Poll::Pending } else { self.tick() }
     }
 
-    /// A quarter has passed, or several.
     #[cold]
     fn tick(&mut self) -> Poll<()> {
         loop {

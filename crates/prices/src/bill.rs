@@ -92,7 +92,6 @@ pub(crate) struct BillContext<'a> {
     problems: Vec<Problem>,
 }
 
-/// A line before its amount is checked.
 pub(crate) struct Draft<'a> {
     /// Line of the study that asks for it.
     pub(crate) study_line: usize,

@@ -96,24 +96,7 @@ fn named(mut bill: Bill, study: &Study, region: &Located<String>, scenario: Opti
 mod tests {
     use super::*;
 
-    const STUDY: &str = r#"
-schema = 1
-name = "s"
-[price]
-snapshot = "gcp-2026-07"
-regions = ["us-central1"]
-[[contender]]
-name = "gcp"
-node = [{ role = "db", instance = "t2a-standard-8" }]
-[[contender]]
-name = "aws"
-snapshot = "aws-2024-08"
-region = "us-west-2"
-node = [{ role = "db", instance = "c6g.2xlarge" }]
-[[workload]]
-name = "w"
-kind = "sysbench"
-"#;
+    const STUDY: &str = include_str!("bills/tests/two_providers.toml");
 
     #[test]
     fn contenders_of_two_providers_are_priced_each_by_its_own_and_compared() {

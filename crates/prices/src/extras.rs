@@ -15,7 +15,6 @@ const MICROS: i128 = 1_000_000;
 const GB: u64 = 1_000_000_000;
 
 impl BillContext<'_> {
-    /// A fee, a licence, or a support contract.
     pub(crate) fn fee(&mut self, fee: &Fee) {
         let hours = u64::from(self.hours);
         let times = if fee.count == 1 { String::new() } else { format!("{} × ", fee.count) };

@@ -128,21 +128,7 @@ fn another_region_changes_prices_and_nothing_else() {
     assert!(article("x86", "us-west-2").monthly() < article("x86", "ap-southeast-1").monthly());
 }
 
-const SMALL: &str = r#"
-schema = 1
-name = "s"
-[price]
-snapshot = "aws-2026-07"
-regions = ["us-west-2"]
-[[contender]]
-name = "a"
-node = [
-  { role = "db", instance = "c8g.large", volume = { kind = "gp3", size_gb = 1000, iops = 3000, throughput_mib_s = 250 } },
-]
-[[workload]]
-name = "w"
-kind = "sysbench"
-"#;
+const SMALL: &str = include_str!("published/tests/small.toml");
 
 fn small(replace: &[(&str, &str)], region: &str) -> Result<Bill, Vec<Problem>> {
     let mut text = SMALL.to_owned();

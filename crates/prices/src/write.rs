@@ -191,7 +191,6 @@ fn usd(price: MicroUsd) -> String {
     unit_price_text(price).replace(['$', ','], "")
 }
 
-/// A TOML string.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

@@ -14,7 +14,6 @@ use perbuck_lab::{store, stored};
 /// How deep below the given folder a study may lie: `results/sysbench/<study>` is the deepest that perbuck makes.
 const DEEPEST: usize = 3;
 
-/// A study or a report.
 pub(super) struct Found {
     /// Its folder's name below the given one; `.` for that itself. Addresses carry it, and it is only ever looked up.
     pub(super) name: String,

@@ -16,7 +16,6 @@ const ANSWER: Duration = Duration::from_secs(60);
 /// Bytes that are written at once.
 const PART: usize = 64 * 1024;
 
-/// What a request asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
     /// GET or HEAD.
@@ -34,7 +33,6 @@ impl Request {
     }
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The number of the status.
@@ -51,7 +49,6 @@ impl Answer {
         Self { status: 200, kind, body: vec![body] }
     }
 
-    /// A page.
     pub(super) fn page(body: String) -> Self {
         Self::ok("text/html; charset=utf-8", body)
     }
@@ -117,7 +114,6 @@ pub(super) fn serve(stream: &TcpStream, port: u16, answer: impl FnOnce(&Request)
     write(stream, &answer, head_only)
 }
 
-/// Reads the head of a request.
 fn parse(text: &str, port: u16) -> Result<Request, Answer> {
     let Some((head, _)) = text.split_once("\r\n\r\n") else { return Err(Answer::error(400, "the request is incomplete")) };
     let mut lines = head.split("\r\n");
@@ -179,7 +175,6 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(one).collect()
 }
 
-/// Writes an answer.
 pub(super) fn write(stream: &TcpStream, answer: &Answer, head_only: bool) -> io::Result<()> {
     let length: usize = answer.body.iter().map(String::len).sum();
     let allow = if answer.status == 405 { "Allow: GET, HEAD\r\n" } else { "" };

@@ -82,7 +82,6 @@ fn busy() -> Answer {
     Answer::error(503, "too many requests at the same time")
 }
 
-/// What a request gets.
 fn answer(root: &Path, request: &Request) -> Answer {
     let found = match find::all(root) {
         Ok(found) => found,

@@ -41,12 +41,10 @@ pub(super) fn shell(title: &str, content: &Markup) -> String {
     page.into_string()
 }
 
-/// A link to a page about a study.
 pub(super) fn link(page: &str, study: &str, text: &str) -> Markup {
     html! { a href={ "/" (page) "?study=" (encoded(study)) } { (text) } }
 }
 
-/// A table with the names of its columns.
 pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<Markup>]) -> Markup {
     html! {
         div.scroll role="group" aria-label=(caption) tabindex="0" {
@@ -67,7 +65,6 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<Markup>]) -> Mark
     }
 }
 
-/// Text as a cell.
 pub(super) fn cell(text: &str) -> Markup {
     html! { (text) }
 }
@@ -93,7 +90,6 @@ pub(super) fn choice(action: &str, both: [(&str, &str, &str); 2], values: &[&str
     }
 }
 
-/// All studies.
 pub(super) fn index(found: &[Found]) -> String {
     let row = |f: &Found| {
         let (records, planned) = (f.records().len(), f.planned());
@@ -117,7 +113,6 @@ pub(super) fn index(found: &[Found]) -> String {
     shell("Studies", &table("Studies in this folder", &["Study", "Question", "Trials", "State", "Report"], &rows))
 }
 
-/// One study and its trials.
 pub(super) fn study(f: &Found) -> String {
     let records = f.records();
     let row = |path: &String| {
@@ -182,12 +177,10 @@ pub(super) fn live(f: &Found) -> String {
     shell(&format!("{}: live", f.title()), &content)
 }
 
-/// A note.
 pub(super) fn note(text: &str) -> Markup {
     html! { p.note { (text) } }
 }
 
-/// That a report cannot be made.
 pub(super) fn failed(f: &Found, why: &str) -> String {
     shell(f.title(), &note(&format!("There is no report yet: {why}")))
 }

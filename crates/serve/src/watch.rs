@@ -18,7 +18,6 @@ const SECONDS: usize = 300;
 /// Seconds without a line after which a run counts as gone.
 const SILENCE_S: u64 = 30;
 
-/// What the study does now.
 pub(super) fn json(folder: &Path) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
     state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now)

@@ -5,7 +5,6 @@ use perbuck_core::rng::OpRng;
 /// Two characters for each twelve bits: half as many look-ups, and most of a load's CPU goes into them.
 pub(crate) type Pairs = [[u8; 2]; 4096];
 
-/// All pairs of an alphabet.
 pub(crate) const fn pairs(alphabet: &[u8; 64]) -> Pairs {
     let mut all = [[0; 2]; 4096];
     let mut bits = 0;

@@ -15,7 +15,6 @@ use crate::args::DemoArguments;
 /// The demo is a study like any other; `{folder}` stands for the folder of this demo.
 const STUDY: &str = include_str!("../../../../studies/demo.toml");
 
-/// Runs the demo.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let folder = folder(arguments)?;
     let databases = folder.join("databases");

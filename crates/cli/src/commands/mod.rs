@@ -1,15 +1,196 @@
-//! The commands, one file each; every one returns its error instead of exiting.
+//! The commands; every one returns its error instead of exiting. Those of more than a page have a file of their own.
 
-pub(crate) mod audit;
-pub(crate) mod capacity;
+use std::path::Path;
+
+use perbuck_console::{Display, TRIAL_STOPS, print, print_either, print_json, stop_on_signal};
+use perbuck_core::arrivals::Arrivals;
+use perbuck_core::compare::Compared;
+use perbuck_lab::capacity::{CapacityRequest, search_capacity};
+use perbuck_lab::csv::study::{FileOptions, write_study};
+use perbuck_lab::prepare::Preparation;
+use perbuck_lab::registry::Registry;
+use perbuck_lab::run::RunOptions;
+use perbuck_lab::verify::VerifyRequest;
+use perbuck_lab::{ErrorKind, Lab, LabError, LabOptions};
+use perbuck_load::loader::csv::CsvFormat;
+
+use crate::args::{
+    AuditArguments, CapacityArguments, CompareArguments, PrepareArguments, PriceArguments, ReplayArguments, ReportArguments,
+    RunArguments, ServeArguments, VerifyArguments,
+};
+
 pub(crate) mod check;
-pub(crate) mod compare;
 pub(crate) mod demo;
-pub(crate) mod prepare;
-pub(crate) mod price;
 pub(crate) mod prices;
-pub(crate) mod replay;
-pub(crate) mod report;
-pub(crate) mod run;
-pub(crate) mod serve;
-pub(crate) mod verify;
+
+pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {
+    let inputs = perbuck_lab::inputs::read(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
+    if inputs.bills.is_empty() {
+        let message = format!("{} names no prices", arguments.study.path.display());
+        return Err(LabError::new(ErrorKind::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
+    }
+    print_either(arguments.json, &inputs.bills, || perbuck_report::text::bills(&inputs.study, &inputs.bills))
+}
+
+/// Loads what a study needs and checks it, or writes its rows as files.
+pub(crate) fn prepare(arguments: &PrepareArguments) -> Result<(), LabError> {
+    let inputs = perbuck_lab::inputs::read_to_measure(&arguments.study, None, Registry::default())?;
+    let files = &arguments.files;
+    if files.output_type.is_some() {
+        let format = files.csv_format.as_deref().map(|f| if f == "mysql" { CsvFormat::Backslash } else { CsvFormat::Quotes });
+        let (folder, tables) = (files.output_dir.clone(), files.tables.clone());
+        let options = FileOptions { folder, tables, files: files.files, format, threads: files.threads };
+        let stop = stop_on_signal("stopping; no file is kept")?;
+        return write_study(&inputs, &options, &mut Display::default(), &stop);
+    }
+    let preparation = match (arguments.check, arguments.force) {
+        (true, _) => Preparation::CheckOnly,
+        (_, true) => Preparation::Force,
+        _ => Preparation::Missing,
+    };
+    let stop = stop_on_signal(TRIAL_STOPS)?;
+    let how = (arguments.sessions, arguments.password.asked());
+    perbuck_lab::prepare::study(&inputs, preparation, how, &mut Display::default(), &stop)
+}
+
+pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
+    let run = RunOptions {
+        results: arguments.results.clone(),
+        deployment: arguments.deployment,
+        ask_password: arguments.password.asked(),
+    };
+    let lab =
+        Lab::open(&arguments.study.path, LabOptions { prices: arguments.study.prices.clone(), run, ..LabOptions::default() })?;
+    let stop = stop_on_signal(TRIAL_STOPS)?;
+    if arguments.driver.is_some() {
+        let table = perbuck_lab::ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;
+        return print(&table);
+    }
+    let results = lab.run(&mut Display::default(), &stop)?;
+    if arguments.json {
+        return print_json(&results.comparison);
+    }
+    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
+    print(&format!("\nWrite the report with: perbuck report {}\n", lab.folder().display()))
+}
+
+pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
+    let inputs =
+        perbuck_lab::inputs::read_to_measure(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
+    let arrivals = arguments.arrivals.as_deref().map(|a| if a == "uniform" { Arrivals::Uniform } else { Arrivals::Poisson });
+    let request = CapacityRequest {
+        file: arguments.study.path.display().to_string(),
+        contenders: arguments.contender.clone(),
+        workloads: arguments.workload.clone(),
+        percentile: arguments.percentile,
+        at_most_ns: arguments.at_most,
+        from_per_s: arguments.from,
+        to_per_s: arguments.to,
+        resolution: arguments.resolution,
+        repeats: arguments.repeats,
+        connections: arguments.connections,
+        warmup_ns: arguments.warmup,
+        duration_ns: arguments.duration,
+        arrivals,
+        results: arguments.results.clone(),
+        ask_password: arguments.password.asked(),
+    };
+    let stop = stop_on_signal(TRIAL_STOPS)?;
+    let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
+    print_either(arguments.json, &capacity.found, || capacity.text.clone())?;
+    capacity.kept()
+}
+
+/// Prints what the trials of a results folder say, by themselves or beside those of an older one.
+pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), LabError> {
+    if let Some(old) = &arguments.baseline {
+        return regression(old, arguments);
+    }
+    let results = perbuck_lab::results::read(&arguments.results, &arguments.basis.basis())?;
+    let text = || perbuck_report::text::verdicts(&results.study, &results.comparison);
+    print_either(arguments.json, &results.comparison, text)
+}
+
+/// Whether what was measured has become worse.
+fn regression(old: &Path, arguments: &CompareArguments) -> Result<(), LabError> {
+    let found = perbuck_lab::results::against(old, &arguments.results, arguments.margin, &arguments.basis.insist)?;
+    print_either(arguments.json, &found, || perbuck_report::text::regression(&found))?;
+    let worse: Vec<&Compared> = found.worse().collect();
+    let Some(first) = worse.first() else { return Ok(()) };
+    let more = if worse.len() > 1 { format!(" and {} more", worse.len() - 1) } else { String::new() };
+    let message = format!("worse than before: {}, {}{more}", first.contender, first.workload);
+    Err(LabError::new(ErrorKind::Worse, message, ""))
+}
+
+pub(crate) fn report(arguments: &ReportArguments) -> Result<(), LabError> {
+    let results = perbuck_lab::results::read(&arguments.results, &arguments.basis.basis())?;
+    if arguments.json {
+        return print_json(&results.report()?);
+    }
+    let folder = arguments.output.as_deref().unwrap_or(&arguments.results);
+    let [html, markdown] = perbuck_lab::report::write(&results, folder)?;
+    print(&format!("{}\n{}\n", html.display(), markdown.display()))
+}
+
+/// Serves until the user stops it.
+pub(crate) fn serve(arguments: &ServeArguments) -> Result<(), LabError> {
+    perbuck_serve::serve(&arguments.results, arguments.port, |port| {
+        print(&format!("http://127.0.0.1:{port}/  (Ctrl-C ends it)\n"))
+    })
+}
+
+pub(crate) fn verify(arguments: &VerifyArguments) -> Result<(), LabError> {
+    let request = VerifyRequest {
+        report: arguments.report.clone(),
+        results: arguments.results.clone(),
+        study: arguments.study.clone(),
+        prices: arguments.prices.clone(),
+        extract: arguments.extract.clone(),
+    };
+    let found = perbuck_lab::verify::verify(&request)?;
+    print_either(arguments.json, &found, || found.text())?;
+    let differences = match (found.differs.len(), &found.other_version) {
+        (0, _) => return Ok(()),
+        (1, Some(version)) => {
+            let message = format!(
+                "{}: its data and numbers hold, but only perbuck {version} can verify its text",
+                request.page().display()
+            );
+            let help = "verify it with that version, or make the page again with perbuck report";
+            return Err(LabError::new(ErrorKind::Failed, message, help));
+        }
+        (1, None) => "1 difference".to_owned(),
+        (n, _) => format!("{n} differences"),
+    };
+    let message = format!("{} does not match its data: {differences}", request.page().display());
+    let help = "do not trust the page or its data; make the report again from the records with perbuck report";
+    Err(LabError::new(ErrorKind::Failed, message, help))
+}
+
+/// Writes the report of a published study, from its numbers alone.
+pub(crate) fn replay(arguments: &ReplayArguments) -> Result<(), LabError> {
+    let texts = arguments.published.texts()?;
+    let (inputs, comparison, model) = perbuck_lab::replay::made(&texts)?;
+    if arguments.json {
+        return print_json(&model);
+    }
+    let folder = arguments.output.clone().unwrap_or_else(|| Path::new("results").join(&inputs.study.name));
+    let [html, markdown] = perbuck_lab::report::write_model(&model, &folder)?;
+    print(&perbuck_report::text::verdicts(&inputs.study, &comparison))?;
+    print(&format!("\n{}\n{}\n", html.display(), markdown.display()))
+}
+
+/// Recomputes what a published study prints, and says which numbers are right.
+pub(crate) fn audit(arguments: &AuditArguments) -> Result<(), LabError> {
+    let inputs = perbuck_lab::inputs::check_published(&arguments.published.texts()?, Registry::default())?;
+    let study = &inputs.study;
+    if study.published.is_none() && study.audit.numbers.is_empty() && study.audit.claims.is_empty() {
+        return Err(perbuck_lab::replay::no_results(&study.name));
+    }
+    let found = perbuck_lab::replay::audit(&inputs)?;
+    print_either(arguments.json, &found, || perbuck_report::text::audit(&found))?;
+    if arguments.strict && !found.is_clean() {
+        return Err(LabError::new(ErrorKind::Failed, "the audit found numbers, claims or checks that do not hold", ""));
+    }
+    Ok(())
+}

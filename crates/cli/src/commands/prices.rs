@@ -17,7 +17,6 @@ use args::{PricesArguments, PricesCommand};
 use perbuck_lab::inputs::read_text;
 use perbuck_lab::{ErrorKind, LabError};
 
-/// Runs one of its commands.
 pub(crate) fn run(arguments: &PricesArguments) -> Result<(), LabError> {
     match &arguments.command {
         PricesCommand::List(a) => list::run(a),

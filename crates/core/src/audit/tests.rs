@@ -25,25 +25,7 @@ impl Facts for Nothing {
     }
 }
 
-const HEAD: &str = r#"
-schema = 1
-name = "s"
-[[contender]]
-name = "a"
-[[workload]]
-name = "w"
-kind = "shop"
-metric = "tps"
-over = [100, 200]
-[results]
-[[results.table]]
-workload = "w"
-contender = "a"
-connections = [100, 200]
-tps = [1000.4, 2000.52]
-qps = [20008, 40010]
-mean_ms = [99.96, 120]
-"#;
+const HEAD: &str = include_str!("tests/head.toml");
 
 fn try_audit(text: &str) -> Result<Audit, Vec<(usize, String)>> {
     let study = Study::read("s.toml", &format!("{HEAD}{text}"), &KINDS).unwrap_or_else(|p| panic!("{p:#?}"));

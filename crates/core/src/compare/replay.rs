@@ -57,29 +57,7 @@ mod tests {
     use super::*;
     use crate::compare::{ContenderResult, Verdict, Why};
 
-    const STUDY: &str = r#"
-schema = 1
-name = "s"
-[[contender]]
-name = "a"
-[[contender]]
-name = "b"
-[[workload]]
-name = "w"
-kind = "anything"
-over = [8, 16]
-[[workload]]
-name = "best"
-kind = "anything"
-[results]
-author = "Somebody"
-table = [
-  { workload = "w", contender = "a", connections = [8, 16], tps = [100.5, 200] },
-  { workload = "w", contender = "b", connections = [8, 16], tps = [150, 301] },
-  { workload = "best", contender = "a", connections = [8, 16, 32], tps = [10, 30, 20] },
-  { workload = "best", contender = "b", connections = [8, 16, 32], tps = ["-", 15, "-"] },
-]
-"#;
+    const STUDY: &str = include_str!("tests/published.toml");
 
     fn second<'c>(c: &'c Comparison, workload: &str) -> &'c ContenderResult {
         &c.workloads.iter().find(|w| w.workload == workload).unwrap().contenders[1]

@@ -22,26 +22,7 @@ mod machines;
 mod regression;
 mod verdicts;
 
-const STUDY: &str = r#"
-schema = 1
-name = "s"
-question = "Which?"
-baseline = "x86"
-seed = 7
-[[contender]]
-name = "arm"
-[[contender]]
-name = "x86"
-[[workload]]
-name = "small"
-kind = "sysbench"
-[sweep]
-connections = [8, 64]
-trials = 3
-[summary]
-metric = "tps"
-over = [8, 64]
-"#;
+const STUDY: &str = include_str!("tests/study.toml");
 
 /// Three seconds, so that rates such as 1000 / 3 have no finite decimals.
 const WINDOW_NS: u64 = 3_000_000_000;

@@ -24,7 +24,6 @@ pub(super) const MANY: i64 = 1_000_000;
 const MEMBERS: usize = 500;
 /// Trials of a study at most; one a second, they take eleven days.
 const TRIALS: u64 = 1_000_000;
-/// The seed of a study that names none.
 pub(super) const DEFAULT_SEED: i64 = 42;
 
 impl Study {

@@ -73,7 +73,6 @@ const TABLE: &[(ErrorClass, &[(u16, &str)])] = &[
     ]),
 ];
 
-/// What an error number means.
 pub(crate) fn class_of(number: u16) -> ErrorClass {
     TABLE.iter().find(|(_, all)| all.iter().any(|(n, _)| *n == number)).map_or(Fatal, |(class, _)| *class)
 }
@@ -100,7 +99,6 @@ fn cause_of(number: u16, message: &str) -> Option<Cause> {
     })
 }
 
-/// The code of an error number.
 pub(crate) fn code(number: u16) -> ErrorCode {
     ErrorCode::Number("mysql", number.into())
 }

@@ -2,7 +2,6 @@
 
 use perbuck_database::settings::{ReplicaWords, SettingWords};
 
-/// Global variables.
 pub(crate) const GLOBALS: SettingWords = SettingWords {
     read: |name| format!("SELECT CAST(@@GLOBAL.{name} AS CHAR)"),
     set: |name, literal| format!("SET GLOBAL {name} = {literal}"),

@@ -59,7 +59,6 @@ const TABLE: &[(&str, &str, ErrorClass)] = &[
     ("08P01", "protocol_violation", Fatal),
 ];
 
-/// What an SQLSTATE means.
 pub(crate) fn class_of(state: &[u8; 5]) -> ErrorClass {
     let fits = |(prefix, _, _): &&(&str, &str, ErrorClass)| state.starts_with(prefix.as_bytes());
     TABLE.iter().filter(fits).max_by_key(|(prefix, _, _)| prefix.len()).map_or(Fatal, |(_, _, class)| *class)
@@ -107,7 +106,6 @@ fn cause_of(state: &[u8; 5]) -> Option<Cause> {
     })
 }
 
-/// An error of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerError {
     pub(crate) error: DriverError,

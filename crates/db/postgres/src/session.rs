@@ -159,7 +159,6 @@ fn ask<'a>(
     poll_fn(move |_| poll_answer(wire, &mut sent, |wire| reader.read(wire, asked, rows)))
 }
 
-/// The name of a statement on the server.
 fn name_of(index: usize) -> String {
     format!("s{index}")
 }

@@ -90,7 +90,6 @@ impl Region {
         key >= self.start.as_slice() && (self.end.is_empty() || key < self.end.as_slice())
     }
 
-    /// The store of its leader.
     #[inline]
     pub(crate) fn store(&self) -> u64 {
         self.leader.get().store
@@ -111,7 +110,6 @@ impl Region {
         });
     }
 
-    /// Another peer leads it.
     pub(crate) fn led_by(&self, leader: Peer, space: &Space) {
         self.leader.set(leader);
         self.write_context(space);

@@ -225,7 +225,6 @@ impl Requests {
         }
     }
 
-    /// The region is not what it was taken for.
     #[cold]
     fn moved(&self, region: &Rc<Region>, store: u64, error: RegionError, channel: &Channel) -> Miss {
         let hub = &self.hub;

@@ -2,12 +2,10 @@ use super::*;
 use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
 
-/// A command line, read.
 pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
     parse::parse(&words(line), &script::options(None, None))
 }
 
-/// The values of a command line.
 pub(super) fn settings(line: &[&str]) -> Result<Settings, Refused> {
     Settings::read(&read(line)?)
 }

@@ -24,7 +24,6 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// A log of that verbosity.
     pub(super) fn new(verbosity: u8, on_stdout: bool) -> Self {
         Self { verbosity, on_stdout }
     }

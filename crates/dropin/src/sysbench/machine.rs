@@ -44,7 +44,6 @@ pub(super) struct RunJson<'a> {
     pub(super) record: Option<&'a str>,
 }
 
-/// A full report.
 #[derive(Debug, Serialize)]
 pub(super) struct SummaryJson {
     at_s: f64,
@@ -75,7 +74,6 @@ pub(super) struct LatencyJson {
     percentiles: BTreeMap<String, f64>,
 }
 
-/// One interval.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct IntervalJson {
     pub(super) at_s: i64,
@@ -99,7 +97,6 @@ fn latency(of: &Distribution, settings: &Settings) -> LatencyJson {
     LatencyJson { count: of.count(), min, avg, max, sum, percentiles }
 }
 
-/// A full report as JSON.
 pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
     let tally = &summary.tally;
     SummaryJson {
@@ -119,7 +116,6 @@ pub(super) fn summary(summary: &Summary, settings: &Settings) -> SummaryJson {
     }
 }
 
-/// Latencies of statements as JSON.
 pub(super) fn statements(all: &BTreeMap<String, HistogramRecord>, settings: &Settings) -> BTreeMap<String, LatencyJson> {
     // A record that was made a moment ago can be read.
     let one = |times: &HistogramRecord| latency(&Distribution::of(&times.to_histogram().unwrap_or_default()), settings);

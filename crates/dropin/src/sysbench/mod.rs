@@ -45,7 +45,6 @@ use crate::run::{DropIn, Run};
 use crate::secret::PasswordSources;
 use crate::study::{Series, Workload};
 
-/// The command.
 const COMMAND: DropIn = DropIn {
     word: "sysbench",
     variable: "PERBUCK_SYSBENCH_PASSWORD",

@@ -43,7 +43,6 @@ pub(super) const PASSWORDS: [&str; 2] = ["mysql-password", "pgsql-password"];
 /// The option that names a file of options.
 pub(super) const CONFIG_FILE: &str = "config-file";
 
-/// Older names of options.
 pub(super) const OLDER: [(&str, &str); 4] =
     [("num-threads", "threads"), ("max-requests", "events"), ("max-time", "time"), ("tx-rate", "rate")];
 
@@ -174,7 +173,6 @@ pub(super) const GROUPS: [Group<Kind>; 8] = [
     Group { title: "perbuck's own options:", options: OWN },
 ];
 
-/// Every option.
 pub(super) fn all() -> impl Iterator<Item = &'static Spec> {
     GROUPS.iter().flat_map(|g| g.options)
 }

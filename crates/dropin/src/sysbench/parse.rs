@@ -59,7 +59,6 @@ pub(super) fn without_passwords(words: &[OsString]) -> Vec<OsString> {
 }
 
 impl Given {
-    /// Whether an option is given.
     pub(super) fn has(&self, name: &str) -> bool {
         self.general.contains_key(name)
     }

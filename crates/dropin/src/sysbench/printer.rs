@@ -28,7 +28,6 @@ pub(super) struct Lines<'a> {
     seen: Seen,
 }
 
-/// What was seen of a run.
 #[derive(Default)]
 struct Seen {
     /// Whole seconds of the window that are over.
@@ -52,7 +51,6 @@ struct Seen {
 }
 
 impl<'a> Lines<'a> {
-    /// Nothing seen yet.
     pub(super) fn new(
         settings: &'a Settings,
         workload: &'a Workload,

@@ -77,7 +77,6 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Checks the values of a command line.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let compats = [Some(Compat::Sysbench10), Some(Compat::Sysbench11), None].map(|compat| (compat_word(compat), compat));
         let compat = word(given, "compat", &compats, "use sysbench-1.0, sysbench-1.1 or perbuck")?;
@@ -148,12 +147,10 @@ impl Settings {
     }
 }
 
-/// The word of `--compat`.
 pub(super) fn compat_word(compat: Option<Compat>) -> &'static str {
     compat.map_or("perbuck", Compat::name)
 }
 
-/// The value of an option, or its default.
 pub(super) fn text<'a>(given: &'a Given, name: &str) -> &'a str {
     given.general.get(name).map_or_else(|| find(name).map_or("", |o| o.default), String::as_str)
 }
@@ -163,7 +160,6 @@ pub(super) fn list<'a>(given: &'a Given, name: &str) -> Vec<&'a str> {
     text(given, name).split(',').map(str::trim).filter(|p| !p.is_empty()).collect()
 }
 
-/// Whether a switch is on.
 pub(super) fn switch(given: &Given, name: &str) -> bool {
     text(given, name) == "on"
 }

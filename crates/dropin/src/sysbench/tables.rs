@@ -113,7 +113,6 @@ fn mentions(sql: &str, table: &str) -> bool {
     sql.match_indices(table).any(|(at, _)| !sql[at + table.len()..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Prints the lines that are left.
 fn told(lines: &mut Vec<String>) -> Result<(), LabError> {
     lines.drain(..).try_for_each(|line| print(&line))
 }

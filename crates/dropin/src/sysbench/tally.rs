@@ -97,7 +97,6 @@ pub(super) struct Distribution {
 }
 
 impl Distribution {
-    /// What a histogram holds.
     pub(super) fn of(all: &Histogram) -> Self {
         Self::since(all, &Histogram::new())
     }
@@ -228,7 +227,6 @@ impl Summary {
         Self { threads, elapsed_s, covers_s: elapsed_s - checkpoint.at_s, tally, latency, fairness: None }
     }
 
-    /// A count per second.
     pub(super) fn per_s(&self, count: u64) -> f64 {
         if self.covers_s > 0.0 { count as f64 / self.covers_s } else { 0.0 }
     }

@@ -21,7 +21,6 @@ pub(super) fn scheme(given: &Given) -> Result<&'static str, Refused> {
     }
 }
 
-/// The target that the command line names.
 pub(super) fn target(given: &Given, as_text: bool) -> Result<AnyTarget, Refused> {
     match scheme(given)? {
         "sqlite" => parsed(&format!("sqlite:{}", text(given, "sqlite-db"))),

@@ -74,7 +74,6 @@ pub(super) fn interval(i: &IntervalJson, settings: &Settings) -> String {
     line
 }
 
-/// A full report.
 pub(super) fn summary(summary: &Summary, settings: &Settings) -> String {
     let tally = &summary.tally;
     let mut out = "SQL statistics:\n    queries performed:\n".to_owned();

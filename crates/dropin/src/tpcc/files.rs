@@ -16,7 +16,6 @@ use perbuck_lab::csv::{self, CsvRequest};
 use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
-/// Whether files are asked for.
 pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
     match given.text("output-type") {
         "" => match ["output-dir", "tables"].into_iter().find(|name| given.has(name)) {

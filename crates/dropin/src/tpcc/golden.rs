@@ -2,7 +2,6 @@ use super::*;
 use crate::cases::words;
 use crate::golden::{Kept, details, hold, record, show};
 
-/// A command line, read.
 pub(super) fn read(line: &[&str]) -> Result<Given, Refused> {
     TABLE.read(&words(line))
 }

@@ -51,7 +51,6 @@ pub(super) struct RunJson<'a> {
     pub(super) record: Option<&'a str>,
 }
 
-/// The rows of one interval.
 #[derive(Debug, Serialize)]
 pub(super) struct CurrentJson {
     at_s: u32,
@@ -66,7 +65,6 @@ impl CurrentJson {
     }
 }
 
-/// One value of the audit.
 #[derive(Debug, Serialize)]
 pub(super) struct AuditValueJson {
     clause: String,
@@ -98,7 +96,6 @@ impl From<&AuditValue> for AuditValueJson {
     }
 }
 
-/// Waits as JSON.
 pub(super) fn waits(waits: &[Wait]) -> BTreeMap<String, f64> {
     waits.iter().map(|wait| (wait.operation.clone(), wait.mean_s)).collect()
 }

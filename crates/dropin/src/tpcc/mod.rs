@@ -44,7 +44,6 @@ use crate::study::{Series, Workload};
 /// That the run goes on after an error.
 const ERRORS: &str = "--ignore-error goes on after it and counts its transaction as failed";
 
-/// The command.
 const COMMAND: DropIn = DropIn {
     word: "tpcc",
     variable: "PERBUCK_TPCC_PASSWORD",
@@ -75,7 +74,6 @@ pub fn run(words: &[OsString]) -> Result<(), LabError> {
     })
 }
 
-/// Does what the command line asks for.
 fn ordered(words: &[OsString]) -> Result<(), End> {
     let given = &TABLE.read(words)?;
     if let Some(typed) = &given.typed {

@@ -105,7 +105,6 @@ pub(super) const TABLE: Table = Table {
     ],
 };
 
-/// `perbuck tpcc --help`.
 pub(super) fn help() -> String {
     let head = "\
 Usage:

@@ -31,7 +31,6 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Nothing seen yet.
     pub(super) fn new(settings: &'a Settings, options: &'a Options) -> Self {
         Self { settings, options, seconds: 0, kinds: vec![KindSecond::default(); KINDS.len()], intervals: Vec::new() }
     }
@@ -118,7 +117,6 @@ impl Printer for Lines<'_> {
     }
 }
 
-/// The summary by kind.
 fn rows(record: &RunRecord, details: &Details) -> Result<Vec<Row>, String> {
     let mut kinds = Vec::new();
     for (name, transactions) in &record.measured.transactions {

@@ -14,7 +14,6 @@ use crate::refused::Refused;
 use crate::run::Records;
 use crate::style::{STYLES, Style};
 
-/// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Prepare,
@@ -80,7 +79,6 @@ pub(super) struct Settings {
 const ATTEMPTS: u32 = 1000;
 
 impl Settings {
-    /// Checks the values of a command line.
     pub(super) fn read(given: &Given) -> Result<Self, Refused> {
         let threads = given.count("threads", 1, 1_000_000)?;
         let some = |number: u32| Some(number).filter(|n| *n > 0);

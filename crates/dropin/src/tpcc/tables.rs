@@ -88,7 +88,6 @@ impl Tables<'_> {
         self.names().iter().try_for_each(|name| print(&format!("creating table {name}\n")))
     }
 
-    /// Checks the data.
     pub(super) fn check(&self, all: bool) -> Result<(), LabError> {
         self.has_warehouses()?;
         self.conditions(all)?;

@@ -53,7 +53,6 @@ impl Client {
 }
 
 impl Connection {
-    /// The one that the command line names.
     pub(super) fn of(given: &Given) -> Result<Self, Refused> {
         let address = given.text("target");
         if !address.is_empty() {

@@ -3,12 +3,10 @@ use crate::cases;
 use crate::golden::{Kept, details, hold, record, show};
 use crate::refused::Refused;
 
-/// The properties of a command line.
 pub(super) fn properties(line: &[&str]) -> Result<Properties, Refused> {
     Properties::read(&words::read(&cases::words(line))?)
 }
 
-/// The values of a command line.
 pub(super) fn settings(line: &[&str]) -> Result<Settings, Refused> {
     let given = words::read(&cases::words(line))?;
     Settings::read(&given, &Properties::read(&given)?, given.order()?.0)

@@ -17,7 +17,6 @@ Databases:
 Passwords are best put into PERBUCK_YCSB_PASSWORD, MYSQL_PWD or PGPASSWORD, or into a file for --password-file.
 ";
 
-/// All of it.
 pub(super) fn text() -> String {
     let mut out = HEAD.to_owned();
     out += &section("Options", FLAGS.iter().map(|f| (format!("{} {}", f.names.join(", "), f.value), f.help.to_owned())));

@@ -39,7 +39,6 @@ use crate::refused::End;
 use crate::run::{DropIn, Run};
 use crate::study::Series;
 
-/// The command.
 const COMMAND: DropIn = DropIn {
     word: "ycsb",
     variable: "PERBUCK_YCSB_PASSWORD",
@@ -71,7 +70,6 @@ pub fn run(words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Does what the command line asks for.
 fn ordered(given: &Given) -> Result<(), End> {
     if given.option("--help").is_some() || (given.words.is_empty() && given.typed.is_none()) {
         return Ok(print(&help::text())?);

@@ -29,7 +29,6 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Nothing seen yet.
     pub(super) fn new(settings: &'a Settings) -> Self {
         let kinds = KINDS.iter().map(|_| Histogram::new()).collect();
         Self { settings, seconds: 0, kinds, completed: 0, told: 0 }

@@ -28,7 +28,6 @@ pub(super) const CLIENT: [(&str, &str, &str); 13] = [
     ("seed", "", "as --seed"),
 ];
 
-/// Properties of databases.
 pub(super) const DATABASES: [(&str, &str, &str); 30] = [
     ("mysql.host", "127.0.0.1", "host of MySQL, MariaDB or TiDB"),
     ("mysql.port", "3306", "its port (tidb: 4000)"),
@@ -150,7 +149,6 @@ impl Properties {
         self.values.get(name).map(String::as_str)
     }
 
-    /// The value of a property, or its default.
     pub(super) fn text(&self, name: &str) -> &str {
         let default = || CLIENT.iter().chain(&DATABASES).find(|(n, ..)| *n == name).map_or("", |(_, default, _)| *default);
         self.get(name).unwrap_or_else(default)
@@ -206,7 +204,6 @@ pub(super) fn parse(text: &str) -> Result<Vec<(String, String)>, usize> {
     Ok(all)
 }
 
-/// Name and value of a line.
 fn split(line: &str) -> (&str, &str) {
     let mut escaped = false;
     let end = line.find(|c: char| {

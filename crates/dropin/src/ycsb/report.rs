@@ -72,7 +72,6 @@ fn mean_us(times: &Histogram) -> u64 {
     us(times.mean_ns().unwrap_or(0.0).round() as u64)
 }
 
-/// One operation of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Operation {
     pub(super) name: &'static str,
@@ -86,7 +85,6 @@ pub(super) struct Operation {
 }
 
 impl Operation {
-    /// A fact by its name.
     pub(super) fn fact(&self, name: &str) -> u64 {
         self.facts.get(name).copied().unwrap_or(0)
     }

@@ -24,7 +24,6 @@ use perbuck_lab::inputs::read_text;
 /// The most connections that one client can well have.
 const MOST_THREADS: u32 = 100_000;
 
-/// How numbers are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// `READ   - Takes(s): …`.
@@ -58,7 +57,6 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Checks the values of a command line.
     pub(super) fn read(given: &Given, properties: &Properties, order: Order) -> Result<Self, Refused> {
         let loads = order == Order::Load;
         let batch = count(properties, "batch.size", 1, 1_000_000)?;

@@ -69,7 +69,6 @@ impl Database {
         Ok(COMMAND.password(&sources)?.unwrap_or_default())
     }
 
-    /// The target that the properties name.
     pub(super) fn target(self, properties: &Properties) -> Result<AnyTarget, Refused> {
         match self.0 {
             "mysql" | "tidb" => self.mysql(properties),

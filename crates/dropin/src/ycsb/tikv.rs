@@ -20,7 +20,6 @@ const SAME: [(&str, &str); 9] = [
     ("tikv.key", "key"),
 ];
 
-/// The cluster that the properties name.
 pub(super) fn target(properties: &Properties) -> Result<AnyTarget, Refused> {
     let pds: Vec<&str> = properties.text("tikv.pd").split(',').map(str::trim).filter(|pd| !pd.is_empty()).collect();
     let given = SAME.iter().map(|(property, option)| (*option, properties.text(property).to_owned()));

@@ -8,7 +8,6 @@ use perbuck_core::problem::nearest;
 use super::properties::is_password;
 use crate::refused::{Refused, Typed};
 
-/// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     Load,

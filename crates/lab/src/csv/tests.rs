@@ -79,7 +79,6 @@ fn written(data: &Pairs, request: &CsvRequest<'_>) -> Result<Vec<CsvTable>, LabE
     write(data, request, &StopToken::default(), &mut |_| {})
 }
 
-/// Names and contents of a folder.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     entries.map(|p| (p.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&p).unwrap())).collect()

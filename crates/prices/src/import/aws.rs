@@ -39,7 +39,6 @@ pub(crate) struct Attributes {
     pub(crate) usagetype: String,
 }
 
-/// What is sold.
 #[derive(Debug, Clone)]
 pub(crate) enum What {
     Machine(Box<Shape>),

@@ -13,7 +13,6 @@ use super::table::Table;
 /// Lines about the file before the header; the real files have five.
 const HEAD_MAX: u64 = 20;
 
-/// Reads the file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Aws, 1)?;
     let (version, before) = head(list)?;
@@ -73,7 +72,6 @@ fn head(list: &mut dyn BufRead) -> Result<(String, u64), ImportError> {
     Err(ImportError::new(1, message, "give the index.csv of AmazonEC2 in one region"))
 }
 
-/// Where the columns are.
 struct Columns {
     sku: usize,
     rate: Option<usize>,
@@ -114,7 +112,6 @@ impl Columns {
 
 type Field = fn(&mut Attributes) -> &mut String;
 
-/// The columns of the attributes.
 const ATTRIBUTES: [(&str, Field); 17] = [
     ("Region Code", |a| &mut a.region_code),
     ("Location Type", |a| &mut a.location_type),

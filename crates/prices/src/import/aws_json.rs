@@ -13,7 +13,6 @@ use super::names::Provider;
 use super::number::shown;
 use super::stream::{Entries, Object, Pairs, one};
 
-/// Reads the file.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Aws, 1)?;
     let mut offer =

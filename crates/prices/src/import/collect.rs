@@ -34,7 +34,6 @@ struct Row {
     commitments: Vec<Commitment>,
 }
 
-/// The rows of one region.
 #[derive(Debug, Default)]
 struct Rows {
     instances: BTreeMap<String, Row>,
@@ -236,17 +235,14 @@ impl Collector {
         }
     }
 
-    /// Takes a kind of volume.
     pub(crate) fn volume(&mut self, region: &str, volume: VolumePrice) {
         self.regions.entry(region.to_owned()).or_default().volumes.insert(volume.kind.clone(), volume);
     }
 
-    /// Takes the price of a GB of snapshots.
     pub(crate) fn snapshot(&mut self, region: &str, usd: MicroUsd) {
         self.regions.entry(region.to_owned()).or_default().snapshot = Some(usd);
     }
 
-    /// Takes a fee.
     pub(crate) fn listed(&mut self, listed: Listed) {
         if !self.listed.iter().any(|l| l.region == listed.region && l.item == listed.item) {
             self.listed.push(listed);

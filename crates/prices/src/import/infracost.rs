@@ -28,7 +28,6 @@ struct Price {
     term_offering_class: Option<String>,
 }
 
-/// Reads the table.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     let mut table = Table::open(list, 0)?;
     let mut at = [0; 7];

@@ -13,7 +13,6 @@ const TYPE: &[&str] = &["type", "instance", "InstanceType", "instance_type"];
 const VCPU: &[&str] = &["vcpu", "vCPUs", "cpus"];
 const MEMORY: &[&str] = &["memory_gib", "MemoryGiB", "memory"];
 
-/// Reads the table.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     let mut table = Table::open(list, 0)?;
     let name = table.required(TYPE)?;

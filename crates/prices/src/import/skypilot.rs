@@ -8,7 +8,6 @@ use super::collect::{ACCELERATED, Collector, Shape};
 use super::table::{Table, size};
 use crate::snapshot::Rates;
 
-/// Reads the table.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     let mut table = Table::open(list, 0)?;
     let name = table.required(&["InstanceType"])?;

@@ -31,7 +31,6 @@ impl Read for Lines<'_> {
     }
 }
 
-/// A table that is being read.
 pub(crate) struct Table<'a> {
     reader: Reader<Lines<'a>>,
     header: Vec<String>,

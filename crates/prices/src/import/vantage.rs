@@ -13,7 +13,6 @@ use super::stream::{Items, List, Pairs, one, token};
 use crate::snapshot::{Commitment, Rate, Rates};
 use perbuck_core::units::MicroUsd;
 
-/// Reads the list.
 pub(crate) fn read(list: &mut dyn BufRead, into: &mut Collector) -> Result<String, ImportError> {
     into.provider_is(Provider::Aws, 1)?;
     one(list, List(&mut Types(into), "a list of machine types"))?;

@@ -111,7 +111,6 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     vec![paragraph(summary(&whole)), Block::Folded("Client health by point".to_owned(), details)]
 }
 
-/// The worst of all trials in a few words.
 fn summary(c: &Client) -> String {
     let mut parts = Vec::new();
     parts.extend(c.fullest.map(|s| format!("the fullest load thread used {} of a processor", share(s))));

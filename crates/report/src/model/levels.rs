@@ -56,7 +56,6 @@ impl Words {
     }
 }
 
-/// All levels of a workload, ascending.
 pub(super) fn levels_of(w: &WorkloadResult) -> Vec<u32> {
     let mut levels: Vec<u32> = w.points.iter().map(|c| c.level).collect();
     levels.sort_unstable();

@@ -133,12 +133,10 @@ impl<'a> Context<'a> {
         Self { study, comparison, records, labels: labels(study), points }
     }
 
-    /// What reports call a contender.
     fn label(&self, name: &str) -> String {
         self.slot(name).map_or_else(|| clean_to(name, LONGEST_LABEL), |i| self.labels[i].clone())
     }
 
-    /// Its position in the study.
     fn slot(&self, name: &str) -> Option<usize> {
         self.study.contenders.iter().position(|c| c.name == name)
     }
@@ -165,7 +163,6 @@ impl<'a> Context<'a> {
         self.points.get(&(workload, contender, level)).cloned().unwrap_or_default()
     }
 
-    /// The metric by which a trial is compared.
     fn metric_of(&self, r: &'a RunRecord) -> &'a Metric {
         let workload = self.comparison.workloads.iter().find(|w| w.workload == r.key.workload);
         workload.map_or_else(|| r.workload.metric.metric(), |w| &w.metric)
@@ -178,7 +175,6 @@ impl<'a> Context<'a> {
         all.iter().enumerate().filter(first).map(|(_, w)| &w.metric).filter(|m| m.kinds().is_some())
     }
 
-    /// The workloads that have a measured point.
     fn measured(&self) -> Vec<&'a WorkloadResult> {
         self.comparison.workloads.iter().filter(|w| w.points.iter().any(|c| !c.values.is_empty())).collect()
     }

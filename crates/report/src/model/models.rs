@@ -58,7 +58,6 @@ fn number(value: Option<f64>) -> String {
     or_absent(value.map(|v| fixed(v, column_decimals([v]))))
 }
 
-/// A number of what the workload counts.
 fn work(w: &WorkloadResult, value: f64) -> String {
     measured(value, column_decimals([value]), &w.metric)
 }

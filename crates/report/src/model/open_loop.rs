@@ -154,7 +154,6 @@ fn offered_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
     table
 }
 
-/// What the times of an open loop mean.
 pub(super) fn explanation(all: &Context<'_>) -> String {
     let mut text = "Response time runs from the intended start of a transaction to its last answer, all attempts included: what users \
                     who arrive on their own feel. It is the wait for a free connection and then the service time, which runs from the first \

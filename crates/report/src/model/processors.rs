@@ -54,7 +54,6 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
     Figure::new("processors", "Was a processor of the client full?", caption, Panels::Heat, panels, table)
 }
 
-/// The trial that is drawn of a contender.
 fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a ProcessorTimes)> {
     let mine = w.points.iter().filter(|c| c.contender == name);
     let best = mine.filter_map(|c| Some((c.mean?, c.level))).max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)))?;

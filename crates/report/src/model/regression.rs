@@ -9,7 +9,6 @@ use crate::document::{Block, Cell, Table};
 use crate::escape::clean;
 use crate::number::{column_decimals, list, measured};
 
-/// Everything that a comparison of two folders says.
 pub(crate) fn blocks(found: &Regression) -> Vec<Block> {
     let mut out = vec![paragraph(sentence(found)), paragraph(rule_text(&found.decision)), Block::Table(verdicts(found))];
     if found.changes.is_empty() {

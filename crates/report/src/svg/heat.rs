@@ -10,7 +10,6 @@ const RIGHT: f64 = WIDTH - 14.0;
 /// Height of all rows of a group together where there are many, and of one row at most.
 const GROUP: f64 = 120.0;
 const ROW: (f64, f64) = (2.0, 14.0);
-/// A heading and the room after a group.
 const HEAD: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Shades that are told apart; equal neighbours are one rectangle.

@@ -1,13 +1,11 @@
 //! Figures as SVG, written by hand: colours come from the page's style sheet, so that they follow light and dark.
 
 mod bars;
-mod falls;
 mod heat;
 mod lines;
 mod multiples;
 mod ratios;
 mod scale;
-mod stacks;
 mod strip;
 mod times;
 mod xy;
@@ -43,11 +41,11 @@ pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
         Panels::Lines(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), lines::draw(&id(i), p))).collect(),
         Panels::Multiples(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), multiples::draw(&id(i), p))).collect(),
         Panels::Times(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), times::draw(&id(i), p))).collect(),
-        Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::draw(&id(i), p))).collect(),
-        Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), stacks::draw(&id(i), p))).collect(),
+        Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::bars(&id(i), p))).collect(),
+        Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::stacks(&id(i), p))).collect(),
         Panels::Xy(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), xy::draw(&id(i), p))).collect(),
         Panels::Ratios(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), ratios::draw(&id(i), p))).collect(),
-        Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), falls::draw(&id(i), p, list))).collect(),
+        Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::falls(&id(i), p, list))).collect(),
         Panels::Heat(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), heat::draw(&id(i), p))).collect(),
     }
 }

@@ -5,7 +5,6 @@ use crate::escape::{terminal, width};
 
 use super::wrap;
 
-/// Blanks between columns.
 const GAP: usize = 2;
 
 /// A word in a cell may force its column to this width; a longer one is broken.

@@ -32,7 +32,6 @@ impl Compat {
         if compat == Some(Self::Sysbench10) { RandType::Special } else { RandType::Uniform }
     }
 
-    /// Whether that version can draw ids so.
     pub(super) fn knows(self, rand_type: RandType) -> bool {
         match rand_type {
             RandType::Uniform | RandType::Gaussian | RandType::Pareto => true,

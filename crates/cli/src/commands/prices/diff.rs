@@ -20,7 +20,6 @@ struct Row<'a> {
     percent: Option<f64>,
 }
 
-/// Prints the differences between two snapshots.
 pub(crate) fn run(arguments: &DiffArguments) -> Result<(), LabError> {
     let ((_, old), (_, new)) = (snapshot(&arguments.old)?, snapshot(&arguments.new)?);
     let regions = old.regions.iter().chain(&new.regions).map(|r| r.name.as_str());

@@ -14,7 +14,6 @@ use super::lint::told;
 use perbuck_console::print;
 use perbuck_lab::{ErrorKind, LabError};
 
-/// Reads a public list and writes it as a snapshot.
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
     let output = &arguments.output;
     let Some(name) =

@@ -19,7 +19,6 @@ struct Row {
     fees: usize,
 }
 
-/// Prints the bundled snapshots.
 pub(crate) fn run(arguments: &ListArguments) -> Result<(), LabError> {
     let mut rows = Vec::new();
     for bundled in catalogue() {

@@ -12,7 +12,6 @@ use super::{known, passes, snapshot, table};
 use perbuck_console::{print, print_json};
 use perbuck_lab::LabError;
 
-/// Prints the prices of a snapshot.
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), LabError> {
     let (_, mut s) = snapshot(&arguments.snapshot)?;
     filter(&mut s, arguments)?;

@@ -21,7 +21,6 @@ const MAX_COLUMNS: u64 = 65_535;
 /// Rows that are kept stay in memory until the statement is done; a server must not fill it.
 const MAX_KEPT_BYTES: usize = 1024 * 1024 * 1024;
 
-/// What comes next in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// OK, an error, or the number of columns.

@@ -22,7 +22,6 @@ pub(crate) enum Form {
     Binary,
 }
 
-/// Keeps one row.
 pub(crate) fn keep_row(form: Form, payload: &[u8], columns: &[Column], rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(payload);
     match form {

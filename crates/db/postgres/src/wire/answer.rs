@@ -12,7 +12,6 @@ use perbuck_net::Malformed;
 /// Rows that are kept stay in memory until the statement is done; a server must not fill it.
 const MAX_KEPT_BYTES: usize = 1024 * 1024 * 1024;
 
-/// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked<'a> {
     /// A text: the answer describes its columns, values come as text.
@@ -23,7 +22,6 @@ pub(crate) enum Asked<'a> {
     Prepared(Option<&'a [Type]>),
 }
 
-/// What comes next in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     /// The start.
@@ -168,7 +166,6 @@ impl ResultReader {
         Ok(())
     }
 
-    /// A statement has ended.
     fn ended(&mut self, asked: Asked<'_>, next: Next, count: u64) -> Result<(), Malformed> {
         let effect = match (asked, next) {
             (Asked::Prepared(Some(_)), Next::Rows) | (Asked::Text, Next::Rows) => Effect::ResultSet,

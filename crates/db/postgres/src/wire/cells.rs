@@ -42,10 +42,8 @@ impl Type {
     }
 }
 
-/// The columns of a result.
 pub(crate) type Columns = SmallVec<[Type; 16]>;
 
-/// Keeps one row.
 pub(crate) fn keep_row(body: &[u8], columns: &[Type], binary: bool, rows: &mut Rows) -> Parsed<()> {
     let mut r = Reader::new(body);
     if usize::from(r.be_u16()?) != columns.len() {

@@ -49,7 +49,6 @@ impl Prepared {
         self.params.len()
     }
 
-    /// The columns of its result.
     #[inline]
     pub(crate) fn columns(&self) -> Option<&[Type]> {
         self.columns.as_deref()
@@ -89,7 +88,6 @@ pub(crate) fn put_prepare(out: &mut Vec<u8>, name: &str, sql: &str) {
     put_sync(out);
 }
 
-/// Appends Close of a statement.
 pub(crate) fn put_close(out: &mut Vec<u8>, name: &str) {
     put_message(out, b'C', |out| {
         out.push(b'S');

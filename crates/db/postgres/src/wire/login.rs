@@ -20,7 +20,6 @@ use perbuck_net::{Malformed, printable};
 
 /// What we are called in the server's lists.
 pub(crate) const APPLICATION: &str = "perbuck";
-/// Version 3.0.
 const PROTOCOL_VERSION: u32 = 3 << 16;
 /// The number that stands for a version where TLS is asked for.
 const TLS_REQUEST: u32 = 80_877_103;

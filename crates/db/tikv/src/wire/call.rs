@@ -78,7 +78,6 @@ impl Call {
         }
     }
 
-    /// It has ended without an answer.
     #[cold]
     pub(crate) fn fail(&self, stage: Stage, words: &str) {
         let mut body = self.body.borrow_mut();

@@ -56,7 +56,6 @@ pub(crate) fn region(answer: &[u8], space: &Space) -> Parsed<Option<Region>> {
     (!region.is_empty()).then(|| Region::parse(region, Some(leader), space)).transpose()
 }
 
-/// A store as PD knows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Store {
     pub(crate) id: u64,

@@ -18,35 +18,7 @@ fn example() -> Summary {
 
 #[test]
 fn the_report_is_that_of_sysbench_to_the_column() {
-    let expected = "\
-SQL statistics:
-    queries performed:
-        read:                            9142
-        write:                           2605
-        other:                           1303
-        total:                           13050
-    transactions:                        650    (323.76 per sec.)
-    queries:                             13050  (6500.20 per sec.)
-    ignored errors:                      3      (1.49 per sec.)
-    reconnects:                          0      (0.00 per sec.)
-
-General statistics:
-    total time:                          2.0076s
-    total number of events:              650
-
-Latency (ms):
-         min:                                    1.72
-         avg:                                   30.38
-         max:                                   83.27
-         95th percentile:                       83.27
-         sum:                                   91.15
-
-Threads fairness:
-    events (avg/stddev):           325.0000/33.00
-    execution time (avg/stddev):   2.0036/0.00
-
-";
-    assert_eq!(summary(&example(), &settings(&[])), expected);
+    assert_eq!(summary(&example(), &settings(&[])), include_str!("tests/report.txt"));
     let newer = summary(&example(), &settings(&["--compat=sysbench-1.1"]));
     let throughput = "
 Throughput:
@@ -84,21 +56,7 @@ fn the_banner_says_what_is_about_to_run() {
         "--forced-shutdown=5",
         "--warmup-time=3",
     ];
-    let expected = "\
-Running the test with following options:
-Number of threads: 2
-Warmup time: 3s
-Target transaction rate: 50/sec
-Report intermediate results every 1 second(s)
-Report checkpoint(s) at 1, 2 seconds
-Initializing random number generator from seed (7).
-
-Forcing shutdown in 15 seconds
-
-Initializing worker threads...
-
-";
-    assert_eq!(banner(&settings(&words)), expected);
+    assert_eq!(banner(&settings(&words)), include_str!("tests/banner.txt"));
     let plain = banner(&Settings { seed: 5, ..settings(&[]) });
     assert!(plain.ends_with("(seed 5)\n\n\nInitializing worker threads...\n\n"), "{plain}");
 }
@@ -107,13 +65,5 @@ Initializing worker threads...
 fn the_histogram_has_sysbenchs_buckets() {
     let mut summary = example();
     summary.latency = Distribution::of(&latency([2_106_000, 2_223_000, 2_662_000, 2_662_000]));
-    let expected = "\
-Latency histogram (values are in milliseconds)
-       value  ------------- distribution ------------- count
-       2.106 |********************                     1
-       2.223 |********************                     1
-       2.662 |**************************************** 2
- 
-";
-    assert_eq!(histogram(&summary), expected);
+    assert_eq!(histogram(&summary), include_str!("tests/histogram.txt"));
 }

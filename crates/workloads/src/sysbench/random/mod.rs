@@ -26,7 +26,6 @@ pub struct Ids {
     scramble: Option<Scramble>,
 }
 
-/// A law with its constants.
 #[derive(Debug, Clone, Copy)]
 enum Shape {
     Uniform,

@@ -10,7 +10,6 @@ const DRAWS: u32 = 50_000;
 const SIZES: [i64; 6] = [2, 7, 100, 1_001, 1_000_000, i32::MAX as i64];
 const BINS: i64 = 200;
 
-/// A law with its default constants.
 fn of(rand_type: RandType) -> Options {
     Options { rand_type, ..options("oltp_read_write", &[]) }
 }

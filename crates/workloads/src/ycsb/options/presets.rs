@@ -10,7 +10,6 @@ pub const WORKLOADS: [(&str, &str); 6] = [
     ("workloadf", "read-modify-write: 50 % reads, 50 % read-modify-writes, zipfian"),
 ];
 
-/// What each of them sets.
 const SET: [&[(&str, &str)]; 6] = [
     &[("readproportion", "0.5"), ("updateproportion", "0.5"), ("requestdistribution", "zipfian")],
     &[("readproportion", "0.95"), ("updateproportion", "0.05"), ("requestdistribution", "zipfian")],
