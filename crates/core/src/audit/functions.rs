@@ -9,6 +9,7 @@ use crate::units::MicroUsd;
 
 /// What only a price list knows.
 pub trait Facts {
+    /// Virtual CPUs of a machine type.
     fn vcpu(&self, instance: &str) -> Option<u32>;
     /// Memory of a machine type in GiB, as a decimal number.
     fn memory_gib(&self, instance: &str) -> Option<String>;

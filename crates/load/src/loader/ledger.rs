@@ -29,6 +29,7 @@ pub trait Ledger: Sync {
     /// Removes the table, if it exists.
     fn drop(&self) -> String;
 
+    /// Makes the table.
     fn create(&self) -> String;
 
     /// Adds the rows of these parts, none of which has started.
