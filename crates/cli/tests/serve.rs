@@ -6,8 +6,9 @@ mod common;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
-use common::{Desk, LONG_ENOUGH, QUICK, edited};
+use common::{Desk, LONG_ENOUGH, QUICK, edited, signal};
 
 /// A server that ends with the test.
 struct Server {
@@ -160,4 +161,18 @@ fn a_folder_without_studies_and_a_taken_port_are_told() {
     let server = Server::of(&desk, "results");
     let ended = desk.perbuck(&["serve", "results", "--port", &server.port.to_string()]);
     assert_eq!((ended.code, ended.err.contains("--port")), (Some(1), true), "{ended:#?}");
+}
+
+/// Beyond the queue the system drops a client's first packet, and it waits for a second. The queue had 128 places.
+#[test]
+fn many_clients_at_once_are_all_taken_in() {
+    let desk = Desk::new();
+    desk.write("eks.toml", include_str!("../../../studies/published/tidb-eks-arm-2021.toml"));
+    desk.good(&["replay", "eks.toml"]);
+    let server = Server::of(&desk, "results");
+    signal(&server.child, "STOP");
+    let address = ([127, 0, 0, 1], server.port).into();
+    let clients: Vec<_> = (0..400).map_while(|_| TcpStream::connect_timeout(&address, Duration::from_millis(700)).ok()).collect();
+    signal(&server.child, "CONT");
+    assert_eq!(clients.len(), 400);
 }

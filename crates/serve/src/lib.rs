@@ -28,6 +28,9 @@ use perbuck_lab::folder;
 use perbuck_lab::inputs::Limit;
 use perbuck_lab::results::{self, Basis};
 
+/// Connections that wait to be taken. Beyond the 128 that the standard library asks for, the system drops a client's first packet,
+/// and the client tries again after a second.
+const QUEUE: i32 = 4096;
 /// How long the system is left alone that gives no descriptor, no memory or no thread.
 const BACK_OFF: Duration = Duration::from_millis(10);
 
@@ -42,7 +45,11 @@ pub fn serve(root: &Path, port: u16, ready: impl FnOnce(u16) -> Result<(), LabEr
         return Err(LabError::new(ErrorKind::Files, message, "name the folder that `perbuck run` wrote to, such as results"));
     }
     // The loopback alone: the pages show addresses of databases and what they hold.
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|e| {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).and_then(|listener| {
+        rustix::net::listen(&listener, QUEUE)?;
+        Ok(listener)
+    });
+    let listener = listener.map_err(|e| {
         let message = format!("cannot listen on 127.0.0.1:{port}: {e}");
         LabError::new(ErrorKind::Failed, message, "choose another port with --port, or 0 for one that is free")
     })?;
