@@ -75,7 +75,9 @@ class Maria(Server):
         f = self.folder
         return [_program("mariadbd", "/usr/sbin/mariadbd"), "--no-defaults", "--user=root", f"--datadir={f}/data", f"--socket={f}/socket",
                 f"--pid-file={f}/server.pid", "--bind-address=127.0.0.1", f"--port={self.port}", "--skip-name-resolve",
-                "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M", f"--init-file={f}/init.sql", "--local-infile=1"]
+                "--innodb-buffer-pool-size=32M", "--innodb-log-file-size=16M", f"--init-file={f}/init.sql", "--local-infile=1",
+                # What a partition cut off, only the server can end, and by default it asks after two hours.
+                "--tcp-keepalive-time=2", "--tcp-keepalive-interval=1", "--tcp-keepalive-probes=5"]
 
     def ready(self):
         return self.ask("SELECT 1", check=False) == [["1"]]
@@ -132,7 +134,8 @@ class Postgres(Server):
 
     def argv(self):
         return [*self._as(), self._bin("postgres"), "-D", f"{self.folder}/data", "-c", f"port={self.port}", "-c", "listen_addresses=127.0.0.1",
-                "-c", f"unix_socket_directories={self.folder}", "-c", "shared_buffers=32MB", "-c", "autovacuum=off"]
+                "-c", f"unix_socket_directories={self.folder}", "-c", "shared_buffers=32MB", "-c", "autovacuum=off",
+                "-c", "tcp_keepalives_idle=2", "-c", "tcp_keepalives_interval=1", "-c", "tcp_keepalives_count=5"]
 
     def ready(self):
         return self.ask("SELECT 1", check=False) == [["1"]]
