@@ -57,7 +57,6 @@ fn below(root: &Path, at: &Path, depth: usize, out: &mut Vec<Found>) -> Result<(
 }
 
 impl Found {
-    /// What people call it.
     pub(super) fn title(&self) -> &str {
         self.study.as_ref().map_or(self.name.as_str(), |s| s.name.as_str())
     }

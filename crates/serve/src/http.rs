@@ -53,7 +53,6 @@ impl Answer {
         Self::ok("text/html; charset=utf-8", body)
     }
 
-    /// An error in one sentence.
     pub(super) fn error(status: u16, text: &str) -> Self {
         Self { status, kind: "text/plain; charset=utf-8", body: vec![format!("{text}\n")] }
     }

@@ -33,7 +33,6 @@ impl Log {
         self.line(NOTICE, text, out)
     }
 
-    /// A remark on the way.
     pub(super) fn info(self, text: &str, out: &mut dyn Streams) -> Result<(), LabError> {
         self.line(INFO, text, out)
     }

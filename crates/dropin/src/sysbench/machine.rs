@@ -141,7 +141,6 @@ pub(super) fn interval(at_s: i64, settings: &Settings, seconds: f64, tally: &Tal
     }
 }
 
-/// The names of the values of a line.
 pub(super) fn csv_header(settings: &Settings) -> String {
     let always = "time_s,threads,tps,qps,reads_per_s,writes_per_s,other_per_s,errors_per_s,reconnects_per_s";
     let percentiles: String = settings.percentiles.iter().map(|(label, _)| format!(",p{label}_ms")).collect();
@@ -149,7 +148,6 @@ pub(super) fn csv_header(settings: &Settings) -> String {
     format!("{always}{percentiles}{queue}\n")
 }
 
-/// The values of an interval.
 pub(super) fn csv_line(interval: &IntervalJson, settings: &Settings) -> String {
     let i = interval;
     let mut values = vec![i.at_s.to_string(), settings.load.connections.to_string()];

@@ -22,7 +22,6 @@ pub(super) fn header(compat: Option<Compat>) -> String {
     format!("perbuck {} (with the options and output of sysbench {version})\n\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// What is about to be run.
 pub(super) fn banner(settings: &Settings) -> String {
     let mut out = "Running the test with following options:\n".to_owned();
     let mut line = |text: String| out += &(text + "\n");

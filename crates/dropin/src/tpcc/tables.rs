@@ -39,7 +39,6 @@ pub(super) struct Tables<'a> {
 }
 
 impl Tables<'_> {
-    /// In the order in which they are made.
     fn names(&self) -> Vec<String> {
         // The seed of the rows plays no part in what tables there are.
         let specs = TpccData::new(self.options.clone(), self.dialect, Seed(0)).tables();

@@ -9,7 +9,6 @@ use crate::option::is_in;
 use crate::refused::Refused;
 use crate::target::{self, as_the_program, default_port, parsed, postgres_compatible, servers, sslmode, with_options};
 
-/// The database of a command line.
 #[derive(Debug, Clone)]
 pub(super) struct Connection {
     /// Where it is.

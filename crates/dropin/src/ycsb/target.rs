@@ -23,7 +23,6 @@ const OTHERS: &str = "\
 pub(super) struct Database(&'static str);
 
 impl Database {
-    /// The one of that name.
     pub(super) fn of(name: &str) -> Result<Self, Refused> {
         match name {
             "mysql" | "mariadb" => Ok(Self("mysql")),
