@@ -282,7 +282,7 @@ fn a_wrong_import_names_the_line_and_writes_nothing() {
     assert!(ended.err.contains("no/x.toml"), "{ended:#?}");
 }
 
-/// It waited without a word for somebody to write.
+/// It waited without a word for a writer.
 #[test]
 fn a_pipe_that_nobody_writes_to_is_an_empty_list() {
     let desk = Desk::new();

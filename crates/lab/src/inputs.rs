@@ -203,7 +203,7 @@ pub(crate) fn read_up_to(what: &str, path: &Path, limit: Limit) -> Result<String
     read_bounded(what, path, file, limit)
 }
 
-/// Opens a file that the user names. A pipe that nobody writes to is empty; it is not waited for.
+/// Opens a file that the user names. A pipe without a writer is empty; it is not waited for.
 ///
 /// # Errors
 /// Those of the system.
