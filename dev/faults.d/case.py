@@ -151,7 +151,7 @@ class Scene:
                 self.cls.strike(self, process)
         ended = self.desk.finish(process, self.limit)
         case.log.append(f"the fault ({case.detail}): {ended.brief()}")
-        case.code = ended.code
+        case.code, self.lasted_s = ended.code, ended.seconds
         observed = self.desk.records()
         invariants.complete(self, ended)
         for step in self.heal_steps:

@@ -307,17 +307,11 @@ def strike_refuse(scene, process):
 PHASE_RUN = ["run", "s.toml"]
 CODES_STOPPED = {0, 130}
 
-
-def codes_of_interrupts(case):
-    """A signal that comes before perbuck listens, or where it need not, ends it as it ends any program."""
-    return CODES_STOPPED | ({-2, -15} if case.phase in ("check", "report", "verify", "prepare") else set())
-
-
 CLASSES = [
     FaultClass("none", places(SQL, LIFE) + places(("sqlite", "tikv"), LIFE), {0}, judge=undisturbed, counted=True),
     FaultClass("kill perbuck", places(ALL, LIFE) + places(("sqlite",), ("check", "report", "verify")), {0, -9}, strike_kill, shape=wide, weight=2),
     FaultClass("stop perbuck", places(ALL, LIFE) + places(("sqlite",), ("report",)), {0, 1}, strike_stop, shape=small_or_reset),
-    FaultClass("Ctrl-C", places(ALL, LIFE) + places(("sqlite",), ("check", "report", "verify")), codes_of_interrupts,
+    FaultClass("Ctrl-C", places(ALL, LIFE) + places(("sqlite",), ("check", "report", "verify")), lambda c: CODES_STOPPED | ({-2, -15} if c.phase in ("check", "report", "verify") else set()),
                strike_interrupt, judge=judge_interrupt, shape=wide, weight=2),
     FaultClass("kill server", places(SQL, LIFE), {0, 1, 3}, strike_server_kill, shape=small_or_reset),
     FaultClass("stop server", places(NETWORK, LIFE), {0, 1, 3}, strike_server_stop, shape=small_or_reset),

@@ -38,7 +38,9 @@ def of_command(case, ended, codes, memory_mb):
         return
     # A wait without a limit says what it waits for, and ends with Ctrl-C.
     waited = ended.code == 130 and "nothing has moved for" in ended.err
-    allowed = ended.code in codes or (ended.code == 4 and "insist" in ended.err) or waited
+    # A signal that comes before perbuck listens ends it as it ends any program.
+    early = case.kind == "Ctrl-C" and ended.code in (-2, -15) and ended.seconds < 1 and not ended.out + ended.err
+    allowed = ended.code in codes or (ended.code == 4 and "insist" in ended.err) or waited or early
     if ended.code is None:
         case.violation(f"two Ctrl-C did not end `perbuck {ended.words[0]}`: {'; '.join(ended.notes)}; it said: {ended.err.strip()[-300:]}")
     elif ended.notes and "kept waiting" not in case.checked and not waited:
@@ -110,7 +112,7 @@ def left_behind(scene):
         case.violation("server-settings.json is left after the next run")
     # A server that had an answer on its way sends it again at doubled intervals (RFC 6298): after a partition it learns that its
     # client has gone only after as long as that lasted.
-    patience_s = 100 if case.kind in ("partition", "packet loss") else 5
+    patience_s = 5 + (2 * scene.lasted_s if case.kind in ("partition", "packet loss") else 0)
     if scene.server and not machine.wait_until(patience_s, lambda: scene.server.sessions() == 0):
         case.violation(f"{scene.server.sessions()} sessions are left on the server")
 

@@ -281,12 +281,3 @@ fn a_wrong_import_names_the_line_and_writes_nothing() {
     let ended = failed(&desk, &["prices", "import", "aws-json", "whole.json", "--date", "2026-02-20", "-o", "no/x.toml"], 5);
     assert!(ended.err.contains("no/x.toml"), "{ended:#?}");
 }
-
-/// It waited without a word for a writer.
-#[test]
-fn a_pipe_that_nobody_writes_to_is_an_empty_list() {
-    let desk = Desk::new();
-    assert!(std::process::Command::new("mkfifo").arg(desk.path("pipe.toml")).status().unwrap().success());
-    failed(&desk, &["prices", "lint", "pipe.toml"], 2);
-    failed(&desk, &["check", "pipe.toml"], 2);
-}

@@ -73,6 +73,7 @@ pub(crate) trait Printer {
         Ok(())
     }
 
+    /// A second is over, of the measured window or before it.
     fn second(&mut self, seen: &SecondSeen<'_>, out: &mut dyn Streams) -> Result<(), LabError>;
 
     /// The run is over; `record` is the path of what was kept of it.

@@ -94,6 +94,7 @@ fn sync_above(made: &Path) {
     sync(made.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new(".")));
 }
 
+/// Removes a file, if it is there.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),

@@ -1,11 +1,9 @@
 //! What a study needs from outside its own file: prices, targets and workload parameters, all checked at once.
 
 use std::fs::File;
-use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
 use perbuck_core::run_record::arch;
@@ -199,18 +197,8 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
 
 /// The same for a file that may be longer.
 pub(crate) fn read_up_to(what: &str, path: &Path, limit: Limit) -> Result<String, LabError> {
-    let file = open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
+    let file = File::open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
     read_bounded(what, path, file, limit)
-}
-
-/// Opens a file that the user names. A pipe without a writer is empty; it is not waited for.
-///
-/// # Errors
-/// Those of the system.
-pub fn open(path: &Path) -> io::Result<File> {
-    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
-    fcntl(&file, FcntlArg::F_SETFL(OFlag::empty()))?;
-    Ok(file)
 }
 
 /// Reads an opened file to its end, but no further than its kind goes: a device has no end.

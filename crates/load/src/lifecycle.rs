@@ -84,9 +84,9 @@ pub(crate) async fn run<D: Driver, W: Workload>(
     let pauses = workload.pauses() && !open_loop;
     // Histograms are large, and clearing memory that was in use takes time, above all where an embedded database has a thread for
     // each connection. The start is only a few milliseconds ahead when it is given, so everything is made before.
-    let mut recorder = Recorder::new(Window::placeholder(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
+    let mut recorder = Recorder::new(Window::unknown(), &phase_ends, workload.kinds().len(), open_loop, reports.clone())
         .with(pauses, plan.by_kind);
-    let times = spec.time_statements.then(|| StatementTimes::new(Window::placeholder(), &workload.catalogue()));
+    let times = spec.time_statements.then(|| StatementTimes::new(Window::unknown(), &workload.catalogue()));
     // A closed channel means that another worker failed and the executor gave up; it has the reason.
     let _ = reports.send(Report::Ready);
     drop(reports);

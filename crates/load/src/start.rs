@@ -24,6 +24,7 @@ impl StartSignal {
         self.0.workers.wake();
     }
 
+    /// Waits for the start; `None` where the run was given up.
     pub(crate) async fn wait(&self) -> Option<Window> {
         self.0.workers.until(|| *self.0.given.lock().unwrap_or_else(PoisonError::into_inner)).await
     }

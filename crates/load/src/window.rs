@@ -19,8 +19,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// A placeholder until the window is known: it opens in a day.
-    pub(crate) fn placeholder() -> Self {
+    /// While the real one is not known: it opens in a day.
+    pub(crate) fn unknown() -> Self {
         Self { opens: perbuck_event::now() + Duration::from_secs(86_400), length_ns: i64::MAX, warmup_ns: 0 }
     }
 

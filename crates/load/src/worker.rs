@@ -143,6 +143,7 @@ impl<D: Driver, W: Workload> TerminalTask<D, W> {
         Some(now_ns)
     }
 
+    /// The arrival has ended, if the load has any.
     #[inline]
     fn ended(&self) {
         if let Some(taken) = self.common.taken.borrow_mut().get_mut(self.position as usize) {

@@ -111,6 +111,7 @@ impl<'a> Hunt<'a> {
         self.start.checked_sub(1).map(|before| self.terms.starts[before])
     }
 
+    /// Whether that record is on disk.
     pub(super) fn written(&self) -> bool {
         !self.ran && has_file(&self.folder().join(RESULT_FILE))
     }

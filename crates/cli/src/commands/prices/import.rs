@@ -1,6 +1,6 @@
 //! `perbuck prices import`
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufReader, Read, Write, stdin};
 use std::path::Path;
 
@@ -118,7 +118,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>, LabError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(stdin()));
     }
-    let file = perbuck_lab::inputs::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
+    let file = File::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
     Ok(Box::new(file))
 }
 
