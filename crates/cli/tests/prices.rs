@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Desk, Ended};
+use common::{Desk, Ended, wait_until};
 use serde_json::Value;
 
 /// A list of our own with four planted errors and one row that says itself that it is disputed.
@@ -250,6 +250,22 @@ fn a_list_is_read_from_standard_input_too() {
     let out = command.output().unwrap();
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     assert!(desk.read("a.toml").contains("c6g.large"));
+}
+
+#[test]
+fn a_pipe_is_waited_for_and_perbuck_says_so() {
+    let desk = Desk::new();
+    let pipe = desk.path("list.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let err = std::fs::File::create(desk.path("err")).unwrap();
+    let lint = desk.command(&["prices", "lint", "list.toml"]).stdout(std::process::Stdio::piped()).stderr(err).spawn().unwrap();
+    wait_until("perbuck says what it waits for", || {
+        desk.read("err").contains("nothing has moved for 10 s: waiting for list.toml")
+    });
+    std::fs::write(&pipe, PLANTED).unwrap();
+    let ended = lint.wait_with_output().unwrap();
+    let out = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.code() == Some(1) && out.contains("not-linear"), "{ended:?}");
 }
 
 #[test]

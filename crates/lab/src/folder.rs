@@ -55,7 +55,8 @@ fn not_plain() -> io::Error {
 /// As [`open`], a file that is longer than its limit, or that is no text.
 pub fn read_text(what: &str, path: &Path, limit: Limit) -> Result<String, LabError> {
     let file = open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
-    read_bounded(what, path, file, limit)
+    let length = file.metadata().map_or(0, |m| m.len());
+    read_bounded(what, path, length, file, limit)
 }
 
 /// Whether there is a plain file of this name.

@@ -1,7 +1,6 @@
 //! What a study needs from outside its own file: prices, targets and workload parameters, all checked at once.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::bill::Bill;
@@ -18,8 +17,11 @@ use crate::registry::Registry;
 use crate::store;
 
 mod check;
+mod named;
 
 use check::Check;
+pub use named::Named;
+pub(crate) use named::say_waits_by;
 
 /// A study with everything about it checked.
 pub struct Inputs {
@@ -197,13 +199,13 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
 
 /// The same for a file that may be longer.
 pub(crate) fn read_up_to(what: &str, path: &Path, limit: Limit) -> Result<String, LabError> {
-    let file = File::open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
-    read_bounded(what, path, file, limit)
+    let file = Named::open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
+    read_bounded(what, path, file.length(), file, limit)
 }
 
-/// Reads an opened file to its end, but no further than its kind goes: a device has no end.
-pub(crate) fn read_bounded(what: &str, path: &Path, file: File, Limit(most): Limit) -> Result<String, LabError> {
-    let length = file.metadata().map_or(0, |m| m.len());
+/// Reads an opened file of so many bytes to its end, but no further than its kind goes: a device has no end.
+pub(crate) fn read_bounded(what: &str, path: &Path, length: u64, file: impl Read, limit: Limit) -> Result<String, LabError> {
+    let Limit(most) = limit;
     let too_long = || {
         let message = format!("cannot read {what} {}: it has more than {} MB", path.display(), most >> 20);
         LabError::files(message, "check that it is the right file")

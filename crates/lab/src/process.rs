@@ -11,7 +11,7 @@ use perbuck_core::units::thousands;
 use perbuck_database::registry::{AnyTarget, PER_THREAD};
 
 use crate::error::LabError;
-use crate::inputs::Inputs;
+use crate::inputs::{Inputs, say_waits_by};
 
 /// The soft limit of file descriptors before [`begin`] raised it.
 static AT_START: OnceLock<rlim_t> = OnceLock::new();
@@ -20,8 +20,9 @@ static AT_START: OnceLock<rlim_t> = OnceLock::new();
 const OWN: u64 = 40;
 
 /// Prepares this process for measuring. Call it in `main` before any thread is started, after [`crate::servers::guard_if_asked`].
-/// What the system refuses stays as it was.
-pub fn begin() {
+/// What the system refuses stays as it was. `say` shows a line to the user: a file that keeps perbuck waiting is named in it.
+pub fn begin(say: fn(&str)) {
+    say_waits_by(say);
     let (soft, hard) = descriptors();
     AT_START.get_or_init(|| soft);
     if soft < hard {

@@ -1,9 +1,9 @@
 //! TLS settings: what a certificate must prove in each mode. Signatures of the handshake are checked in all of them, so
 //! that the peer at least owns the certificate that it shows.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, fs, io};
 
 use perbuck_database::fingerprint::Fingerprint;
 use perbuck_database::server::TlsMode;
@@ -59,6 +59,7 @@ pub(crate) fn config(options: TlsOptions<'_>) -> Result<Option<ClientConfig>, Dr
     let bad = |file: &Path, why: &dyn fmt::Display| {
         tls_refused(format!("{} cannot be used as our own certificate: {why}", file.display()))
     };
+    [cert, key].into_iter().try_for_each(|file| plain_file(file).map_err(|why| bad(file, &why)))?;
     let chain =
         CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>).map_err(|why| bad(cert, &why))?;
     // The words of the error name no byte of the key.
@@ -74,7 +75,9 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
     };
     let name = path.display();
     let help = "`ca` of the target must name a PEM file of certificates";
-    let pem = std::fs::read(path).map_err(|why| tls_refused(format!("{name} cannot be read: {why}; {help}")))?;
+    let pem = plain_file(path)
+        .and_then(|()| fs::read(path))
+        .map_err(|why| tls_refused(format!("{name} cannot be read: {why}; {help}")))?;
     for certificate in CertificateDer::pem_slice_iter(&pem) {
         let certificate = certificate.map_err(|why| tls_refused(format!("{name} is not PEM: {why}; {help}")))?;
         roots.add(certificate).map_err(|why| tls_refused(format!("{name} holds an invalid certificate: {why}; {help}")))?;
@@ -83,6 +86,11 @@ fn roots(ca_file: Option<&Path>) -> Result<RootCertStore, DriverError> {
         return Err(tls_refused(format!("{name} holds no certificate; {help}")));
     }
     Ok(roots)
+}
+
+/// Refuses what is read once, or never ends.
+fn plain_file(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() { Ok(()) } else { Err(io::Error::other("it is no plain file")) }
 }
 
 pub(crate) fn fingerprint(certificate: &CertificateDer<'_>) -> Fingerprint {
@@ -242,6 +250,13 @@ VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEA0gU+FVjENs+gSZIWFr6S\n\
 IPBU+/kAEs2PaQZcXNeiRkQCIDNmYgMhOqTCwI6q1u0WBwzPVgoN+NGV4IhI/AdU\n\
 hWu8\n\
 -----END CERTIFICATE-----\n";
+
+    #[test]
+    fn a_pipe_or_a_device_is_no_file_of_certificates() {
+        // Without the check `/dev/zero` is read for ever, and so is a pipe that nothing writes to.
+        let why = roots(Some(Path::new("/dev/zero"))).unwrap_err().to_string();
+        assert!(why.contains("/dev/zero cannot be read: it is no plain file"), "{why}");
+    }
 
     fn refusal(mode: TlsMode, fingerprints: Option<&[Fingerprint]>) -> Option<String> {
         let (roots, provider) = (Arc::new(roots(None).unwrap()), Arc::new(ring::default_provider()));

@@ -1,6 +1,6 @@
 //! `perbuck prices import`
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{BufReader, Read, Write, stdin};
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::args::ImportArguments;
 use super::lint::told;
 use perbuck_console::print;
+use perbuck_lab::inputs::Named;
 use perbuck_lab::{ErrorKind, LabError};
 
 pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
@@ -118,7 +119,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>, LabError> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(stdin()));
     }
-    let file = File::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
+    let file = Named::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
     Ok(Box::new(file))
 }
 
