@@ -195,6 +195,10 @@ class Relay:
         for one, other, role in ((client, server, "client"), (server, client, "server")):
             one.settimeout(5)
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            # As the servers do: an idle client that the filter cut off without a word is noticed by asking.
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 5)):
+                one.setsockopt(socket.IPPROTO_TCP, option, value)
             self.pairs[one] = (other, role, counter)
             self.selector.register(one, selectors.EVENT_READ)
 

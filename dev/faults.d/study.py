@@ -110,7 +110,8 @@ class Desk:
         for folder, _, names in os.walk(self.results):
             for name in names:
                 path = f"{folder}/{name}"
-                if name.endswith(".json") and folder != self.results and not os.path.islink(path):
+                # A fault may have put a pipe or a link there, which is no record.
+                if name.endswith(".json") and folder != self.results and os.path.isfile(path) and not os.path.islink(path):
                     with open(path, "rb") as f:
                         found[os.path.relpath(path, self.results)] = hashlib.sha256(f.read()).hexdigest()
         return found

@@ -146,9 +146,15 @@ impl<T: Dataset> Writer<'_, T> {
         };
         thread::scope(|scope| {
             let work = || self.work().inspect_err(|_| self.failed.request());
-            let threads: Vec<_> = (0..threads.clamp(1, self.parts.max(1))).map(|_| scope.spawn(work)).collect();
+            let start = |_| {
+                thread::Builder::new().name("write".to_owned()).spawn_scoped(scope, work).map_err(|e| {
+                    self.failed.request();
+                    LabError::failed(format!("cannot start a thread that writes files: {e}"), "")
+                })
+            };
+            let threads: Vec<Result<_, LabError>> = (0..threads.clamp(1, self.parts.max(1))).map(start).collect();
             let mut polls = 0u32;
-            while !threads.iter().all(thread::ScopedJoinHandle::is_finished) {
+            while !threads.iter().flatten().all(thread::ScopedJoinHandle::is_finished) {
                 thread::sleep(POLL);
                 polls += 1;
                 if polls.is_multiple_of(POLLS_PER_SHOW) {
@@ -157,7 +163,7 @@ impl<T: Dataset> Writer<'_, T> {
             }
             show();
             let died = || LabError::failed("a thread that writes files died, which is a defect of perbuck", "");
-            let results = threads.into_iter().map(|t| t.join().unwrap_or_else(|_| Err(died())));
+            let results = threads.into_iter().map(|t| t?.join().unwrap_or_else(|_| Err(died())));
             // An interruption is what the others report when one has failed; the failure comes first.
             let worst = results.filter_map(Result::err).min_by_key(|e| e.kind() == ErrorKind::Interrupted);
             worst.map_or(Ok(()), Err)

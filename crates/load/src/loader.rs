@@ -116,13 +116,13 @@ fn in_parallel(
         let (running, ended) = mpsc::channel::<()>();
         let spawn = |i| {
             let running = running.clone();
-            scope.spawn(move || {
+            let spawned = thread::Builder::new().name("fill".to_owned()).spawn_scoped(scope, move || {
                 let _running = running;
-                let result = work(i);
-                if result.is_err() {
-                    failed.request();
-                }
-                result
+                work(i).inspect_err(|_| failed.request())
+            });
+            spawned.map_err(|e| {
+                failed.request();
+                LoadError::Machine(format!("cannot start a loading thread: {e}"))
             })
         };
         let threads: Vec<_> = (0..threads).map(spawn).collect();
@@ -132,8 +132,8 @@ fn in_parallel(
         }
         // What was loaded since.
         show();
-        let join = |t: thread::ScopedJoinHandle<'_, _>| {
-            t.join().unwrap_or_else(|_| Err(LoadError::WorkerDied("it panicked".to_owned())))
+        let join = |t: Result<thread::ScopedJoinHandle<'_, _>, LoadError>| {
+            t?.join().unwrap_or_else(|_| Err(LoadError::WorkerDied("it panicked".to_owned())))
         };
         let results: Vec<Result<(), LoadError>> = threads.into_iter().map(join).collect();
         // When one thread fails, the others report an interruption; the failure is the reason.

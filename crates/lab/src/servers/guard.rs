@@ -99,11 +99,10 @@ fn run() -> Result<(), LabError> {
     let read = io::stdin().lock().read_line(&mut line).map_err(|e| e.to_string());
     let charge = read.and_then(|_| serde_json::from_str::<Charge>(&line).map_err(|e| e.to_string()));
     let charge = charge.map_err(|e| LabError::usage(format!("this command is perbuck's own: {e}"), "run a study instead"))?;
-    let gone = gone();
-    let folder = match Folder::make(&charge.folder, charge.terms.quits) {
-        Ok(folder) => folder,
-        Err(e) => {
-            tell(&failure(&LabError::file("make a folder for a server:", &charge.folder, &e)));
+    let (gone, folder) = match begin(&charge) {
+        Ok(begun) => begun,
+        Err(error) => {
+            tell(&failure(&error));
             return Ok(());
         }
     };
@@ -113,6 +112,12 @@ fn run() -> Result<(), LabError> {
         let _ = gone.recv();
     }
     folder.remove().map_err(LabError::of_file("remove", &charge.folder))
+}
+
+fn begin(charge: &Charge) -> Result<(Receiver<()>, Folder), LabError> {
+    let gone = gone().map_err(|e| LabError::failed(format!("{}: cannot start a thread: {e}", charge.who), ""))?;
+    let made = Folder::make(&charge.folder, charge.terms.quits);
+    Ok((gone, made.map_err(LabError::of_file("make a folder for a server:", &charge.folder))?))
 }
 
 fn tell(what: &Told) {
@@ -198,14 +203,14 @@ fn ended(process: &mut Child, gone: &Receiver<()>) -> io::Result<Option<ExitStat
 }
 
 /// Tells when standard input has ended, and with it the process that held its other end.
-fn gone() -> Receiver<()> {
+fn gone() -> io::Result<Receiver<()>> {
     let (tell, told) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().name("gone".to_owned()).spawn(move || {
         // An error is an end as well.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         let _ = tell.send(());
-    });
-    told
+    })?;
+    Ok(told)
 }
 
 pub(super) fn last_lines(log: &Path) -> String {

@@ -76,7 +76,8 @@ impl Instance {
             .spawn()?;
         let (tell, told) = channel();
         let said = guard.stdout.take();
-        thread::spawn(move || {
+        // Without it nothing is sent to the guard, which then ends.
+        thread::Builder::new().name("guard".to_owned()).spawn(move || {
             for line in said.into_iter().flat_map(|said| BufReader::new(said).lines()).map_while(Result::ok) {
                 // What cannot be read is no word of a guard; the end of the words is told by the end of this thread.
                 let Ok(word) = serde_json::from_str(&line) else { return };
@@ -84,7 +85,7 @@ impl Instance {
                     return;
                 }
             }
-        });
+        })?;
         let line = guard.stdin.take();
         let mut instance = Self { folder: charge.folder.clone(), guard, line, told };
         let text = serde_json::to_string(charge)? + "\n";

@@ -33,7 +33,7 @@ pub enum LoadError {
     WorkerDied(String),
     /// The ledger does not match the load.
     Ledger(String),
-    /// The machine gives no more file descriptors.
+    /// The machine gives no more file descriptors, or no more threads.
     Machine(String),
     /// The user asked to stop.
     Interrupted,
