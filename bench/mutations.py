@@ -1,5 +1,5 @@
 """Seeded changes of records, pages and studies that a hostile author would make. Python's standard library only."""
-import base64, copy, gzip, hashlib, json, re, struct, zlib
+import base64, copy, gzip, hashlib, itertools, json, re, struct, zlib
 
 ELEMENT = '<script type="application/json" id="embedded">'
 NUMBERS = [0, 1, -1, 2**31, 2**32 - 1, 2**32, 2**53, 2**63 - 1, 2**63, 2**64 - 1, 2**64, 10**30, 1e308, 0.5, -(2**63), 3600 * 10**9]
@@ -68,7 +68,7 @@ def longer(rng, v):
         return v
     old, count = at(v, path), rng.choice(MANY)
     if isinstance(old, list):
-        return put(v, path, (old * count)[: max(count, len(old))])
+        return put(v, path, list(itertools.islice(itertools.cycle(old), max(count, len(old)))))
     key, value = next(iter(old.items()))
     count = min(count, 20_000)
     return put(v, path, old | {f"{key}{i}": value for i in range(count)})
@@ -176,20 +176,22 @@ class Raw(str):
 
 def written(value, pretty=True):
     """JSON with the raw parts in it; Python's own writer has no depth beyond its stack."""
-    raw, left = [], 16_000_000
+    # A long part may stand in a list that was made many times as long, and that in another one.
+    raw, left_raw, left = [], 16_000_000, 100_000_000
 
-    def marked(v):
-        nonlocal left
+    def marked(v, indent=0):
+        nonlocal left_raw, left
+        left -= indent + (len(v) if isinstance(v, str) else 8)
         if isinstance(v, Raw):
-            left -= len(v)
-            if left < 0:
-                # A list of raw parts may have been made many times as long.
+            left_raw -= len(v)
+            if left_raw < 0:
                 return None
             raw.append(str(v))
             return f"\ue000{len(raw) - 1}\ue000"
         if isinstance(v, dict):
-            return {k: marked(x) for k, x in v.items()}
-        return [marked(x) for x in v] if isinstance(v, list) else v
+            left -= sum(map(len, v)) + (indent + 4) * len(v)
+            return {k: marked(x, indent + 2) for k, x in v.items() if left > 0}
+        return [marked(x, indent + 2) for x in v if left > 0] if isinstance(v, list) else v
 
     out = json.dumps(marked(value), indent=2 if pretty else None, ensure_ascii=False, separators=None if pretty else (",", ":"))
     out = re.sub('"\ue000([0-9]+)\ue000"', lambda mark: raw[int(mark[1])], out)
