@@ -148,6 +148,24 @@ fn a_server_ends_with_its_guard_and_the_next_command_removes_its_folder() {
 }
 
 #[test]
+fn a_folder_that_is_held_until_after_the_start_is_removed_at_the_end() {
+    let desk = Desk::new();
+    desk.write("s.toml", &study(&desk, &[("a", "kind = \"mariadb\"")], SWEEP));
+    let folder = desk.path("servers/perbuck-server-dying");
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("perbuck-server"), "ends by SIGKILL\n").unwrap();
+    // As the guard of a killed run, which holds it until the system has ended that process.
+    let held = fs::File::open(&folder).unwrap();
+    held.try_lock().unwrap();
+    let child = desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("a server is made", || left(&desk).len() == 2);
+    drop(held);
+    let ran = common::ended(child.wait_with_output().unwrap());
+    assert!(ran.code == Some(0) && ran.err.contains("perbuck-server-dying, which a killed run left"), "{ran:#?}");
+    assert_eq!(left(&desk), Vec::<PathBuf>::new());
+}
+
+#[test]
 fn signals_to_perbuck_and_its_guard_together_leave_nothing() {
     let desk = Desk::new();
     let mut child = long_run(&desk);

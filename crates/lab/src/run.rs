@@ -43,11 +43,18 @@ pub struct RunOptions {
 /// # Errors
 /// The first failure. Finished trials are kept.
 pub fn study(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
+    deployable(&inputs.study, options.deployment)?;
+    servers::clean(&inputs.study, progress);
+    let done = whole(inputs, options, progress, stop);
+    // A server that was still ending when this began has left its folder since.
+    servers::clean(&inputs.study, progress);
+    done
+}
+
+fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, stop: &StopToken) -> Result<PathBuf, LabError> {
     let deployment = options.deployment;
-    deployable(&inputs.study, deployment)?;
     let fingerprint = inputs.study.fingerprint();
     let files = inputs.into();
-    servers::clean(&inputs.study, progress);
     let store = Store::join_within(&options.results, files, &fingerprint, Duration::ZERO)?;
     store.keep(files)?;
     let plan = inputs.study.plan();

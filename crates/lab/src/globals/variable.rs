@@ -13,7 +13,16 @@ pub(super) fn words(stage: &Stage) -> Result<&'static SettingWords, DriverError>
 
 /// The value of a global variable, as text, so that no digit of it is lost; nothing is NULL.
 pub(super) fn read(stage: &Stage, host: u32, name: &str) -> Result<Option<String>, DriverError> {
-    stage.server.cell_on_host(host, &(words(stage)?.read)(name))
+    whole_text(name, stage.server.cell_on_host(host, &(words(stage)?.read)(name))?)
+}
+
+fn whole_text(name: &str, value: Option<String>) -> Result<Option<String>, DriverError> {
+    if value.as_deref().is_some_and(|value| value.contains(char::REPLACEMENT_CHARACTER)) {
+        // It could not be restored.
+        let message = format!("the value of {name} is no text, so it is left as it is");
+        return Err(DriverError::client(ErrorClass::Fatal, "settings", message));
+    }
+    Ok(value)
 }
 
 pub(super) fn set(stage: &Stage, host: u32, name: &str, value: Option<&str>) -> Result<(), DriverError> {
@@ -78,6 +87,14 @@ pub(super) fn taken(wanted: &str, became: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_that_is_no_text_is_not_taken() {
+        let read = |value: &str| whole_text("long_query_time", Some(value.to_owned()));
+        assert_eq!(read("10.000000").unwrap().as_deref(), Some("10.000000"));
+        let why = read("10.\u{fffd}\u{fffd}00").unwrap_err().to_string();
+        assert!(why.contains("the value of long_query_time is no text"), "{why}");
+    }
 
     #[test]
     fn numbers_are_bare_and_texts_quoted() {
