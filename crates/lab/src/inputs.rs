@@ -175,7 +175,7 @@ fn csv_rows(name: &str, text: &str) -> Result<(Vec<String>, Vec<CsvRow>), LabErr
 }
 
 /// Bytes that a file of a kind has at most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Limit(u64);
 
 impl Limit {
@@ -187,6 +187,8 @@ impl Limit {
     pub const RECORD: Self = Self(1 << 30);
     /// The page of a report: a hundred thousand trials.
     pub const PAGE: Self = Self(1 << 30);
+    /// What comes out of a pipe or a device, whose length is not known before it is in memory.
+    const STREAM: Self = Self(64 << 20);
 }
 
 /// Reads a text file that the user names.
@@ -200,6 +202,7 @@ pub fn read_text(what: &str, path: &Path) -> Result<String, LabError> {
 /// The same for a file that may be longer.
 pub(crate) fn read_up_to(what: &str, path: &Path, limit: Limit) -> Result<String, LabError> {
     let file = Named::open(path).map_err(LabError::of_file(&format!("read {what}"), path))?;
+    let limit = if file.is_plain { limit } else { limit.min(Limit::STREAM) };
     read_bounded(what, path, file.length(), file, limit)
 }
 
@@ -283,4 +286,17 @@ fn price(file: &str, study: &Study, given: Option<(PathBuf, String)>) -> Result<
         }
     }
     Ok((priced, Some((wanted.value.clone(), text))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_an_end_is_read_for_a_while_only() {
+        for (limit, most) in [(Limit::PAGE, 64), (Limit::TABLE, 4)] {
+            let refused = read_up_to("the page", Path::new("/dev/zero"), limit).unwrap_err().to_string();
+            assert!(refused.contains(&format!("cannot read the page /dev/zero: it has more than {most} MB")), "{refused}");
+        }
+    }
 }

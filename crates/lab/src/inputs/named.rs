@@ -24,6 +24,8 @@ pub(crate) fn say_waits_by(say: fn(&str)) {
 /// An opened file.
 pub struct Named {
     file: File,
+    /// Whether it is no pipe and no device.
+    pub(super) is_plain: bool,
     /// Told of each piece that came, where the file may keep its reader waiting.
     moved: Option<Sender<()>>,
 }
@@ -34,9 +36,9 @@ impl Named {
     /// # Errors
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let at_once = fs::metadata(path).is_ok_and(|m| m.is_file() || m.is_dir());
-        let moved = if at_once { None } else { SAY.get().and_then(|say| watch(path, *say)) };
-        Ok(Self { file: File::open(path)?, moved })
+        let is_plain = fs::metadata(path).is_ok_and(|m| m.is_file() || m.is_dir());
+        let moved = if is_plain { None } else { SAY.get().and_then(|say| watch(path, *say)) };
+        Ok(Self { file: File::open(path)?, is_plain, moved })
     }
 
     /// Its length in bytes as the system tells it: 0 of a pipe.
