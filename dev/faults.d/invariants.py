@@ -36,8 +36,9 @@ def of_command(case, ended, codes, memory_mb):
         codes = codes(case)
     if case.checked.get("ended by force"):
         return
-    # A wait without a limit says what it waits for, and ends with Ctrl-C; a command that only reads files leaves that to the system.
-    waited = ended.code in (130, -2) and "nothing has moved for" in ended.err
+    # A wait without a limit says what it waits for, and ends with Ctrl-C. While a command reads the files that a user names, it leaves
+    # signals to the system.
+    waited = ended.code in (130, -2 if case.kind == "mutated file" else 130) and "nothing has moved for" in ended.err
     # A signal that comes before perbuck listens ends it as it ends any program.
     early = case.kind == "Ctrl-C" and ended.code in (-2, -15) and ended.seconds < 1 and not ended.out + ended.err
     allowed = ended.code in codes or (ended.code == 4 and "insist" in ended.err) or waited or early

@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     if let Some(held) = perbuck_lab::servers::guard_if_asked() {
         return ended(held);
     }
-    perbuck_lab::process::begin(perbuck_console::say);
+    perbuck_lab::process::begin(|line| perbuck_console::say(&format!("perbuck: {line}")));
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explained(&error),

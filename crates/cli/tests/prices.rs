@@ -3,6 +3,9 @@
 
 mod common;
 
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
 use common::{Desk, Ended, wait_until};
 use serde_json::Value;
 
@@ -218,7 +221,7 @@ fn an_imported_list_passes_the_lint_and_prices_a_study_at_once() {
     let text = desk.read("lists-2026.toml");
     // The hash is that of the file, as sha256sum gives it.
     let hash = text.split("SHA-256 ").nth(1).unwrap()[..64].to_owned();
-    let sum = std::process::Command::new("sha256sum").arg(desk.path("index.json")).output().unwrap();
+    let sum = Command::new("sha256sum").arg(desk.path("index.json")).output().unwrap();
     assert_eq!(String::from_utf8(sum.stdout).unwrap()[..64], hash);
     desk.good(&["prices", "lint", "lists-2026.toml"]);
     desk.write("study.toml", STUDY);
@@ -256,16 +259,23 @@ fn a_list_is_read_from_standard_input_too() {
 fn a_pipe_is_waited_for_and_perbuck_says_so() {
     let desk = Desk::new();
     let pipe = desk.path("list.toml");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let err = std::fs::File::create(desk.path("err")).unwrap();
-    let lint = desk.command(&["prices", "lint", "list.toml"]).stdout(std::process::Stdio::piped()).stderr(err).spawn().unwrap();
-    wait_until("perbuck says what it waits for", || {
-        desk.read("err").contains("nothing has moved for 10 s: waiting for list.toml")
-    });
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let import = ["prices", "import", "csv", "-", "--date", "2026-07-20", "-o", "a.toml"];
+    let start = |arguments: &[&str], err: &str| {
+        let err = std::fs::File::create(desk.path(err)).unwrap();
+        desk.command(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(err).spawn().unwrap()
+    };
+    let (lint, mut importing) = (start(&["prices", "lint", "list.toml"], "lint"), start(&import, "import"));
+    for (err, name) in [("lint", "list.toml"), ("import", "standard input")] {
+        let said = format!("perbuck: nothing has moved for 10 s: waiting for {name}, which is a pipe or a device, to be written");
+        wait_until("perbuck says what it waits for", || desk.read(err).contains(&said));
+    }
     std::fs::write(&pipe, PLANTED).unwrap();
     let ended = lint.wait_with_output().unwrap();
-    let out = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.code() == Some(1) && out.contains("not-linear"), "{ended:?}");
+    assert!(ended.status.code() == Some(1) && String::from_utf8_lossy(&ended.stdout).contains("not-linear"), "{ended:?}");
+    let list = b"region,type,vcpu,memory_gib,usd_per_hour\nus-west-2,c6g.large,2,4,0.068\n";
+    importing.stdin.take().unwrap().write_all(list).unwrap();
+    assert!(importing.wait().unwrap().success() && desk.read("a.toml").contains("c6g.large"), "{}", desk.read("import"));
 }
 
 #[test]

@@ -20,7 +20,7 @@ use crate::values::Rows;
 /// How often a wait looks for a request to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long a wait lasts before it is shown.
-const FIRST: Duration = Duration::from_secs(10);
+pub const FIRST: Duration = Duration::from_secs(10);
 /// The most time between two lines about the same wait.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// How long a server may take to say who blocks a session.
@@ -217,10 +217,20 @@ impl Reporter {
             return None;
         }
         let elapsed = since.elapsed();
-        self.last = Some((since, (due * 2).min(due + PAUSE_MAX)));
+        self.last = Some((since, next_due(due)));
         let asked = lock(&wait.asked).1.clone();
-        Some(format!("nothing has moved for {} s: {}{asked}{blocked}", elapsed.as_secs(), wait.what))
+        Some(unmoved(elapsed, &format!("{}{asked}{blocked}", wait.what)))
     }
+}
+
+/// How long a wait lasts when it is shown the next time, after it was shown at `due`.
+pub fn next_due(due: Duration) -> Duration {
+    (due * 2).min(due + PAUSE_MAX)
+}
+
+/// The line that shows a wait.
+pub fn unmoved(elapsed: Duration, what: &str) -> String {
+    format!("nothing has moved for {} s: {what}", elapsed.as_secs())
 }
 
 /// Asks a server of this driver who blocks perbuck: the first of the queries that returns rows tells it, a text in each.

@@ -256,6 +256,9 @@ hWu8\n\
         // Without the check `/dev/zero` is read for ever, and so is a pipe that nothing writes to.
         let why = roots(Some(Path::new("/dev/zero"))).unwrap_err().to_string();
         assert!(why.contains("/dev/zero cannot be read: it is no plain file"), "{why}");
+        let own = Some((Path::new("/dev/zero"), Path::new("/dev/zero")));
+        let why = config(TlsOptions { mode: TlsMode::Required, ca_file: None, fingerprints: None, own }).unwrap_err().to_string();
+        assert!(why.contains("/dev/zero cannot be used as our own certificate: it is no plain file"), "{why}");
     }
 
     fn refusal(mode: TlsMode, fingerprints: Option<&[Fingerprint]>) -> Option<String> {

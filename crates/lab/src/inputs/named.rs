@@ -3,15 +3,14 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How long nothing may move before that is said. It doubles with each line, up to the last.
-const FIRST: Duration = Duration::from_secs(10);
-const LAST: Duration = Duration::from_secs(60);
+use perbuck_load::watch::{FIRST, next_due, unmoved};
 
 /// Where it is said; nowhere before a program has named the place.
 static SAY: OnceLock<fn(&str)> = OnceLock::new();
@@ -37,8 +36,19 @@ impl Named {
     /// Those of the system.
     pub fn open(path: &Path) -> io::Result<Self> {
         let is_plain = fs::metadata(path).is_ok_and(|m| m.is_file() || m.is_dir());
-        let moved = if is_plain { None } else { SAY.get().and_then(|say| watch(path, *say)) };
+        let moved = if is_plain { None } else { watch(&path.display().to_string()) };
         Ok(Self { file: File::open(path)?, is_plain, moved })
+    }
+
+    /// Standard input.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn stdin() -> io::Result<Self> {
+        let file = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let is_plain = file.metadata()?.is_file();
+        let moved = if is_plain { None } else { watch("standard input") };
+        Ok(Self { file, is_plain, moved })
     }
 
     /// Its length in bytes as the system tells it: 0 of a pipe.
@@ -59,22 +69,23 @@ impl Read for Named {
 }
 
 /// Says in a thread of its own that nothing moves, until the returned end is dropped.
-fn watch(path: &Path, say: fn(&str)) -> Option<Sender<()>> {
+fn watch(name: &str) -> Option<Sender<()>> {
+    let say = *SAY.get()?;
     let (moved, moves) = channel();
-    let what = format!("waiting for {}, which is a pipe or a device, to be written", path.display());
+    let what = format!("waiting for {name}, which is a pipe or a device, to be written");
     // Without a thread the file is read, and nothing is said.
     thread::Builder::new().name("reading".to_owned()).spawn(move || tell(&moves, &what, say)).ok().map(|_| moved)
 }
 
 fn tell(moves: &Receiver<()>, what: &str, say: fn(&str)) {
-    let (mut since, mut pause) = (Instant::now(), FIRST);
+    let (mut since, mut due) = (Instant::now(), FIRST);
     loop {
-        match moves.recv_timeout(pause) {
-            Ok(()) => (since, pause) = (Instant::now(), FIRST),
+        match moves.recv_timeout(due.saturating_sub(since.elapsed())) {
+            Ok(()) => (since, due) = (Instant::now(), FIRST),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                say(&format!("perbuck: nothing has moved for {} s: {what}", since.elapsed().as_secs()));
-                pause = (pause * 2).min(LAST);
+                say(&unmoved(since.elapsed(), what));
+                due = next_due(due);
             }
         }
     }

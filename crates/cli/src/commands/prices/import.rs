@@ -1,7 +1,7 @@
 //! `perbuck prices import`
 
 use std::fs::{self, OpenOptions};
-use std::io::{BufReader, Read, Write, stdin};
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 use perbuck_core::problem::Problem;
@@ -116,11 +116,8 @@ fn sizes(arguments: &ImportArguments) -> Result<Vec<perbuck_prices::snapshot::Ma
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>, LabError> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(stdin()));
-    }
-    let file = Named::open(path).map_err(|e| LabError::file("read the list", path, &e))?;
-    Ok(Box::new(file))
+    let opened = if path.as_os_str() == "-" { Named::stdin() } else { Named::open(path) };
+    Ok(Box::new(opened.map_err(|e| LabError::file("read the list", path, &e))?))
 }
 
 fn failed(file: &str, error: ImportError) -> LabError {
