@@ -20,6 +20,12 @@ use perbuck_lab::stage::AskPassword;
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Print only the result and what went wrong
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print every check and every flag of every trial, too
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -38,7 +44,7 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Find the highest throughput at which each contender keeps a latency objective
     Capacity(CapacityArguments),
-    // The next three read their words themselves, in the syntax of the program that they replace.
+    // The next three read their words themselves, in the syntax of the program that they replace: see `replaced` in main.rs.
     /// Replace sysbench: put `perbuck` before a command line of one of its database scripts
     ///
     /// `perbuck sysbench --help` lists the options, which are sysbench's own; docs/commands/sysbench.md says what differs.

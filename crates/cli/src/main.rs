@@ -6,9 +6,13 @@
 mod args;
 mod commands;
 
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
+use perbuck_console::Verbosity;
+use perbuck_lab::LabError;
 
 use args::{Arguments, Command};
 
@@ -19,10 +23,18 @@ fn main() -> ExitCode {
         return ended(held);
     }
     perbuck_lab::process::begin(|line| perbuck_console::say(&format!("perbuck: {line}")));
+    if let Some(code) = replaced() {
+        return code;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explained(&error),
     };
+    perbuck_console::set_verbosity(match (arguments.quiet, arguments.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (_, true) => Verbosity::Verbose,
+        _ => Verbosity::Normal,
+    });
     ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),
         Command::Check(a) => commands::check::run(a),
@@ -31,10 +43,7 @@ fn main() -> ExitCode {
         Command::Prepare(a) => commands::prepare(a),
         Command::Run(a) => commands::run(a),
         Command::Capacity(a) => commands::capacity(a),
-        // Their exit codes are those of the programs that they replace.
-        Command::Sysbench { words } => return perbuck_dropin::sysbench::run(words),
-        Command::Ycsb { words } => return perbuck_dropin::ycsb::run(words),
-        Command::Tpcc { words } => perbuck_dropin::tpcc::run(words),
+        Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),
         Command::Serve(a) => commands::serve(a),
@@ -42,6 +51,27 @@ fn main() -> ExitCode {
         Command::Replay(a) => commands::replay(a),
         Command::Audit(a) => commands::audit(a),
     })
+}
+
+/// Runs a command that replaces another program. To that program every word after its name is its own, `--quiet` and `--verbose`
+/// as well, and its exit codes are those of the program.
+fn replaced() -> Option<ExitCode> {
+    let mut words = env::args_os().skip(1);
+    let name = words.next()?;
+    let words: Vec<OsString> = words.collect();
+    match name.to_str()? {
+        "sysbench" => Some(perbuck_dropin::sysbench::run(&words)),
+        "tpcc" => Some(ended(perbuck_dropin::tpcc::run(&words))),
+        "ycsb" => Some(perbuck_dropin::ycsb::run(&words)),
+        _ => None,
+    }
+}
+
+/// What stands before the name of such a command is for perbuck, which has nothing to say in its output.
+fn not_of_replacements() -> LabError {
+    let message =
+        "--quiet and --verbose do not apply to sysbench, tpcc and ycsb, which print the lines of the programs that they replace";
+    LabError::usage(message, "remove the option")
 }
 
 /// Help, the version, or what is wrong with the command line. An error quotes words that may be names of files, so it is printed as
@@ -56,7 +86,7 @@ fn explained(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-fn ended(done: Result<(), perbuck_lab::LabError>) -> ExitCode {
+fn ended(done: Result<(), LabError>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => perbuck_console::fail(&error),

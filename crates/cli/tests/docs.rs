@@ -120,7 +120,7 @@ fn pages() -> Vec<String> {
 }
 
 /// Remarks of a trial, which it has or has not.
-const REMARKS: [&str; 2] = [" (limited by the client", " (a transaction had run"];
+const REMARKS: [&str; 4] = [" (limited by the client", " (client-limited)", " (a transaction had run", " (still-running)"];
 
 /// A line without what differs from run to run: numbers, units of time, widths, remarks, and all from a verdict on. Lines that continue the
 /// cells of a table have no shape.

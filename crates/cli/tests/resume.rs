@@ -163,8 +163,8 @@ fn a_load_that_was_broken_off_starts_over() {
         assert_eq!((status.code(), status.signal()), (code, killed));
         let ran = desk.good(&["run", "study.toml"]);
         assert!(ran.err.contains("full, rw: loaded 160,000 rows"), "{ran:#?}");
-        assert!(ran.err.contains("full, rw: 16 checks hold"), "{ran:#?}");
-        let checked = desk.good(&["prepare", "--check", "study.toml"]);
+        assert!(ran.err.contains("full, rw: 16 of 16 conditions hold"), "{ran:#?}");
+        let checked = desk.good(&["prepare", "--check", "--verbose", "study.toml"]);
         assert!(checked.err.contains("sbtest8 has 20000 rows (20,000 compared)"), "{checked:#?}");
         for record in desk.records("results") {
             let counts: Vec<u64> = record.workload.rows_before.values().copied().collect();

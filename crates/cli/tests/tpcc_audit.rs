@@ -68,7 +68,7 @@ fn line(text: &str, condition: u8) -> &str {
 fn audit(desk: &Desk, url: &str, workload: &str, sql: &dyn Fn(&str)) {
     desk.write("s.toml", &study(url, workload, SHORT));
     let loaded = desk.good(&["prepare", "s.toml"]);
-    assert!(loaded.err.contains("m, w: 12 checks hold\n"), "{}", loaded.err);
+    assert!(loaded.err.contains("m, w: 12 of 12 conditions hold\n"), "{}", loaded.err);
     for (change, _, _) in BREAKS {
         sql(change);
     }
@@ -85,14 +85,14 @@ fn audit(desk: &Desk, url: &str, workload: &str, sql: &dyn Fn(&str)) {
     seen.sort_unstable();
     assert_eq!(seen, (1..=12).collect::<Vec<u8>>());
     BREAKS.iter().for_each(|(_, undo, _)| sql(undo));
-    assert!(line(&desk.good(&["prepare", "--check", "s.toml"]).err, 11).contains(" holds: "));
-    let ran = desk.good(&["run", "s.toml"]);
+    assert!(line(&desk.good(&["prepare", "--check", "--verbose", "s.toml"]).err, 11).contains(" holds: "));
+    let ran = desk.good(&["run", "--verbose", "s.toml"]);
     assert!(
         line(&ran.err, 11).contains("is not applicable") && line(&ran.err, 11).contains("stated for fresh data"),
         "{}",
         ran.err
     );
-    let after = desk.good(&["prepare", "--check", "s.toml"]);
+    let after = desk.good(&["prepare", "--check", "--verbose", "s.toml"]);
     for condition in (1..=12).filter(|c| *c != 11) {
         assert!(line(&after.err, condition).contains(" holds: "), "{}", after.err);
     }

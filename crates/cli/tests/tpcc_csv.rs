@@ -41,7 +41,7 @@ fn mariadb_takes_the_files_in_by_load_data() {
     let sums = tpcc_rows::of_maria(&from_files);
     let checked = desk.good(&["prepare", "s.toml"]);
     assert!(
-        checked.err.contains("complete tables of another tool") && checked.err.contains(": 12 checks hold\n"),
+        checked.err.contains("complete tables of another tool") && checked.err.contains(": 12 of 12 conditions hold\n"),
         "{checked:#?}"
     );
     let loaded = Maria::fresh(&mut desk, "PERBUCK_TEST_MARIADB", "tpcc_csv_loaded");

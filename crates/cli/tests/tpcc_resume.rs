@@ -74,7 +74,7 @@ fn cut_off_twice(desk: &Desk, sql: &dyn Fn(&str) -> String, sums: &dyn Fn() -> S
 
     let (before, rerun) = goes_on(desk);
     assert!(before >= seen, "what was committed before the crash is there: {seen}, then {before}");
-    assert!(rerun.err.contains(": 12 checks hold\n"), "{rerun:#?}");
+    assert!(rerun.err.contains(": 12 of 12 conditions hold\n"), "{rerun:#?}");
     assert_eq!(sums(), undisturbed, "{rerun:#?}");
     assert_eq!(sql(LEDGERS).trim(), "0");
 }

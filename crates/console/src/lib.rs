@@ -4,21 +4,33 @@
 
 mod progress;
 mod signals;
+mod verbosity;
 
 use std::io::{self, Write, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use perbuck_core::printable::{printable, printable_json};
+use anstyle::{AnsiColor, Style};
+use perbuck_core::printable::{printable, printable_json, printable_styled};
 use perbuck_lab::{ErrorKind, LabError};
 use serde::Serialize;
 
 pub use progress::{Display, say};
 pub use signals::{TRIAL_STOPS, stop_by_signal, stop_on_signal};
+pub use verbosity::{Verbosity, colour, columns, set_verbosity, verbosity};
 
 /// Prints text on standard output, without what would steer a terminal. A reader that closed the pipe has seen enough, which is no error.
 pub fn print(text: &str) -> Result<(), LabError> {
-    match stdout().write_all(printable(text).as_bytes()).and_then(|()| stdout().flush()) {
+    write(&printable(text))
+}
+
+/// Prints the text of a report, which may hold styles, and nothing else that would steer a terminal.
+pub fn print_styled(text: &str) -> Result<(), LabError> {
+    write(&printable_styled(text))
+}
+
+fn write(text: &str) -> Result<(), LabError> {
+    match progress::beside_bar(|| stdout().write_all(text.as_bytes()).and_then(|()| stdout().flush())) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => {
             READER_GONE.store(true, Ordering::Relaxed);
             Ok(())
@@ -46,6 +58,16 @@ pub fn print_either(json: bool, value: &impl Serialize, text: impl FnOnce() -> S
     if json { print_json(value) } else { print(&text()) }
 }
 
+/// The same where the text is that of a report, which may hold styles.
+pub fn print_report(json: bool, value: &impl Serialize, text: impl FnOnce() -> String) -> Result<(), LabError> {
+    if json { print_json(value) } else { print_styled(&text()) }
+}
+
+/// Prints a hint for what to do next, which is no result.
+pub fn print_hint(text: &str) -> Result<(), LabError> {
+    if verbosity() == Verbosity::Quiet { Ok(()) } else { print(text) }
+}
+
 /// A value as the JSON that is printed.
 pub fn json_text(value: &impl Serialize) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value);
@@ -67,7 +89,7 @@ pub fn ask_password(contender: &str) -> io::Result<String> {
 /// There is no terminal.
 pub fn prompt_password(prompt: &str) -> io::Result<String> {
     let _prompting = signals::prompting();
-    rpassword::prompt_password(printable(prompt))
+    progress::beside_bar(|| rpassword::prompt_password(printable(prompt)))
 }
 
 /// The exit code of a failure (docs/exit-codes.md).
@@ -86,6 +108,18 @@ pub fn exit_code(kind: ErrorKind) -> u8 {
 
 /// Prints a failure on standard error and gives its exit code.
 pub fn fail(error: &LabError) -> ExitCode {
-    say(&format!("perbuck: {error}"));
+    let text = format!("perbuck: {error}");
+    if verbosity::colour_of_errors() {
+        progress::say_styled(&styled_failure(&printable(&text)));
+    } else {
+        say(&text);
+    }
     ExitCode::from(exit_code(error.kind()))
+}
+
+/// The words that a reader looks for first, in their styles.
+fn styled_failure(text: &str) -> String {
+    let (red, bold) = (AnsiColor::Red.on_default().bold(), Style::new().bold());
+    let text = text.replacen("perbuck:", &format!("{red}perbuck:{red:#}"), 1);
+    text.replacen("help:", &format!("{bold}help:{bold:#}"), 1)
 }

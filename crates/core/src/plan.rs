@@ -70,25 +70,28 @@ pub fn fingerprint(text: &str) -> String {
 }
 
 impl Study {
-    /// All trials in the order in which they are run, deployment by deployment: within a block the order is shuffled by the seed,
-    /// so that drift of the machine falls on all contenders alike (reference: randomised complete block design). A point is a
-    /// number of connections and, in open loop, a rate.
+    /// All trials in the order in which they are run, deployment by deployment and block by block. Within a block the contenders of one
+    /// workload and load level follow each other, so that a change of the machine over time falls on all of them alike (reference:
+    /// randomised complete block design). The seed shuffles both the points and the contenders of each.
     pub fn plan(&self) -> Vec<TrialKey> {
         let (mut order, points) = (Vec::new(), self.sweep.points());
         let deployments = (1..=self.sweep.deployments).map(|d| Some(d).filter(|d| *d > 1));
         for (deployment, trial) in deployments.flat_map(|d| (1..=self.sweep.trials).map(move |trial| (d, trial))) {
-            let mut block: Vec<TrialKey> = Vec::new();
+            let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
+            let mut random = OpRng::new(self.seed.derive(&format!("plan {of}block {trial}")));
+            let mut block: Vec<Vec<TrialKey>> = Vec::new();
             for workload in &self.workloads {
                 for &(connections, rate_per_s) in &points {
-                    for contender in &self.contenders {
-                        let (contender, workload) = (contender.name.clone(), workload.name.clone());
-                        block.push(TrialKey { contender, workload, connections, rate_per_s, deployment, trial });
-                    }
+                    let name = |c: &Contender| (c.name.clone(), workload.name.clone());
+                    let key =
+                        |(contender, workload)| TrialKey { contender, workload, connections, rate_per_s, deployment, trial };
+                    let mut side_by_side: Vec<TrialKey> = self.contenders.iter().map(|c| key(name(c))).collect();
+                    random.shuffle(&mut side_by_side);
+                    block.push(side_by_side);
                 }
             }
-            let of = deployment.map(|d| format!("deployment {d} ")).unwrap_or_default();
-            OpRng::new(self.seed.derive(&format!("plan {of}block {trial}"))).shuffle(&mut block);
-            order.extend(block);
+            random.shuffle(&mut block);
+            order.extend(block.into_iter().flatten());
         }
         order
     }
@@ -168,7 +171,15 @@ mod tests {
             points.dedup();
             assert_eq!(points.len(), 12);
             assert!(block.iter().all(|k| k.trial == i as u32 + 1));
+            // The contenders of a point follow each other.
+            assert!(block.chunks(2).all(|pair| {
+                let other = TrialKey { contender: pair[0].contender.clone(), ..pair[1].clone() };
+                pair[0] == other && pair[0].contender != pair[1].contender
+            }));
         }
+        // Neither contender is always the first.
+        let first: Vec<&str> = order.chunks(2).map(|pair| pair[0].contender.as_str()).collect();
+        assert!(first.contains(&"a") && first.contains(&"b"), "{first:?}");
         assert_eq!(order, make(1));
         assert_ne!(order, make(2));
         assert_ne!(

@@ -17,6 +17,27 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if bad(c) { '\u{fffd}' } else { c }).collect())
 }
 
+/// The same for a text that holds styles of our own: sequences `ESC [ … m` of digits and semicolons stay. What others said must have
+/// been made printable before it was put between them.
+pub fn printable_styled(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return printable(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\u{1b}[") {
+        let codes = &rest[at + 2..];
+        let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';').filter(|end| codes[*end..].starts_with('m'));
+        // A sequence that is no style loses its first character.
+        let kept = end.map_or("", |end| &rest[at..at + 2 + end + 1]);
+        out.push_str(&printable(&rest[..at]));
+        out.push_str(if kept.is_empty() { "\u{fffd}" } else { kept });
+        rest = &rest[at + kept.len().max(1)..];
+    }
+    out.push_str(&printable(rest));
+    Cow::Owned(out)
+}
+
 /// The same for JSON, where such a character stands in a string alone: escaped, it stays what it is to a program.
 pub fn printable_json(text: &str) -> Cow<'_, str> {
     let bad = |c: char| steers(c) && !matches!(c, '\n' | '\t');
@@ -37,6 +58,13 @@ mod tests {
     fn words_stay_and_what_steers_goes() {
         assert_eq!(printable("a\tb\nüß 日本 עברית 👍🏽"), "a\tb\nüß 日本 עברית 👍🏽");
         assert_eq!(printable("\u{1b}[31mred\u{9b}0m\r\u{7}\u{202e}x\u{2069}\u{2028}"), "�[31mred�0m���x��");
+    }
+
+    #[test]
+    fn only_styles_pass() {
+        let text = "\u{1b}[1;31mred\u{1b}[0m\u{1b}[2J\u{1b}]0;x\u{7}\u{1b}[3\u{1b}[\u{1b}";
+        assert_eq!(printable_styled(text), "\u{1b}[1;31mred\u{1b}[0m�[2J�]0;x��[3�[�");
+        assert_eq!(printable_styled("a\rb"), "a�b");
     }
 
     proptest! {

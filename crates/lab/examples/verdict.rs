@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use perbuck_lab::progress::Progress;
 use perbuck_lab::{Lab, LabOptions, servers};
 use perbuck_load::stop::StopToken;
+use perbuck_report::text::{Screen, verdicts};
 
 /// Progress as lines on standard error.
 struct Lines;
@@ -27,6 +28,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let study = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: verdict STUDY")?;
     let lab = Lab::open(&study, LabOptions::default())?;
     let results = lab.run(&mut Lines, &StopToken::default())?;
-    print!("{}", perbuck_report::text::verdicts(&results.study, &results.comparison));
+    print!("{}", verdicts(&results.study, &results.comparison, Screen::default()));
     Ok(())
 }

@@ -15,6 +15,7 @@ use perbuck_core::capacity::{CapacityRecord, Probe};
 use perbuck_core::problem::nearest;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_load::stop::StopToken;
+use perbuck_report::document::ReportModel;
 
 use self::hunt::Hunt;
 use self::terms::Terms;
@@ -71,7 +72,7 @@ pub struct Capacity {
     /// One for each contender and workload.
     pub found: Vec<CapacityRecord>,
     /// The same for people.
-    pub text: String,
+    pub report: ReportModel,
     objective: String,
 }
 
@@ -113,8 +114,8 @@ pub fn search_capacity(
     }
     search(&inputs, &fingerprint, &terms, &store, &mut hunts, request.ask_password, (&mut *progress, stop))?;
     let found: Vec<CapacityRecord> = hunts.iter().filter_map(Hunt::found).collect();
-    let text = show::text(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
-    Ok(Capacity { found, text, objective: terms.objective() })
+    let report = show::report(&inputs.study, &terms, &found, &store.root().join(CAPACITY_FOLDER));
+    Ok(Capacity { found, report, objective: terms.objective() })
 }
 
 /// The study with the chosen contenders that have a target, and the chosen workloads.

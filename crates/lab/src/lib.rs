@@ -3,10 +3,11 @@
 //! ```no_run
 //! use perbuck_lab::{Lab, LabOptions, progress::Quiet};
 //! use perbuck_load::stop::StopToken;
+//! use perbuck_report::text::{Screen, verdicts};
 //!
 //! let lab = Lab::open("study.toml".as_ref(), LabOptions::default())?;
 //! let results = lab.run(&mut Quiet, &StopToken::default())?;
-//! print!("{}", perbuck_report::text::verdicts(&results.study, &results.comparison));
+//! print!("{}", verdicts(&results.study, &results.comparison, Screen::default()));
 //! # Ok::<(), perbuck_lab::LabError>(())
 //! ```
 //!

@@ -10,7 +10,7 @@ use crate::data::DataState;
 use crate::error::LabError;
 use crate::inputs::Inputs;
 use crate::process;
-use crate::progress::{Progress, clock_text};
+use crate::progress::{Done, Progress};
 use crate::servers::Servers;
 use crate::stage::{self, AskPassword, Stage};
 use crate::tiflash;
@@ -51,7 +51,7 @@ pub fn study(
                     let help = "`perbuck prepare STUDY` continues the load, or starts it again";
                     return Err(LabError::failed(message, help));
                 }
-                check_and_tell(stage, Told::Every, progress)?;
+                check_and_tell(stage, progress)?;
             }
             Preparation::Force => {
                 if let DataState::Foreign { found, .. } = stage.data.state()? {
@@ -66,7 +66,7 @@ pub fn study(
                     Ensured::Foreign => "complete tables of another tool are there, and are used as they are",
                 };
                 progress.line(&format!("{}: {words}", stage.title));
-                check(stage, progress)?;
+                check_and_tell(stage, progress)?;
             }
         }
     }
@@ -132,7 +132,7 @@ pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progr
     tiflash::possible(stage)?;
     let p = shown(stage, progress, |show| stage.data.load(sessions, show))?;
     progress.line(&format!("{}: loaded {} rows", stage.title, thousands(p.rows)));
-    check(stage, progress)?;
+    check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
 
@@ -142,7 +142,7 @@ fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, prog
     let p = shown(stage, progress, |show| stage.data.resume(sessions, show))?;
     let (all, now) = (thousands(p.rows), thousands(p.rows - p.rows_before));
     progress.line(&format!("{}: loaded {all} rows, {now} of them now", stage.title));
-    check(stage, progress)?;
+    check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
 
@@ -155,64 +155,95 @@ fn shown(
     let (mut last, began) = (LoadProgress::default(), Instant::now());
     load(&mut |p| {
         last = p;
-        progress.passing(&format!("{}: {}", stage.title, load_text(&p, began.elapsed())));
+        show_load(progress, &format!("{}: ", stage.title), &p, began.elapsed());
     })?;
     Ok(last)
 }
 
-/// How far a load is after that time.
-pub fn load_text(p: &LoadProgress, elapsed: Duration) -> String {
+/// Shows how far a load is after that time; `head` says which one.
+pub fn show_load(progress: &mut dyn Progress, head: &str, p: &LoadProgress, elapsed: Duration) {
+    let (text, done) = load_shown(p, elapsed);
+    progress.advancing(&format!("{head}{text}"), done);
+}
+
+fn load_shown(p: &LoadProgress, elapsed: Duration) -> (String, Done) {
     let rows = thousands(p.rows);
     if p.parts == p.of {
-        return format!("{rows} rows are in; indexing and counting, {} of {} tables done", p.tables_finished, p.tables);
+        let text = format!("{rows} rows are in; indexing and counting, {} of {} tables done", p.tables_finished, p.tables);
+        return (text, Done { share: 1.0, left: None });
     }
     let seconds = elapsed.as_secs_f64().max(0.001);
     let rate = thousands(((p.rows - p.rows_before) as f64 / seconds) as u64);
     // What an earlier load did says nothing about the time that is left. Before this one has finished a part, a guess is too early.
     let (done, to_do) = (p.parts.saturating_sub(p.parts_before), p.of - p.parts_before);
-    let left = match done {
-        0 => String::new(),
-        _ => format!(", {} left", clock_text(elapsed.mul_f64(f64::from(to_do) / f64::from(done) - 1.0))),
-    };
-    format!("loading {rows} rows, {:.0} %, {rate} rows/s{left}", f64::from(p.parts) / f64::from(p.of) * 100.0)
+    let left = (done > 0).then(|| elapsed.mul_f64(f64::from(to_do) / f64::from(done) - 1.0));
+    (format!("loading {rows} rows, {rate} rows/s"), Done { share: f64::from(p.parts) / f64::from(p.of), left })
 }
 
-/// Which checks get a line of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
-    /// Every check.
-    Every,
-    /// Those that do not hold or do not apply; the others are counted in one line.
-    Summary,
+/// How many conditions were checked, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Checked {
+    all: usize,
+    holding: usize,
+    not_applicable: usize,
 }
 
-/// Checks the data of a stage; the error names the conditions that do not hold.
-pub(crate) fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
-    check_and_tell(stage, Told::Summary, progress)
-}
-
-fn check_and_tell(stage: &Stage, told: Told, progress: &mut dyn Progress) -> Result<(), LabError> {
-    let results = stage.data.checks(&|_| true, &mut |_| {})?;
-    for line in check_lines(&results, told) {
-        progress.line(&format!("{}: {line}", stage.title));
+impl Checked {
+    fn of(results: &[CheckResult]) -> Self {
+        let count = |wanted: fn(&CheckResult) -> bool| results.iter().filter(|r| wanted(r)).count();
+        Self { all: results.len(), holding: count(|r| r.applies && r.holds()), not_applicable: count(|r| !r.applies) }
     }
-    let broken: Vec<&str> = results.iter().filter(|r| !r.holds()).map(|r| r.name.as_str()).collect();
+
+    /// Both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            holding: self.holding + other.holding,
+            not_applicable: self.not_applicable + other.not_applicable,
+        }
+    }
+
+    /// `11 of 12 conditions hold, 1 does not apply`; `None` where there is none.
+    pub(crate) fn text(self) -> Option<String> {
+        let Self { all, holding, not_applicable } = self;
+        let rest = match not_applicable {
+            0 => String::new(),
+            1 => ", 1 does not apply".to_owned(),
+            n => format!(", {n} do not apply"),
+        };
+        let conditions = if all == 1 { "condition holds" } else { "conditions hold" };
+        (all > 0).then(|| format!("{holding} of {all} {conditions}{rest}"))
+    }
+}
+
+/// Checks the data of a stage, and says how many conditions hold.
+fn check_and_tell(stage: &Stage, progress: &mut dyn Progress) -> Result<(), LabError> {
+    if let Some(text) = check(stage, progress)?.text() {
+        progress.line(&format!("{}: {text}", stage.title));
+    }
+    Ok(())
+}
+
+/// Checks the data of a stage. Each condition that does not hold is told, and the error names it.
+pub(crate) fn check(stage: &Stage, progress: &mut dyn Progress) -> Result<Checked, LabError> {
+    progress.passing(&format!("{}: checking the data", stage.title));
+    let results = stage.data.checks(&|_| true, &mut |_| {})?;
+    let mut broken = Vec::new();
+    for result in &results {
+        let line = format!("{}: {}", stage.title, condition_text(result));
+        if result.holds() {
+            progress.detail(&line);
+        } else {
+            progress.alert(&line);
+            broken.push(result.name.as_str());
+        }
+    }
     if broken.is_empty() {
-        return Ok(());
+        return Ok(Checked::of(&results));
     }
     let message = format!("{}: the data are inconsistent (condition {})", stage.title, broken.join(", "));
     let help = "measurements on such data mean nothing; `perbuck prepare --force STUDY` loads them again";
     Err(LabError::failed(message, help))
-}
-
-fn check_lines(results: &[CheckResult], told: Told) -> Vec<String> {
-    let counted = |r: &&CheckResult| told == Told::Summary && r.applies && r.holds();
-    let summary = match results.iter().filter(counted).count() {
-        0 => None,
-        1 => Some("1 check holds".to_owned()),
-        count => Some(format!("{count} checks hold")),
-    };
-    summary.into_iter().chain(results.iter().filter(|r| !counted(r)).map(condition_text)).collect()
 }
 
 /// What became of a condition, with what was compared or the first offending rows.
@@ -234,37 +265,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn checks_that_hold_are_counted_and_the_others_are_told() {
-        let check = |name: &str, compared, applies| CheckResult {
-            name: name.to_owned(),
+    fn conditions_are_counted() {
+        let check = |compared, applies| CheckResult {
+            name: "1".to_owned(),
             what: "sums agree".to_owned(),
             compared,
             violations: Vec::new(),
             applies,
         };
-        let results = [check("1", 10, true), check("2", 0, true), check("3", 10, true), check("4", 0, false)];
-        let [broken, away] = [
-            "2 BROKEN: sums agree: there was nothing to compare",
-            "4 is not applicable: sums agree: stated for fresh data, and transactions have run on these",
-        ];
-        assert_eq!(check_lines(&results, Told::Summary), ["2 checks hold", broken, away]);
-        assert_eq!(check_lines(&results[..2], Told::Summary), ["1 check holds", broken]);
-        assert_eq!(check_lines(&results[1..2], Told::Summary), [broken]);
-        let holds = |name| format!("{name} holds: sums agree (10 compared)");
-        assert_eq!(check_lines(&results, Told::Every), [holds(1), broken.to_owned(), holds(3), away.to_owned()]);
+        let text = |results: &[CheckResult]| Checked::of(results).text();
+        let [held, broken, away] = [check(10, true), check(0, true), check(0, false)];
+        assert_eq!(text(&[]), None);
+        assert_eq!(text(&[held.clone()]).unwrap(), "1 of 1 condition holds");
+        assert_eq!(text(&[held.clone(), held.clone(), away.clone()]).unwrap(), "2 of 3 conditions hold, 1 does not apply");
+        assert_eq!(text(&[held.clone(), broken.clone()]).unwrap(), "1 of 2 conditions hold");
+        let both = Checked::of(&[held.clone(), away.clone()]).and(Checked::of(&[held.clone(), away.clone()]));
+        assert_eq!(both.text().unwrap(), "2 of 4 conditions hold, 2 do not apply");
+        assert_eq!(condition_text(&held), "1 holds: sums agree (10 compared)");
+        assert_eq!(condition_text(&broken), "1 BROKEN: sums agree: there was nothing to compare");
+        let words = "1 is not applicable: sums agree: stated for fresh data, and transactions have run on these";
+        assert_eq!(condition_text(&away), words);
     }
 
     #[test]
     fn a_load_says_how_fast_it_is_and_how_long_it_takes_yet() {
         let at = |rows, parts, done| LoadProgress { rows, parts, of: 8, tables_finished: done, tables: 2, ..Default::default() };
         let resumed = LoadProgress { rows_before: 700_000, parts_before: 4, ..at(1_000_000, 6, 0) };
-        for (load, seconds, text) in [
-            (at(50_000, 0, 0), 2, "loading 50,000 rows, 0 %, 25,000 rows/s"),
-            (at(1_000_000, 2, 0), 30, "loading 1,000,000 rows, 25 %, 33,333 rows/s, 1:30 min left"),
-            (resumed, 30, "loading 1,000,000 rows, 75 %, 10,000 rows/s, 0:30 min left"),
-            (at(4_000_000, 8, 1), 60, "4,000,000 rows are in; indexing and counting, 1 of 2 tables done"),
+        for (load, seconds, text, share, left) in [
+            (at(50_000, 0, 0), 2, "loading 50,000 rows, 25,000 rows/s", 0.0, None),
+            (at(1_000_000, 2, 0), 30, "loading 1,000,000 rows, 33,333 rows/s", 0.25, Some(90)),
+            (resumed, 30, "loading 1,000,000 rows, 10,000 rows/s", 0.75, Some(30)),
+            (at(4_000_000, 8, 1), 60, "4,000,000 rows are in; indexing and counting, 1 of 2 tables done", 1.0, None),
         ] {
-            assert_eq!(load_text(&load, Duration::from_secs(seconds)), text);
+            let done = Done { share, left: left.map(Duration::from_secs) };
+            assert_eq!(load_shown(&load, Duration::from_secs(seconds)), (text.to_owned(), done));
         }
     }
 }

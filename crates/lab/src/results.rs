@@ -183,7 +183,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     if let Some(first) = records[..counting].get(used) {
         // Left out, but never silently: choosing trials after seeing them is how results are bent.
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
-        comparison.remarks.push(Remark { text, trials: counting - used, example: first.key.path() });
+        comparison.remarks.push(Remark { text, flag: None, trials: counting - used, example: first.key.path() });
     }
     comparison.remarks.extend(out_of_order(&inputs.study, &records[..used]));
     comparison.remarks.extend(void::remarks(&records[counting..]));
@@ -194,7 +194,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
             "the data were not checked after the last trial, or a condition did not hold; `perbuck run STUDY` checks them"
         };
         let (trials, first) = (comparison.found, records.first().map(|r| r.key.path()).unwrap_or_default());
-        comparison.remarks.push(Remark { text: text.to_owned(), trials, example: first });
+        comparison.remarks.push(Remark { text: text.to_owned(), flag: None, trials, example: first });
     }
     Ok(Results { study: inputs.study, records, used, comparison, head, sums })
 }
@@ -215,7 +215,7 @@ fn out_of_order(study: &Study, records: &[RunRecord]) -> Option<Remark> {
         }
     }
     let text = "trials started after a trial of a later block, so drift of the machine may not fall on all contenders alike; they were measured again or added later, or the clock was set back";
-    Some(Remark { text: text.to_owned(), trials: late.len(), example: late.first()?.key.path() })
+    Some(Remark { text: text.to_owned(), flag: None, trials: late.len(), example: late.first()?.key.path() })
 }
 
 /// Puts the trials that the plan does not name after those that it names, and the void ones last. Returns how many the plan names, and

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
@@ -14,9 +14,9 @@ use crate::error::LabError;
 use crate::globals;
 use crate::inputs::Inputs;
 use crate::live::{Event, Live, TimeLeft};
-use crate::prepare;
+use crate::prepare::{self, Checked};
 use crate::process;
-use crate::progress::{Progress, clock_text, second_text};
+use crate::progress::{Done, Progress, clock_text, second_text};
 use crate::servers::{self, Servers};
 use crate::session::Session;
 use crate::stage::{self, AskPassword};
@@ -74,7 +74,9 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     let (host, id) = (perbuck_observe::host(), store.id()?);
     let (mut live, time) = (Live::new(store.root()), TimeLeft::new(trial_time(&inputs.study)));
     live.say(Event::Began { trials: plan.len(), on_disk });
-    let mut run = Run { store: &store, id, of: plan.len(), left: missing.len(), ensured: BTreeSet::new(), progress, live, time };
+    let (ensured, told) = (BTreeSet::new(), BTreeSet::new());
+    let began = Instant::now();
+    let mut run = Run { store: &store, id, of: plan.len(), left: missing.len(), ensured, told, progress, live, time, began };
     // Where nothing is missing, the data are still to be checked.
     let mut deployments: Vec<&[(usize, &TrialKey)]> = missing.chunk_by(|a, b| a.1.deployment() == b.1.deployment()).collect();
     if deployments.is_empty() {
@@ -124,9 +126,13 @@ struct Run<'a> {
     left: usize,
     /// Positions of the stages whose data were looked at.
     ensured: BTreeSet<usize>,
+    /// Flags that a line explained.
+    told: BTreeSet<String>,
     progress: &'a mut dyn Progress,
     live: Live,
     time: TimeLeft,
+    /// When the first trial of this run could begin.
+    began: Instant,
 }
 
 impl Run<'_> {
@@ -182,7 +188,7 @@ impl Run<'_> {
             let record = self.trial(session, stage, key, position)?;
             let Some(why) = record.void_reason() else { return Ok(Ok(record)) };
             let aside = void::set_aside(self.store, &record, &why)?;
-            self.progress.line(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
+            self.progress.alert(&format!("{}: void, because {}; kept as {aside}", key.title(), why.text()));
             if repeats == void::REPEATS {
                 return Ok(Err(void::given_up(key, &why)));
             }
@@ -200,37 +206,51 @@ impl Run<'_> {
     ) -> Result<RunRecord, LabError> {
         let study = session.context.study;
         let task = session.ready(stage, key, trial::spec(study, key), position, self.progress)?;
-        let Self { progress, live, time, left, of, .. } = self;
+        let Self { progress, live, time, left, of, began: run_began, .. } = self;
         let head = format!("[{}/{of}] {}", position + 1, key.title());
+        let done = |left| Done::of_time(run_began.elapsed(), left);
         cool_down(study.sweep.cooldown_ns, session.stop, &mut |rest| {
-            let left = clock_text(time.left(*left, Duration::ZERO));
-            progress.passing(&format!("{head} · cooling down for {} · {left} left", clock_text(rest)));
+            let done = done(time.left(*left, Duration::ZERO));
+            progress.advancing(&format!("{head} · cooling down for {}", clock_text(rest)), done);
         })?;
         let began = Instant::now();
-        progress.passing(&format!("{head} · {} left", clock_text(time.left(*left, Duration::ZERO))));
+        progress.advancing(&head, done(time.left(*left, Duration::ZERO)));
         let record = session.run(stage.0, task, &mut |interval| {
             let left = time.left(*left, began.elapsed());
-            progress.passing(&format!("{head} · {} · {} left", second_text(interval), clock_text(left)));
+            progress.advancing(&format!("{head} · {}", second_text(interval)), done(left));
             let (trial, second) = (key.clone(), interval.clone());
             live.say(Event::Second { trial, position: position + 1, left_s: left.as_secs(), second });
         })?;
         let metric = study.metric_of(&key.workload);
-        let flags: String = record.flags.iter().map(|f| format!(" ({})", f.text())).collect();
-        progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
+        let flags: String = record.flags.iter().map(|flag| self.flag_text(flag)).collect();
+        self.progress.line(&format!("{head}: {} {}{flags}", value(record.metric(metric)), metric.label));
         Ok(record)
+    }
+
+    /// A flag at the end of its trial's line: the first of its sort in words, the others by name.
+    fn flag_text(&mut self, flag: &Flag) -> String {
+        let (name, text) = (flag.name(), flag.text());
+        if self.told.insert(name.clone()) {
+            return format!(" ({text})");
+        }
+        self.progress.detail(&format!("{name}: {text}"));
+        format!(" ({name})")
     }
 
     /// Checks the data of every contender and workload.
     fn check(&mut self, session: &Session<'_>) -> Result<(), LabError> {
         self.live.say(Event::Doing { text: "checking the data after the last trial".to_owned() });
-        let study = session.context.study;
+        let (study, mut checked) = (session.context.study, Checked::default());
         for (position, stage) in session.stages.iter().enumerate() {
             let is_private = study.contenders[position / study.workloads.len()].server.is_some();
             if is_private && !self.ensured.contains(&position) {
                 self.progress.line(&format!("{}: not checked, since its data went with the server of its trials", stage.title));
                 continue;
             }
-            prepare::check(stage, self.progress)?;
+            checked = checked.and(prepare::check(stage, self.progress)?);
+        }
+        if let Some(text) = checked.text() {
+            self.progress.line(&format!("after the last trial {text}"));
         }
         // Checks take long, and the verdicts can wait.
         if session.stop.requested() { Err(LabError::interrupted()) } else { Ok(()) }

@@ -16,7 +16,7 @@ use crate::error::LabError;
 use crate::globals::Globals;
 use crate::inputs::Inputs;
 use crate::prepare;
-use crate::progress::Progress;
+use crate::progress::{Details, Progress};
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
 
@@ -127,6 +127,8 @@ impl<'a> Session<'a> {
         let keep = fresh || stage.reset == Reset::Never;
         if !keep {
             self.globals.release(contender)?;
+            // What happens before each block is told only to those who want to see everything.
+            let progress = &mut Details(progress);
             if matches!(stage.data.noted()?, DataState::Ours { .. }) {
                 // A reload wipes out the evidence of what the last trials did to the data.
                 prepare::check(stage, progress)?;
@@ -168,7 +170,7 @@ pub(crate) fn first_failure(
     progress: &mut dyn Progress,
 ) -> Result<(), LabError> {
     if let (Err(_), Err(second)) = (&worked, &restored) {
-        progress.line(&format!("perbuck: {second}"));
+        progress.alert(&format!("perbuck: {second}"));
     }
     worked.and(restored)
 }

@@ -70,7 +70,7 @@ pub(crate) fn remarks(void: &[RunRecord]) -> Vec<Remark> {
         let text = format!("void, and in no number: {}", void.why.group());
         match remarks.iter_mut().find(|r| r.text == text) {
             Some(known) => known.trials += 1,
-            None => remarks.push(Remark { text, trials: 1, example: record.path() }),
+            None => remarks.push(Remark { text, flag: None, trials: 1, example: record.path() }),
         }
     }
     remarks

@@ -11,6 +11,7 @@ use perbuck_lab::registry::Registry;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::{Lab, LabOptions};
 use perbuck_load::stop::StopToken;
+use perbuck_report::text::Screen;
 use perbuck_report::{html, text};
 use perbuck_workloads::Workloads;
 
@@ -54,7 +55,7 @@ fn its_metric_is_in_records_comparison_and_report() {
     for said in ["good reads per minute (good/min)", "reads is a toy.", "60 × good"] {
         assert!(page.contains(said), "{said}");
     }
-    assert!(text::verdicts(&results.study, &results.comparison).contains("good/min"));
+    assert!(text::verdicts(&results.study, &results.comparison, Screen::default()).contains("good/min"));
 }
 
 #[test]

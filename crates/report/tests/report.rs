@@ -9,6 +9,7 @@ mod phases;
 
 use common::{golden, without_data};
 use perbuck_core::study::Study;
+use perbuck_report::text::Screen;
 use perbuck_report::{ReportModel, html, markdown, model, text};
 
 fn fixture() -> ReportModel {
@@ -22,15 +23,15 @@ fn the_renderings_are_the_golden_ones() {
     let report = fixture();
     golden("report.html", &without_data(&html::render(&report), &report));
     golden("report.md", &without_data(&markdown::render(&report), &report));
-    golden("report.txt", &text::render(&report));
+    golden("report.txt", &text::render(&report, Screen::default()));
 }
 
 #[test]
 fn the_terminal_tables_are_the_golden_ones_and_fit() {
     let study = common::study();
     let comparison = common::comparison(&study, &common::records(&study));
-    let bills = text::bills(&study, &comparison.bills);
-    let verdicts = text::verdicts(&study, &comparison);
+    let bills = text::bills(&study, &comparison.bills, Screen::default());
+    let verdicts = text::verdicts(&study, &comparison, Screen::default());
     golden("bills.txt", &bills);
     golden("verdicts.txt", &verdicts);
     for line in bills.lines().chain(verdicts.lines()) {
@@ -153,7 +154,8 @@ fn hostile_names_stay_names() {
         comparison.bills[0].lines[0].source = name.to_owned();
         comparison.remarks[0].text = name.to_owned();
         check_hostile(&study, &model(&study, &comparison, &records), name);
-        let terminal = text::bills(&study, &comparison.bills) + &text::verdicts(&study, &comparison);
+        let terminal =
+            text::bills(&study, &comparison.bills, Screen::default()) + &text::verdicts(&study, &comparison, Screen::default());
         assert!(terminal.chars().all(|c| !c.is_control() || c == '\n'), "{name}");
     }
 }
@@ -169,7 +171,7 @@ fn check_hostile(study: &Study, report: &ReportModel, name: &str) {
     let bars = |l: &str| l.replace("\\\\", "").replace("\\|", "").matches('|').count();
     let lines: Vec<&str> = md.lines().filter(|l| l.starts_with("| ")).collect();
     assert!(lines.windows(2).all(|w| bars(w[0]) >= 3 && bars(w[1]) >= 3), "{name}");
-    let plain = text::render(report);
+    let plain = text::render(report, Screen::default());
     for (rendering, made) in [("page", &page), ("markdown", &md), ("text", &plain)] {
         let bad = |c: char| {
             (c.is_control() && c != '\n') || matches!(c, '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -190,7 +192,7 @@ fn a_study_without_trials_or_prices_still_reports() {
     assert!(html::render(&report).contains("figure-cost"));
     let bare = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
     let report = model(&study, &bare, &[]);
-    for made in [html::render(&report), markdown::render(&report), text::render(&report)] {
+    for made in [html::render(&report), markdown::render(&report), text::render(&report, Screen::default())] {
         assert!(made.contains("nothing is priced"));
         assert!(!made.contains("NaN") && !made.contains("inf"));
     }

@@ -1,15 +1,17 @@
-//! `perbuck demo`: the whole pipeline on an embedded database, in under a minute and a half.
+//! `perbuck demo`: the whole pipeline on an embedded database, in about half a minute.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use perbuck_console::{Display, TRIAL_STOPS, print, say, stop_on_signal};
+use perbuck_console::{Display, TRIAL_STOPS, print, print_styled, stop_on_signal};
+use perbuck_lab::progress::Progress;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::results::Basis;
 use perbuck_lab::run::RunOptions;
 use perbuck_lab::{ErrorKind, LabError, inputs, report, results, run};
 
+use super::screen;
 use crate::args::DemoArguments;
 
 /// The demo is a study like any other; `{folder}` stands for the folder of this demo.
@@ -22,14 +24,18 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let text = STUDY.replace("sqlite:perbuck-demo/", &format!("sqlite:{}/", databases.display()));
     let inputs = inputs::check("the demo's study", text, None, Registry::default()).map_err(|p| LabError::problems(&p))?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
-    say("perbuck demo: SQLite with full and with relaxed durability, sysbench and TPC-C; about a minute and a half");
+    let mut display = Display::default();
+    display.line(
+        "SQLite with full and with relaxed durability, sysbench and TPC-C: about half a minute, and less than 500 MB on disk",
+    );
     let options = RunOptions { results: folder.clone(), ..RunOptions::default() };
-    let done = run::study(&inputs, &options, &mut Display::default(), &stop);
+    let done = run::study(&inputs, &options, &mut display, &stop);
+    drop(display);
     // The databases are a few hundred megabytes and of no use after the demo; the records stay.
     fs::remove_dir_all(&databases).map_err(|e| LabError::file("remove", &databases, &e))?;
     let root = done?;
     let results = results::read(&root, &Basis::default())?;
-    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
+    print_styled(&perbuck_report::text::verdicts(&results.study, &results.comparison, screen()))?;
     let html = report::write_for(&root)?;
     print(&format!("\nReport: {}\n", absolute(&html).display()))
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use perbuck_console::{Display, TRIAL_STOPS, print, print_either, print_json, stop_on_signal};
+use perbuck_console::{
+    Display, TRIAL_STOPS, print, print_either, print_hint, print_json, print_report, print_styled, stop_on_signal,
+};
 use perbuck_core::arrivals::Arrivals;
 use perbuck_core::compare::Compared;
 use perbuck_lab::capacity::{CapacityRequest, search_capacity};
@@ -13,6 +15,7 @@ use perbuck_lab::run::RunOptions;
 use perbuck_lab::verify::VerifyRequest;
 use perbuck_lab::{ErrorKind, Lab, LabError, LabOptions};
 use perbuck_load::loader::csv::CsvFormat;
+use perbuck_report::text::{self, Screen};
 
 use crate::args::{
     AuditArguments, CapacityArguments, CompareArguments, PrepareArguments, PriceArguments, ReplayArguments, ReportArguments,
@@ -23,13 +26,19 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod prices;
 
+/// What standard output is shown on.
+pub(crate) fn screen() -> Screen {
+    let pipe = Screen::default();
+    Screen { columns: perbuck_console::columns().unwrap_or(pipe.columns), colour: perbuck_console::colour() }
+}
+
 pub(crate) fn price(arguments: &PriceArguments) -> Result<(), LabError> {
     let inputs = perbuck_lab::inputs::read(&arguments.study.path, arguments.study.prices.as_deref(), Registry::default())?;
     if inputs.bills.is_empty() {
         let message = format!("{} names no prices", arguments.study.path.display());
         return Err(LabError::new(ErrorKind::Usage, message, "add a `[price]` table with `snapshot` and `regions`"));
     }
-    print_either(arguments.json, &inputs.bills, || perbuck_report::text::bills(&inputs.study, &inputs.bills))
+    print_report(arguments.json, &inputs.bills, || text::bills(&inputs.study, &inputs.bills, screen()))
 }
 
 /// Loads what a study needs and checks it, or writes its rows as files.
@@ -70,8 +79,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
     if arguments.json {
         return print_json(&results.comparison);
     }
-    print(&perbuck_report::text::verdicts(&results.study, &results.comparison))?;
-    print(&format!("\nWrite the report with: perbuck report {}\n", lab.folder().display()))
+    print_styled(&text::verdicts(&results.study, &results.comparison, screen()))?;
+    print_hint(&format!("\nWrite the report with: perbuck report {}\n", lab.folder().display()))
 }
 
 pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
@@ -97,7 +106,7 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
     };
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
-    print_either(arguments.json, &capacity.found, || capacity.text.clone())?;
+    print_report(arguments.json, &capacity.found, || text::render(&capacity.report, screen()))?;
     capacity.kept()
 }
 
@@ -107,14 +116,14 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), LabError> {
         return regression(old, arguments);
     }
     let results = perbuck_lab::results::read(&arguments.results, &arguments.basis.basis())?;
-    let text = || perbuck_report::text::verdicts(&results.study, &results.comparison);
-    print_either(arguments.json, &results.comparison, text)
+    let text = || text::verdicts(&results.study, &results.comparison, screen());
+    print_report(arguments.json, &results.comparison, text)
 }
 
 /// Whether what was measured has become worse.
 fn regression(old: &Path, arguments: &CompareArguments) -> Result<(), LabError> {
     let found = perbuck_lab::results::against(old, &arguments.results, arguments.margin, &arguments.basis.insist)?;
-    print_either(arguments.json, &found, || perbuck_report::text::regression(&found))?;
+    print_report(arguments.json, &found, || text::regression(&found, screen()))?;
     let worse: Vec<&Compared> = found.worse().collect();
     let Some(first) = worse.first() else { return Ok(()) };
     let more = if worse.len() > 1 { format!(" and {} more", worse.len() - 1) } else { String::new() };
@@ -176,7 +185,7 @@ pub(crate) fn replay(arguments: &ReplayArguments) -> Result<(), LabError> {
     }
     let folder = arguments.output.clone().unwrap_or_else(|| Path::new("results").join(&inputs.study.name));
     let [html, markdown] = perbuck_lab::report::write_model(&model, &folder)?;
-    print(&perbuck_report::text::verdicts(&inputs.study, &comparison))?;
+    print_styled(&text::verdicts(&inputs.study, &comparison, screen()))?;
     print(&format!("\n{}\n{}\n", html.display(), markdown.display()))
 }
 
@@ -188,7 +197,7 @@ pub(crate) fn audit(arguments: &AuditArguments) -> Result<(), LabError> {
         return Err(perbuck_lab::replay::no_results(&study.name));
     }
     let found = perbuck_lab::replay::audit(&inputs)?;
-    print_either(arguments.json, &found, || perbuck_report::text::audit(&found))?;
+    print_report(arguments.json, &found, || text::audit(&found, screen()))?;
     if arguments.strict && !found.is_clean() {
         return Err(LabError::new(ErrorKind::Failed, "the audit found numbers, claims or checks that do not hold", ""));
     }

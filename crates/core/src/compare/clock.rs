@@ -41,7 +41,7 @@ pub(super) fn steps(records: &[RunRecord]) -> Option<Remark> {
     let seconds = format!("{}.{}", thousands(tenths / 10), tenths % 10);
     let order = if backwards { "; by the times in their records they are out of order" } else { "" };
     let text = format!("the clock of the client's machine was set {way} by {most}{seconds} s before the trial{order}");
-    Some(Remark { text, trials: found.len(), example: record.key.path() })
+    Some(Remark { text, flag: None, trials: found.len(), example: record.key.path() })
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub fn other_machines(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
     let mut found: BTreeMap<String, Remark> = BTreeMap::new();
     for record in records {
         let Some(text) = other_machine(study, &record.key.contender, &record.target.observed) else { continue };
-        let first = || Remark { text: text.clone(), trials: 0, example: record.key.path() };
+        let first = || Remark { text: text.clone(), flag: None, trials: 0, example: record.key.path() };
         found.entry(text.clone()).or_insert_with(first).trials += 1;
     }
     found.into_values().collect()
@@ -58,7 +58,7 @@ pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
     remarks.iter_mut().for_each(|r| r.text = format!("notional: {}", r.text));
     if remarks.is_empty() {
         let text = "notional: by the study its trials did not run on the machines that it declares".to_owned();
-        remarks.push(Remark { text, trials: records.len(), example: first.key.path() });
+        remarks.push(Remark { text, flag: None, trials: records.len(), example: first.key.path() });
     }
     remarks
 }

@@ -31,24 +31,28 @@ pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
 }
 
 pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
-    let mut grouped: BTreeMap<String, Vec<&RunRecord>> = BTreeMap::new();
+    let mut grouped: BTreeMap<(String, Option<String>), Vec<&RunRecord>> = BTreeMap::new();
     for record in records {
         for flag in &record.flags {
-            grouped.entry(remark_group(flag)).or_default().push(record);
+            grouped.entry((remark_group(flag), Some(flag.name()))).or_default().push(record);
         }
     }
     for record in records {
         // Trials of one contender are averaged; they must have met the same system on the same machine.
         let first = records.iter().find(|r| r.key.contender == record.key.contender && r.key.workload == record.key.workload);
         for what in first.map(|f| differences(f, record)).unwrap_or_default() {
-            grouped.entry(format!("trials of one contender differ in {what}")).or_default().push(record);
+            grouped.entry((format!("trials of one contender differ in {what}"), None)).or_default().push(record);
         }
         let first = records.iter().find(|r| r.key.workload == record.key.workload);
         for what in first.map(|f| unlike_clients(f, record)).unwrap_or_default() {
-            grouped.entry(format!("not all contenders were driven by the same client: {what} differs")).or_default().push(record);
+            let text = format!("not all contenders were driven by the same client: {what} differs");
+            grouped.entry((text, None)).or_default().push(record);
         }
     }
-    let remark = |(text, trials): (String, Vec<&RunRecord>)| Remark { text, trials: trials.len(), example: trials[0].key.path() };
+    let remark = |((text, flag), trials): ((String, Option<String>), Vec<&RunRecord>)| {
+        let (count, example) = (trials.len(), trials[0].key.path());
+        Remark { text, flag, trials: count, example }
+    };
     grouped.into_iter().map(remark).chain(clock::steps(records)).collect()
 }
 
@@ -64,7 +68,7 @@ pub(super) fn incomplete_blocks(study: &Study, records: &[RunRecord], design: De
     let alone: Vec<&RunRecord> = blocks.into_values().filter(|b| b.len() < study.contenders.len()).flatten().collect();
     let first = alone.first()?;
     let text = "their block lacks another contender: they are in the values of their points, and not in every ratio";
-    Some(Remark { text: text.to_owned(), trials: alone.len(), example: first.key.path() })
+    Some(Remark { text: text.to_owned(), flag: None, trials: alone.len(), example: first.key.path() })
 }
 
 /// What is not the same for the clients of two contenders, in words. Where client and server share a machine, the machine is what

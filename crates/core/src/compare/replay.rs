@@ -26,7 +26,7 @@ pub fn replay(study: &Study, bills: &[Bill]) -> Option<Comparison> {
     if let Some(hidden) = points.iter().find(|c| c.values.is_empty()) {
         let text = "the article does not show every point; those that it hides are left out".to_owned();
         let example = format!("{} at {}", hidden.contender, hidden.level);
-        found.remarks.push(Remark { text, trials: found.planned - found.found, example });
+        found.remarks.push(Remark { text, flag: None, trials: found.planned - found.found, example });
     }
     let source: Vec<&str> =
         [&published.title, &published.author, &published.date].into_iter().map(|s| s.trim()).filter(|s| !s.is_empty()).collect();

@@ -51,6 +51,14 @@ impl Comparison {
     /// The version of its fields.
     pub const SCHEMA: u32 = 2;
 
+    /// Whether several contenders cost the same in a region: price then cancels out, and work per dollar says what throughput says.
+    pub fn price_cancels(&self, region: &str) -> bool {
+        let mut totals = self.bills.iter().filter(|b| b.region == region).map(Bill::horizon_total);
+        let first = totals.next();
+        let mut others = totals.peekable();
+        others.peek().is_some() && others.all(|total| Some(total) == first)
+    }
+
     /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
     /// their names of today, and both lose the intervals of points, which were symmetric, and the remarks, whose words have changed.
     pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
@@ -79,6 +87,9 @@ pub(crate) fn first_schema() -> u32 {
 pub struct Remark {
     /// In words.
     pub text: String,
+    /// The name of the flag that these trials have; `None` where it is no flag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flag: Option<String>,
     /// How many trials it concerns.
     pub trials: usize,
     /// The first of them.

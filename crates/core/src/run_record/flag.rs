@@ -100,6 +100,12 @@ pub enum Flag {
 }
 
 impl Flag {
+    /// Its name, as in a record: `client-limited`.
+    pub fn name(&self) -> String {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        value["flag"].as_str().unwrap_or_default().to_owned()
+    }
+
     /// One sentence for people.
     pub fn text(&self) -> String {
         match self {

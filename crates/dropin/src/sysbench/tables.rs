@@ -12,8 +12,7 @@ use crate::notes;
 use crate::output::Standard;
 use perbuck_console::{Display, print};
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::prepare::load_text;
-use perbuck_lab::progress::Progress;
+use perbuck_lab::prepare::show_load;
 use perbuck_lab::stage::Stage;
 
 /// A database and what is done to its tables.
@@ -62,7 +61,7 @@ impl Tables<'_> {
                 if shown.is_ok() && p.parts == p.of {
                     shown = told(&mut indexing);
                 }
-                progress.passing(&load_text(&p, began.elapsed()));
+                show_load(&mut progress, "", &p, began.elapsed());
             })
             .map_err(|e| notes::half_loaded(e, "perbuck sysbench SCRIPT cleanup"))?;
         shown?;

@@ -11,9 +11,8 @@ use crate::flags::Given;
 use crate::refused::{End, Refused};
 use crate::run::Run;
 use perbuck_console::{Display, print, stop_on_signal};
-use perbuck_lab::csv::study::{end_text, passing_text, table_text};
+use perbuck_lab::csv::study::{end_text, show_files, table_text};
 use perbuck_lab::csv::{self, CsvRequest};
-use perbuck_lab::progress::Progress;
 use perbuck_lab::stage;
 
 pub(super) fn asked(given: &Given) -> Result<bool, Refused> {
@@ -45,7 +44,7 @@ pub(super) fn write(given: &Given, settings: &Settings, options: &Options, run: 
     let request = CsvRequest { folder, database, tables: &tables, files, threads: settings.load.connections, csv: words };
     let stop = stop_on_signal("stopping; no file is kept")?;
     let (mut progress, began) = (Display::default(), Instant::now());
-    let written = csv::write(&data, &request, &stop, &mut |p| progress.passing(&passing_text(&p, began.elapsed())))?;
+    let written = csv::write(&data, &request, &stop, &mut |p| show_files(&mut progress, "", &p, began.elapsed()))?;
     drop(progress);
     for table in &written {
         print(&format!("{}\n", table_text(table)))?;

@@ -16,8 +16,7 @@ use crate::notes;
 use perbuck_console::{Display, print, say};
 use perbuck_lab::data::LoadLedger;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::prepare::{condition_text, load_text};
-use perbuck_lab::progress::Progress;
+use perbuck_lab::prepare::{condition_text, show_load};
 use perbuck_lab::stage::GOES_ON;
 use perbuck_lab::stage::Stage;
 
@@ -59,7 +58,7 @@ impl Tables<'_> {
         let (mut progress, began, mut last) = (Display::default(), Instant::now(), LoadProgress::default());
         let mut show = |p: LoadProgress| {
             last = p;
-            progress.passing(&load_text(&p, began.elapsed()));
+            show_load(&mut progress, "", &p, began.elapsed());
         };
         let loaded = match cut_off {
             Some(_) => self.stage.data.resume(settings.sessions, &mut show),

@@ -21,7 +21,6 @@ use std::time::Instant;
 use perbuck_console::{Display, print, say, stop_on_signal};
 use perbuck_core::units::Seed;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::progress::Progress;
 use perbuck_lab::stage::Stage;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::ycsb::YcsbData;
@@ -154,7 +153,7 @@ impl Table<'_> {
         let (mut progress, began) = (Display::default(), Instant::now());
         let threads = Some(self.settings.load.connections).filter(|n| *n > 1);
         self.stage.data.fill(threads, &mut |p| {
-            progress.passing(&perbuck_lab::prepare::load_text(&p, began.elapsed()));
+            perbuck_lab::prepare::show_load(&mut progress, "", &p, began.elapsed());
         })?;
         drop(progress);
         let (took, count) = (began.elapsed(), self.settings.options.insertcount);

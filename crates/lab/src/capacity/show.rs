@@ -39,8 +39,8 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
     text
 }
 
-/// What was found, for standard output.
-pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folder: &Path) -> String {
+/// What was found, for people.
+pub(super) fn report(study: &Study, terms: &Terms, found: &[CapacityRecord], folder: &Path) -> ReportModel {
     let arrivals = match terms.arrivals {
         Arrivals::Poisson => "Poisson",
         Arrivals::Uniform => "uniform",
@@ -53,7 +53,7 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folde
     let note = "In parentheses, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
                 Few trials say little; more --repeats narrow it.";
     let blocks = vec![Block::Table(table(found)), Block::Paragraph(note.to_owned())];
-    perbuck_report::text::render(&ReportModel {
+    ReportModel {
         title: format!("Capacity of {} with {}", study.name, terms.objective()),
         study: study.name.clone(),
         warnings: Vec::new(),
@@ -64,7 +64,7 @@ pub(super) fn text(study: &Study, terms: &Terms, found: &[CapacityRecord], folde
         sections: vec![Section { id: "capacity", title: "Capacity".to_owned(), blocks }],
         data: String::new(),
         evidence: String::new(),
-    })
+    }
 }
 
 fn table(found: &[CapacityRecord]) -> Table {

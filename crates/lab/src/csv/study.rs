@@ -14,7 +14,7 @@ use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 use super::{self as csv, CsvProgress, CsvRequest, CsvTable};
 use crate::error::LabError;
 use crate::inputs::Inputs;
-use crate::progress::{Progress, clock_text};
+use crate::progress::{Done, Progress};
 use crate::{registry, stage};
 
 /// What is written, and where.
@@ -60,7 +60,7 @@ pub fn write_study(
             return Err(LabError::usage(format!("{}: {message}", spec.name), help));
         }
         let (seed, began) = (stage::data_seed(&inputs.study, spec), Instant::now());
-        let mut show = |p: CsvProgress| progress.passing(&format!("{}: {}", spec.name, passing_text(&p, began.elapsed())));
+        let mut show = |p: CsvProgress| show_files(progress, &format!("{}: ", spec.name), &p, began.elapsed());
         let written = (inputs.registry.write_rows)(plan, (dialect, seed), &request, stop, &mut show)?;
         for table in &written {
             progress.line(&format!("{}: {}", spec.name, table_text(table)));
@@ -142,13 +142,14 @@ impl BenchmarkAction for Rows<'_> {
     }
 }
 
-/// How far it is after that time.
-pub fn passing_text(p: &CsvProgress, elapsed: Duration) -> String {
+/// Shows how far it is after that time; `head` says which workload is written.
+pub fn show_files(progress: &mut dyn Progress, head: &str, p: &CsvProgress, elapsed: Duration) {
     let (megabytes, seconds) = (p.bytes / 1_000_000, elapsed.as_secs_f64().max(0.001));
     let share = f64::from(p.parts) / f64::from(p.of.max(1));
     // Too early for a guess as long as no part is done.
-    let left = if p.parts == 0 { String::new() } else { format!(", {} left", clock_text(elapsed.mul_f64(1.0 / share - 1.0))) };
-    format!("{} MB, {:.0} %, {:.0} MB/s{left}", thousands(megabytes), share * 100.0, p.bytes as f64 / 1e6 / seconds)
+    let left = (p.parts > 0).then(|| elapsed.mul_f64(1.0 / share - 1.0));
+    let text = format!("{head}{} MB, {:.0} MB/s", thousands(megabytes), p.bytes as f64 / 1e6 / seconds);
+    progress.advancing(&text, Done { share, left });
 }
 
 /// The files of a table with what they hold.

@@ -104,7 +104,7 @@ pub(super) fn clean(parent: &Path, progress: &mut dyn Progress) {
         match clean_one(&path) {
             Ok(true) => progress.line(&format!("removed {}, which a killed run left", path.display())),
             Ok(false) => {}
-            Err(e) => progress.line(&format!("cannot remove {}, which a killed run left: {e}", path.display())),
+            Err(e) => progress.alert(&format!("cannot remove {}, which a killed run left: {e}", path.display())),
         }
     }
 }

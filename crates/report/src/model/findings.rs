@@ -68,7 +68,8 @@ fn overall(all: &Context<'_>) -> Option<Table> {
             table.add([all.label(&o.contender).into(), what.into(), ratio_cell(&j.ratio), verdict_cell(j, true)]);
         };
         row("throughput".to_owned(), &o.throughput);
-        o.price.iter().for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
+        let prices = o.price.iter().filter(|p| !all.comparison.price_cancels(&p.region));
+        prices.for_each(|p| row(format!("work per dollar, {}", clean(&p.region)), &p.value_for_money));
     }
     Some(table)
 }

@@ -7,7 +7,7 @@ use super::{Context, figures, findings, forest, paragraph, rule_text, summary_te
 use crate::document::{Answer, Block, Card, Cell, Strip, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, measured, or_absent, percent, range, ratio,
+    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, list, measured, or_absent, percent, range, ratio,
     ratio_interval, short_percent, signed_percent,
 };
 
@@ -197,7 +197,14 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
         if !all.study.price.note.trim().is_empty() {
             blocks.push(Block::Note(format!("On prices: {}", clean(&all.study.price.note))));
         }
-        blocks.extend(all.regions().iter().map(|r| Block::Table(price_table(all, r))));
+        let (same, differ): (Vec<&str>, Vec<&str>) = all.regions().into_iter().partition(|r| all.comparison.price_cancels(r));
+        blocks.extend(differ.iter().map(|r| Block::Table(price_table(all, r))));
+        if !same.is_empty() {
+            let regions = list(&same.iter().map(|r| clean(r)).collect::<Vec<_>>());
+            blocks.push(paragraph(format!(
+                "All contenders cost the same in {regions}. Price cancels out there: work per dollar has the ratios and verdicts of throughput."
+            )));
+        }
     }
     blocks.extend(findings::shown(all));
     let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \

@@ -257,15 +257,16 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
         intervals: Vec::new(),
         audit: Vec::new(),
         health: Health { client_user_ns: 1_900_000_000_000, client_system_ns: 700_000_000_000, ..Health::default() },
-        flags: if position == 7 { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
+        flags: if key.path() == "x86/points/c00800/001.json" { vec![Flag::Gap { total_ms: 1_400 }] } else { Vec::new() },
         void: None,
     }
 }
 
-/// Every planned trial but the last one.
+/// Every planned trial but one.
 pub fn records(study: &Study) -> Vec<RunRecord> {
     let plan = study.plan();
-    plan[..plan.len() - 1].iter().zip(0..).map(|(key, position)| record(study, key, position)).collect()
+    let there = plan.iter().filter(|key| key.path() != "arm/small/c01000/003.json");
+    there.zip(0..).map(|(key, position)| record(study, key, position)).collect()
 }
 
 pub fn comparison(study: &Study, records: &[RunRecord]) -> Comparison {

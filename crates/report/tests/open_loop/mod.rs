@@ -9,6 +9,7 @@ use perbuck_core::run_record::{Flag, HistogramRecord, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_core::units::duration_text;
 use perbuck_report::document::{Block, Panels, ReportModel, Scale, Table};
+use perbuck_report::text::Screen;
 use perbuck_report::{html, markdown, model, text};
 
 use crate::common::{golden, open, without_data};
@@ -69,11 +70,11 @@ fn the_renderings_of_an_open_loop_are_the_golden_ones() {
     let Made { report, study, comparison, .. } = &*OPEN_LOOP;
     golden("open_loop.html", &without_data(&html::render(report), report));
     golden("open_loop.md", &without_data(&markdown::render(report), report));
-    golden("open_loop.txt", &text::render(report));
-    let verdicts = text::verdicts(study, comparison);
+    golden("open_loop.txt", &text::render(report, Screen::default()));
+    let verdicts = text::verdicts(study, comparison, Screen::default());
     assert!(verdicts.contains("mean over 200 and") && verdicts.contains("900 transactions/s"), "{verdicts}");
     assert!(verdicts.contains("a target that keeps the rate completes what is offered"), "{verdicts}");
-    for line in text::render(report).lines().chain(verdicts.lines()) {
+    for line in text::render(report, Screen::default()).lines().chain(verdicts.lines()) {
         assert!(line.chars().count() <= 100, "{line}");
     }
 }
@@ -211,7 +212,7 @@ fn the_health_of_the_client_is_that_of_the_records() {
     let table = all.iter().find(head).unwrap();
     assert!(!table.columns.iter().any(|c| c.head.contains("Little")), "an open loop has no such figure");
     // The terminal shows the summary only; older records show nothing.
-    let terminal = text::render(report);
+    let terminal = text::render(report, Screen::default());
     assert!(terminal.contains("Over all trials the fullest load thread used") && !terminal.contains("Lag p99"));
     let mut old = records.clone();
     old.iter_mut().for_each(|r| r.health = perbuck_core::run_record::Health::default());

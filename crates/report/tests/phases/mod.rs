@@ -8,6 +8,7 @@ use perbuck_core::run_record::{HistogramRecord, PhaseRecord, RunRecord, Transact
 use perbuck_core::study::Study;
 use perbuck_core::units::duration_text;
 use perbuck_report::document::{Block, Panels};
+use perbuck_report::text::Screen;
 use perbuck_report::{html, markdown, text};
 
 use crate::common::{self, KINDS, golden, open};
@@ -18,7 +19,7 @@ fn phases_of_an_open_loop_show_the_ramp_and_what_it_leaves() {
     let study = open::phased();
     let records = open::records(&study);
     let Made { records, report, .. } = made(study, records);
-    golden("phased.txt", &text::render(&report));
+    golden("phased.txt", &text::render(&report, Screen::default()));
     for (contender, label) in [("arm", "Arm (Graviton2)"), ("x86", "x86 (Xeon)")] {
         let caption = format!("points, {label}: throughput and response time (from the intended start) by phase");
         let rows = [("1: 200/s", 0, 10.0), ("2: 200/s to 1200/s", 1, 20.0), ("3: 100/s", 2, 10.0)];
