@@ -307,3 +307,68 @@ fn a_wrong_import_names_the_line_and_writes_nothing() {
     let ended = failed(&desk, &["prices", "import", "aws-json", "whole.json", "--date", "2026-02-20", "-o", "no/x.toml"], 5);
     assert!(ended.err.contains("no/x.toml"), "{ended:#?}");
 }
+
+/// Two contenders on SQLite, of which one has a volume with a price of its own.
+const MEASURED: &str = r#"schema = 1
+name = "overlay"
+baseline = "a"
+seed = 1
+notional = true
+[price]
+snapshot = "aws-2026-07"
+regions = ["us-east-1"]
+[[contender]]
+name = "a"
+target = "sqlite:a.db"
+node = [{ role = "db", instance = "m7g.xlarge", volume = { kind = "gp3", size_gb = 100 } }]
+[[contender]]
+name = "b"
+target = "sqlite:b.db"
+node = [{ role = "db", instance = "m7g.xlarge", volume = { kind = "fast", size_gb = 100, usd_per_month = 12.5 } }]
+[[workload]]
+name = "w"
+kind = "sysbench"
+script = "oltp_point_select"
+tables = 1
+table_size = 100
+[sweep]
+connections = [1]
+warmup = "100ms"
+duration = "200ms"
+trials = 3
+"#;
+
+#[test]
+fn an_overlay_replaces_rows_and_the_results_folder_keeps_what_came_out() {
+    let desk = Desk::new();
+    desk.write("study.toml", MEASURED);
+    let rows = desk.good(&["prices", "show", "aws-2026-07", "--region", "us-east-1", "--type", "m7g.xlarge", "--toml"]).out;
+    assert!(rows.contains("base = \"aws-2026-07\"") && rows.contains("usd_per_hour = 0.1632"), "{rows}");
+    desk.write("mine.toml", &rows.replace("usd_per_hour = 0.1632", "usd_per_hour = 0.10"));
+    let monthly = |args: &[&str]| {
+        let bills = json(&desk.good(args).out);
+        let sum = |bill: &Value| bill["lines"].as_array().unwrap().iter().map(|l| l["monthly"].as_i64().unwrap()).sum::<i64>();
+        [sum(&bills[0]), sum(&bills[1])]
+    };
+    // 730 h × 0.1632 or 0.10, and 100 GB × 0.08 or 12.50.
+    assert_eq!(monthly(&["price", "study.toml", "--json"]), [119_136_000 + 8_000_000, 119_136_000 + 12_500_000]);
+    let own = [73_000_000 + 8_000_000, 73_000_000 + 12_500_000];
+    assert_eq!(monthly(&["price", "study.toml", "--prices", "mine.toml", "--json"]), own);
+    // Without `base` the rows belong to the list of the study.
+    desk.write("rows.toml", &desk.read("mine.toml").replace("base = \"aws-2026-07\"\n", ""));
+    assert_eq!(monthly(&["price", "study.toml", "--prices", "rows.toml", "--json"]), own);
+    let wrong = failed(&desk, &["prices", "show", "rows.toml"], 1);
+    assert!(wrong.err.contains("add `base = \"aws-2026-07\"`"), "{wrong:#?}");
+
+    desk.good(&["run", "study.toml", "--prices", "rows.toml"]);
+    let kept = desk.read("results/overlay/prices.toml");
+    assert!(kept.contains("name = \"aws-2026-07 with rows.toml\"") && kept.contains("m8g.large"), "a whole list: {}", &kept[..300]);
+    std::fs::remove_file(desk.path("rows.toml")).unwrap();
+    let compared = desk.good(&["compare", "results/overlay"]).out;
+    assert!(compared.contains("$81.00") || compared.contains("$81"), "{compared}");
+    desk.good(&["report", "results/overlay"]);
+    desk.good(&["verify", "results/overlay/report.html"]);
+    // The same rows given once more are the embedded ones.
+    desk.good(&["report", "results/overlay", "--prices", "mine.toml"]);
+    desk.good(&["verify", "results/overlay/report.html", "--prices", "mine.toml"]);
+}

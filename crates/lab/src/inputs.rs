@@ -7,7 +7,7 @@ use perbuck_core::bill::Bill;
 use perbuck_core::problem::Problem;
 use perbuck_core::run_record::arch;
 use perbuck_core::study::{CsvRow, Study};
-use perbuck_core::toml_reader;
+use perbuck_core::toml_reader::{self, TomlFile};
 use perbuck_database::registry::AnyTarget;
 use perbuck_prices::Snapshot;
 use perbuck_workloads::Plan;
@@ -60,7 +60,11 @@ pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<I
 pub fn read_or_list(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Result<Inputs, Vec<Problem>>, LabError> {
     let text = read_text("the study", study)?;
     let (file, lines) = (study.display().to_string(), text.clone());
-    Ok(check_with(&file, text, price_text(prices)?, registry, |study| own_checks(&file, &lines, study)))
+    let prices = match given_prices(prices, &text) {
+        Ok(prices) => prices?,
+        Err(problems) => return Ok(Err(problems)),
+    };
+    Ok(check_with(&file, text, prices, registry, |study| own_checks(&file, &lines, study)))
 }
 
 /// What is asked of a study that a user writes, and not of one that lies beside its results or in a page: an architecture that its
@@ -92,8 +96,32 @@ fn own_checks(file: &str, text: &str, study: &Study) -> Result<(), Vec<Problem>>
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-fn price_text(path: Option<&Path>) -> Result<Option<(PathBuf, String)>, LabError> {
-    path.map(|p| Ok((p.to_owned(), read_text("the prices", p)?))).transpose()
+/// A price file of the user, or the problems of an overlay.
+type Given = Result<Result<Option<(PathBuf, String)>, LabError>, Vec<Problem>>;
+
+/// The price file that a user names for a study. An overlay becomes the whole list that it makes, so that what is stored and embedded
+/// needs no other list.
+fn given_prices(path: Option<&Path>, study: &str) -> Given {
+    let Some(path) = path else { return Ok(Ok(None)) };
+    let text = match read_text("the prices", path) {
+        Ok(text) => text,
+        Err(e) => return Ok(Err(e)),
+    };
+    // A study that cannot be read says so elsewhere.
+    let of_study = TomlFile::parse("", study.to_owned()).ok().and_then(|file| {
+        let snapshot = file.root().table("price")?.text("snapshot")?;
+        Some(snapshot.value)
+    });
+    let (_, whole) = perbuck_prices::read_prices(&path.display().to_string(), &text, of_study.as_deref())?;
+    Ok(Ok(Some((path.to_owned(), whole.unwrap_or(text)))))
+}
+
+/// The same with problems as an error.
+///
+/// # Errors
+/// An unreadable file, or every problem of it.
+pub(crate) fn price_text(path: Option<&Path>, study: &str) -> Result<Option<(PathBuf, String)>, LabError> {
+    given_prices(path, study).map_err(|problems| LabError::problems(&problems))?
 }
 
 /// Reads a study that is to be measured.
@@ -127,7 +155,9 @@ pub struct PublishedTexts {
 pub fn published_texts(study: &Path, prices: Option<&Path>, results: Option<&Path>) -> Result<PublishedTexts, LabError> {
     let named = |what: &str, path: &Path, limit| Ok::<_, LabError>((path.display().to_string(), read_up_to(what, path, limit)?));
     let csv = results.map(|p| named("the results", p, Limit::TABLE)).transpose()?;
-    Ok(PublishedTexts { csv, study: named("the study", study, Limit::TEXT)?, prices: price_text(prices)? })
+    let study = named("the study", study, Limit::TEXT)?;
+    let prices = price_text(prices, &study.1)?;
+    Ok(PublishedTexts { csv, study, prices })
 }
 
 /// Checks a study with what was published of it.

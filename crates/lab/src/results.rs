@@ -15,7 +15,7 @@ use perbuck_report::evidence::{self, Head, Kind, Source};
 
 use crate::error::LabError;
 use crate::folder::{self, has_file};
-use crate::inputs::{self, Limit, read_text};
+use crate::inputs::{self, Limit, price_text, read_text};
 use crate::registry::Registry;
 use crate::store::{CHECKED_FILE, PRICES_FILE, STUDY_FILE};
 use crate::{stored, void};
@@ -138,12 +138,17 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
     // Another study names its prices itself.
     let stored = Some(root.join(PRICES_FILE)).filter(|p| basis.study.is_none() && has_file(p));
     let prices = basis.prices.clone().or(stored);
+    let study_source = read("the study", &study, basis.study.is_some())?;
+    let price_source = match price_text(basis.prices.as_deref(), &study_source.text)? {
+        Some((path, text)) => Some(source(&path, true, &text)),
+        None => prices.as_ref().map(|p| read("the prices", p, false)).transpose()?,
+    };
     let head = Head {
         form: evidence::FORM,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
         kind: Kind::Measured,
-        prices: prices.as_ref().map(|p| read("the prices", p, basis.prices.is_some())).transpose()?,
-        study: read("the study", &study, basis.study.is_some())?,
+        prices: price_source,
+        study: study_source,
         results: None,
         insist: basis.insist.clone(),
         checked: has_file(&root.join(CHECKED_FILE)),

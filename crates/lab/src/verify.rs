@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::error::LabError;
 use crate::folder::{self, has_file};
-use crate::inputs::{Limit, PublishedTexts, read_text, read_up_to};
+use crate::inputs::{Limit, PublishedTexts, price_text, read_text, read_up_to};
 use crate::registry::Registry;
 use crate::replay;
 use crate::report::PAGE;
@@ -253,9 +253,12 @@ fn numbers(value: &Value) -> usize {
 }
 
 /// Compares a text with a file that the user names, or with one of a results folder.
-fn same_text(found: &mut Findings, embedded: &Source, given: Option<&Path>, stored: &Path) -> Result<(), LabError> {
-    let text = given.map_or_else(|| folder::read_text("the file", stored, Limit::TEXT), |path| read_text("the file", path))?;
-    let path = given.unwrap_or(stored).display();
+fn same_text(found: &mut Findings, embedded: &Source, given: Option<(PathBuf, String)>, stored: &Path) -> Result<(), LabError> {
+    let (path, text) = match given {
+        Some(given) => given,
+        None => (stored.to_owned(), folder::read_text("the file", stored, Limit::TEXT)?),
+    };
+    let path = path.display();
     match text == embedded.text {
         true => found.held(format!("{path} is the embedded one")),
         false => found.differs(format!("{path}: is not the embedded one")),
@@ -269,9 +272,11 @@ fn holds_records(folder: &Path) -> bool {
 
 /// Compares study, prices and every record of a folder with what a page embeds. A record that cannot be read is a finding.
 fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &VerifyRequest) -> Result<(), LabError> {
-    same_text(found, &data.head.study, asked.study.as_deref(), &folder.join(store::STUDY_FILE))?;
+    let text = |given: Option<&Path>| given.map(|path| Ok::<_, LabError>((path.to_owned(), read_text("the file", path)?))).transpose();
+    same_text(found, &data.head.study, text(asked.study.as_deref())?, &folder.join(store::STUDY_FILE))?;
     if let Some(prices) = &data.head.prices {
-        same_text(found, prices, asked.prices.as_deref(), &folder.join(store::PRICES_FILE))?;
+        let given = price_text(asked.prices.as_deref(), &data.head.study.text)?;
+        same_text(found, prices, given, &folder.join(store::PRICES_FILE))?;
     }
     let mut embedded: BTreeMap<String, (&RunRecord, &str)> =
         data.records.iter().zip(&data.sums).map(|(r, sum)| (r.path(), (r, sum.as_str()))).collect();

@@ -231,7 +231,8 @@ impl BillContext<'_> {
 
     /// Reports that the region has no price for `what`.
     pub(crate) fn no_price(&mut self, line: usize, what: &str, help: String) {
-        let message = format!("`{what}` has no price in {} (price snapshot {})", self.prices.name, self.snapshot.name);
+        let why = self.snapshot.why_missing(&self.prices.name, what).map(|why| format!(": {why}")).unwrap_or_default();
+        let message = format!("`{what}` has no price in {} (price snapshot {}){why}", self.prices.name, self.snapshot.name);
         self.problem(line, message, help);
     }
 }

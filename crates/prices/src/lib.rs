@@ -20,11 +20,14 @@
 mod bill;
 mod bills;
 mod catalogue;
+#[cfg(test)]
+mod coverage;
 mod diff;
 mod extras;
 mod facts;
 pub mod import;
 mod lint;
+mod overlay;
 #[cfg(test)]
 mod published;
 mod read;
@@ -38,4 +41,6 @@ pub use catalogue::{Bundled, catalogue, find};
 pub use diff::{Change, Difference, diff};
 pub use facts::Lists;
 pub use lint::{Finding, Rule, disagreements, lint};
+pub use overlay::read_prices;
 pub use snapshot::Snapshot;
+pub use write::overlay_of;

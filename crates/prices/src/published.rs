@@ -178,11 +178,23 @@ type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, usize, &'a str, &'a str);
 fn what_cannot_be_priced_names_line_and_way_out() {
     let cases: [Case<'_>; 9] = [
         (&[("c8g.large", "c8g.lage")], "us-west-2", 10, "`c8g.lage` has no price in us-west-2", "did you mean `c8g.large`?"),
-        (&[("c8g.large", "c8i.large")], "us-east-1", 10, "`c8i.large` has no price", "it has a price in: us-west-2"),
-        (&[("c8g.large", "mainframe")], "us-west-2", 10, "`mainframe`", "machine types here: c8g.large, c8g.xlarge"),
+        (
+            &[("aws-2026-07", "aws-2024-08"), ("c8g.large", "r8g.large")],
+            "eu-west-1",
+            10,
+            "`r8g.large` has no price in eu-west-1 (price snapshot aws-2024-08): not sold there by then",
+            "it has a price in: us-west-2",
+        ),
+        (&[("c8g.large", "mainframe")], "us-west-2", 10, "`mainframe`", "machine types here: c5.large, c5.xlarge"),
         (&[], "us-west2", 4, "no region `us-west2`", "did you mean `us-west-2`? its regions are: us-east-1, us-west-2"),
         (&[("\"gp3\"", "\"gp9\"")], "us-west-2", 10, "`gp9` has no price", "did you mean `gp"),
-        (&[("\"gp3\"", "\"io1\"")], "us-west-2", 10, "`io1` has no price", "it has a price in: us-east-1"),
+        (
+            &[("aws-2026-07", "aws-2024-08"), ("c8g.large", "c7g.large")],
+            "ap-southeast-1",
+            10,
+            "`gp3` has no price in ap-southeast-1 (price snapshot aws-2024-08): no source with a date was found",
+            "it has a price in: us-west-2",
+        ),
         (&[("\"gp3\"", "\"gp2\"")], "us-west-2", 10, "`gp2` does not sell IOPS", "leave `iops` out; it includes 3 IOPS per GB"),
         (
             &[("\"gp3\"", "\"io1\""), ("iops = 3000, throughput_mib_s = 250", "snapshots = \"daily\"")],
@@ -223,6 +235,16 @@ fn a_bill_stays_below_the_lines_that_its_sums_can_carry() {
     let problems = try_bill(&study, "a", "us-west-2").unwrap_err();
     assert_eq!((problems.len(), problems[0].line), (1, 7));
     assert!(problems[0].message.contains("1004 lines"), "{}", problems[0]);
+}
+
+#[test]
+fn a_volume_may_have_a_price_of_the_studys_own() {
+    let own = ("kind = \"gp3\", size_gb = 1000", "kind = \"P30\", size_gb = 1024, count = 2, usd_per_month = 135.17");
+    let bill = small(&[own], "us-west-2").unwrap();
+    let line = &bill.lines[1];
+    assert_eq!((line.formula.as_str(), line.unit.as_str(), line.monthly), ("1 × 2 × $135.17", "volume-month", MicroUsd(270_340_000)));
+    assert_eq!((line.price_date.as_str(), line.source.as_str()), ("as declared", "s.toml, line 10"));
+    assert_eq!(bill.lines.len(), 2, "its performance is in the price");
 }
 
 #[test]

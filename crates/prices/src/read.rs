@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use perbuck_core::problem::Problem;
 use perbuck_core::toml_reader::{Located, Section, TomlFile};
 
-use crate::snapshot::{Listed, Machine, Rate, Rates, Region, Snapshot};
-use rows::{read_listed, read_region};
+use crate::snapshot::{Listed, Machine, Missing, Rate, Rates, Region, Snapshot};
+use rows::{read_listed, read_missing, read_region};
 
 mod rows;
 #[cfg(test)]
@@ -25,7 +25,22 @@ impl Snapshot {
     /// Every problem of the file, in the order of its lines.
     pub fn read(name: &str, text: &str) -> Result<Self, Vec<Problem>> {
         let file = TomlFile::parse(name, text.to_owned()).map_err(|p| vec![p])?;
-        let snapshot = read_root(&file.root());
+        let snapshot = read_root(&file.root(), None);
+        Self::whole(file, snapshot)
+    }
+
+    /// Puts the rows of an overlay over this list: a row of the same name is replaced as a whole, others are added.
+    /// `file` is how messages call the overlay, `name` how the sources of its prices do.
+    ///
+    /// # Errors
+    /// Every problem of the overlay, in the order of its lines.
+    pub(crate) fn overlaid(&self, file: &str, name: &str, text: &str) -> Result<Self, Vec<Problem>> {
+        let file = TomlFile::parse(file, text.to_owned()).map_err(|p| vec![p])?;
+        let rows = read_root(&file.root(), Some((self, name)));
+        Ok(self.with(Self::whole(file, rows)?))
+    }
+
+    fn whole(file: TomlFile, snapshot: Option<Self>) -> Result<Self, Vec<Problem>> {
         let mut problems = file.into_problems();
         // A region's bad date is met by each of its rows; the user need see it once.
         problems.dedup();
@@ -36,34 +51,52 @@ impl Snapshot {
     }
 }
 
-fn read_root(root: &Section<'_>) -> Option<Snapshot> {
+/// A whole list, or, with the list that they belong to and the name of their file, the rows of an overlay.
+fn read_root(root: &Section<'_>, base: Option<(&Snapshot, &str)>) -> Option<Snapshot> {
     let schema = root.required_int("schema", 1..=SCHEMA, "1");
-    let name = root.required_text("name", "\"aws-2021-03\"");
-    let provider = root.required_text("provider", "\"aws\"");
     let as_of = root.required_text("as_of", "\"2021-03-10\"").and_then(|date| checked_date(root, "as_of", date));
-    one_of(root, "currency", "USD", &["USD"]);
-    let capacity_unit = one_of(root, "capacity_unit", "GB", &["GB", "GiB"]);
-    let sources = read_sources(root);
-    let machines = read_families(root);
-    let known = Known { sources: &sources, machines: &machines };
+    let (name, provider, capacity_unit) = match base {
+        None => read_head(root),
+        Some((base, file)) => {
+            root.has("base");
+            (Some(format!("{} with {file}", base.name)), Some(base.provider.clone()), Some(base.capacity_unit.clone()))
+        }
+    };
+    let sources = read_sources(root, base.is_none());
+    let machines = base.map(|(base, _)| base.machines()).into_iter().flatten().chain(read_families(root)).collect();
+    let default = base.map(|(_, file)| (as_of.clone().unwrap_or_default(), file.to_owned()));
+    let known = Known { sources: &sources, machines: &machines, default };
     let region_rows = root.tables("region");
     refuse_doubles(root, &region_rows, "region", |s| s.text("name"));
     let regions: Vec<Option<Region>> = region_rows.iter().map(|s| read_region(s, &known)).collect();
     let listed: Vec<Option<Listed>> = root.tables("listed").iter().map(|s| read_listed(s, &known)).collect();
     refuse_double_items(root, &listed);
+    let missing: Vec<Option<Missing>> = root.tables("missing").iter().map(read_missing).collect();
     root.finish();
-    if regions.is_empty() {
+    if regions.is_empty() && (base.is_none() || listed.is_empty()) {
         root.file().report(root.line(), "the snapshot has no `[[region]]`", "add at least one `[[region]]` table with prices");
     }
     schema?;
     let (regions, listed) = (regions.into_iter().collect::<Option<_>>()?, listed.into_iter().collect::<Option<_>>()?);
-    Some(Snapshot { name: name?.value, provider: provider?.value, as_of: as_of?, capacity_unit: capacity_unit?, regions, listed })
+    let missing = missing.into_iter().collect::<Option<_>>()?;
+    let (name, provider, as_of, capacity_unit) = (name?, provider?, as_of?, capacity_unit?);
+    Some(Snapshot { name, provider, as_of, capacity_unit, regions, listed, missing })
+}
+
+/// Name, provider and unit of capacity of a whole list.
+fn read_head(root: &Section<'_>) -> (Option<String>, Option<String>, Option<String>) {
+    let name = root.required_text("name", "\"aws-2021-03\"").map(|name| name.value);
+    let provider = root.required_text("provider", "\"aws\"").map(|provider| provider.value);
+    one_of(root, "currency", "USD", &["USD"]);
+    (name, provider, one_of(root, "capacity_unit", "GB", &["GB", "GiB"]))
 }
 
 /// What rows refer to by name.
 struct Known<'a> {
     sources: &'a BTreeMap<String, String>,
     machines: &'a BTreeMap<String, Machine>,
+    /// Date and source of rows that name none; only those of an overlay may.
+    default: Option<(String, String)>,
 }
 
 /// A word out of a closed set; `example` is shown where it is missing.
@@ -94,8 +127,11 @@ fn checked_date(s: &Section<'_>, key: &str, date: Located<String>) -> Option<Str
     None
 }
 
-fn read_sources(root: &Section<'_>) -> BTreeMap<String, String> {
+fn read_sources(root: &Section<'_>, required: bool) -> BTreeMap<String, String> {
     let Some(s) = root.table("sources") else {
+        if !required {
+            return BTreeMap::new();
+        }
         let help = "add a `[sources]` table: a short id and, as text, where the prices are from";
         root.report("sources", "`[sources]` is missing", help);
         return BTreeMap::new();

@@ -17,6 +17,19 @@ pub struct Snapshot {
     pub regions: Vec<Region>,
     /// Prices of what is neither machine nor volume: control planes, load balancers, traffic.
     pub listed: Vec<Listed>,
+    /// What has no price in a region although it has one in another.
+    pub missing: Vec<Missing>,
+}
+
+/// That a region has no price for something that the list has elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The region.
+    pub region: String,
+    /// A machine type, a family, a kind of volume, or `volume snapshots`.
+    pub name: String,
+    /// Why there is no price: not sold there, or no source.
+    pub why: String,
 }
 
 /// The prices of one region.
@@ -200,13 +213,15 @@ pub enum FeeKind {
     InternetTraffic,
     /// A volume or a part of one that is not sold as the volumes of a region are.
     Disk,
+    /// A database that the provider runs, or a part of its bill.
+    ManagedDatabase,
     /// Something else.
     Other,
 }
 
 impl FeeKind {
     /// All kinds with their words in a file.
-    pub const ALL: [(Self, &'static str); 10] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::ControlPlane, "control-plane"),
         (Self::LoadBalancer, "load-balancer"),
         (Self::LoadBalancerUse, "load-balancer-use"),
@@ -216,6 +231,7 @@ impl FeeKind {
         (Self::InterRegionTraffic, "inter-region-traffic"),
         (Self::InternetTraffic, "internet-traffic"),
         (Self::Disk, "disk"),
+        (Self::ManagedDatabase, "managed-database"),
         (Self::Other, "other"),
     ];
 
@@ -306,6 +322,13 @@ impl Snapshot {
         of(region).or_else(|| of("*"))
     }
 
+    /// Why a region has no price for a machine type or a kind of volume, where the list says so.
+    pub fn why_missing(&self, region: &str, name: &str) -> Option<&str> {
+        let machine = self.regions.iter().find_map(|r| r.instance(name)).map(|i| i.machine.family.as_str());
+        let meant = |m: &&Missing| m.region == region && (m.name == name || Some(m.name.as_str()) == machine);
+        self.missing.iter().find(meant).map(|m| m.why.as_str())
+    }
+
     /// Where its prices are from, each as often as there are prices.
     pub(crate) fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.regions.iter().flat_map(Region::origins).chain(self.listed.iter().map(|l| &l.origin))
@@ -318,7 +341,7 @@ impl Snapshot {
 }
 
 impl Region {
-    fn origins(&self) -> impl Iterator<Item = &Origin> {
+    pub(crate) fn origins(&self) -> impl Iterator<Item = &Origin> {
         let volumes = self.volumes.iter().map(|v| &v.capacity).chain(&self.volume_snapshot);
         self.instances.iter().map(|i| &i.origin).chain(volumes.map(|v| &v.origin))
     }

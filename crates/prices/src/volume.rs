@@ -30,10 +30,11 @@ impl BillContext<'_> {
     pub(crate) fn volume(&mut self, node: &Node, volume: &Volume) {
         let unit = self.snapshot.capacity_unit.as_str();
         let quantity = format!("{} {unit}", volume.size_gb);
-        match self.prices.volume(&volume.kind) {
-            Some(price) => self.priced_volume(node, volume, price),
-            None if !node.priced => self.push_without_price(node, LineGroup::Volume, &volume.kind, &quantity),
-            None => {
+        match (volume.usd_per_month, self.prices.volume(&volume.kind)) {
+            (Some(usd), _) => self.own_volume(node, volume, usd),
+            (None, Some(price)) => self.priced_volume(node, volume, price),
+            (None, None) if !node.priced => self.push_without_price(node, LineGroup::Volume, &volume.kind, &quantity),
+            (None, None) => {
                 let here: Vec<&str> = self.prices.volumes.iter().map(|v| v.kind.as_str()).collect();
                 let elsewhere = self.snapshot.regions_where(|r| r.volume(&volume.kind).is_some());
                 let help = way_out(&volume.kind, &here, &elsewhere, "kinds of volume");
@@ -43,6 +44,19 @@ impl BillContext<'_> {
         if volume.daily_snapshots {
             self.volume_snapshots(node, volume, &quantity);
         }
+    }
+
+    /// A volume with a price of the study's own, which covers its size and its performance.
+    fn own_volume(&mut self, node: &Node, volume: &Volume, usd: MicroUsd) {
+        self.push(Draft {
+            sku: volume.kind.clone(),
+            formula: format!("{} × {}", pieces(node, volume), unit_price_text(usd)),
+            unit_price: usd,
+            unit: "volume-month".to_owned(),
+            units: number(node, volume),
+            priced: node.priced,
+            ..Draft::new(volume.line, LineGroup::Volume, &node.role, self.declared(volume.line))
+        });
     }
 
     fn priced_volume(&mut self, node: &Node, volume: &Volume, price: &VolumePrice) {

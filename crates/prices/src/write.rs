@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
 
-use crate::snapshot::{Commitment, Doubt, Instance, Listed, Machine, Origin, Rate, Region, Snapshot, Tier, VolumePrice};
+use crate::snapshot::{Commitment, Doubt, Instance, Listed, Machine, Missing, Origin, Rate, Region, Snapshot, Tier, VolumePrice};
 
 /// The text of a snapshot file. Families and their sizes come in the order of their first price.
 pub(crate) fn write(snapshot: &Snapshot) -> String {
@@ -14,19 +14,43 @@ pub(crate) fn write(snapshot: &Snapshot) -> String {
         [&snapshot.name, &snapshot.provider, &snapshot.as_of, &snapshot.capacity_unit].map(|text| quoted(text));
     let mut out = format!("schema = 1\nname = {name}\nprovider = {provider}\nas_of = {as_of}\n");
     out += &format!("currency = \"USD\"\ncapacity_unit = {unit}\n");
-    if !snapshot.listed.is_empty() {
-        let rows: Vec<String> = snapshot.listed.iter().map(|l| format!("  {},\n", listed(l, &sources))).collect();
-        let _ = write!(out, "\nlisted = [\n{}]\n", rows.concat());
+    out += &listed_rows(&snapshot.listed, &sources);
+    if !snapshot.missing.is_empty() {
+        let row = |m: &Missing| format!("  {{ region = {}, name = {}, why = {} }},\n", quoted(&m.region), quoted(&m.name), quoted(&m.why));
+        let rows: Vec<String> = snapshot.missing.iter().map(row).collect();
+        let _ = write!(out, "\nmissing = [\n{}]\n", rows.concat());
     }
-    out += "\n[sources]\n";
-    for (source, id) in &sources {
-        let _ = writeln!(out, "{id} = {}", quoted(source));
-    }
+    out += &source_lines(&sources);
     out += &families(snapshot);
     for region in &snapshot.regions {
         out += &one_region(region, &sources);
     }
     out
+}
+
+/// The rows of a list as an overlay over the bundled list `base`, to start a file of one's own from.
+pub fn overlay_of(snapshot: &Snapshot, base: &str) -> String {
+    let sources = sources(snapshot);
+    let mut out = format!("schema = 1\nbase = {}\nas_of = {}\n", quoted(base), quoted(&snapshot.as_of));
+    out += &listed_rows(&snapshot.listed, &sources);
+    out += &source_lines(&sources);
+    for region in snapshot.regions.iter().filter(|r| r.origins().next().is_some()) {
+        out += &one_region(region, &sources);
+    }
+    out
+}
+
+fn listed_rows(all: &[Listed], sources: &BTreeMap<&str, String>) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<String> = all.iter().map(|l| format!("  {},\n", listed(l, sources))).collect();
+    format!("\nlisted = [\n{}]\n", rows.concat())
+}
+
+fn source_lines(sources: &BTreeMap<&str, String>) -> String {
+    let lines: Vec<String> = sources.iter().map(|(source, id)| format!("{id} = {}\n", quoted(source))).collect();
+    format!("\n[sources]\n{}", lines.concat())
 }
 
 /// Short ids of the sources, in the order of their text.

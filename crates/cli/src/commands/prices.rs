@@ -44,7 +44,7 @@ fn snapshot(wanted: &str) -> Result<(String, Snapshot), LabError> {
         return Err(LabError::new(ErrorKind::Usage, format!("there is no price snapshot `{wanted}`"), help));
     }
     let text = read_text("the price snapshot", path)?;
-    let read = Snapshot::read(wanted, &text).map_err(|p| LabError::problems(&p))?;
+    let (read, _) = perbuck_prices::read_prices(wanted, &text, None).map_err(|p| LabError::problems(&p))?;
     Ok((wanted.to_owned(), read))
 }
 

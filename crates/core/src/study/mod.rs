@@ -21,7 +21,7 @@ pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
 use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
-use crate::units::{Seed, TEN_YEARS_NS};
+use crate::units::{MicroUsd, Seed, TEN_YEARS_NS};
 use crate::workload_kind::WorkloadKind;
 pub use costs::{Discount, Fee, FeeTerms, Payment, Scenario, Traffic, TrafficAmount};
 pub use published::{AuditSpec, Claim, PrintedNumber, Published, ResultRow, Rule};
@@ -175,6 +175,8 @@ pub struct Volume {
     pub iops: Option<u32>,
     /// Provisioned throughput in MiB/s; `None` is what the size includes.
     pub throughput_mib_s: Option<u32>,
+    /// The study's own price of each for a month, with everything but snapshots; `None` is that of the price list.
+    pub usd_per_month: Option<MicroUsd>,
     /// How many of them each machine has.
     pub count: u32,
     /// Whether daily snapshots are kept.

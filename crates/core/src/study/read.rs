@@ -299,11 +299,12 @@ fn read_volume(s: &Section<'_>) -> Option<Volume> {
     let iops = s.count("iops", 1..=10 * MANY);
     let throughput_mib_s = s.count("throughput_mib_s", 1..=MANY);
     let daily_snapshots = word(s, "snapshots", &[("daily", true), ("none", false)]).unwrap_or(false);
+    let usd_per_month = s.usd("usd_per_month").map(|p| p.value);
     let count = s.count("count", 1..=1000).unwrap_or(1);
     let daily_change_gb = s.count("daily_change_gb", 0..=MANY).unwrap_or(0);
     s.finish();
     let (kind, size_gb, line) = (kind?.value, size_gb?.value as u32, s.line());
-    Some(Volume { kind, size_gb, iops, throughput_mib_s, count, daily_snapshots, daily_change_gb, line })
+    Some(Volume { kind, size_gb, iops, throughput_mib_s, usd_per_month, count, daily_snapshots, daily_change_gb, line })
 }
 
 fn read_workload(s: &Section<'_>, kinds: &Kinds) -> Option<WorkloadSpec> {

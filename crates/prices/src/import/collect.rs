@@ -298,6 +298,7 @@ impl Collector {
             capacity_unit: provider.capacity_unit().to_owned(),
             regions,
             listed: self.listed,
+            missing: Vec::new(),
         };
         Ok(Imported { snapshot, origin, notes, skipped: self.skipped })
     }

@@ -56,7 +56,8 @@ impl Provider {
     /// The types that differ from this one in size only: `c6g`, `Standard_D*ps_v5`, `n2-standard`.
     pub(crate) fn family(&self, name: &str) -> String {
         match self {
-            Self::Aws => name.split('.').next().unwrap_or(name).to_owned(),
+            // A machine of RDS has its engine in front: `mysql.db.m6g.large`.
+            Self::Aws => name.rsplit_once('.').map_or(name, |(family, _)| family).to_owned(),
             Self::Azure => {
                 let (prefix, size) = name.split_once('_').unwrap_or(("", name));
                 let digits = |c: char| c.is_ascii_digit();
@@ -76,7 +77,8 @@ impl Provider {
     pub(crate) fn arch(&self, name: &str) -> Option<&'static str> {
         let arm = match self {
             Self::Aws => {
-                let family = name.split('.').next().unwrap_or(name);
+                let family = self.family(name);
+                let family = family.rsplit('.').next().unwrap_or_default();
                 family.starts_with("a1")
                     || family.starts_with("mac2")
                     || family.starts_with("mac-m")
@@ -93,18 +95,20 @@ impl Provider {
     /// Virtual CPUs on a physical core, for families of which it is generally known; `None` for others.
     pub(crate) fn vcpu_per_core(&self, name: &str) -> Option<u32> {
         let family = self.family(name);
-        let is = |all: &[&str]| all.contains(&family.as_str());
+        let family = family.rsplit_once(".db.").map_or(family.as_str(), |(_, family)| family);
+        let is = |all: &[&str]| all.contains(&family);
         let starts = |all: &[&str]| all.iter().any(|f| family.starts_with(&format!("{f}-")));
         match self {
             _ if self.arch(name) == Some("aarch64") => Some(1),
             Self::Aws if is(&["c7a", "m7a", "r7a", "c8a", "m8a", "r8a"]) => Some(1),
+            Self::Aws if is(&["t3", "t3a"]) => Some(2),
             Self::Aws => {
                 let threads = ["5", "5a", "5d", "5n", "5b", "6i", "6a", "6id", "6in", "7i", "7i-flex", "8i", "8i-flex"];
                 let known = |rest: &str| threads.contains(&rest);
                 family.strip_prefix(['c', 'm', 'r']).is_some_and(known).then_some(2)
             }
             Self::Gcp if starts(&["t2d"]) => Some(1),
-            Self::Gcp => starts(&["n1", "n2", "n2d", "n4", "c2", "c2d", "c3", "c3d", "c4", "c4d"]).then_some(2),
+            Self::Gcp => starts(&["n1", "n2", "n2d", "n4", "n4d", "c2", "c2d", "c3", "c3d", "c4", "c4d"]).then_some(2),
             Self::Azure => {
                 let known = ["s_v5", "ds_v5", "as_v5", "ads_v5", "s_v6", "ds_v6", "as_v6", "ads_v6"];
                 let rest = family.strip_prefix("Standard_D*").or(family.strip_prefix("Standard_E*"));

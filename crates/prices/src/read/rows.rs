@@ -6,7 +6,7 @@ use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::{Known, checked_date, one_of, refuse_doubles};
 use crate::snapshot::{
-    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Origin, Provisioned, Region, Tier, VolumeLimits, VolumePrice,
+    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Missing, Origin, Provisioned, Region, Tier, VolumeLimits, VolumePrice,
 };
 
 pub(super) fn read_region(s: &Section<'_>, known: &Known<'_>) -> Option<Region> {
@@ -142,6 +142,9 @@ fn read_tiers(s: &Section<'_>, key: &str) -> Vec<Tier> {
 /// Date, source and doubt of a row; date and source default to those of its region.
 fn read_origin(s: &Section<'_>, region: Option<&Section<'_>>, known: &Known<'_>) -> Option<Origin> {
     let inherit = |key: &str, example: &str| {
+        if known.default.is_some() && !s.has(key) && region.is_none_or(|r| !r.has(key)) {
+            return None;
+        }
         let own = s.has(key) || region.is_none_or(|r| !r.has(key));
         let section = if own { s } else { region.unwrap_or(s) };
         section.required_text(key, example).map(|text| (text, section))
@@ -150,16 +153,30 @@ fn read_origin(s: &Section<'_>, region: Option<&Section<'_>>, known: &Known<'_>)
     let source = inherit("source", "\"id-in-sources\"");
     let mark = if s.has("mark") { one_of(s, "mark", "inferred", &["inferred"]) } else { None };
     let disputed = s.has("disputed_usd").then(|| required_price(s, "disputed_usd")).flatten();
-    let (source, section) = source?;
-    let text = known.sources.get(&source.value);
-    if text.is_none() {
-        let known: Vec<&str> = known.sources.keys().map(String::as_str).collect();
-        let add = || "add it to `[sources]` with a few words on what it is".to_owned();
-        let help = did_you_mean(&source.value, &known, add);
-        section.report("source", format!("`[sources]` has no `{}`", source.value), help);
-    }
     let doubt = disputed.map(Doubt::Disputed).or(mark.map(|_| Doubt::Inferred));
-    Some(Origin { date: date?, source: text?.clone(), doubt })
+    let (default_date, default_source) = known.default.clone().unzip();
+    let source = match source {
+        None => default_source,
+        Some((source, section)) => {
+            let text = known.sources.get(&source.value);
+            if text.is_none() {
+                let known: Vec<&str> = known.sources.keys().map(String::as_str).collect();
+                let add = || "add it to `[sources]` with a few words on what it is".to_owned();
+                let help = did_you_mean(&source.value, &known, add);
+                section.report("source", format!("`[sources]` has no `{}`", source.value), help);
+            }
+            text.cloned()
+        }
+    };
+    Some(Origin { date: date.or(default_date)?, source: source?, doubt })
+}
+
+pub(super) fn read_missing(s: &Section<'_>) -> Option<Missing> {
+    let region = s.required_text("region", "\"eu-west-1\"");
+    let name = s.required_text("name", "\"gp3\"");
+    let why = s.required_text("why", "\"not sold there\"");
+    s.finish();
+    Some(Missing { region: region?.value, name: name?.value, why: why?.value })
 }
 
 fn read_capacity(s: &Section<'_>, region: &Section<'_>, known: &Known<'_>) -> Option<CapacityPrice> {

@@ -70,6 +70,9 @@ pub(crate) struct ShowArguments {
     /// How to print
     #[arg(long, value_name = "HOW", default_value = "text")]
     pub(crate) format: Output,
+    /// Print rows of a price file, to start your own from: `--prices` puts them over the list
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) toml: bool,
 }
 
 /// The kinds of rows of a snapshot.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
-use perbuck_prices::Snapshot;
+use perbuck_prices::{Snapshot, overlay_of};
 use perbuck_prices::snapshot::{Commitment, Doubt, Instance, Listed, Origin, Rate, Region, Tier, VolumePrice};
 use serde::Serialize;
 
@@ -15,6 +15,9 @@ use perbuck_lab::LabError;
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), LabError> {
     let (_, mut s) = snapshot(&arguments.snapshot)?;
     filter(&mut s, arguments)?;
+    if arguments.toml {
+        return print(&overlay_of(&s, &arguments.snapshot));
+    }
     match arguments.format {
         Output::Json => print_json(&Shown::of(&s)),
         Output::Csv => print(&csv(&s, arguments.only.unwrap_or(Kind::Machines))),
@@ -43,6 +46,7 @@ fn filter(s: &mut Snapshot, a: &ShowArguments) -> Result<(), LabError> {
         }
     }
     s.listed.retain(|_| wants(Kind::Fees));
+    s.missing.retain(|m| passes(&a.region, &m.region) && a.only.is_none() && a.family.is_empty() && a.types.is_empty());
     Ok(())
 }
 
@@ -67,6 +71,10 @@ fn text(s: &Snapshot) -> String {
     if !s.listed.is_empty() {
         let rows: Vec<Vec<String>> = s.listed.iter().flat_map(|l| fee_rows(l, unit_price_text)).collect();
         out += &format!("\nfees\n{}", table::text("region,item,kind,unit,>price,date,note", &rows));
+    }
+    if !s.missing.is_empty() {
+        let rows: Vec<Vec<String>> = s.missing.iter().map(|m| [&m.region, &m.name, &m.why].map(String::clone).to_vec()).collect();
+        out += &format!("\nmissing\n{}", table::text("region,what,why", &rows));
     }
     out + &sources(&Shown::of(s))
 }
