@@ -362,7 +362,11 @@ fn an_overlay_replaces_rows_and_the_results_folder_keeps_what_came_out() {
 
     desk.good(&["run", "study.toml", "--prices", "rows.toml"]);
     let kept = desk.read("results/overlay/prices.toml");
-    assert!(kept.contains("name = \"aws-2026-07 with rows.toml\"") && kept.contains("m8g.large"), "a whole list: {}", &kept[..300]);
+    assert!(
+        kept.contains("name = \"aws-2026-07 with rows.toml\"") && kept.contains("m8g.large"),
+        "a whole list: {}",
+        &kept[..300]
+    );
     std::fs::remove_file(desk.path("rows.toml")).unwrap();
     let compared = desk.good(&["compare", "results/overlay"]).out;
     assert!(compared.contains("$81.00") || compared.contains("$81"), "{compared}");

@@ -272,7 +272,8 @@ fn holds_records(folder: &Path) -> bool {
 
 /// Compares study, prices and every record of a folder with what a page embeds. A record that cannot be read is a finding.
 fn check_folder(found: &mut Findings, data: &Unpacked, folder: &Path, asked: &VerifyRequest) -> Result<(), LabError> {
-    let text = |given: Option<&Path>| given.map(|path| Ok::<_, LabError>((path.to_owned(), read_text("the file", path)?))).transpose();
+    let text =
+        |given: Option<&Path>| given.map(|path| Ok::<_, LabError>((path.to_owned(), read_text("the file", path)?))).transpose();
     same_text(found, &data.head.study, text(asked.study.as_deref())?, &folder.join(store::STUDY_FILE))?;
     if let Some(prices) = &data.head.prices {
         let given = price_text(asked.prices.as_deref(), &data.head.study.text)?;

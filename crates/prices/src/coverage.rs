@@ -12,7 +12,8 @@ use crate::snapshot::{FeeKind, Instance, Region, Snapshot};
 fn families(b: &Bundled) -> Vec<(String, Vec<String>)> {
     let file = TomlFile::parse(b.name, b.text.to_owned()).unwrap();
     let root = file.root();
-    let sizes = |f: &perbuck_core::toml_reader::Section<'_>| f.tables("size").iter().map(|s| s.text("type").unwrap().value).collect();
+    let sizes =
+        |f: &perbuck_core::toml_reader::Section<'_>| f.tables("size").iter().map(|s| s.text("type").unwrap().value).collect();
     root.tables("family").iter().map(|f| (f.text("name").unwrap().value, sizes(f))).collect()
 }
 
@@ -31,15 +32,18 @@ fn faults(b: &Bundled, list: &Snapshot) -> Vec<String> {
     let mut faults = Vec::new();
     let mut declared: BTreeSet<(&str, &str)> = list.missing.iter().map(|m| (m.region.as_str(), m.name.as_str())).collect();
     for region in &list.regions {
-        let mut look = |name: &str, there: bool, group: &str| match (there, list.missing.iter().find(|m| {
-            m.region == region.name && (m.name == name || m.name == group)
-        })) {
+        let mut look = |name: &str, there: bool, group: &str| match (
+            there,
+            list.missing.iter().find(|m| m.region == region.name && (m.name == name || m.name == group)),
+        ) {
             (true, None) => {}
             (false, Some(m)) => {
                 declared.remove(&(m.region.as_str(), m.name.as_str()));
             }
             (false, None) => faults.push(format!("{}: `{name}` has no price in {}", b.name, region.name)),
-            (true, Some(_)) => faults.push(format!("{}: `{name}` has a price in {}, and is said to be missing", b.name, region.name)),
+            (true, Some(_)) => {
+                faults.push(format!("{}: `{name}` has a price in {}, and is said to be missing", b.name, region.name))
+            }
         };
         for (family, sizes) in families(b) {
             sizes.iter().for_each(|size| look(size, region.instance(size).is_some(), &family));
@@ -101,7 +105,8 @@ fn in_a_region_all_sizes_of_a_family_have_spot_prices_and_commitments_or_none_ha
         let list = read(b);
         for (region, family) in list.regions.iter().flat_map(|r| families(b).into_iter().map(move |f| (r, f.0))) {
             let rows: Vec<&Instance> = region.instances.iter().filter(|i| i.machine.family == family).collect();
-            let terms: BTreeSet<Vec<&str>> = rows.iter().map(|i| i.commitments.iter().map(|c| c.name.as_str()).collect()).collect();
+            let terms: BTreeSet<Vec<&str>> =
+                rows.iter().map(|i| i.commitments.iter().map(|c| c.name.as_str()).collect()).collect();
             assert!(terms.len() <= 1, "{}: {} {family}: {terms:?}", b.name, region.name);
         }
     }
@@ -135,7 +140,8 @@ fn row(list: &Snapshot, region: &Region) -> String {
 
 /// The generated part of `docs/prices.md`.
 fn text() -> String {
-    let mut out = String::from("| list | region | machines, families | spot | commitments | volumes |\n|---|---|---|---|---|---|\n");
+    let mut out =
+        String::from("| list | region | machines, families | spot | commitments | volumes |\n|---|---|---|---|---|---|\n");
     let lists: Vec<Snapshot> = catalogue().iter().map(read).collect();
     for list in &lists {
         list.regions.iter().for_each(|region| out += &row(list, region));

@@ -123,8 +123,8 @@ usd_per_gb_month = 0.2
         assert_eq!(other.usd_per_hour, MicroUsd(163_200), "another region keeps its price");
         // What is stored is a whole list, and needs no base any more.
         let text = text.unwrap();
-        let again = Snapshot::read("prices.toml", &text).unwrap();
-        assert_eq!((again.name, again.regions.len()), (list.name, list.regions.len()));
+        let stored = Snapshot::read("prices.toml", &text).unwrap();
+        assert_eq!((stored.name, stored.regions.len()), (list.name, list.regions.len()));
         assert_eq!(read_prices("prices.toml", &text, Some("gcp-2026-07")).unwrap().1, None, "a whole list is taken as it stands");
     }
 

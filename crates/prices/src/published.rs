@@ -242,7 +242,10 @@ fn a_volume_may_have_a_price_of_the_studys_own() {
     let own = ("kind = \"gp3\", size_gb = 1000", "kind = \"P30\", size_gb = 1024, count = 2, usd_per_month = 135.17");
     let bill = small(&[own], "us-west-2").unwrap();
     let line = &bill.lines[1];
-    assert_eq!((line.formula.as_str(), line.unit.as_str(), line.monthly), ("1 × 2 × $135.17", "volume-month", MicroUsd(270_340_000)));
+    assert_eq!(
+        (line.formula.as_str(), line.unit.as_str(), line.monthly),
+        ("1 × 2 × $135.17", "volume-month", MicroUsd(270_340_000))
+    );
     assert_eq!((line.price_date.as_str(), line.source.as_str()), ("as declared", "s.toml, line 10"));
     assert_eq!(bill.lines.len(), 2, "its performance is in the price");
 }

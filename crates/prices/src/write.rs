@@ -16,7 +16,9 @@ pub(crate) fn write(snapshot: &Snapshot) -> String {
     out += &format!("currency = \"USD\"\ncapacity_unit = {unit}\n");
     out += &listed_rows(&snapshot.listed, &sources);
     if !snapshot.missing.is_empty() {
-        let row = |m: &Missing| format!("  {{ region = {}, name = {}, why = {} }},\n", quoted(&m.region), quoted(&m.name), quoted(&m.why));
+        let row = |m: &Missing| {
+            format!("  {{ region = {}, name = {}, why = {} }},\n", quoted(&m.region), quoted(&m.name), quoted(&m.why))
+        };
         let rows: Vec<String> = snapshot.missing.iter().map(row).collect();
         let _ = write!(out, "\nmissing = [\n{}]\n", rows.concat());
     }

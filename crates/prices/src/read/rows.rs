@@ -6,7 +6,8 @@ use perbuck_core::units::{MicroUsd, unit_price_text};
 
 use super::{Known, checked_date, one_of, refuse_doubles};
 use crate::snapshot::{
-    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Missing, Origin, Provisioned, Region, Tier, VolumeLimits, VolumePrice,
+    CapacityPrice, Commitment, Doubt, FeeKind, Instance, Listed, Missing, Origin, Provisioned, Region, Tier, VolumeLimits,
+    VolumePrice,
 };
 
 pub(super) fn read_region(s: &Section<'_>, known: &Known<'_>) -> Option<Region> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use perbuck_core::units::{MicroUsd, unit_price_text};
-use perbuck_prices::{Snapshot, overlay_of};
 use perbuck_prices::snapshot::{Commitment, Doubt, Instance, Listed, Origin, Rate, Region, Tier, VolumePrice};
+use perbuck_prices::{Snapshot, overlay_of};
 use serde::Serialize;
 
 use super::args::{Kind, Output, ShowArguments};
