@@ -4,7 +4,7 @@
 //   node look.mjs ORDER.json
 //
 // ORDER: { "page": address, "out": folder or null, "axe": path of axe.min.js or null,
-//          "views": [{ "name", "width", "height", "scheme": "light" | "dark", "print": bool }],
+//          "views": [{ "name", "width", "height", "scheme": "light" | "dark", "print": bool, "ask": { name: expression } }],
 //          "wait": expression that becomes true, or null, "ask": { name: expression } }
 //
 // Chromium is spoken to through a pipe (DevTools protocol), so that no port is open and no library is needed.
@@ -80,6 +80,8 @@ async function look(view) {
   });
   const seen = { name: view.name };
   seen.overflow = await value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+  seen.answers = {};
+  for (const [name, expression] of Object.entries(view.ask ?? {})) seen.answers[name] = await value(expression);
   if (order.axe) {
     const run = `axe.run(document, { resultTypes: ["violations"] }).then((r) => r.violations.map((v) => ({
       rule: v.id, impact: v.impact, help: v.help, places: v.nodes.slice(0, 5).map((n) => n.target.join(" ") + ": " + n.html.slice(0, 160)), count: v.nodes.length })))`;
@@ -89,7 +91,8 @@ async function look(view) {
     const pdf = await ask("Page.printToPDF", { printBackground: true, preferCSSPageSize: false });
     writeFileSync(join(order.out, `${view.name}.pdf`), Buffer.from(pdf.data, "base64"));
     seen.pdf_bytes = Buffer.from(pdf.data, "base64").length;
-  } else if (order.out) {
+  }
+  if (order.out && (!view.print || view.clip)) {
     const shot = await ask("Page.captureScreenshot", { format: "png", captureBeyondViewport: true, clip: view.clip });
     writeFileSync(join(order.out, `${view.name}.png`), Buffer.from(shot.data, "base64"));
   }

@@ -24,7 +24,11 @@ fn views() -> Value {
 fn look(desk: &Desk, page: &str, wait: Option<&str>, ask: &Value) -> Value {
     let out = desk.path("pictures");
     std::fs::create_dir_all(&out).unwrap();
-    let order = json!({ "page": page, "out": out, "axe": "AXE", "views": views(), "wait": wait, "ask": ask });
+    given(desk, &json!({ "page": page, "out": out, "axe": "AXE", "views": views(), "wait": wait, "ask": ask }))
+}
+
+/// What `dev/look` says to an order.
+fn given(desk: &Desk, order: &Value) -> Value {
     let order = desk.write("order.json", &order.to_string());
     let look = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dev/look");
     let run = Command::new(look).arg(order).stderr(Stdio::inherit()).output().unwrap();
@@ -59,7 +63,7 @@ fn questions() -> Value {
         "handlers": "[...document.querySelectorAll('*')].filter((e) => [...e.attributes].some((a) => a.name.startsWith('on'))).length",
         "bold": "document.querySelectorAll('b, img, iframe, object, form').length",
         "figures": "document.querySelectorAll('figure').length",
-        "csv": "[...document.querySelectorAll('figure')].filter((f) => !f.querySelector('a[download][href^=\"data:text/csv\"]') || !f.querySelector('table')).length",
+        "csv": "[...document.querySelectorAll('.part figure')].filter((f) => !f.querySelector('a[download][href^=\"data:text/csv\"]')).length",
         "unnamed": "[...document.querySelectorAll('svg[role=img]')].filter((s) => !s.querySelector('title')?.textContent || !s.querySelector('desc')?.textContent).length",
         "broken_links": "[...document.querySelectorAll('a[href^=\"#\"]')].filter((a) => !document.getElementById(a.getAttribute('href').slice(1))).length",
         "evidence": "JSON.parse(document.getElementById('embedded').textContent).head.form",
@@ -82,6 +86,101 @@ fn the_eks_replay_is_sound_in_light_dark_phone_and_print() {
     for picture in ["light.png", "dark.png", "phone.png", "print.pdf"] {
         assert!(desk.path("pictures").join(picture).metadata().unwrap().len() > 10_000, "{picture}");
     }
+}
+
+/// Where the first screen of a page ends, in pixels from its top.
+const BRIEF: &str = "Math.ceil(document.querySelector('.brief').getBoundingClientRect().bottom + scrollY)";
+
+/// Words of a page, those of folded parts included.
+const WORDS: &str = "(() => { document.querySelectorAll('details').forEach((d) => { d.open = true }); \
+                     return document.body.innerText.split(/\\s+/).filter(Boolean).length })()";
+
+/// Labels of drawings that cover each other by more than the air around their letters, and those that leave their drawing.
+const OVERPRINTS: &str = "(() => { document.querySelectorAll('details').forEach((d) => { d.open = true });
+    const found = [];
+    for (const svg of document.querySelectorAll('svg[role=img]')) {
+        const at = svg.getBoundingClientRect(), name = svg.querySelector('title').id;
+        const all = [...svg.querySelectorAll('text')].filter((t) => t.textContent.trim());
+        const boxes = all.map((t) => ({ b: t.getBoundingClientRect(), s: t.textContent })).filter((t) => t.b.width > 0);
+        for (const { b, s } of boxes) {
+            const out = Math.max(at.left - b.left, b.right - at.right, at.top - b.top, b.bottom - at.bottom);
+            if (out > 1.5) found.push(`${name}: '${s}' leaves the drawing by ${out.toFixed(1)} px`);
+        }
+        boxes.forEach((p, i) => boxes.slice(i + 1).forEach((q) => {
+            const across = Math.min(p.b.right, q.b.right) - Math.max(p.b.left, q.b.left);
+            const down = Math.min(p.b.bottom, q.b.bottom) - Math.max(p.b.top, q.b.top);
+            if (across > 0.5 && down > 0.3 * Math.min(p.b.height, q.b.height)) found.push(`${name}: '${p.s}' covers '${q.s}'`);
+        }));
+    }
+    return found.slice(0, 40) })()";
+
+/// The sizes at which pages are measured.
+const SIZES: [(u32, u32); 3] = [(1280, 800), (768, 1024), (390, 844)];
+
+/// A link of the contents opens the part that it points to; every part is reached by the keyboard.
+const LINKS: &str = "(async () => { const shut = [];
+    for (const a of document.querySelectorAll('nav a')) {
+        document.querySelectorAll('.part').forEach((d) => { d.open = false });
+        a.click();
+        await new Promise((r) => setTimeout(r, 60));
+        const part = document.getElementById(a.hash.slice(1)).closest('.part');
+        if (!part.open || part.querySelector('summary').tabIndex !== 0) shut.push(a.hash);
+    }
+    return shut })()";
+
+#[test]
+fn every_page_begins_with_one_screen_and_no_label_covers_another() {
+    let desk = Desk::new();
+    let published = ["mysql-kunpeng-2020", "tidb-eks-arm-2021", "tidb-t2a-graviton2-2022", "tikv-arm64-2019"];
+    let mut pages = Vec::new();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for name in published {
+        let study = top.join(format!("studies/published/{name}.toml"));
+        desk.good(&["replay", study.to_str().unwrap(), "-o", name]);
+        pages.push((name, desk.path(&format!("{name}/report.html"))));
+    }
+    for name in ["report", "open_loop", "phased"] {
+        pages.push((name, top.join(format!("crates/report/tests/golden/{name}.html"))));
+    }
+    let ask = json!({ "brief": BRIEF, "words": WORDS, "overprints": OVERPRINTS });
+    let views: Vec<Value> = SIZES
+        .iter()
+        .map(|(width, height)| json!({ "name": width.to_string(), "width": width, "height": height, "ask": ask }))
+        .collect();
+    let mut wrong = Vec::new();
+    for (name, path) in &pages {
+        let page = format!("file://{}", path.canonicalize().unwrap().display());
+        let order = json!({ "page": page, "out": null, "axe": null, "views": views, "wait": null, "ask": { "links": LINKS } });
+        let seen = given(&desk, &order);
+        if seen["answers"]["links"] != json!([]) {
+            wrong.push(format!("{name}: links leave shut {}", seen["answers"]["links"]));
+        }
+        for (view, (width, height)) in seen["views"].as_array().unwrap().iter().zip(SIZES) {
+            let answers = &view["answers"];
+            let screens = if width < 600 { 2 } else { 1 };
+            let brief = answers["brief"].as_u64().unwrap();
+            if brief > u64::from(height * screens) {
+                wrong.push(format!("{name} at {width}: the brief ends at {brief} px"));
+            }
+            if answers["overprints"] != json!([]) {
+                wrong.push(format!("{name} at {width}: {:#}", answers["overprints"]));
+            }
+            if view["overflow"].as_i64().unwrap() > 0 {
+                wrong.push(format!("{name} at {width}: wider than its window"));
+            }
+        }
+        // Half of what these pages once had, folded parts included: 11,492 and 9,083.
+        let words = seen["views"][0]["answers"]["words"].as_u64().unwrap();
+        let most = match *name {
+            "tidb-eks-arm-2021" => 11_492 / 2,
+            "report" => 9_083 / 2,
+            _ => u64::MAX,
+        };
+        if words > most {
+            wrong.push(format!("{name}: {words} words, and {most} are enough"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Names that would break out of their place.

@@ -79,7 +79,7 @@ fn studies_trials_reports_and_comparisons_are_shown() {
         "the report is the one of the command"
     );
     let published = server.get("/report?study=tidb-eks-arm-2021-published").1;
-    assert!(published.contains("Nothing was measured here"));
+    assert!(published.contains("perbuck measured nothing here"));
     let both = "/compare?a=small%3A%3Afull/rw/c00001/001.json&b=small%3A%3Aoff/rw/c00001/002.json";
     let (_, both) = server.get(both);
     assert!(

@@ -15,7 +15,7 @@ use perbuck_core::capacity::{CapacityRecord, Probe};
 use perbuck_core::problem::nearest;
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_load::stop::StopToken;
-use perbuck_report::document::ReportModel;
+use perbuck_report::text::Summary;
 
 use self::hunt::Hunt;
 use self::terms::Terms;
@@ -72,7 +72,7 @@ pub struct Capacity {
     /// One for each contender and workload.
     pub found: Vec<CapacityRecord>,
     /// The same for people.
-    pub report: ReportModel,
+    pub report: Summary,
     objective: String,
 }
 

@@ -1,10 +1,12 @@
 //! What a report is made of: blocks of preformatted text and the numbers of figures. Nothing here decides anything.
 
+mod brief;
 mod plots;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use brief::{Answer, Brief};
 pub use plots::{
     Axis, AxisScale, Bar, BarPanel, Fall, FallPanel, Guide, HeatGroup, HeatPanel, HeatRow, LinePanel, Mark, MarkShape, Panels,
     Point, RatioPanel, RatioRow, Scale, Series, Stack, StackPanel, TimeLine, TimePanel, XyPanel, XyPoint, XySeries,
@@ -17,32 +19,15 @@ pub struct ReportModel {
     pub title: String,
     /// The study's name.
     pub study: String,
-    /// What a reader must know before the numbers.
-    pub warnings: Vec<String>,
-    /// One sentence per workload and contender.
-    pub answers: Vec<Answer>,
-    /// The remark on prices, printed next to them; empty without one.
-    pub price_note: String,
-    /// The verdicts at a glance.
-    pub cards: Vec<Card>,
-    /// Baseline, decision rule, price basis: label and value.
-    pub facts: Vec<(String, String)>,
-    /// Everything else.
+    /// The answer on one screen.
+    pub brief: Brief,
+    /// Everything else: at most five parts.
     pub sections: Vec<Section>,
     /// The comparison as JSON on one line.
     pub data: String,
     /// What the report was made from, as JSON that [`crate::evidence`] reads; empty where it is not embedded.
     #[serde(skip)]
     pub evidence: String,
-}
-
-/// The answer to the question for one workload and contender.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Answer {
-    /// One sentence.
-    pub text: String,
-    /// Its verdict.
-    pub tone: Tone,
 }
 
 /// The colour and sign of something judged.
@@ -75,42 +60,6 @@ impl Tone {
     }
 }
 
-/// One verdict at a glance.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Card {
-    /// The workload.
-    pub workload: String,
-    /// `Arm against x86`.
-    pub pair: String,
-    /// One word.
-    pub verdict: String,
-    /// Its tone.
-    pub tone: Tone,
-    /// The ratio: `1.23×`.
-    pub ratio: String,
-    /// What the ratio is of: `work per dollar, us-west-2`.
-    pub measure: String,
-    /// Its interval in words; empty without one.
-    pub interval: String,
-    /// The interval against the margin, to be drawn; `None` without one.
-    pub strip: Option<Strip>,
-    /// More about the pair: label, value.
-    pub details: Vec<(String, String)>,
-}
-
-/// A ratio with its interval and the margin around 1.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub struct Strip {
-    /// The ratio.
-    pub value: f64,
-    /// Lower end of its interval.
-    pub low: f64,
-    /// Upper end of its interval.
-    pub high: f64,
-    /// The margin, such as 0.03.
-    pub margin: f64,
-}
-
 /// A headed part of the report.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Section {
@@ -138,6 +87,8 @@ pub enum Block {
     Table(Table),
     /// A figure.
     Figure(Figure),
+    /// Rows that a reader takes away to calculate with: a page offers them as a file, the other renderings leave them out.
+    Data(Table),
     /// Details that few readers open: summary, content. The terminal leaves them out.
     Folded(String, Vec<Block>),
 }
@@ -208,6 +159,8 @@ pub struct Figure {
     pub title: String,
     /// How to read it.
     pub caption: String,
+    /// Whether it is drawn for a narrow column, as those of the brief are.
+    pub narrow: bool,
     /// Names of the colours, in their order.
     pub legend: Vec<String>,
     /// The drawing's numbers.
@@ -227,7 +180,7 @@ impl Figure {
         table: Table,
     ) -> Option<Self> {
         let (title, caption, legend) = (title.into(), caption.into(), Vec::new());
-        (!panels.is_empty()).then(|| Self { number: 0, id, title, caption, legend, panels: kind(panels), table })
+        (!panels.is_empty()).then(|| Self { number: 0, id, title, caption, narrow: false, legend, panels: kind(panels), table })
     }
 
     /// What it shows as a sentence: with a full stop, unless it is a question.

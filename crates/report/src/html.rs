@@ -2,12 +2,14 @@
 //!
 //! Markup is made by a library that escapes by type: a text gets into a page as text.
 
+mod brief;
+
 use std::collections::HashMap;
 
 use maud::{DOCTYPE, Markup, PreEscaped, Render, html};
 use perbuck_core::compare::Regression;
 
-use crate::document::{Block, Card, Cell, Figure, Panels, ReportModel, RowKind, Table, Tone};
+use crate::document::{Block, Cell, Figure, Panels, ReportModel, RowKind, Table, Tone};
 use crate::evidence::ELEMENT;
 use crate::model::regression_blocks;
 use crate::{sheet, svg};
@@ -88,16 +90,16 @@ pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
                 style { (NL) (PreEscaped(STYLE)) } (NL)
             } (NL)
             body { (NL)
-                a class="skip" href="#verdicts" { "Skip to the verdicts" } (NL)
                 main { (NL)
-                    (header(report))
+                    (brief::brief(report))
                     nav aria-label="Contents" { (NL)
                         ul { (NL) @for s in &report.sections { li { a href={ "#" (s.id) } { (Words(&s.title)) } } (NL) } } (NL)
                     } (NL)
                     @for s in &report.sections {
-                        section id=(s.id) { (NL)
-                            h2 { (Words(&s.title)) (anchor(s.id, &s.title)) } (NL)
-                            (blocks(&mut anchors, &s.blocks))
+                        details class="part" { (NL)
+                            summary { h2 { (Words(&s.title)) } } (NL)
+                            // A link to what is inside of closed details opens them.
+                            div id=(s.id) { (NL) (blocks(&mut anchors, &s.blocks)) } (NL)
                         } (NL)
                     }
                 } (NL)
@@ -124,48 +126,8 @@ fn unbroken(text: &str) -> Markup {
     PreEscaped(text.split(' ').map(keep).collect::<Vec<_>>().join(" ").replace(" %", "\u{a0}%"))
 }
 
-fn header(report: &ReportModel) -> Markup {
-    html! {
-        header { (NL)
-            p class="kicker" { "Study: " (Words(&report.study)) } (NL)
-            h1 { (Words(&report.title)) } (NL)
-            @if !report.warnings.is_empty() {
-                div class="warnings" role="note" aria-label="Before you read" { (NL) (list(&report.warnings)) } (NL)
-            }
-            ul class="answers" { (NL)
-                @for answer in &report.answers { li class=(answer.tone.class()) { (Words(&answer.text)) } (NL) }
-            } (NL)
-            div class="cards" { (NL) @for c in &report.cards { (card(c)) } } (NL)
-            @if !report.price_note.is_empty() {
-                p class="note" { strong { "On prices:" } " " (Words(&report.price_note)) } (NL)
-            }
-            dl class="facts" { (NL)
-                @for (label, value) in &report.facts { div { dt { (Words(label)) } dd { (Words(value)) } } (NL) }
-            } (NL)
-        } (NL)
-    }
-}
-
 fn list(items: &[String]) -> Markup {
     html! { ul { (NL) @for item in items { li { (Words(item)) } (NL) } } (NL) }
-}
-
-fn card(c: &Card) -> Markup {
-    html! {
-        article class={ "card " (c.tone.class()) } { (NL)
-            p class="card-head" { strong { (Words(&c.workload)) } " " span { (Words(&c.pair)) } } (NL)
-            p class="ratio" {
-                span class="number" { (Words(&c.ratio)) } " " span class="verdict" { (Words(&c.verdict)) }
-            } (NL)
-            p class="measure" { (Words(&c.measure)) " · " (Words(&c.interval)) } (NL)
-            @if let Some(s) = &c.strip { (PreEscaped(svg::strip(s))) }
-            @if !c.details.is_empty() {
-                dl { (NL)
-                    @for (label, value) in &c.details { div { dt { (unbroken(label)) } dd { (Words(value)) } } (NL) }
-                } (NL)
-            }
-        } (NL)
-    }
 }
 
 fn blocks(anchors: &mut Anchors, blocks: &[Block]) -> Markup {
@@ -181,6 +143,7 @@ fn block(anchors: &mut Anchors, block: &Block) -> Markup {
             Block::List(items) => (list(items)),
             Block::Table(t) => (table(t, &anchors.name("table", &t.caption))),
             Block::Figure(f) => (figure(f)),
+            Block::Data(t) => { p class="save" { (save(&anchors.name("data", &t.caption), t, &t.caption)) } (NL) }
             Block::Folded(summary, inner) => {
                 details { (NL) summary { (Words(summary)) } (NL) (blocks(anchors, inner)) } (NL)
             }
@@ -228,6 +191,11 @@ fn cell(c: &Cell, heads: bool, numeric: bool) -> Markup {
     html! { @if heads { th scope="row" class=[class] { (content) } } @else { td class=[class] { (content) } } }
 }
 
+/// A link that saves a table as a file.
+fn save(name: &str, t: &Table, what: &str) -> Markup {
+    html! { a download={ (name) ".csv" } href=(sheet::link(t)) { (Words(what)) " (CSV)" } }
+}
+
 fn figure(f: &Figure) -> Markup {
     let id = format!("figure-{}", f.id);
     let class = if matches!(f.panels, Panels::Multiples(_)) { "panels small" } else { "panels" };
@@ -245,13 +213,7 @@ fn figure(f: &Figure) -> Markup {
                     } (NL)
                 }
             } (NL)
-            details { (NL)
-                summary { "Data of the figure" } (NL)
-                p class="save" {
-                    a download={ (f.id) ".csv" } href=(sheet::link(&f.table)) { "Save the data of figure " (f.number) " as CSV" }
-                } (NL)
-                (table(&f.table, &format!("data-{}", f.id)))
-            } (NL)
+            p class="save" { (save(f.id, &f.table, &format!("Data of figure {}", f.number))) } (NL)
         } (NL)
     }
 }
@@ -259,7 +221,9 @@ fn figure(f: &Figure) -> Markup {
 /// Contenders by marker, or the parts of a stack by colour.
 fn legend(f: &Figure) -> Markup {
     let mut entries: Vec<(usize, &String)> = match &f.panels {
-        Panels::Lines(list) | Panels::Multiples(list) => list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect(),
+        Panels::Lines(list) | Panels::Multiples(list) | Panels::Columns(list) => {
+            list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect()
+        }
         Panels::Times(list) => list.iter().flat_map(|p| &p.lines).map(|l| (l.slot, &l.name)).collect(),
         Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).map(|b| (b.slot, &b.name)).collect(),
         Panels::Stacks(_) => f.legend.iter().enumerate().collect(),
@@ -270,7 +234,7 @@ fn legend(f: &Figure) -> Markup {
     entries.sort_by_key(|(slot, _)| *slot);
     entries.dedup_by_key(|(slot, _)| *slot);
     let key = |slot: usize| match &f.panels {
-        Panels::Bars(_) => html! { span class={ "swatch s" (slot % 6) } {} },
+        Panels::Bars(_) | Panels::Columns(_) => html! { span class={ "swatch s" (slot % 6) } {} },
         Panels::Stacks(_) => html! { span class={ "swatch g" (slot % svg::PART_COLOURS) } {} },
         _ => PreEscaped(svg::legend_marker(slot)),
     };

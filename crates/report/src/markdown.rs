@@ -1,6 +1,6 @@
 //! The report as Markdown: CommonMark with GitHub's tables, the same words as the page.
 
-use crate::document::{Block, Cell, Figure, ReportModel, RowKind, Table, Tone};
+use crate::document::{Block, Brief, Cell, Figure, ReportModel, RowKind, Table, Tone};
 use crate::escape::{markdown, markdown_line};
 use crate::svg;
 
@@ -12,28 +12,43 @@ pub fn render(report: &ReportModel) -> String {
     let mut out = String::new();
     line(&mut out, &format!("# {}", markdown(&report.title)));
     line(&mut out, &format!("Study: {}", markdown(&report.study)));
-    for warning in &report.warnings {
-        line(&mut out, &format!("> **Note:** {}", markdown(warning)));
-    }
-    for answer in &report.answers {
-        out.push_str("- ");
-        out.push_str(sign(answer.tone));
-        line_tight(&mut out, &markdown(&answer.text));
-    }
-    out.push('\n');
-    if !report.price_note.is_empty() {
-        line(&mut out, &format!("> **On prices:** {}", markdown(&report.price_note)));
-    }
-    out.push_str("| | |\n|---|---|\n");
-    for (label, value) in &report.facts {
-        line_tight(&mut out, &format!("| **{}** | {} |", markdown(label), markdown(value)));
-    }
-    out.push('\n');
+    brief(&mut out, &report.brief);
     for section in &report.sections {
         line(&mut out, &format!("## {}", markdown(&section.title)));
         section.blocks.iter().for_each(|b| block(&mut out, b));
     }
     out
+}
+
+fn brief(out: &mut String, brief: &Brief) {
+    line(out, &format!("{}**{}**", sign(brief.answer.tone), markdown(&brief.answer.text)));
+    if !brief.remarks.is_empty() {
+        line(out, &markdown_line(&brief.remarks.join(" ")));
+    }
+    // A part alone is the answer.
+    for part in brief.parts.iter().filter(|_| brief.parts.len() > 1) {
+        line_tight(out, &format!("- {}{}", sign(part.tone), markdown(&part.text)));
+    }
+    out.push('\n');
+    brief.figures.iter().for_each(|f| chart(out, f));
+    for caveat in &brief.caveats {
+        line(out, &format!("> **Note:** {}", markdown(caveat)));
+    }
+    brief.sources.iter().for_each(|(label, value)| line_tight(out, &format!("- **{}:** {}", markdown(label), markdown(value))));
+    out.push('\n');
+}
+
+/// A drawing of the brief; its numbers are in the tables below.
+fn chart(out: &mut String, f: &Figure) {
+    line(out, &format!("**{}** {}", markdown(&f.headline()), markdown(&f.caption)));
+    drawings(out, f, &f.title);
+}
+
+fn drawings(out: &mut String, f: &Figure, name: &str) {
+    for (i, (title, _)) in svg::panels(f).into_iter().enumerate() {
+        let text = markdown(&format!("{name}: {title}")).replace(['[', ']'], " ");
+        line(out, &format!("![{text}]({FIGURES}/{})", svg::file_name(f, i)));
+    }
 }
 
 fn line(out: &mut String, text: &str) {
@@ -67,6 +82,7 @@ fn block(out: &mut String, block_: &Block) {
             out.push('\n');
         }
         Block::Table(t) => table(out, t),
+        Block::Data(_) => {}
         Block::Figure(f) => figure(out, f),
         Block::Folded(summary, blocks) => {
             line(out, &format!("<details><summary>{}</summary>", crate::escape::html(summary)));
@@ -79,13 +95,7 @@ fn block(out: &mut String, block_: &Block) {
 /// The drawings are files of their own, in [`FIGURES`].
 fn figure(out: &mut String, f: &Figure) {
     line(out, &format!("**Figure {}. {}** {}", f.number, markdown(&f.headline()), markdown(&f.caption)));
-    for (i, (title, _)) in svg::panels(f).into_iter().enumerate() {
-        let text = markdown(&format!("Figure {}: {title}", f.number)).replace(['[', ']'], " ");
-        line(out, &format!("![{text}]({FIGURES}/{})", svg::file_name(f, i)));
-    }
-    line(out, "<details><summary>Data of the figure</summary>");
-    rows(out, &f.table);
-    line(out, "</details>");
+    drawings(out, f, &format!("Figure {}", f.number));
 }
 
 fn table(out: &mut String, t: &Table) {

@@ -11,9 +11,11 @@ use perbuck_core::compare::{Comparison, Regression, Remark};
 use perbuck_core::study::Study;
 use perbuck_core::units::thousands;
 
-use crate::document::{Answer, Block, ReportModel, Tone};
+use crate::document::{Answer, Block, Brief, ReportModel, Section, Tone};
 use crate::escape::{clean, terminal, width};
-use crate::model::{Context, answers, audit_blocks, bill_blocks, nothing_measured, regression_blocks, verdict_blocks};
+use crate::model::{
+    Context, audit_blocks, bill_blocks, brief, broken_control, caveats, nothing_measured, regression_blocks, verdict_blocks,
+};
 use crate::number::counted;
 
 /// Lines of text are not longer, however wide the terminal is.
@@ -41,25 +43,39 @@ impl Default for Screen {
 pub fn render(report: &ReportModel, screen: Screen) -> String {
     let mut writer = Writer::new(screen);
     writer.heading(&report.title, '═');
-    writer.warnings(report.warnings.iter().map(String::as_str));
-    writer.answers(&report.answers);
-    if !report.price_note.is_empty() {
-        writer.wrapped("", &format!("On prices: {}", report.price_note));
-        writer.end_line();
+    writer.brief(&report.brief);
+    writer.warnings(report.brief.caveats.iter().map(String::as_str));
+    for (label, value) in &report.brief.sources {
+        writer.wrapped(&format!("{label:<10}"), value);
     }
-    for (label, value) in &report.facts {
+    writer.end_line();
+    report.sections.iter().for_each(|section| writer.section(section));
+    writer.finish()
+}
+
+/// What another thing than a comparison found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Its heading.
+    pub title: String,
+    /// What was found, in sentences.
+    pub sentences: Vec<String>,
+    /// Label and value.
+    pub facts: Vec<(String, String)>,
+    /// Its numbers.
+    pub details: Section,
+}
+
+/// Renders a summary for a terminal.
+pub fn summary(found: &Summary, screen: Screen) -> String {
+    let mut writer = Writer::new(screen);
+    writer.heading(&found.title, '═');
+    writer.marked_lines(found.sentences.iter().map(|text| ("• ", text.as_str(), Style::new())));
+    for (label, value) in &found.facts {
         writer.wrapped(&format!("{label:<18}"), value);
     }
     writer.end_line();
-    for section in &report.sections {
-        let mut inner = Writer::new(screen);
-        inner.blocks(&section.blocks);
-        // A section of figures alone has nothing for a terminal.
-        if !inner.out.is_empty() {
-            writer.heading(&section.title, '─');
-            writer.out.push_str(&inner.out);
-        }
-    }
+    writer.section(&found.details);
     writer.finish()
 }
 
@@ -89,14 +105,14 @@ fn alone(list: &[Block], screen: Screen) -> String {
 pub fn verdicts(study: &Study, comparison: &Comparison, screen: Screen) -> String {
     let all = Context::new(study, comparison, &[]);
     let mut writer = Writer::new(screen);
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = broken_control(&all).into_iter().collect();
     if comparison.found < comparison.planned && comparison.published.is_none() {
         warnings.push(format!("Incomplete: {} of {} planned trials were found.", comparison.found, comparison.planned));
     }
     warnings.extend(comparison.published.as_ref().map(|source| nothing_measured(comparison, &clean(source))));
     warnings.extend(comparison.remarks.iter().map(|remark| remark_line(comparison, remark)));
+    writer.brief(&brief(&all, &caveats(&all)));
     writer.warnings(warnings.iter().map(String::as_str));
-    writer.answers(&answers(&all));
     writer.blocks(&verdict_blocks(&all));
     writer.finish()
 }
@@ -181,6 +197,27 @@ impl Writer {
         self.marked_lines(answers.iter().map(|a| ("• ", a.text.as_str(), toned(a.tone).bold())));
     }
 
+    /// The answer and its parts.
+    fn brief(&mut self, brief: &Brief) {
+        self.wrapped("", &brief.answer.text);
+        brief.remarks.iter().for_each(|remark| self.wrapped("", remark));
+        self.end_line();
+        // A part alone is the answer.
+        if brief.parts.len() > 1 {
+            self.answers(&brief.parts);
+        }
+    }
+
+    fn section(&mut self, section: &Section) {
+        let mut inner = Writer::new(self.screen);
+        inner.blocks(&section.blocks);
+        // A section of figures alone has nothing for a terminal.
+        if !inner.out.is_empty() {
+            self.heading(&section.title, '─');
+            self.out.push_str(&inner.out);
+        }
+    }
+
     /// Paragraphs with a mark in its style, and an empty line after them if there are any.
     fn marked_lines<'t>(&mut self, lines: impl Iterator<Item = (&'t str, &'t str, Style)>) {
         let before = self.out.len();
@@ -211,7 +248,7 @@ impl Writer {
                     self.wrapped("", &t.caption);
                     table::render(self, t);
                 }
-                Block::Figure(_) | Block::Folded(..) => continue,
+                Block::Figure(_) | Block::Data(_) | Block::Folded(..) => continue,
             }
             self.end_line();
         }

@@ -53,9 +53,11 @@ fn the_same_input_gives_the_same_bytes_in_any_order_of_records() {
 fn markdown_and_page_say_the_same_words() {
     let report = fixture();
     let (page, md) = (html::render(&report).replace('\u{a0}', " "), markdown::render(&report));
-    for answer in &report.answers {
-        assert!(page.contains(&answer.text) && md.contains(&answer.text), "{}", answer.text);
+    let brief = &report.brief;
+    for text in std::iter::once(&brief.answer.text).chain(&brief.remarks).chain(&brief.caveats) {
+        assert!(page.contains(text) && md.contains(text), "{text}");
     }
+    assert!(brief.parts.iter().all(|part| md.contains(&part.text)), "{md}");
     for section in &report.sections {
         assert!(page.contains(&section.title) && md.contains(&section.title));
     }
@@ -188,7 +190,7 @@ fn a_study_without_trials_or_prices_still_reports() {
     let study = common::study();
     let priced = perbuck_core::compare::compare(&study, &[], &common::bills(), &[]).unwrap();
     let report = model(&study, &priced, &[]);
-    assert!(report.warnings[0].contains("prices only"), "{:?}", report.warnings);
+    assert!(report.brief.caveats[0].contains("prices only"), "{:?}", report.brief);
     assert!(html::render(&report).contains("figure-cost"));
     let bare = perbuck_core::compare::compare(&study, &[], &[], &[]).unwrap();
     let report = model(&study, &bare, &[]);

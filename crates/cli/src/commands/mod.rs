@@ -106,7 +106,7 @@ pub(crate) fn capacity(arguments: &CapacityArguments) -> Result<(), LabError> {
     };
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let capacity = search_capacity(inputs, &request, &mut Display::default(), &stop)?;
-    print_report(arguments.json, &capacity.found, || text::render(&capacity.report, screen()))?;
+    print_report(arguments.json, &capacity.found, || text::summary(&capacity.report, screen()))?;
     capacity.kept()
 }
 

@@ -7,7 +7,8 @@ use perbuck_core::capacity::{CapacityRecord, CapacityRule, ProbeResult, Votes};
 use perbuck_core::run_record::{Flag, RunRecord};
 use perbuck_core::study::Study;
 use perbuck_core::units::{duration_text, thousands};
-use perbuck_report::document::{Answer, Block, Cell, Column, ReportModel, Row, RowKind, Section, Table, Tone};
+use perbuck_report::document::{Block, Cell, Column, Row, RowKind, Section, Table};
+use perbuck_report::text::Summary;
 
 use super::terms::Terms;
 
@@ -40,7 +41,7 @@ pub(super) fn outcome(rule: &CapacityRule, seen: &ProbeResult, record: &RunRecor
 }
 
 /// What was found, for people.
-pub(super) fn report(study: &Study, terms: &Terms, found: &[CapacityRecord], folder: &Path) -> ReportModel {
+pub(super) fn report(study: &Study, terms: &Terms, found: &[CapacityRecord], folder: &Path) -> Summary {
     let arrivals = match terms.arrivals {
         Arrivals::Poisson => "Poisson",
         Arrivals::Uniform => "uniform",
@@ -48,22 +49,15 @@ pub(super) fn report(study: &Study, terms: &Terms, found: &[CapacityRecord], fol
     let load = format!("open loop, {arrivals} arrivals, at most {} in flight", thousands(u64::from(terms.connections)));
     let trial = format!("{} after {} of warm-up", duration_text(terms.duration_ns), duration_text(terms.warmup_ns));
     let facts = [("Load", load), ("Each trial", trial), ("On disk in", folder.display().to_string())];
-    let said =
-        |f: &CapacityRecord| Answer { text: format!("{}, {}: {}.", f.contender, f.workload, f.sentence), tone: Tone::Plain };
+    let said = |f: &CapacityRecord| format!("{}, {}: {}.", f.contender, f.workload, f.sentence);
     let note = "In parentheses, with 95 % confidence: how likely a trial at that rate is to keep (or break) the objective. \
                 Few trials say little; more --repeats narrow it.";
     let blocks = vec![Block::Table(table(found)), Block::Paragraph(note.to_owned())];
-    ReportModel {
+    Summary {
         title: format!("Capacity of {} with {}", study.name, terms.objective()),
-        study: study.name.clone(),
-        warnings: Vec::new(),
-        answers: found.iter().map(said).collect(),
-        price_note: String::new(),
-        cards: Vec::new(),
+        sentences: found.iter().map(said).collect(),
         facts: facts.map(|(label, value)| (label.to_owned(), value)).to_vec(),
-        sections: vec![Section { id: "capacity", title: "Capacity".to_owned(), blocks }],
-        data: String::new(),
-        evidence: String::new(),
+        details: Section { id: "capacity", title: "Capacity".to_owned(), blocks },
     }
 }
 

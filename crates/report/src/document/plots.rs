@@ -11,6 +11,8 @@ pub enum Panels {
     Lines(Vec<LinePanel>),
     /// The same, small and many.
     Multiples(Vec<LinePanel>),
+    /// The same as grouped bars.
+    Columns(Vec<LinePanel>),
     /// Lines over time.
     Times(Vec<TimePanel>),
     /// Bars with whiskers.

@@ -32,8 +32,7 @@ pub(crate) fn blocks(audit: &Audit) -> Vec<Block> {
     out.extend(consistency(&audit.checks));
     if !audit.numbers.is_empty() {
         let all: Vec<&Finding> = audit.numbers.iter().collect();
-        out.push(Block::Table(numbers("Every printed number", &all)));
-        out.push(Block::Folded("Formulas".to_owned(), vec![Block::Table(formulas(&all))]));
+        out.extend([numbers("Every printed number", &all), formulas(&all)].map(Block::Data));
     }
     if out.is_empty() {
         out.push(paragraph("The study has no printed numbers, no claims and no results to check."));
@@ -121,6 +120,6 @@ fn consistency(list: &[Check]) -> Vec<Block> {
     if !failed.is_empty() {
         out.push(Block::Table(checks("Checks that do not hold", "Check", failed)));
     }
-    out.push(Block::Folded("All checks".to_owned(), vec![Block::Table(checks("All checks of the results", "Check", list))]));
+    out.push(Block::Data(checks("All checks of the results", "Check", list)));
     out
 }

@@ -32,10 +32,9 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     blocks.extend(machine_time(all));
     blocks.extend(errors(all));
     let rows = rows(all);
-    let title = "Rows of each table before and after the trials".to_owned();
     // `perbuck sysbench` counts none.
-    blocks.extend((!rows.rows.is_empty()).then(|| Block::Folded(title, vec![Block::Table(rows)])));
-    blocks.push(Block::Folded("All trials in the order of execution".to_owned(), vec![Block::Table(trials(all))]));
+    blocks.extend((!rows.rows.is_empty()).then(|| Block::Data(rows)));
+    blocks.push(Block::Data(trials(all)));
     blocks
 }
 
@@ -143,8 +142,7 @@ fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
         true => paragraph("Nothing recorded differs between the contenders."),
         false => Block::Table(differs),
     };
-    let common = Block::Folded("What all contenders share".to_owned(), vec![Block::Table(common)]);
-    (slots.len() > 1).then_some(differs).into_iter().chain([common]).collect()
+    (slots.len() > 1).then_some(differs).into_iter().chain([Block::Data(common)]).collect()
 }
 
 fn joined(values: &BTreeSet<String>) -> String {
@@ -184,13 +182,7 @@ fn machine_time(all: &Context<'_>) -> Vec<Block> {
         let names = [clean(workload), thousands(level.into()), all.label(contender)];
         table.add(names.into_iter().chain(numbers.map(or_absent)));
     }
-    let text = "The client's processor time is that of the whole perbuck process in the measured window; an embedded database is part of \
-                it. The server's is known only where the server runs on the same machine and can be told apart. Pages that it had to \
-                read: of those that its transactions asked for, over the whole runs, the share that InnoDB's buffer pool or PostgreSQL's \
-                shared buffers did not hold. Where it is high and the server's processors are idle, storage is what is measured; where \
-                nothing is missed and they are busy, it is the processors.";
-    let title = "Processor time of client and server, and its memory".to_owned();
-    vec![Block::Folded(title, vec![paragraph(text), Block::Table(table)])]
+    vec![Block::Data(table)]
 }
 
 /// The share of pages that were not in the server's memory, by its own counters of the whole runs.
@@ -229,7 +221,7 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
 
 fn rows(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | Table | #Rows before | #Rows after";
-    let mut table = Table::new("Rows, from the fewest to the most over all trials", heads);
+    let mut table = Table::new("Rows of each table before and after the trials", heads);
     let mut seen: BTreeMap<Subject<'_>, [Span; 2]> = BTreeMap::new();
     for r in all.records {
         for (i, counts) in [&r.workload.rows_before, &r.workload.rows_after].into_iter().enumerate() {
@@ -256,7 +248,7 @@ fn trials(all: &Context<'_>) -> Table {
         Remarks",
         all.words().head
     );
-    let mut table = Table::new("All trials", &heads);
+    let mut table = Table::new("All trials in the order of execution", &heads);
     let mut ordered: Vec<&RunRecord> = all.records.iter().collect();
     ordered.sort_by_key(|r| (r.position, r.started_unix_ms, r.key.clone()));
     for r in ordered {

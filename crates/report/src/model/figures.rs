@@ -167,11 +167,13 @@ pub(super) fn points<'w>(w: &'w WorkloadResult, name: &str) -> impl Iterator<Ite
 }
 
 fn mean_panel(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
-    let point = |_: &str, c: &Measured| {
-        let value = c.mean.filter(|m| m.is_finite())?;
-        Some(Point { level: c.level, values: dots(&c.values), value, interval: c.interval.map(pair), at_least: false })
-    };
-    line_panel(all, w, clean(&w.metric.title()), Scale::Linear, point)
+    line_panel(all, w, clean(&w.metric.title()), Scale::Linear, |_, c| mean_point(c))
+}
+
+/// A point with all its trials.
+pub(super) fn mean_point(c: &Measured) -> Option<Point> {
+    let value = c.mean.filter(|m| m.is_finite())?;
+    Some(Point { level: c.level, values: dots(&c.values), value, interval: c.interval.map(pair), at_least: false })
 }
 
 /// A line for each contender over the levels of a workload. `point` makes its points.

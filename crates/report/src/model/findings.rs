@@ -11,8 +11,8 @@ use super::{Context, ordinal, paragraph};
 use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, measured, or_absent, percent, range, ratio,
-    rounded_percent, short_percent, significant_decimals,
+    ABSENT, between, column_decimals, counted, dollar_decimals, fixed, list, measured, or_absent, range, ratio, rounded_percent,
+    short_percent, significant_decimals,
 };
 
 /// What also the terminal shows.
@@ -22,32 +22,36 @@ pub(super) fn shown(all: &Context<'_>) -> Vec<Block> {
 }
 
 /// What only the report has.
-pub(super) fn folded(all: &Context<'_>) -> Vec<Block> {
-    let fold = |(title, text, table): (&str, String, Table)| {
-        (!table.rows.is_empty()).then(|| Block::Folded(title.to_owned(), vec![paragraph(text), Block::Table(table)]))
+pub(super) fn beyond(all: &Context<'_>) -> Vec<Block> {
+    let shown = |text: &str, table: Table| {
+        let filled = (!table.rows.is_empty()).then(|| [paragraph(text), Block::Table(table)]);
+        filled.into_iter().flatten()
     };
-    let parts = [
-        ("Verdicts of single points", single_points_text(all), single_points(all)),
-        ("Ranks beside the intervals", RANKS.to_owned(), ranks(all)),
-        ("Outliers", OUTLIERS.to_owned(), outliers(all)),
-        ("Scalability", SCALABILITY.to_owned(), scalability(all)),
-    ];
-    parts.into_iter().filter_map(fold).collect()
+    let (points, ranks) = (single_points(all), ranks(all));
+    let mut out: Vec<Block> = points_text(all).map(paragraph).into_iter().collect();
+    out.extend([points, ranks].into_iter().filter(|t| !t.rows.is_empty()).map(Block::Data));
+    out.extend(shown(OUTLIERS, outliers(all)).chain(shown(SCALABILITY, scalability(all))));
+    out
 }
 
 fn noise_note(all: &Context<'_>) -> Option<Block> {
     let control = all.comparison.layout.control.as_ref()?;
     let one = |w: &WorkloadResult| Some(format!("{} {}", clean(&w.workload), noise_words(w.noise.as_ref()?)));
     let floors: Vec<String> = all.comparison.workloads.iter().filter_map(one).collect();
-    let broken = |w: &&WorkloadResult| w.noise.as_ref().is_some_and(|n| matches!(n.verdict, Verdict::Better | Verdict::Worse));
-    let warning = if all.comparison.workloads.iter().any(|w| broken(&w)) {
-        " One system cannot differ from itself: something else than the contenders made a difference, and the verdicts cannot be trusted."
-    } else {
-        ""
-    };
     let floors = if floors.is_empty() { "not measured yet".to_owned() } else { floors.join("; ") };
-    let text = format!("Noise floor ({} measured twice): {floors}.{warning}", all.label(&control.of));
+    let text = format!("Noise floor ({} measured twice): {floors}.", all.label(&control.of));
     Some(Block::Note(text))
+}
+
+/// What is to be said where a contender differs from itself.
+pub(crate) fn broken_control(all: &Context<'_>) -> Option<String> {
+    let control = all.comparison.layout.control.as_ref()?;
+    let broken = |w: &&WorkloadResult| w.noise.as_ref().is_some_and(|n| matches!(n.verdict, Verdict::Better | Verdict::Worse));
+    let on: Vec<String> = all.comparison.workloads.iter().filter(broken).map(|w| clean(&w.workload)).collect();
+    (!on.is_empty()).then(|| {
+        let of = all.label(&control.of);
+        format!("{of} differs from itself on {}: something else than the contenders made a difference, and the verdicts cannot be trusted.", list(&on))
+    })
 }
 
 /// The noise floor of a workload: `1.01× (0.98–1.03), equivalent`.
@@ -118,16 +122,16 @@ fn kept_price(cheapest: bool, k: &Kept, region: &str) -> Cell {
     Cell::noted(format!("${}", fixed(p.usd_per_unit, decimals)), if cheapest { "the cheapest" } else { "" })
 }
 
-fn single_points_text(all: &Context<'_>) -> String {
-    let judged = |c: &&PointResult| c.judgement.as_ref().is_some_and(|j| j.level.is_some()) && !all.is_control(&c.contender);
-    let family = all.comparison.workloads.iter().flat_map(|w| &w.points).filter(judged).count();
-    format!(
-        "Many points make it likely that one of them differs by chance. A verdict stands here only if it holds for the whole family of {} \
-         by Holm's rule: the smallest error level at which an interval decides must be at most {} divided by the number of points, the \
-         next by one less, and so on until one fails. Intervals are those of each point by itself.",
-        counted(family, "point"),
-        percent(1.0 - all.comparison.decision.confidence)
-    )
+/// What the points say one by one, in one line.
+fn points_text(all: &Context<'_>) -> Option<String> {
+    let judged =
+        |c: &PointResult| c.judgement.as_ref().filter(|j| j.level.is_some() && !all.is_control(&c.contender)).map(|j| j.verdict);
+    let found: Vec<Verdict> = points(all).filter_map(|(_, c)| judged(c)).collect();
+    let count = |word: &str| (found.iter().filter(|v| v.word() == word).count(), word.to_owned());
+    let counts = ["better", "worse", "equivalent", "undecided"].map(count);
+    let counts: Vec<String> = counts.into_iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    (!found.is_empty())
+        .then(|| format!("Of {}, with Holm's correction for so many: {}.", counted(found.len(), "single point"), list(&counts)))
 }
 
 fn single_points(all: &Context<'_>) -> Table {
@@ -151,10 +155,6 @@ fn results<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult
     all.comparison.workloads.iter().flat_map(|w| w.contenders.iter().map(move |c| (w, c)))
 }
 
-const RANKS: &str = "Statistics of ranks assume no shape of noise. Hodges and Lehmann's ratio is the median of all quotients of a value of the \
-                     contender and one of the baseline; its interval is exact and left out where so few trials cannot carry one. A is how \
-                     often a value of the contender is above one of the baseline (0.5: as often as below). They decide nothing.";
-
 fn ranks(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | #Ratio | #Hodges and Lehmann's ratio | #Vargha and Delaney's A";
     let mut table = Table::new("Ranks, against the baseline", heads);
@@ -171,8 +171,8 @@ fn ranks(all: &Context<'_>) -> Table {
     table
 }
 
-const OUTLIERS: &str = "Trials beyond Tukey's fences (1.5 interquartile ranges) whose modified z is above 3.5. They count in every number and verdict of \
-                        this report; the last two columns say what their point would be without them.";
+const OUTLIERS: &str =
+    "Outliers lie beyond Tukey's fences with a modified z above 3.5. They count in every number of this report.";
 
 fn outliers(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | Trial | #Value | #Modified z | Cause on record | #Mean with and without | \
@@ -206,10 +206,8 @@ fn outlier(all: &Context<'_>, w: &WorkloadResult, point: &PointResult, o: &Outli
     ]
 }
 
-const SCALABILITY: &str = "The knee is the measured point with the most throughput² / connections: beyond it latency grows faster than throughput. The \
-                           plateau is where throughput is within the margin of the peak. The Universal Scalability Law, λN / (1 + σ(N−1) + \
-                           κN(N−1)), is fitted to relative errors with σ and κ not below 0; its intervals need seven points, and nothing is \
-                           read off it beyond 1.5 times the last point.";
+const SCALABILITY: &str = "The Universal Scalability Law, λN / (1 + σ(N−1) + κN(N−1)), is fitted to the points, and the knee has the most \
+                           throughput² / connections.";
 
 fn scalability(all: &Context<'_>) -> Table {
     let heads = "Workload | Contender | #Knee | #Peak | #Plateau | #λ | #σ | #κ | #Connections at the top | \

@@ -100,15 +100,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if !whole.is_known() {
         return Vec::new();
     }
-    let explanation = "Load thread: the share of a processor that the fullest load thread used over the window, in the worst trial; above \
-                       90 % the trial counts as limited by the client. Lag: how late the event loops of the load threads woke from a probe \
-                       every 10 ms. Send lag: how late transactions of an open loop started although a connection was free; late sends \
-                       are those late by more than a millisecond. Memory: the most that the perbuck process had held so far. Little's law: \
-                       the share of the time of all connections that transactions account for, where it is furthest from 1. \
-                       Steadiness: whether the transactions completed per second had settled when the window opened, and stayed so. An \
-                       embedded database works on the load threads, so neither threads nor lag are measured there.";
-    let details = vec![paragraph(explanation), Block::Table(table(all))];
-    vec![paragraph(summary(&whole)), Block::Folded("Client health by point".to_owned(), details)]
+    vec![paragraph(summary(&whole)), Block::Data(table(all))]
 }
 
 fn summary(c: &Client) -> String {
@@ -137,7 +129,7 @@ fn summary(c: &Client) -> String {
 
 /// One row per point and contender; columns that no record fills are left out.
 fn table(all: &Context<'_>) -> Table {
-    let mut table = Table::new("Client health", &format!("Workload | {} | Contender", all.words().head));
+    let mut table = Table::new("Client health by point", &format!("Workload | {} | Contender", all.words().head));
     let clients: Vec<([String; 3], Client)> = records_by_point(all)
         .into_iter()
         .map(|(w, name, level, trials)| ([clean(w), thousands(level.into()), all.label(name)], Client::of(trials)))

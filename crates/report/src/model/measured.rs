@@ -17,9 +17,8 @@ use crate::escape::clean;
 use crate::number::{ABSENT, column_decimals, delta_decimals, fixed, or_absent, percent, range, signed_percent};
 
 /// What times of a closed loop are, and are not.
-const CLOSED: &str = "Service time of completed transactions, from the first statement to the last answer and with all attempts. The load is \
-                      a closed loop: a slow answer delays the next question, so this is not the response time of users who arrive on their \
-                      own. Failed transactions were given up; retries are attempts beyond the first.";
+const CLOSED: &str = "Service time of completed transactions with all their attempts. In a closed loop a slow answer delays the next question, so \
+                      this is not the response time of users who arrive on their own.";
 
 pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     let measured = all.measured();
@@ -28,13 +27,10 @@ pub(super) fn throughput(all: &Context<'_>) -> Vec<Block> {
     }
     let mut blocks: Vec<Block> = figures::throughput(all).into_iter().chain(scaling::figure(all)).map(Block::Figure).collect();
     let confidence = percent(all.comparison.decision.confidence);
-    blocks.push(paragraph(format!(
-        "Each number is the mean over the trials of a point, with its {confidence} interval. \
-         Differences are (contender − baseline) / baseline, from unrounded values."
-    )));
-    for w in &measured {
-        blocks.push(Block::Table(throughput_table(all, w)));
-    }
+    blocks.push(paragraph(format!("Means over the trials of a point, with their {confidence} intervals.")));
+    // The small drawings of many workloads are for reading, their numbers for calculating.
+    let block = if super::published::many(all) { Block::Data } else { Block::Table };
+    blocks.extend(measured.iter().map(|w| block(throughput_table(all, w))));
     for w in measured {
         blocks.extend(disclosure(all, w));
         blocks.extend(conformance::audit(all, w));

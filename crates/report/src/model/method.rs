@@ -6,17 +6,13 @@ use perbuck_core::study::{NO_LIMIT_NS, SnapshotRule, Sweep};
 use perbuck_core::units::{duration_text, thousands};
 
 use super::levels::phases_text;
-use super::{Context, rounding_text, rule_text};
+use super::{Context, rounding_text};
 use crate::document::Block;
-use crate::escape::clean;
 use crate::number::{counted, percent};
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     vec![
-        Block::Heading("How each number is made".to_owned()),
-        Block::List(measurements(all)),
-        Block::Heading("How prices are made".to_owned()),
-        Block::List(prices(all)),
+        Block::List(measurements(all).into_iter().chain(prices(all)).collect()),
         Block::Heading("Limits".to_owned()),
         Block::List(limits(all)),
     ]
@@ -35,13 +31,9 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
         ),
         order(all),
         operations(sweep).to_owned(),
-        "Throughput is a counter divided by the true length of the measured window. Rates are never stored or averaged over seconds.".to_owned(),
-        "Percentiles come from the merged histograms of all trials of a point (three significant digits). Percentiles are never averaged.".to_owned(),
+        "Percentiles come from the merged histograms of all trials of a point; nothing is an average of seconds.".to_owned(),
         format!("The interval of a point's mean is Student's {confidence} interval over its {units}."),
         interval_of_ratio(all, &confidence),
-        rule_text(&all.comparison.decision),
-        "The detectable difference is the smallest whose interval would lie wholly on one side of 1 in four of five such studies (80 % power)."
-            .to_owned(),
     ];
     out.splice(1..1, load(sweep));
     out
@@ -51,8 +43,7 @@ fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
     let layout = &all.comparison.layout;
     match (layout.design, layout.deployments > 1) {
         (_, true) => format!(
-            "The interval of a ratio is Student's {confidence} interval on the logarithmic scale over {} deployments, each by the mean of its \
-             trials: trials of one deployment tell nothing of the next.",
+            "The interval of a ratio is Student's {confidence} interval on the logarithmic scale over the means of {} deployments.",
             layout.deployments
         ),
         (Design::Blocks, false) => format!(
@@ -60,8 +51,7 @@ fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {
              contenders cancels out. It holds for this deployment."
         ),
         (Design::Independent, false) => format!(
-            "The interval of a ratio is Welch's {confidence} interval on the logarithmic scale over trials, with Satterthwaite's degrees of \
-             freedom, because the trials came in no blocks."
+            "The interval of a ratio is Welch's {confidence} interval on the logarithmic scale over trials, which came in no blocks."
         ),
     }
 }
@@ -91,8 +81,7 @@ fn order(all: &Context<'_>) -> String {
             .to_owned();
     }
     format!(
-        "Trials come in blocks; each block holds every point of every contender once, in an order shuffled by the seed {}, so that drift \
-         falls on all contenders alike.",
+        "Each block holds every point of every contender once, in an order shuffled by the seed {}, so that drift falls on all alike.",
         all.study.seed.0
     )
 }
@@ -138,7 +127,7 @@ fn load(sweep: &Sweep) -> Vec<String> {
 }
 
 fn prices(all: &Context<'_>) -> Vec<String> {
-    let Some(bill) = all.comparison.bills.first() else { return vec!["Nothing is priced.".to_owned()] };
+    let Some(bill) = all.comparison.bills.first() else { return Vec::new() };
     let snapshots = match all.study.price.volume_snapshots {
         SnapshotRule::Steady => "one full copy, and 30 times what the study says changes in a day",
         SnapshotRule::AwsCalculator => {
@@ -146,7 +135,6 @@ fn prices(all: &Context<'_>) -> Vec<String> {
         }
     };
     vec![
-        format!("Unit prices come from the price snapshot {}; every line names the date and source of its price.", clean(&bill.snapshot)),
         format!(
             "The cost of a month is the sum of the billed lines at {} hours; the total is {}; {}.",
             bill.hours_per_month,
@@ -154,20 +142,17 @@ fn prices(all: &Context<'_>) -> Vec<String> {
             rounding_text(bill.round)
         ),
         format!("Daily snapshots of volumes are billed as {snapshots}."),
-        "Cost per unit is the total divided by the throughput (lower is better); units per dollar are its inverse (higher is better). \
-         Work per dollar against the baseline is the ratio of throughputs times the inverse ratio of totals. Prices have no error, so its \
-         interval is that of the throughputs, scaled."
+        "Work per dollar is the ratio of throughputs times the inverse ratio of totals; prices have no error, so its interval is that of \
+         the throughputs, scaled."
             .to_owned(),
-        "Machines and volumes that a study marks as unpriced are shown and not billed. What the bill does not name is not in the price.".to_owned(),
+        "What the bill does not name is not in the price.".to_owned(),
     ]
 }
 
 fn limits(all: &Context<'_>) -> Vec<String> {
     let mut out = vec![
         "The result holds for these workloads, data sizes, versions, settings and prices, and for no others.",
-        "Intervals cover the variation between trials of this study. They do not cover other machines of the same type, other days, or \
-         systematic errors that all trials share.",
-        "Several verdicts are given side by side, each at its own confidence; no correction is made for their number.",
+        "Intervals cover the variation between trials of this study, and neither other machines nor other days.",
         if all.study.sweep.is_open() {
             "The load is an open loop through one pool of connections: with more of them a target may do more, or less. Where it could not \
              keep the rate, response times are lower bounds and grow with the length of the window."

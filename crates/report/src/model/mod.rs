@@ -1,6 +1,7 @@
 //! Words and numbers of a report, made once for all renderings.
 
 mod audit;
+mod brief;
 mod conformance;
 mod distribution;
 mod environment;
@@ -36,16 +37,20 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_core::study::{Decision, Rounding, Study, Summary};
 use perbuck_core::units::duration_text;
 
-use crate::document::{Block, Card, ReportModel, Section};
+use crate::document::{Block, Brief, ReportModel, Section, Table};
 use crate::escape::{clean, clean_to, json};
 use crate::number::{ABSENT, counted, fixed, list, percent};
 pub(crate) use audit::blocks as audit_blocks;
+pub(crate) use brief::brief;
+pub(crate) use findings::broken_control;
 use levels::Words;
 pub(crate) use money::bill_blocks;
 pub(crate) use published::nothing_measured;
 pub use published::replay;
 pub(crate) use regression::blocks as regression_blocks;
-pub(crate) use verdicts::{answers, verdict_blocks};
+pub(crate) use verdicts::verdict_blocks;
+use warnings::Caveats;
+pub(crate) use warnings::caveats;
 
 /// Characters of a contender's label at most: it heads columns and stands in every sentence.
 const LONGEST_LABEL: usize = 60;
@@ -54,48 +59,70 @@ const LONGEST_LABEL: usize = 60;
 pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> ReportModel {
     let all = Context::new(study, comparison, records);
     let latency = format!("{} and errors", capital(time_text(study)));
+    let caveats = caveats(&all);
+    let brief = brief(&all, &caveats);
     let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
-    let parts = [
-        ("verdicts", "Verdicts", verdicts::section(&all)),
-        ("cost", "Cost", money::section(&all)),
-        ("models", "Models of cost", models::section(&all)),
-        ("throughput", "Throughput", measured::throughput(&all)),
-        ("latency", &latency, measured::latency(&all)),
-        ("phases", "Phases", phases::section(&all)),
-        ("environment", "Environment", environment::section(&all)),
-        ("runs", "Runs", runs),
-        ("health", "Client health", client),
-        ("method", "Method and limits", method::section(&all)),
-        ("evidence", "Evidence", trace::section(&all)),
+    let performance = vec![
+        ("Throughput", measured::throughput(&all)),
+        (latency.as_str(), measured::latency(&all)),
+        ("Phases", phases::section(&all)),
     ];
-    report(&all, warnings::warnings(&all), verdicts::cards(&all), parts)
+    let parts = [
+        (ANSWER, vec![("", verdicts::section(&all))]),
+        (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
+        (PERFORMANCE, performance),
+        (ENVIRONMENT, vec![("", environment::section(&all)), ("Runs", runs), ("Client health", client)]),
+        (METHOD, vec![("", rest(&all, &caveats, &brief)), ("Method", method::section(&all)), ("Evidence", trace::section(&all))]),
+    ];
+    report(&all, brief, parts)
 }
 
-/// A report of these sections; empty ones are left out.
-fn report<const N: usize>(
-    all: &Context<'_>,
-    warnings: Vec<String>,
-    cards: Vec<Card>,
-    parts: [(&'static str, &str, Vec<Block>); N],
-) -> ReportModel {
+/// The five parts below the brief: where links point to, and the heading.
+const ANSWER: (&str, &str) = ("answer", "The answer in detail");
+const COST: (&str, &str) = ("cost", "Cost");
+const PERFORMANCE: (&str, &str) = ("performance", "Performance");
+const ENVIRONMENT: (&str, &str) = ("environment", "Environment and runs");
+const METHOD: (&str, &str) = ("method", "Method and evidence");
+
+/// A part of a report: id and title, and its pieces with their headings.
+type Part<'t> = ((&'static str, &'static str), Vec<(&'t str, Vec<Block>)>);
+
+/// A report of this brief and these parts; what is empty is left out.
+fn report<const N: usize>(all: &Context<'_>, brief: Brief, parts: [Part<'_>; N]) -> ReportModel {
     let study = all.study;
     let title = if study.question.trim().is_empty() { &study.name } else { &study.question };
-    let filled = parts.into_iter().filter(|(_, _, blocks)| !blocks.is_empty());
-    let mut sections: Vec<Section> = filled.map(|(id, title, blocks)| Section { id, title: title.to_owned(), blocks }).collect();
+    let headed = |(title, blocks): (&str, Vec<Block>)| {
+        let heading = (!blocks.is_empty() && !title.is_empty()).then(|| Block::Heading(title.to_owned()));
+        heading.into_iter().chain(blocks).collect::<Vec<_>>()
+    };
+    let section = |((id, title), pieces): Part<'_>| {
+        let blocks: Vec<Block> = pieces.into_iter().flat_map(headed).collect();
+        Section { id, title: title.to_owned(), blocks }
+    };
+    let mut sections: Vec<Section> = parts.into_iter().map(section).filter(|s| !s.blocks.is_empty()).collect();
     number_figures(&mut sections);
     ReportModel {
         title: clean(title),
         study: clean(&study.name),
-        warnings,
-        answers: answers(all),
-        price_note: clean(&study.price.note),
-        cards,
-        facts: facts(all),
+        brief,
         sections,
         data: serde_json::to_string(all.comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
         evidence: String::new(),
     }
+}
+
+/// What the brief has no room for: all its caveats in full, and what the numbers rest on.
+fn rest(all: &Context<'_>, caveats: &Caveats, brief: &Brief) -> Vec<Block> {
+    let caveats = caveats.beyond(brief.caveats.len());
+    let mut out = Vec::new();
+    if !caveats.is_empty() {
+        out.extend([Block::Heading("Caveats".to_owned()), Block::List(caveats)]);
+    }
+    let mut table = Table::new("What the numbers rest on", "What | Value");
+    facts(all).into_iter().for_each(|(label, value)| table.add([label, value]));
+    out.push(Block::Table(table));
+    out
 }
 
 /// Numbers figures in the order in which a reader meets them. Folded details hold none.
@@ -166,13 +193,6 @@ impl<'a> Context<'a> {
     fn metric_of(&self, r: &'a RunRecord) -> &'a Metric {
         let workload = self.comparison.workloads.iter().find(|w| w.workload == r.key.workload);
         workload.map_or_else(|| r.workload.metric.metric(), |w| &w.metric)
-    }
-
-    /// The metrics that count some kinds of transaction only, each once.
-    fn own_metrics(&self) -> impl Iterator<Item = &'a Metric> {
-        let all: &[WorkloadResult] = &self.comparison.workloads;
-        let first = |(i, w): &(usize, &WorkloadResult)| all[..*i].iter().all(|o| o.metric != w.metric);
-        all.iter().enumerate().filter(first).map(|(_, w)| &w.metric).filter(|m| m.kinds().is_some())
     }
 
     fn measured(&self) -> Vec<&'a WorkloadResult> {

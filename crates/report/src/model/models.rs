@@ -12,16 +12,21 @@ pub(super) type Row<'a> = (&'a WorkloadResult, &'a ContenderResult, &'a PricePer
 /// The tables of all models; empty without prices or throughput.
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut out = Vec::new();
-    for region in all.regions() {
+    if super::money::cancels_out(&all.comparison.bills) {
+        return out;
+    }
+    for (i, region) in all.regions().into_iter().enumerate() {
         let rows = rows(all, region);
         if rows.is_empty() {
             continue;
         }
-        out.push(Block::Table(units(all, region, &rows)));
+        // The first region is for reading, the others are for calculating.
+        let block = if i == 0 { Block::Table } else { Block::Data };
+        out.push(block(units(all, region, &rows)));
         let rivals: Vec<(Row<'_>, &Advantage)> = rows.iter().filter_map(|r| r.3.advantage.as_ref().map(|a| (*r, a))).collect();
         if !rivals.is_empty() {
-            out.push(Block::Table(sources(all, region, &rivals)));
-            out.push(Block::Table(fixed_cost(all, region, &rivals)));
+            out.push(block(sources(all, region, &rivals)));
+            out.push(Block::Data(fixed_cost(all, region, &rivals)));
         }
     }
     if out.is_empty() {
@@ -36,9 +41,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
         money_figures::tornado(all),
     ];
     out.extend(figures.into_iter().flatten().map(Block::Figure));
-    let head = "The same two numbers, cost and throughput, in the models that people compare by. None of them is another measurement: a \
-                 model that takes more systems of a kind assumes that their throughput adds up, which only a measurement can show. Costs are exact, \
-                 not rounded by the month.";
+    let head = "The same cost and throughput in the models that people compare by; none is another measurement.";
     out.insert(0, paragraph(head));
     out
 }

@@ -9,26 +9,33 @@ use crate::document::{Block, Cell, RowKind, Table};
 use crate::escape::clean;
 use crate::number::{ABSENT, counted, delta_decimals, or_absent, rounded_percent, signed_percent};
 
-/// Groups that every table and figure of bills shows; the others only where a bill has them.
-const USUAL: [LineGroup; 4] = [LineGroup::Compute, LineGroup::Volume, LineGroup::Snapshot, LineGroup::Fee];
-
-/// The groups of some bills, in the order of every table and figure.
+/// The groups in which some bills have an amount, in the order of every table and figure.
 pub(super) fn groups(bills: &[Bill]) -> Vec<LineGroup> {
-    let used = |g: &LineGroup| USUAL.contains(g) || bills.iter().any(|b| b.lines.iter().any(|l| l.group == *g));
+    let used = |g: &LineGroup| bills.iter().any(|b| b.monthly_of(*g).0 != 0);
     LineGroup::ALL.into_iter().filter(used).collect()
 }
 
 pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     if all.comparison.bills.is_empty() {
-        return vec![paragraph(
-            "The study names no price snapshot, so nothing is priced and nothing is said about value for money.",
-        )];
+        return Vec::new();
     }
-    let mut blocks = intro(all.study, &all.comparison.bills);
+    if cancels_out(&all.comparison.bills) {
+        let first = &all.comparison.bills[..1];
+        let text = "All contenders have this bill, so it cancels out: work per dollar is throughput.";
+        return std::iter::once(paragraph(text)).chain(tables(all.study, first, false)).collect();
+    }
+    let mut blocks = intro(&all.comparison.bills);
+    blocks.push(Block::Table(group_table(all.study, &all.comparison.bills)));
     blocks.extend(figures::cost_breakdown(all).map(Block::Figure));
     blocks.extend(money_figures::waterfall(all).map(Block::Figure));
-    blocks.extend(tables(all.study, &all.comparison.bills));
+    blocks.extend(tables(all.study, &all.comparison.bills, false));
     blocks
+}
+
+/// Whether all contenders cost the same in every region.
+pub(super) fn cancels_out(bills: &[Bill]) -> bool {
+    let same = |a: &Bill, b: &Bill| a.region != b.region || (a.lines == b.lines && a.horizon_total() == b.horizon_total());
+    bills.iter().any(|b| b.contender != bills[0].contender) && bills.iter().all(|a| bills.iter().all(|b| same(a, b)))
 }
 
 /// Everything about bills, also for the terminal.
@@ -36,14 +43,14 @@ pub(crate) fn bill_blocks(study: &Study, bills: &[Bill]) -> Vec<Block> {
     if bills.is_empty() {
         return vec![paragraph("The study names no price snapshot, so nothing is priced.")];
     }
-    intro(study, bills).into_iter().chain(tables(study, bills)).collect()
+    let note = clean(study.price.note.trim());
+    let note = (!note.is_empty()).then(|| Block::Note(format!("On prices: {note}")));
+    let groups = Block::Table(group_table(study, bills));
+    note.into_iter().chain(intro(bills)).chain([groups]).chain(tables(study, bills, true)).collect()
 }
 
-fn intro(study: &Study, bills: &[Bill]) -> Vec<Block> {
+fn intro(bills: &[Bill]) -> Vec<Block> {
     let mut blocks = Vec::new();
-    if !study.price.note.trim().is_empty() {
-        blocks.push(Block::Note(format!("On prices: {}", clean(&study.price.note))));
-    }
     if let Some(bill) = bills.first() {
         let months = counted(bill.horizon_months as usize, "month");
         let text = format!(
@@ -53,7 +60,6 @@ fn intro(study: &Study, bills: &[Bill]) -> Vec<Block> {
         );
         blocks.push(paragraph(text));
     }
-    blocks.push(Block::Table(group_table(study, bills)));
     blocks
 }
 
@@ -112,13 +118,15 @@ pub(super) fn by_region(bills: &[Bill]) -> Vec<&Bill> {
     regions.into_iter().flat_map(|r| bills.iter().filter(move |b| b.region == r)).collect()
 }
 
-/// One table per contender and region, and the sources they share.
-fn tables(study: &Study, bills: &[Bill]) -> Vec<Block> {
+/// One table per contender and region, and the sources they share. Unless the `whole` is asked for, regions beyond the first are for
+/// calculating.
+fn tables(study: &Study, bills: &[Bill], whole: bool) -> Vec<Block> {
     let mut sources: Vec<String> = Vec::new();
     let mut blocks = vec![Block::Heading("Bills of materials".to_owned())];
     let ordered = by_region(bills);
     for bill in &ordered {
-        blocks.push(Block::Table(bill_table(study, bill, &mut sources)));
+        let block = if whole || bill.region == ordered[0].region { Block::Table } else { Block::Data };
+        blocks.push(block(bill_table(study, bill, &mut sources)));
     }
     let unpriced = ordered.iter().any(|b| b.lines.iter().any(|l| !l.priced));
     if unpriced {

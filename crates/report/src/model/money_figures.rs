@@ -30,6 +30,9 @@ pub(super) fn waterfall(all: &Context<'_>) -> Option<Figure> {
         rows.push(Fall { name: "month".to_owned(), from: 0.0, to: month.as_usd_f64(), label: month.to_string(), part: None });
         panels.push(FallPanel { title: format!("{label}, {region}"), axis: "USD per month".to_owned(), rows });
     }
+    if groups(&all.comparison.bills).len() < 2 {
+        return None;
+    }
     let note = cut(&mut panels, "bills");
     let caption =
         format!("Each part begins where the one above it ends; the last bar is the month. All bills have one scale.{note}");

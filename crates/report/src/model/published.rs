@@ -4,57 +4,44 @@ use perbuck_core::audit::Audit;
 use perbuck_core::compare::{Comparison, WorkloadResult};
 use perbuck_core::study::{Published, Study};
 
-use super::{Context, audit, figures, measured, models, money, paragraph, report, rounding_text, rule_text, trace, verdicts};
+use super::{
+    ANSWER, COST, Context, METHOD, PERFORMANCE, audit, brief, caveats, figures, measured, models, money, paragraph, report, rest,
+    rounding_text, trace, verdicts,
+};
 use crate::document::{Block, ReportModel, Table};
-use crate::escape::{clean, clean_to};
-use crate::number::{counted, or_absent};
-
-/// Characters of a remark of the study.
-const REMARK: usize = 1000;
+use crate::escape::clean;
+use crate::number::or_absent;
 
 /// Makes the report of a published study: pure, so that the same input gives the same report.
 pub fn replay(study: &Study, comparison: &Comparison, found: &Audit) -> ReportModel {
     let all = Context::new(study, comparison, &[]);
-    // A card for each of many workloads would say the same many times.
-    let cards = if many(&all) { Vec::new() } else { verdicts::cards(&all) };
-    let parts = [
-        ("verdicts", "Verdicts", verdicts::section(&all)),
-        ("cost", "Cost", money::section(&all)),
-        ("models", "Models of cost", models::section(&all)),
-        ("throughput", "Throughput", measured::throughput(&all)),
-        ("results", "Other published numbers", columns(&all)),
-        ("audit", "Audit", audit::blocks(found)),
-        ("method", "Method and limits", method(&all)),
-        ("evidence", "Evidence", trace::section(&all)),
+    let caveats = caveats(&all);
+    let brief = brief(&all, &caveats);
+    let performance = vec![("Throughput", measured::throughput(&all)), ("Other published numbers", columns(&all))];
+    let last = vec![
+        ("", rest(&all, &caveats, &brief)),
+        ("Audit", audit::blocks(found)),
+        ("Method and limits", method(&all)),
+        ("Evidence", trace::section(&all)),
     ];
-    report(&all, warnings(&all), cards, parts)
-}
-
-fn warnings(all: &Context<'_>) -> Vec<String> {
-    let source = all.comparison.published.as_deref().unwrap_or_default();
-    let mut out = vec![nothing_measured(all.comparison, &clean_to(source, REMARK))];
-    if let Some(published) = &all.study.published {
-        if !published.method.trim().is_empty() {
-            out.push(clean_to(&published.method, REMARK));
-        }
-        out.extend(published.missing.iter().map(|m| format!("Not in the article: {}.", clean_to(m, REMARK))));
-    }
-    for remark in &all.comparison.remarks {
-        let (points, text, example) = (counted(remark.trials, "point"), clean(&remark.text), clean(&remark.example));
-        out.push(format!("{points}: {text} (the first is {example})."));
-    }
-    out
+    let parts = [
+        (ANSWER, vec![("", verdicts::section(&all))]),
+        (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),
+        (PERFORMANCE, performance),
+        (METHOD, last),
+    ];
+    report(&all, brief, parts)
 }
 
 /// That nothing was measured, and which numbers can have verdicts.
 pub(crate) fn nothing_measured(comparison: &Comparison, source: &str) -> String {
     let repeated = comparison.workloads.iter().flat_map(|w| &w.points).any(|c| c.values.len() > 1);
     let so = if repeated {
-        "A point needs several published values for an interval; a comparison without intervals is undecided."
+        "A point needs several published values for an interval, and a comparison without one is undecided."
     } else {
-        "A single published value has no interval, so every comparison is undecided."
+        "A single published value has no interval, so every comparison of throughputs is undecided."
     };
-    format!("Nothing was measured here: {source} published these numbers. {so}")
+    format!("perbuck measured nothing here: {source} published these numbers. {so}")
 }
 
 /// The columns of a workload that are not the compared metric.
@@ -90,8 +77,6 @@ fn method(all: &Context<'_>) -> Vec<Block> {
         "Throughputs are the published ones. The value of a workload is their mean over the named points, or the highest point that the \
          article shows."
             .to_owned(),
-        rule_text(&all.comparison.decision),
-        "A single published value has no interval. Ratios between such values are shown, and nothing is decided by them.".to_owned(),
     ];
     if let Some(bill) = all.comparison.bills.first() {
         made.push(format!("Costs are computed from the bill of materials; {}.", rounding_text(bill.round)));

@@ -1,14 +1,14 @@
-//! Answers, cards and the tables of verdicts.
+//! The tables of verdicts.
 
 use perbuck_core::compare::{ContenderResult, Judgement, PricePerformance, Verdict, Why, WorkloadResult};
 use perbuck_core::stats::{Interval, Ratio};
 
 use super::{Context, figures, findings, forest, paragraph, rule_text, summary_text};
-use crate::document::{Answer, Block, Card, Cell, Strip, Table, Tone};
+use crate::document::{Block, Cell, Table, Tone};
 use crate::escape::clean;
 use crate::number::{
-    ABSENT, between, column_decimals, delta_decimals, dollar_decimals, fixed, list, measured, or_absent, percent, range, ratio,
-    ratio_interval, short_percent, signed_percent,
+    ABSENT, between, column_decimals, dollar_decimals, fixed, list, measured, percent, range, ratio, ratio_interval,
+    short_percent,
 };
 
 /// What an open loop does to a comparison of throughputs.
@@ -26,119 +26,29 @@ pub(super) fn tone(verdict: Verdict) -> Tone {
 }
 
 /// Contenders other than the baseline and A/A controls, with their workload.
-fn rivals<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
+pub(super) fn rivals<'a>(all: &'a Context<'_>) -> impl Iterator<Item = (&'a WorkloadResult, &'a ContenderResult)> {
     let rival = |c: &&ContenderResult| !all.is_base(&c.contender) && c.control_of.is_none();
     let others = move |w: &'a WorkloadResult| w.contenders.iter().filter(rival).map(move |c| (w, c));
     all.comparison.workloads.iter().flat_map(others)
 }
 
-/// One sentence per workload and contender.
-pub(crate) fn answers(all: &Context<'_>) -> Vec<Answer> {
-    if all.study.contenders.len() == 1 {
-        return all.comparison.workloads.iter().map(|w| alone(all, w)).collect();
-    }
-    rivals(all).map(|(w, c)| answer(all, w, c)).collect()
-}
-
 /// Prices with a verdict, of the bills that are paid as the study says.
-fn priced<'a>(all: &'a Context<'_>, c: &'a ContenderResult) -> impl Iterator<Item = (&'a PricePerformance, &'a Judgement)> {
+pub(super) fn priced<'a>(
+    all: &'a Context<'_>,
+    c: &'a ContenderResult,
+) -> impl Iterator<Item = (&'a PricePerformance, &'a Judgement)> {
     c.price.iter().filter(|p| all.is_headline(&p.region)).filter_map(|p| p.value_for_money.as_ref().map(|j| (p, j)))
 }
 
-/// What can be said of a workload that only one contender ran.
-fn alone(all: &Context<'_>, w: &WorkloadResult) -> Answer {
-    let value = or_absent(w.contenders.first().map(|c| value_cell(w, c).line()));
-    let text = format!("{}: {} alone, {value} ({})", clean(&w.workload), all.base_label(), summary_text(&w.summary, all.words()));
-    Answer { text: text + ".", tone: Tone::Plain }
-}
-
-fn answer(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Answer {
-    let (label, base, workload) = (all.label(&c.contender), all.base_label(), clean(&w.workload));
-    let priced: Vec<(String, &Judgement)> = priced(all, c).map(|(p, j)| (format!("in {}", clean(&p.region)), j)).collect();
-    let judged = |what: &str, j: &Judgement| match j.verdict {
-        // What that means stands above all answers.
-        Verdict::Undecided { why: Why::SingleValue } => format!("{} {what}: undecided, a single value", ratio(&j.ratio)),
-        verdict => format!("{} {what} ({}): {}", ratio(&j.ratio), interval_words(all, j), verdict.text()),
-    };
-    let work = work_per_dollar(all);
-    let (first, what) = match (priced.as_slice(), &c.throughput) {
-        ([(_, j)], _) => (*j, format!("the {work} of {base}")),
-        ([(region, j), ..], _) => (*j, format!("the {work} of {base} {region}")),
-        ([], Some(j)) => (j, format!("the throughput of {base}")),
-        ([], None) => {
-            let text = format!("{workload}: {label} and {base} cannot be compared, because a point of one has no trial.");
-            return Answer { text, tone: Tone::Undecided };
-        }
-    };
-    let elsewhere = priced.iter().skip(1).map(|(region, j)| format!("; {}", judged(region, j)));
-    let text = format!("{workload}: {label} gives {}{}.", judged(&what, first), elsewhere.collect::<String>());
-    Answer { text, tone: tone(first.verdict) }
-}
-
 /// A bill of machines that did not run the trials makes the work per dollar notional.
-fn work_per_dollar(all: &Context<'_>) -> &'static str {
+pub(super) fn work_per_dollar(all: &Context<'_>) -> &'static str {
     if all.study.notional { "notional work per dollar" } else { "work per dollar" }
 }
 
-fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
+pub(super) fn interval_words(all: &Context<'_>, j: &Judgement) -> String {
     match j.ratio.interval {
         None => between(&j.ratio),
         Some(_) => format!("{} interval {}", percent(all.comparison.decision.confidence), ratio_interval(&j.ratio)),
-    }
-}
-
-/// One card per workload and contender: value for money in the first region, or throughput without prices.
-pub(super) fn cards(all: &Context<'_>) -> Vec<Card> {
-    rivals(all).filter_map(|(w, c)| card(all, w, c)).collect()
-}
-
-fn card(all: &Context<'_>, w: &WorkloadResult, c: &ContenderResult) -> Option<Card> {
-    let throughput = c.throughput.as_ref()?;
-    let mut priced = priced(all, c);
-    let headline = priced.next();
-    let (judged, measure) = match headline {
-        Some((p, j)) => (j, format!("{}, {}", work_per_dollar(all), clean(&p.region))),
-        None => (throughput, "throughput".to_owned()),
-    };
-    let short = |j: &Judgement| format!("{} ({}) {}", ratio(&j.ratio), between(&j.ratio), j.verdict.word());
-    let mut details = Vec::new();
-    for (p, j) in priced {
-        details.push((format!("Work per dollar, {}", clean(&p.region)), short(j)));
-    }
-    if let Some((p, _)) = headline {
-        details.push(("Throughput".to_owned(), short(throughput)));
-        details.push(("Cost of a month".to_owned(), cost_detail(all, p)));
-    }
-    match judged.verdict {
-        Verdict::Undecided { .. } => details.push(("Undecided".to_owned(), undecided(judged))),
-        Verdict::Equivalent => details.push(("No difference found".to_owned(), detectable(judged))),
-        Verdict::Better | Verdict::Worse => {}
-    }
-    if let Some(noise) = &w.noise {
-        details.push(("Noise floor (A/A)".to_owned(), findings::noise_words(noise)));
-    }
-    let margin = all.comparison.decision.margin;
-    Some(Card {
-        workload: clean(&w.workload),
-        pair: format!("{} against {}", all.label(&c.contender), all.base_label()),
-        verdict: judged.verdict.word().to_owned(),
-        tone: tone(judged.verdict),
-        ratio: ratio(&judged.ratio),
-        measure,
-        interval: interval_words(all, judged),
-        strip: judged.ratio.interval.map(|i| Strip { value: judged.ratio.value, low: i.low, high: i.high, margin }),
-        details,
-    })
-}
-
-fn cost_detail(all: &Context<'_>, p: &PricePerformance) -> String {
-    let base = all.comparison.bills.iter().find(|b| all.is_base(&b.contender) && b.region == p.region);
-    match base.map(|b| b.horizon_total().as_usd_f64()).filter(|b| *b > 0.0) {
-        Some(base) => {
-            let share = p.total.as_usd_f64() / base - 1.0;
-            format!("{} ({})", p.monthly, signed_percent(share, delta_decimals([share])))
-        }
-        None => p.monthly.to_string(),
     }
 }
 
@@ -158,6 +68,10 @@ fn detectable(j: &Judgement) -> String {
 
 /// A verdict; where no difference was found, with the one that these trials could have found and, if asked for, the reason.
 pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
+    // The brief says once what that means.
+    if j.verdict == (Verdict::Undecided { why: Why::SingleValue }) {
+        return Cell::new("no interval");
+    }
     let note = match j.verdict {
         Verdict::Undecided { .. } if reason => undecided(j),
         Verdict::Undecided { .. } | Verdict::Equivalent => detectable(j),
@@ -171,7 +85,7 @@ pub(super) fn ratio_cell(r: &Ratio) -> Cell {
 }
 
 /// The summary value with its unit and interval.
-fn value_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
+pub(super) fn value_cell(w: &WorkloadResult, c: &ContenderResult) -> Cell {
     let Some(value) = c.value else { return Cell::new(ABSENT) };
     let decimals = column_decimals(w.contenders.iter().filter_map(|c| c.value));
     let note = c.interval.map(|i| range(i, decimals)).unwrap_or_default();
@@ -183,7 +97,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     let mut blocks = verdict_blocks(all).split_off(1);
     blocks.extend(forest::figure(all).map(Block::Figure));
     blocks.extend(figures::price_performance(all).map(Block::Figure));
-    blocks.extend(findings::folded(all));
+    blocks.extend(findings::beyond(all));
     blocks
 }
 
@@ -207,11 +121,15 @@ pub(crate) fn verdict_blocks(all: &Context<'_>) -> Vec<Block> {
         }
     }
     blocks.extend(findings::shown(all));
-    let missing = "— means that there is nothing to show: the baseline has no ratio to itself, a single trial no interval, \
-                   and a point without trials no value. Ratios above 1 are in favour of the contender. The \
-                   detectable difference is the smallest that four of five studies with trials like these would find.";
-    blocks.push(paragraph(missing));
+    let detectable = throughputs(all).any(|j| j.detectable.is_some());
+    let words = "The detectable difference is the smallest that four of five such studies would find.";
+    blocks.extend(detectable.then(|| paragraph(words)));
     blocks
+}
+
+/// Every verdict on throughput.
+fn throughputs<'a>(all: &'a Context<'_>) -> impl Iterator<Item = &'a Judgement> {
+    rivals(all).filter_map(|(_, c)| c.throughput.as_ref())
 }
 
 fn throughput_table(all: &Context<'_>) -> Table {

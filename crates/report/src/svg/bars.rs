@@ -1,6 +1,6 @@
 //! Rows of bars: with whiskers in headed groups, stacked, or each beginning where the one above it ends.
 
-use super::{COLOURS, PART_COLOURS, Rows, WIDTH, in_words, label_width, line, open, rect, row_words, span, text};
+use super::{COLOURS, PART_COLOURS, Rows, WIDTH, below, in_words, label_width, line, open, rect, row_words, span, text};
 use crate::document::{BarPanel, FallPanel, Stack, StackPanel};
 
 /// Bars with whiskers, in headed groups.
@@ -10,7 +10,7 @@ pub(super) fn bars(id: &str, panel: &BarPanel) -> String {
     const HEAD: f64 = 24.0;
     let bars = || panel.groups.iter().flat_map(|(_, bars)| bars);
     let largest = bars().map(|b| b.interval.map_or(b.value, |i| i.1.max(b.value))).fold(0.0, f64::max);
-    let rows = Rows::new(bars().map(|b| (&b.name, &b.label)), largest);
+    let rows = Rows::new(WIDTH, bars().map(|b| (&b.name, &b.label)), largest);
     let bottom = panel.groups.iter().map(|(_, bars)| HEAD + bars.len() as f64 * ROW).sum::<f64>() + 4.0;
 
     let description = in_words(&panel.groups, |b| (&b.name, &b.label));
@@ -39,19 +39,19 @@ pub(super) fn bars(id: &str, panel: &BarPanel) -> String {
 }
 
 /// Stacked bars: one per contender, parts in the order of the legend.
-pub(super) fn stacks(id: &str, panel: &StackPanel) -> String {
-    const ROW: f64 = 40.0;
+pub(super) fn stacks(id: &str, panel: &StackPanel, width: f64) -> String {
     const BAR: f64 = 26.0;
+    let row = if width < WIDTH { 34.0 } else { 40.0 };
     let sum = |s: &Stack| s.parts.iter().map(|p| p.0.max(0.0)).sum::<f64>();
     let largest = panel.stacks.iter().map(sum).fold(0.0, f64::max);
-    let rows = Rows::new(panel.stacks.iter().map(|s| (&s.name, &s.label)), largest);
-    let bottom = panel.stacks.len() as f64 * ROW + 6.0;
+    let rows = Rows::new(width, panel.stacks.iter().map(|s| (&s.name, &s.label)), largest);
+    let bottom = panel.stacks.len() as f64 * row + 6.0;
 
     let description = row_words(panel.stacks.iter().map(|s| (&s.name, &s.label)));
-    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, (WIDTH, bottom + 46.0));
+    let mut out = open(id, &format!("{}: {}", panel.title, panel.axis), &description, (width, bottom + below(&panel.axis)));
     rows.axis(&mut out, (4.0, bottom), &panel.axis);
     for (i, stack) in panel.stacks.iter().enumerate() {
-        let middle = i as f64 * ROW + ROW / 2.0 + 4.0;
+        let middle = i as f64 * row + row / 2.0 + 4.0;
         rows.name(&mut out, "name", middle, &stack.name);
         let mut x = rows.left;
         for (part, (value, label)) in stack.parts.iter().enumerate() {
@@ -76,7 +76,7 @@ pub(super) fn falls(id: &str, panel: &FallPanel, all: &[FallPanel]) -> String {
     const ROW: f64 = 25.0;
     const BAR: f64 = 15.0;
     let all = || all.iter().flat_map(|p| &p.rows);
-    let rows = Rows::new(all().map(|r| (&r.name, &r.label)), all().map(|r| r.to.max(r.from)).fold(0.0, f64::max));
+    let rows = Rows::new(WIDTH, all().map(|r| (&r.name, &r.label)), all().map(|r| r.to.max(r.from)).fold(0.0, f64::max));
     let bottom = panel.rows.len() as f64 * ROW + 8.0;
 
     let description = row_words(panel.rows.iter().map(|r| (&r.name, &r.label)));

@@ -1,12 +1,12 @@
 //! Figures as SVG, written by hand: colours come from the page's style sheet, so that they follow light and dark.
 
 mod bars;
+mod columns;
 mod heat;
 mod lines;
 mod multiples;
 mod ratios;
 mod scale;
-mod strip;
 mod times;
 mod xy;
 
@@ -16,13 +16,15 @@ use crate::document::{AxisScale, Block, Figure, Panels, ReportModel};
 use crate::escape::{html, shorten, width};
 use crate::number::fixed;
 use scale::Scale;
-pub(crate) use strip::strip;
 
-/// Width of every panel in its own units; the page scales it.
+/// Width of a panel in its own units; the page scales it.
 const WIDTH: f64 = 480.0;
 
+/// The same in a narrow column.
+const NARROW: f64 = 420.0;
+
 /// Mean width of a character of the labels, and how much wider bold text is.
-const CHARACTER: f64 = 6.7;
+const CHARACTER: f64 = 7.2;
 const BOLD: f64 = 1.12;
 
 /// Characters of the name of a row.
@@ -37,14 +39,18 @@ pub(crate) const PART_COLOURS: usize = 7;
 /// Titles of a figure's panels with their drawings.
 pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
     let id = |i: usize| format!("figure-{}-{}", figure.id, i + 1);
+    let width = if figure.narrow { NARROW } else { WIDTH };
     match &figure.panels {
         Panels::Lines(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), lines::draw(&id(i), p))).collect(),
         Panels::Multiples(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), multiples::draw(&id(i), p))).collect(),
         Panels::Times(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), times::draw(&id(i), p))).collect(),
         Panels::Bars(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::bars(&id(i), p))).collect(),
-        Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::stacks(&id(i), p))).collect(),
+        Panels::Stacks(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::stacks(&id(i), p, width))).collect(),
         Panels::Xy(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), xy::draw(&id(i), p))).collect(),
-        Panels::Ratios(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), ratios::draw(&id(i), p))).collect(),
+        Panels::Ratios(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), ratios::draw(&id(i), p, width))).collect(),
+        Panels::Columns(list) => {
+            list.iter().enumerate().map(|(i, p)| (p.title.clone(), columns::draw(&id(i), p, list.len() > 3))).collect()
+        }
         Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::falls(&id(i), p, list))).collect(),
         Panels::Heat(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), heat::draw(&id(i), p))).collect(),
     }
@@ -59,13 +65,13 @@ const STYLE: &str = concat!(
 
 /// Every drawing of a report as a file of its own: name and text. [`crate::markdown`] refers to these names.
 pub fn files(report: &ReportModel) -> Vec<(String, String)> {
+    // Folded details hold no figures.
+    let blocks = report.sections.iter().flat_map(|s| &s.blocks);
+    let of_sections = blocks.filter_map(|block| if let Block::Figure(f) = block { Some(f) } else { None });
     let mut out = Vec::new();
-    for block in report.sections.iter().flat_map(|s| &s.blocks) {
-        // Folded details hold no figures.
-        if let Block::Figure(f) = block {
-            let drawn = panels(f).into_iter().enumerate();
-            out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
-        }
+    for f in report.brief.figures.iter().chain(of_sections) {
+        let drawn = panels(f).into_iter().enumerate();
+        out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
     }
     out
 }
@@ -249,6 +255,19 @@ fn tick_texts(ticks: &[f64]) -> Vec<String> {
     ticks.iter().map(|t| fixed(*t, decimals)).collect()
 }
 
+/// Numbers of an axis in thousands or millions where that is shorter.
+fn short_texts(ticks: &[f64]) -> Vec<String> {
+    let last = ticks.last().copied().unwrap_or(1.0);
+    let (scale, unit) = match last {
+        l if l >= 1e6 => (1e6, " M"),
+        l if l >= 1e4 => (1e3, " k"),
+        _ => (1.0, ""),
+    };
+    let scaled: Vec<f64> = ticks.iter().map(|t| t / scale).collect();
+    let plain = tick_texts(&scaled);
+    plain.into_iter().enumerate().map(|(i, t)| if i == 0 { "0".to_owned() } else { t + unit }).collect()
+}
+
 /// Grid lines with their numbers on the left, and above them what they mean.
 fn left_axis(out: &mut String, ticks: &[(f64, String)], y: impl Fn(f64) -> f64, (left, right): (f64, f64), title: &str) {
     for (i, (tick, label)) in ticks.iter().enumerate() {
@@ -268,9 +287,9 @@ struct Rows {
 
 impl Rows {
     /// Room for these names and numbers, and for values up to the largest.
-    fn new<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>, largest: f64) -> Self {
+    fn new<'r>(width: f64, rows: impl Iterator<Item = (&'r String, &'r String)>, largest: f64) -> Self {
         let (names, labels): (Vec<String>, Vec<&String>) = rows.map(|(name, label)| (shorten(name, ROW_NAME), label)).unzip();
-        let (left, right) = (widest(names) + 12.0, WIDTH - widest(labels) * BOLD - 12.0);
+        let (left, right) = (widest(names) + 18.0, width - widest(labels) * BOLD - 12.0);
         Self { left, right, scale: Scale::of(AxisScale::FromZero, std::iter::once(largest)) }
     }
 
@@ -298,8 +317,15 @@ impl Rows {
                 text(out, x, bottom + 17.0, "middle", "tick", label);
             }
         }
-        text(out, (self.left + self.right) / 2.0, bottom + 36.0, "middle", "tick", title);
+        if !title.is_empty() {
+            text(out, (self.left + self.right) / 2.0, bottom + 36.0, "middle", "tick", title);
+        }
     }
+}
+
+/// Room below a drawing for the numbers of its axis and, where there is one, for its title.
+fn below(title: &str) -> f64 {
+    if title.is_empty() { 22.0 } else { 46.0 }
 }
 
 /// Groups of rows (name, number) in words.
@@ -315,6 +341,13 @@ fn row_words<'r>(rows: impl Iterator<Item = (&'r String, &'r String)>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn axes_use_thousands_and_millions() {
+        assert_eq!(short_texts(&[0.0, 500_000.0, 1_000_000.0]), ["0", "0.5 M", "1.0 M"]);
+        assert_eq!(short_texts(&[0.0, 5_000.0, 10_000.0]), ["0", "5 k", "10 k"]);
+        assert_eq!(short_texts(&[0.0, 50.0, 100.0]), ["0", "50", "100"]);
+    }
 
     #[test]
     fn logarithmic_ticks_hold_all_values() {

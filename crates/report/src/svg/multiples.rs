@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{coloured, line, marker, open, polyline, text, tick_texts, ticks, widest};
+use super::{coloured, line, marker, open, polyline, short_texts, text, ticks, widest};
 use crate::document::{LinePanel, Series};
 
 const WIDTH: f64 = 250.0;
@@ -55,19 +55,6 @@ fn draw_series(out: &mut String, panel: &LinePanel, series: &Series, x: &impl Fn
     });
 }
 
-/// Numbers of an axis in thousands or millions where that is shorter.
-fn short_texts(ticks: &[f64]) -> Vec<String> {
-    let last = ticks.last().copied().unwrap_or(1.0);
-    let (scale, unit) = match last {
-        l if l >= 1e6 => (1e6, " M"),
-        l if l >= 1e4 => (1e3, " k"),
-        _ => (1.0, ""),
-    };
-    let scaled: Vec<f64> = ticks.iter().map(|t| t / scale).collect();
-    let plain = tick_texts(&scaled);
-    plain.into_iter().enumerate().map(|(i, t)| if i == 0 { "0".to_owned() } else { t + unit }).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,12 +87,5 @@ mod tests {
         let count = |text: &str, what: &str| text.matches(what).count();
         assert_eq!((count(&whole, "<polyline"), count(&whole, "class=\"mark\"")), (1, 5));
         assert_eq!((count(&torn, "<polyline"), count(&torn, "class=\"mark\"")), (2, 4));
-    }
-
-    #[test]
-    fn axes_use_thousands_and_millions() {
-        assert_eq!(short_texts(&[0.0, 500_000.0, 1_000_000.0]), ["0", "0.5 M", "1.0 M"]);
-        assert_eq!(short_texts(&[0.0, 5_000.0, 10_000.0]), ["0", "5 k", "10 k"]);
-        assert_eq!(short_texts(&[0.0, 50.0, 100.0]), ["0", "50", "100"]);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::{BOLD, PART_COLOURS, WIDTH, in_words, line, open, rect, span, text, widest};
+use super::{BOLD, PART_COLOURS, WIDTH, below, in_words, line, open, rect, span, text, widest};
 use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
 use crate::number::fixed;
 
-const ROW: f64 = 26.0;
+/// Height of a row, and in a narrow column.
+const ROWS: [f64; 2] = [26.0, 21.0];
 const HEAD: f64 = 24.0;
 const BAR: f64 = 14.0;
 
@@ -19,11 +20,12 @@ const MARKED: [&[f64]; 4] = [
     &[0.94, 0.96, 0.98, 0.99, 1.01, 1.02, 1.04, 1.06, 0.85, 0.75, 1.3, 1.4],
 ];
 
-pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
+pub(super) fn draw(id: &str, panel: &RatioPanel, width: f64) -> String {
+    let height = ROWS[usize::from(width < WIDTH)];
     let rows = || panel.groups.iter().flat_map(|g| &g.1);
     let name = |r: &RatioRow| shorten(&r.name, 30);
-    let left = widest(rows().map(name)) + 12.0;
-    let right = WIDTH - widest(rows().map(|r| &r.label)) * BOLD - 14.0;
+    let left = widest(rows().map(name)) + 18.0;
+    let right = width - widest(rows().map(|r| &r.label)) * BOLD - 14.0;
     let ends = |r: &RatioRow| [Some(r.value), r.interval.map(|i| i.0), r.interval.map(|i| i.1)];
     let band = [1.0 + panel.margin, 1.0 / (1.0 + panel.margin), panel.base, 1.0];
     let all = rows().flat_map(ends).flatten().chain(band).chain(panel.noise.iter().flatten().flat_map(|n| [n.0, n.1]));
@@ -32,13 +34,13 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     let pad = ((high - low) * 0.06).max(0.01);
     let (low, high) = (low - pad, high + pad);
     let x = |v: f64| left + (v.max(f64::MIN_POSITIVE).ln().clamp(low, high) - low) / (high - low) * (right - left);
-    let bottom = panel.groups.iter().map(|g| HEAD + g.1.len() as f64 * ROW).sum::<f64>() + 6.0;
+    let bottom = panel.groups.iter().map(|g| head(&g.0) + g.1.len() as f64 * height).sum::<f64>() + 6.0;
 
     let mut out = open(
         id,
         &format!("{}: {}", panel.title, panel.axis),
         &in_words(&panel.groups, |r| (&r.name, &r.label)),
-        (WIDTH, bottom + 46.0),
+        (width, bottom + below(&panel.axis)),
     );
     let shade = |out: &mut String, class: &str, (from, to): (f64, f64), (top, bottom): (f64, f64)| {
         rect(out, class, (x(from), top), ((x(to) - x(from)).max(1.0), bottom - top));
@@ -47,10 +49,10 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
         shade(&mut out, "margin", (1.0 / (1.0 + panel.margin), 1.0 + panel.margin), (4.0, bottom));
     }
     let mut top = 0.0;
-    for (i, (_, rows)) in panel.groups.iter().enumerate() {
-        let end = top + HEAD + rows.len() as f64 * ROW;
+    for (i, (group, rows)) in panel.groups.iter().enumerate() {
+        let end = top + head(group) + rows.len() as f64 * height;
         if let Some(band) = panel.noise.get(i).copied().flatten() {
-            shade(&mut out, "noise", band, (top + HEAD, end));
+            shade(&mut out, "noise", band, (top + head(group), end));
         }
         top = end;
     }
@@ -61,20 +63,29 @@ pub(super) fn draw(id: &str, panel: &RatioPanel) -> String {
     if panel.base != 1.0 {
         line(&mut out, "axis", (x(panel.base), 4.0), (x(panel.base), bottom));
     }
-    text(&mut out, WIDTH / 2.0, bottom + 36.0, "middle", "tick", &panel.axis);
+    if !panel.axis.is_empty() {
+        text(&mut out, width / 2.0, bottom + 36.0, "middle", "tick", &panel.axis);
+    }
     let mut y = 0.0;
     for (group, rows) in &panel.groups {
-        text(&mut out, 0.0, y + 17.0, "start", "group", &shorten(group, 60));
-        y += HEAD;
+        if !group.is_empty() {
+            text(&mut out, 0.0, y + 17.0, "start", "group", &shorten(group, 60));
+        }
+        y += head(group);
         for r in rows {
-            let middle = y + ROW / 2.0;
+            let middle = y + height / 2.0;
             text(&mut out, left - 8.0, middle + 4.0, "end", "name", &name(r));
             row(&mut out, r, middle, &x, panel.base);
             text(&mut out, right + 10.0, middle + 4.0, "start", "value", &r.label);
-            y += ROW;
+            y += height;
         }
     }
     out + "</svg>"
+}
+
+/// Height of the heading of a group.
+fn head(group: &str) -> f64 {
+    if group.is_empty() { 2.0 } else { HEAD }
 }
 
 fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, base: f64) {
@@ -88,7 +99,8 @@ fn row(out: &mut String, r: &RatioRow, middle: f64, x: &impl Fn(f64) -> f64, bas
             if let Some((low, high)) = r.interval {
                 span(out, ["range", "end"], (x(low), x(high)), middle);
             }
-            let _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"4.5\"/></g>", x(r.value));
+            let class = if r.interval.is_some() { "" } else { " class=\"hollow\"" };
+            let _ = writeln!(out, "<circle{class} cx=\"{:.1}\" cy=\"{middle:.1}\" r=\"4.5\"/></g>", x(r.value));
         }
     }
 }

@@ -47,6 +47,7 @@ pub(super) fn draw(id: &str, panel: &XyPanel) -> String {
     axes(&mut out, &frame, panel);
     guides(&mut out, &frame, &panel.guides, named);
     panel.series.iter().for_each(|s| series(&mut out, &frame, s));
+    names_of_points(&mut out, &frame, &panel.series);
     if named {
         let end = |(s, name): (&XySeries, _)| Some((frame.at((0.0, s.points.last()?.y)).1, s.slot, name));
         let ends = panel.series.iter().zip(&names).filter(|(s, _)| s.joined).filter_map(end);
@@ -74,15 +75,20 @@ fn axes(out: &mut String, frame: &Frame, panel: &XyPanel) {
 
 /// Lines with their names beyond the edge where they end; inside where the names of series are there.
 fn guides(out: &mut String, frame: &Frame, guides: &[Guide], named: bool) {
-    let mut at_right = Vec::new();
+    let (mut at_right, mut upright) = (Vec::new(), 0.0);
     for (i, g) in guides.iter().enumerate() {
         let Some((from, to)) = clipped(frame.at(g.from), frame.at(g.to), frame) else { continue };
         line(out, "guide", from, to);
         match ((to.0 - frame.right).abs() < 0.5, named) {
             (true, true) => text(out, to.0 - 4.0, to.1 - 6.0, "end", "tick", &g.label),
             (true, false) => at_right.push((to.1 + 4.0, i)),
-            // Upright lines, beside their upper end.
-            (false, true) => text(out, to.0 + 5.0, TOP + 11.0, "start", "tick", &g.label),
+            // Upright lines, beside their upper end, each name in a line of its own.
+            (false, true) => {
+                let most = frame.right - label_width(&g.label) - 2.0;
+                let x = (to.0 + 5.0).min(most).max(frame.left + 2.0);
+                text(out, x, TOP + 11.0 + upright * 15.0, "start", "tick", &g.label);
+                upright += 1.0;
+            }
             (false, false) => text(out, to.0, TOP - 5.0, "middle", "tick", &g.label),
         }
     }
@@ -126,10 +132,27 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
             }
         }
     });
-    for (p, (x, y)) in s.points.iter().zip(&placed).filter(|(p, _)| !p.label.is_empty()) {
-        let before = x + 10.0 + label_width(&p.label) > frame.right;
-        let (x, anchor) = if before { (x - 9.0, "end") } else { (x + 9.0, "start") };
-        text(out, x, y + 4.0, anchor, "name", &p.label);
+}
+
+/// Height of a name, and where it may stand beside its point: how far up or down, the nearest first.
+const NAME: f64 = 15.0;
+const LINES_AWAY: [f64; 9] = [0.0, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0, -4.0, 4.0];
+
+/// Names beside points, where they cover neither each other nor the edge. A name without room is in the description.
+fn names_of_points(out: &mut String, frame: &Frame, all: &[XySeries]) {
+    let mut taken: Vec<[f64; 3]> = Vec::new();
+    for p in all.iter().flat_map(|s| &s.points).filter(|p| !p.label.is_empty()) {
+        let ((x, y), width) = (frame.at((p.x, p.y)), label_width(&p.label));
+        let beside = [x + 9.0, x - 9.0 - width].into_iter().filter(|x| *x > frame.left && x + width < frame.right);
+        let mut spots = LINES_AWAY.iter().flat_map(|s| beside.clone().map(move |x| [x, x + width, y + 4.0 + s * NAME]));
+        let free = |[from, to, at]: &[f64; 3]| {
+            let apart = |t: &[f64; 3]| t[1] < *from || *to < t[0] || (t[2] - at).abs() >= NAME;
+            *at > TOP + 10.0 && *at < BOTTOM && taken.iter().all(apart)
+        };
+        if let Some(spot) = spots.find(free) {
+            text(out, spot[0], spot[2], "start", "name", &p.label);
+            taken.push(spot);
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn tables(report: &ReportModel) -> Vec<&Table> {
     fn of<'a>(blocks: &'a [Block], out: &mut Vec<&'a Table>) {
         for block in blocks {
             match block {
-                Block::Table(t) => out.push(t),
+                Block::Table(t) | Block::Data(t) => out.push(t),
                 Block::Figure(f) => out.push(&f.table),
                 Block::Folded(_, inner) => of(inner, out),
                 _ => {}
@@ -135,11 +135,7 @@ fn an_overload_is_said_before_the_numbers_and_beside_them() {
     let Made { records, report, .. } = &*OPEN_LOOP;
     let over: Vec<&RunRecord> = records.iter().filter(|r| !r.flags.is_empty()).collect();
     assert_eq!(over.len(), 3);
-    assert!(
-        report.warnings.iter().any(|w| w.starts_with("3 trials: the target could not keep the rate")),
-        "{:?}",
-        report.warnings
-    );
+    assert!(report.brief.caveats.iter().any(|w| w.contains("he target could not keep the rate")), "{:?}", report.brief.caveats);
     let completed: u64 = over.iter().map(|r| r.measured.transactions["point_select"].committed).sum();
     let offered: u64 = over.iter().map(|r| r.measured.open_loop.as_ref().unwrap().offered).sum();
     let unfinished = over.iter().map(|r| r.measured.open_loop.as_ref().unwrap().unfinished.count).max().unwrap();
@@ -158,8 +154,8 @@ fn an_overload_is_said_before_the_numbers_and_beside_them() {
     let mut calm: Vec<RunRecord> = records.iter().filter(|r| r.key.level() != 900).cloned().collect();
     calm[0].flags = vec![Flag::Unsettled { why: "it drifted".into() }, Flag::LittlesLaw { busy: 1.0, connections: 2 }];
     let report = made(study, calm).report;
-    for text in ["the throughput had not settled", "Little's law fails"] {
-        assert!(report.warnings.iter().any(|w| w.contains(text)), "{:?}", report.warnings);
+    for text in ["he throughput had not settled", "Little's law fails"] {
+        assert!(report.brief.caveats.iter().any(|w| w.contains(text)), "{:?}", report.brief);
     }
     assert!(!markdown::render(&report).contains('≥'));
 }
@@ -200,14 +196,14 @@ fn the_figures_show_response_times_and_the_backlog_of_the_worst_trial() {
 fn the_health_of_the_client_is_that_of_the_records() {
     let Made { records, report, .. } = &*OPEN_LOOP;
     let trials = || records.iter().filter(|r| r.key.contender == "arm" && r.key.level() == 900);
-    let get = |column| cell(report, "Client health", &["points", "900", "Arm (Graviton2)"], column);
+    let get = |column| cell(report, "Client health by point", &["points", "900", "Arm (Graviton2)"], column);
     let fullest = trials().flat_map(|r| &r.health.workers).map(|w| w.cpu_ns).max().unwrap();
     assert_eq!(get("Load thread, worst trial"), format!("{:.0} %", fullest as f64 / 30e9 * 100.0));
     let lag = merged(trials().map(|r| &r.health.lag));
     assert_eq!(get("Lag p99"), duration_text(lag.percentile_ns(99.0).unwrap()));
     assert_eq!(get("Lag at most"), duration_text(lag.max_ns()));
     assert_eq!(get("Lost connections"), "0");
-    let head = |t: &&&Table| t.caption == "Client health";
+    let head = |t: &&&Table| t.caption == "Client health by point";
     let all = tables(report);
     let table = all.iter().find(head).unwrap();
     assert!(!table.columns.iter().any(|c| c.head.contains("Little")), "an open loop has no such figure");

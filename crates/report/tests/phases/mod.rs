@@ -20,6 +20,7 @@ fn phases_of_an_open_loop_show_the_ramp_and_what_it_leaves() {
     let records = open::records(&study);
     let Made { records, report, .. } = made(study, records);
     golden("phased.txt", &text::render(&report, Screen::default()));
+    golden("phased.html", &common::without_data(&html::render(&report), &report));
     for (contender, label) in [("arm", "Arm (Graviton2)"), ("x86", "x86 (Xeon)")] {
         let caption = format!("points, {label}: throughput and response time (from the intended start) by phase");
         let rows = [("1: 200/s", 0, 10.0), ("2: 200/s to 1200/s", 1, 20.0), ("3: 100/s", 2, 10.0)];
