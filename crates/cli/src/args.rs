@@ -108,9 +108,14 @@ pub(crate) struct StudyArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) study: StudyArguments,
+    /// Connect to every target, and look whether the study can run there
+    #[arg(long)]
+    pub(crate) connect: bool,
     /// Print the problems as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) password: PasswordArguments,
 }
 
 #[derive(Debug, Args)]

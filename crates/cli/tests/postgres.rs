@@ -162,7 +162,7 @@ fn a_target_sets_variables_of_its_sessions() {
         |set: &str| study(&format!("{}{}{set}", postgres.url(), if postgres.url().contains('?') { '&' } else { '?' }), RW, SHORT);
     desk.write("s.toml", &with("set.default_transaction_read_only=on"));
     let refused = desk.perbuck(&["prepare", "s.toml"]);
-    assert!(refused.code == Some(1) && refused.err.contains("read-only transaction"), "{refused:#?}");
+    assert!(refused.code == Some(3) && refused.err.contains("read-only transaction"), "{refused:#?}");
     desk.write("s.toml", &with("set.statement_timeout=50000"));
     desk.good(&["run", "s.toml"]);
     assert_eq!(desk.records("results/s")[0].target.variables["session statement_timeout"], "50000");

@@ -29,8 +29,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The candidate that a user most likely meant by `typed`, if one is near enough (edit distance at most a third).
+/// The candidate that a user most likely meant by `typed`, if one is near enough: the same but for capitals, or at an edit distance of
+/// at most a third.
 pub fn nearest<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(same) = candidates.iter().find(|c| c.eq_ignore_ascii_case(typed)) {
+        return Some(same);
+    }
     candidates
         .into_iter()
         .map(|c| (edit_distance(typed, c), c))
@@ -68,6 +73,9 @@ mod tests {
     fn nearest_finds_typos_and_refuses_strangers() {
         assert_eq!(nearest("warehuses", ["warehouses", "tables"]), Some("warehouses"));
         assert_eq!(nearest("conections", ["connections", "trials"]), Some("connections"));
+        for typed in ["M7G.xlarge", "M7G.XLARGE", "m7g.Xlarge"] {
+            assert_eq!(nearest(typed, ["m7g.large", "M7i.xlarge", "m7g.xlarge"]), Some("m7g.xlarge"), "{typed}");
+        }
         assert_eq!(nearest("zebra", ["connections", "trials"]), None);
     }
 

@@ -18,11 +18,16 @@ const SET: &str = "set.";
 const TLS_MODES: [TlsMode; 5] =
     [TlsMode::Disabled, TlsMode::Preferred, TlsMode::Required, TlsMode::VerifyCa, TlsMode::VerifyIdentity];
 
+/// Names that other clients have for `tls`, without capitals and lines.
+const TLS_ELSEWHERE: [&str; 3] = ["sslmode", "usessl", "requiressl"];
+
 /// One or more servers of one protocol, and how to reach them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerTarget {
     /// What the canonical address begins with.
     pub scheme: &'static str,
+    /// The product that the scheme as it was written names, where the servers of several speak the protocol.
+    pub product: Option<&'static str>,
     /// Hosts and ports; connection i goes to entry i modulo their number.
     pub hosts: Vec<(String, u16)>,
     /// User name.
@@ -118,6 +123,7 @@ impl ServerTarget {
         let mut target = Self::new(scheme, hosts, user, database);
         let (mut tls, settings) = (None, settings_of(&set)?);
         target.settings = settings;
+        rest.iter().try_for_each(|option| tls_elsewhere(option))?;
         for (key, value) in options_of(&rest.join("&"), &OPTIONS)? {
             match key {
                 "tls" => tls = Some(TlsMode::read(&value, &TLS_MODES)?),
@@ -161,6 +167,7 @@ impl ServerTarget {
     pub fn new(scheme: &'static str, hosts: Vec<(String, u16)>, user: String, database: String) -> Self {
         Self {
             scheme,
+            product: None,
             hosts,
             user,
             database,
@@ -244,6 +251,27 @@ impl<D: Dialect + Clone + 'static> Target for SqlTarget<D> {
     fn server_mut(&mut self) -> Option<&mut ServerTarget> {
         Some(&mut self.server)
     }
+}
+
+/// Refuses what other clients call `tls`, and says what to write. libpq says `sslmode=verify-full`, the mysql client
+/// `ssl-mode=VERIFY_IDENTITY`.
+fn tls_elsewhere(option: &str) -> Result<(), TargetProblem> {
+    let (key, value) = option.split_once('=').unwrap_or((option, ""));
+    let plain = |text: &str| text.to_ascii_lowercase().replace(['_', '-'], "");
+    if !TLS_ELSEWHERE.contains(&&*plain(key)) {
+        return Ok(());
+    }
+    let mode = match &*plain(value) {
+        "disable" | "disabled" | "false" | "0" => Some(TlsMode::Disabled),
+        "allow" | "prefer" | "preferred" => Some(TlsMode::Preferred),
+        "require" | "required" | "true" | "1" => Some(TlsMode::Required),
+        "verifyca" => Some(TlsMode::VerifyCa),
+        "verifyfull" | "verifyidentity" => Some(TlsMode::VerifyIdentity),
+        _ => None,
+    };
+    let words = TLS_MODES.map(TlsMode::word).join(", ");
+    let help = mode.map_or_else(|| format!("write `tls=`, with one of {words}"), |mode| format!("write `tls={}`", mode.word()));
+    problem(format!("`{key}` is not an option of this target: it is called `tls`"), help)
 }
 
 fn settings_of(options: &[&str]) -> Result<Vec<(String, String)>, TargetProblem> {

@@ -22,8 +22,8 @@ use self::terms::Terms;
 use crate::error::LabError;
 use crate::globals;
 use crate::inputs::Inputs;
+use crate::preflight::{self, Purpose, Request};
 use crate::prepare;
-use crate::process;
 use crate::progress::{Progress, second_text};
 use crate::servers::Servers;
 use crate::session::Session;
@@ -184,10 +184,13 @@ fn search(
     }
     let each = format!("{} + {}", duration_text(terms.warmup_ns), duration_text(terms.duration_ns));
     progress.line(&format!("objective {}, at most {} in flight, trials of {each}", terms.objective(), terms.connections));
-    process::enough_descriptors(&inputs.targets, terms.connections, inputs.study.sweep.workers)?;
+    let passwords = stage::passwords(inputs, ask_password)?;
+    let (connections, threads) = (terms.connections, inputs.study.sweep.workers);
+    let request = Request { purpose: Purpose::Run, connections, threads, results: None };
+    preflight::pass(inputs, request, &passwords, progress, stop)?;
     // Before the stages, so that it goes after them.
     let servers = Servers::start(&inputs.study, inputs.registry, stop, progress)?;
-    let stages = stage::build(inputs, &servers, ask_password, stop)?;
+    let stages = stage::build(inputs, &servers, &passwords, stop)?;
     let host = perbuck_observe::host();
     let context = Context { study: &inputs.study, fingerprint, host: &host };
     let mut session = Session::start(inputs, context, &stages, store.root(), stop, progress)?;

@@ -154,24 +154,34 @@ impl LabError {
         Self::new(ErrorKind::Interrupted, "interrupted; finished trials are kept", "run the same command again to go on")
     }
 
-    /// Records that cannot be compared as they are.
-    pub fn refusals(refusals: &[Refusal]) -> Self {
+    /// Records that cannot be compared as they are; `results` are the words after `perbuck compare`.
+    pub(crate) fn refusals(results: &str, refusals: &[Refusal]) -> Self {
         let reasons: Vec<&str> = refusals.iter().map(|r| r.reason.as_str()).collect();
         let words: Vec<String> = refusals.iter().filter_map(|r| r.insist).map(|w| format!("--insist {w}")).collect();
         let help = if words.len() == refusals.len() {
-            format!("the records are kept; to compare them all the same: `perbuck compare RESULTS {}`", words.join(" "))
+            let command = format!("perbuck compare {results} {}", words.join(" "));
+            format!("the records are kept; to compare them all the same: `{command}`")
         } else {
             "this cannot be insisted on; measure those trials again".to_owned()
         };
-        Self::refused(format!("these trials cannot be compared: {}", reasons.join("; ")), help)
+        Self::refused(format!("the trials in {results} cannot be compared: {}", reasons.join("; ")), help)
     }
 
-    /// Servers that run on other machines than the study declares.
-    pub(crate) fn other_machines(which: &str) -> Self {
-        let help = "correct `arch` and `instance` in the study, or write `notional = true` at its top, which the report then says; \
-                    for results on disk do so in a copy: perbuck compare RESULTS --study COPY";
+    /// Servers that run on other machines than the study declares; `results` are those that were measured so, if there are any.
+    pub(crate) fn other_machines(which: &str, results: Option<&str>) -> Self {
+        let mut help =
+            "correct `arch` and `instance` in the study, or write `notional = true` at its top, which the report then says"
+                .to_owned();
+        if let Some(results) = results {
+            help += &format!("; for results on disk do so in a copy: perbuck compare {results} --study COPY");
+        }
         let message = format!("a verdict would be about machines that were not used: {which}");
         Self::new(ErrorKind::OtherMachines, message, help)
+    }
+
+    /// The same as a failure of another kind.
+    pub(crate) fn with_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// What kind of failure it is.
@@ -229,6 +239,10 @@ fn hint(error: &DriverError) -> &'static str {
         (Some(Cause::DiskFull), _) => "the server's disk is full; free some space there",
         (_, ErrorCode::Word("client", "descriptors")) => MACHINE,
         (_, ErrorCode::Word("client", "pd")) => "check that PD runs and that the target names its members",
+        (_, ErrorCode::Word("client", "protocol")) => "check the port of the target, and that its scheme is that of the server",
+        (_, ErrorCode::Word("client", "timeout")) if error.cause.is_none() => {
+            "check that the server runs, and that host, port and scheme of the target are right"
+        }
         (Some(Cause::Unreachable), _) => "check that the server runs and that host and port in the target are right",
         (Some(Cause::Tls), _) => "check the certificate, `ca=` and `tls=` of the target",
         _ => "",

@@ -129,9 +129,13 @@ pub(crate) fn price_text(path: Option<&Path>, study: &str) -> Result<Option<(Pat
 /// # Errors
 /// As [`read`], and a study whose numbers are published ones: what it would measure is not said in it.
 pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<Inputs, LabError> {
-    let inputs = read(study, prices, registry)?;
+    to_measure(read(study, prices, registry)?)
+}
+
+/// Refuses a study whose numbers are published ones.
+pub(crate) fn to_measure(inputs: Inputs) -> Result<Inputs, LabError> {
     if inputs.study.published.is_some() {
-        let message = format!("{} holds published results in place of trials", study.display());
+        let message = format!("{} holds published results in place of trials", inputs.name);
         let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
         return Err(LabError::usage(message, help));
     }

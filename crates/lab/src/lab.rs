@@ -6,10 +6,12 @@ use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
 use crate::inputs::{self, Inputs};
+use crate::preflight::{self, Preflight};
 use crate::progress::Progress;
 use crate::registry::Registry;
 use crate::results::{self, Basis, Results};
 use crate::run::{self, RunOptions};
+use crate::stage;
 
 /// What is the same for every step of a study.
 #[derive(Debug, Clone)]
@@ -44,13 +46,30 @@ impl Lab {
     /// # Errors
     /// An unreadable file, or every problem of the study at once, with lines.
     pub fn open(study: &Path, options: LabOptions) -> Result<Self, LabError> {
-        let inputs = inputs::read_to_measure(study, options.prices.as_deref(), options.registry)?;
-        Ok(Self { inputs, options })
+        Self::of(inputs::read(study, options.prices.as_deref(), options.registry)?, options)
+    }
+
+    /// The same of a study that was read.
+    ///
+    /// # Errors
+    /// A study of published results, which is not measured.
+    pub fn of(inputs: Inputs, options: LabOptions) -> Result<Self, LabError> {
+        Ok(Self { inputs: inputs::to_measure(inputs)?, options })
     }
 
     /// The study with its bills, targets and workloads.
     pub fn inputs(&self) -> &Inputs {
         &self.inputs
+    }
+
+    /// Connects to every target and looks whether the study can run there: see [`preflight`]. [`Self::run`] does the same first.
+    ///
+    /// # Errors
+    /// A password that cannot be read, or a request to stop. What is wrong with a target is in the answer.
+    pub fn preflight(&self, progress: &mut dyn Progress, stop: &StopToken) -> Result<Preflight, LabError> {
+        let passwords = stage::passwords(&self.inputs, self.options.run.ask_password)?;
+        let request = preflight::Request::of_trials(&self.inputs, &self.options.run.results);
+        preflight::look(&self.inputs, request, &passwords, progress, stop)
     }
 
     /// Prepares what is missing, runs every trial that is not on disk, checks the data, and compares.

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::printable::printable_json;
@@ -95,31 +95,6 @@ impl Drop for Live {
     }
 }
 
-/// How long a run still takes: the planned length of its trials, and what they took in addition so far.
-pub(crate) struct TimeLeft {
-    trial: Duration,
-    extra: Duration,
-    over: u32,
-}
-
-impl TimeLeft {
-    pub(crate) fn new(trial: Duration) -> Self {
-        Self { trial, extra: Duration::ZERO, over: 0 }
-    }
-
-    /// A trial is over; it took so long with all that belongs to it.
-    pub(crate) fn trial_took(&mut self, took: Duration) {
-        self.extra += took.saturating_sub(self.trial);
-        self.over += 1;
-    }
-
-    /// The time for so many trials, the first of which has been running for `since`.
-    pub(crate) fn left(&self, trials: usize, since: Duration) -> Duration {
-        let each = self.trial + self.extra / self.over.max(1);
-        (each * trials as u32).saturating_sub(since)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,15 +118,5 @@ mod tests {
     #[test]
     fn a_folder_that_is_gone_stops_nothing() {
         Live::new(Path::new("/nowhere/at/all")).say(Event::Began { trials: 1, on_disk: 0 });
-    }
-
-    #[test]
-    fn time_left_counts_what_trials_take_beside_their_window() {
-        let s = Duration::from_secs;
-        let mut left = TimeLeft::new(s(10));
-        assert_eq!(left.left(3, s(4)), s(26));
-        left.trial_took(s(14));
-        assert_eq!(left.left(2, s(0)), s(28));
-        assert_eq!(left.left(1, s(60)), s(0));
     }
 }

@@ -9,7 +9,7 @@ use perbuck_load::stop::StopToken;
 use crate::data::DataState;
 use crate::error::LabError;
 use crate::inputs::Inputs;
-use crate::process;
+use crate::preflight::{self, Purpose, Request};
 use crate::progress::{Done, Progress};
 use crate::servers::Servers;
 use crate::stage::{self, AskPassword, Stage};
@@ -41,9 +41,15 @@ pub fn study(
         let message = format!("contender `{}` has a private server, which goes with the command that starts it", contender.name);
         return Err(LabError::usage(message, "`perbuck run STUDY` loads the data of such a server itself"));
     }
-    let loading = sessions.unwrap_or(stage::LOAD_SESSIONS);
-    process::enough_descriptors(&inputs.targets, loading, Some(loading))?;
-    for stage in &stage::build(inputs, &Servers::default(), ask_password, stop)? {
+    let connections = sessions.unwrap_or(stage::LOAD_SESSIONS);
+    let purpose = match preparation {
+        Preparation::CheckOnly => Purpose::Check,
+        _ => Purpose::Load { reload: preparation == Preparation::Force },
+    };
+    let passwords = stage::passwords(inputs, ask_password)?;
+    let request = Request { purpose, connections, threads: Some(connections), results: None };
+    preflight::pass(inputs, request, &passwords, progress, stop)?;
+    for stage in &stage::build(inputs, &Servers::default(), &passwords, stop)? {
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {

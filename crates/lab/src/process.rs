@@ -11,7 +11,7 @@ use perbuck_core::units::thousands;
 use perbuck_database::registry::{AnyTarget, PER_THREAD};
 
 use crate::error::LabError;
-use crate::inputs::{Inputs, say_waits_by};
+use crate::inputs::say_waits_by;
 
 /// The soft limit of file descriptors before [`begin`] raised it.
 static AT_START: OnceLock<rlim_t> = OnceLock::new();
@@ -57,12 +57,6 @@ pub(crate) fn descriptors_at_start() -> u64 {
 pub(crate) fn set_descriptors(soft: u64) -> nix::Result<()> {
     let (_, hard) = descriptors();
     setrlimit(Resource::RLIMIT_NOFILE, soft.min(hard), hard)
-}
-
-/// Refuses a study that needs more file descriptors than this process may have.
-pub(crate) fn enough_for_study(inputs: &Inputs) -> Result<(), LabError> {
-    let most = inputs.study.sweep.connections.iter().copied().max().unwrap_or(0);
-    enough_descriptors(&inputs.targets, most, inputs.study.sweep.workers)
 }
 
 /// Refuses a load of so many connections, by so many threads, that needs more file descriptors than this process may have. A

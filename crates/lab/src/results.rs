@@ -35,6 +35,8 @@ pub struct Basis {
 
 /// Everything that a comparison is made from, as texts and records: from files, or from the page that embeds them.
 pub(crate) struct Material {
+    /// What messages call the results folder.
+    pub(crate) results: String,
     /// What messages call the study.
     pub(crate) study_path: String,
     /// What messages call the price snapshot.
@@ -154,7 +156,8 @@ pub fn read(root: &Path, basis: &Basis) -> Result<Results, LabError> {
         checked: has_file(&root.join(CHECKED_FILE)),
     };
     let (study_path, prices_path) = (study.display().to_string(), prices.unwrap_or_default());
-    compare(Material { study_path, prices_path, head, records, sums, registry: basis.registry })
+    let results = root.display().to_string();
+    compare(Material { results, study_path, prices_path, head, records, sums, registry: basis.registry })
 }
 
 /// A file by its name alone: the same files give the same report wherever they lie.
@@ -164,7 +167,7 @@ pub(crate) fn source(path: &Path, given: bool, text: &str) -> Source {
 
 /// Compares. A study with problems is refused, and so are trials that cannot be compared.
 pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
-    let Material { study_path, prices_path, head, mut records, mut sums, registry } = material;
+    let Material { results, study_path, prices_path, head, mut records, mut sums, registry } = material;
     let prices = head.prices.as_ref().map(|p| (prices_path, p.text.clone()));
     let inputs = inputs::check(&study_path, head.study.text.clone(), prices, registry).map_err(|p| LabError::problems(&p))?;
     let fingerprint = inputs.study.fingerprint();
@@ -173,7 +176,7 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
             || inputs.study.fingerprint_alone(&r.key.contender).as_ref() == Some(&r.study_fingerprint)
     };
     if let Some(stranger) = records.iter().find(|r| !of_this_study(r)) {
-        let message = format!("{} was measured by another version of the study {study_path}", stranger.path());
+        let message = format!("{} in {results} was measured by another version of the study {study_path}", stranger.path());
         return Err(LabError::refused(message, "only prices, labels, summary and decision may differ from the study that ran"));
     }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
@@ -181,10 +184,10 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     let others = compare::other_machines(&inputs.study, &records[..used]);
     if !inputs.study.notional && !others.is_empty() {
         let words = |r: &Remark| format!("{} ({} trials, the first is `{}`)", r.text, r.trials, r.example);
-        return Err(LabError::other_machines(&others.iter().map(words).collect::<Vec<_>>().join("; ")));
+        return Err(LabError::other_machines(&others.iter().map(words).collect::<Vec<_>>().join("; "), Some(&results)));
     }
-    let mut comparison =
-        compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist).map_err(|r| LabError::refusals(&r))?;
+    let mut comparison = compare::compare(&inputs.study, &records[..used], &inputs.bills, &head.insist)
+        .map_err(|r| LabError::refusals(&results, &r))?;
     if let Some(first) = records[..counting].get(used) {
         // Left out, but never silently: choosing trials after seeing them is how results are bent.
         let text = "trials on disk lie outside the sweep of the study and are not used".to_owned();
@@ -243,7 +246,8 @@ fn in_classes(plan: &BTreeSet<TrialKey>, records: &mut Vec<RunRecord>, sums: &mu
 /// A folder that cannot be read, or trials that cannot be compared.
 pub fn against(old: &Path, new: &Path, margin: Option<f64>, insist: &[String]) -> Result<Regression, LabError> {
     let basis = Basis { insist: insist.to_vec(), ..Basis::default() };
+    let results = format!("{} --baseline {}", new.display(), old.display());
     let (old, new) = (read(old, &basis)?, read(new, &basis)?);
     let sides = ((&old.study, old.used()), (&new.study, new.used()));
-    compare::regression(sides.0, sides.1, margin, insist).map_err(|r| LabError::refusals(&r))
+    compare::regression(sides.0, sides.1, margin, insist).map_err(|r| LabError::refusals(&results, &r))
 }

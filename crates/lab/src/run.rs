@@ -11,11 +11,12 @@ use perbuck_core::study::Study;
 use perbuck_load::stop::StopToken;
 
 use crate::error::LabError;
+use crate::estimate::{Estimate, TimeLeft};
 use crate::globals;
 use crate::inputs::Inputs;
-use crate::live::{Event, Live, TimeLeft};
-use crate::prepare::{self, Checked};
-use crate::process;
+use crate::live::{Event, Live};
+use crate::preflight;
+use crate::prepare::{self, Checked, Ensured};
 use crate::progress::{Done, Progress, clock_text, second_text};
 use crate::servers::{self, Servers};
 use crate::session::Session;
@@ -72,7 +73,7 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
         progress.line(&format!("{on_disk} of {} trials are on disk; going on with the others", plan.len()));
     }
     let (host, id) = (perbuck_observe::host(), store.id()?);
-    let (mut live, time) = (Live::new(store.root()), TimeLeft::new(trial_time(&inputs.study)));
+    let (mut live, time) = (Live::new(store.root()), TimeLeft::new(Estimate::of(inputs)));
     live.say(Event::Began { trials: plan.len(), on_disk });
     let (ensured, told) = (BTreeSet::new(), BTreeSet::new());
     let began = Instant::now();
@@ -82,11 +83,22 @@ fn whole(inputs: &Inputs, options: &RunOptions, progress: &mut dyn Progress, sto
     if deployments.is_empty() {
         deployments.push(&[]);
     }
+    run.live.say(Event::Doing { text: "looking at the servers".to_owned() });
+    let passwords = stage::passwords(inputs, options.ask_password)?;
+    let request = preflight::Request::of_trials(inputs, store.root());
+    preflight::pass(inputs, request, &passwords, run.progress, stop)?;
+    let mut later = deployments.len() as u32;
     for missing in deployments {
+        later -= 1;
+        run.time.start_deployment(later);
+        if !missing.is_empty() {
+            let (left, trials) = (clock_text(run.time.left(run.left, Duration::ZERO)), run.left);
+            let plural = if trials == 1 { "" } else { "s" };
+            run.progress.line(&format!("{trials} trial{plural} to run, about {left} with loads and checks"));
+        }
         // Before the stages, so that it goes after them: each deployment has servers of its own.
-        process::enough_for_study(inputs)?;
         let servers = Servers::start(&inputs.study, inputs.registry, stop, run.progress)?;
-        let stages = stage::build(inputs, &servers, options.ask_password, stop)?;
+        let stages = stage::build(inputs, &servers, &passwords, stop)?;
         let context = Context { study: &inputs.study, fingerprint: &fingerprint, host: &host };
         let mut session = Session::start(inputs, context, &stages, store.root(), stop, run.progress)?;
         let measured = run.measure(&mut session, missing);
@@ -141,7 +153,9 @@ impl Run<'_> {
         let needed = missing.iter().map(|(_, key)| stage_of(session.context.study, key)).collect::<Result<BTreeSet<_>, _>>()?;
         for stage in needed {
             self.live.say(Event::Doing { text: format!("looking at the data of {}", session.stages[stage].title) });
-            session.ensure(stage, self.progress)?;
+            let began = Instant::now();
+            let loaded = matches!(session.ensure(stage, self.progress)?, Ensured::Loaded);
+            self.time.load_took(stage, loaded.then(|| began.elapsed()));
             self.ensured.insert(stage);
         }
         // One point that measures nothing does not keep the others from being measured.
@@ -263,10 +277,6 @@ fn stage_of(study: &Study, key: &TrialKey) -> Result<usize, LabError> {
     let workload = study.workloads.iter().position(|w| w.name == key.workload);
     let stage = contender.zip(workload).map(|(c, w)| c * study.workloads.len() + w);
     stage.ok_or_else(|| LabError::failed(format!("the plan names {}, which the study does not", key.title()), ""))
-}
-
-fn trial_time(study: &Study) -> Duration {
-    Duration::from_nanos(study.sweep.cooldown_ns + study.sweep.warmup_ns + study.sweep.duration_ns)
 }
 
 /// Leaves the target alone before a trial, so that work which the last one left to do does not fall on it.

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use perbuck_core::compare::{declares_machine, other_machine};
 use perbuck_core::plan::TrialKey;
-use perbuck_core::run_record::{HostRecord, Interval, RunRecord, VoidReason};
-use perbuck_core::study::{Reset, Study};
+use perbuck_core::run_record::{Interval, RunRecord, VoidReason};
+use perbuck_core::study::Reset;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::TrialSpec;
 use perbuck_load::watch::Finishing;
@@ -15,7 +14,7 @@ use crate::data::{DataState, FRESH};
 use crate::error::LabError;
 use crate::globals::Globals;
 use crate::inputs::Inputs;
-use crate::prepare;
+use crate::prepare::{self, Ensured};
 use crate::progress::{Details, Progress};
 use crate::stage::Stage;
 use crate::trial::{self, Context, Task};
@@ -35,8 +34,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Compares the machines with those that the study declares, and tries the settings of all contenders, before anything is loaded:
-    /// what is wrong is then found at once.
+    /// Tries the settings of all contenders, before anything is loaded: what is wrong is then found at once.
     pub(crate) fn start(
         inputs: &'a Inputs,
         context: Context<'a>,
@@ -45,7 +43,6 @@ impl<'a> Session<'a> {
         stop: &'a StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
-        declared_machines(&inputs.study, stages, context.host)?;
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
         Ok(Self { inputs, context, stages, stop, globals, rows: BTreeMap::new() })
     }
@@ -57,8 +54,8 @@ impl<'a> Session<'a> {
     }
 
     /// Makes sure that the data of a stage are there.
-    pub(crate) fn ensure(&self, stage: usize, progress: &mut dyn Progress) -> Result<(), LabError> {
-        prepare::ensure(&self.stages[stage], None, self.stop, progress).map(drop)
+    pub(crate) fn ensure(&self, stage: usize, progress: &mut dyn Progress) -> Result<Ensured, LabError> {
+        prepare::ensure(&self.stages[stage], None, self.stop, progress)
     }
 
     /// Restores the settings of a contender's servers before something is done that is no trial.
@@ -149,18 +146,6 @@ impl<'a> Session<'a> {
             _ => self.stages[stage].data.mark(block),
         }
     }
-}
-
-/// Refuses a study whose servers run on other machines than it declares, as `compare` would refuse its trials.
-fn declared_machines(study: &Study, stages: &[Stage], host: &HostRecord) -> Result<(), LabError> {
-    let mut others = Vec::new();
-    for (contender, stages) in study.contenders.iter().zip(stages.chunks(study.workloads.len())) {
-        if let Some(stage) = stages.first().filter(|_| !study.notional && declares_machine(study, &contender.name)) {
-            let observed = stage.observed(&stage.server.facts()?, host);
-            others.extend(other_machine(study, &contender.name, &observed).map(|text| format!("{}: {text}", contender.name)));
-        }
-    }
-    if others.is_empty() { Ok(()) } else { Err(LabError::other_machines(&others.join("; "))) }
 }
 
 /// The failure of some work, or else that of restoring settings after it. Of two the second is shown here.

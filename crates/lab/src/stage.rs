@@ -29,9 +29,11 @@ use crate::error::LabError;
 use crate::registry;
 
 mod build;
+mod host_check;
 mod sessions;
 
-pub(crate) use build::build;
+pub(crate) use build::{build, no_target, passwords, stages_of};
+pub use host_check::{DataNeed, HostCheck};
 pub use sessions::GOES_ON;
 use sessions::Sessions;
 pub(crate) use sessions::answer;
@@ -80,7 +82,7 @@ impl Stage {
 }
 
 /// The servers of a contender, outside of trials.
-pub trait Server {
+pub trait Server: HostCheck {
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
     /// The servers that connections are spread over, as `host:port`; empty where there is nothing to choose from.

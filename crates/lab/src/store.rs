@@ -9,6 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use perbuck_core::plan::{self, TrialKey};
 use perbuck_core::run_record::RunRecord;
+use perbuck_core::study::Study;
 use perbuck_report::markdown;
 
 use crate::error::LabError;
@@ -47,6 +48,8 @@ const OWN_NAMES: [&str; 10] = [
 ];
 /// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
 const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
+/// Keys that a message names, at most.
+const CHANGES_SHOWN: usize = 8;
 /// What the name of a file ends with until it is whole.
 pub(crate) const PARTIAL: &str = "partial";
 
@@ -106,8 +109,8 @@ impl Store {
             Some(_) if evidence_in(&root)?.is_empty() => false,
             Some(_) => {
                 let message = format!("{} holds trials of another version of this study", root.display());
-                let help = "what is measured has changed since (contenders, workloads, sweep or seed): give the study a new `name`, or move that folder away";
-                return Err(LabError::refused(message, help));
+                let help = format!("give the study a new `name`, or move {} away", root.display());
+                return Err(LabError::refused(message + &changes(&root, files.study), help));
             }
             None => false,
         };
@@ -199,6 +202,17 @@ impl Store {
         path.parent().map(sync);
         Ok(())
     }
+}
+
+/// The keys by which a study differs from the one that its folder holds, after a colon; nothing where that cannot be told.
+fn changes(root: &Path, study: &str) -> String {
+    let read = |text: &str| Study::read(STUDY_FILE, text, &[]).ok();
+    let stored = folder::read_text("the study", &root.join(STUDY_FILE), Limit::TEXT).ok();
+    let Some((old, new)) = stored.and_then(|old| Some((read(&old)?, read(study)?))) else { return String::new() };
+    let all = new.changes_since(&old);
+    let more = if all.len() > CHANGES_SHOWN { format!("; and {} more", all.len() - CHANGES_SHOWN) } else { String::new() };
+    let shown = &all[..all.len().min(CHANGES_SHOWN)];
+    if shown.is_empty() { String::new() } else { format!(": {}{more}", shown.join("; ")) }
 }
 
 fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {

@@ -153,7 +153,8 @@ fn refusals_name_the_way_out() {
         ("sqlite:a.db?cache=64", "64MiB"),
         ("sqlite:%zz", "two hexadecimal digits"),
         ("postgres://db/test", "write postgres://USER@HOST:PORT/DATABASE"),
-        ("postgresql://root@db/test?sslmode=require", "tls, tls_fingerprint, ca, send_password"),
+        ("postgresql://root@db/test?sslmode=require", "write `tls=required`"),
+        ("postgresql://root@db/test?gssencmode=disable", "tls, tls_fingerprint, ca, send_password"),
         ("tikv://u:p@pd:2379", "TiKV has neither"),
         ("tikv://pd:2379/db", "names no PD, or a path after it"),
         ("tikv://pd/?mode=pessimistic", "needs transactions"),
@@ -239,6 +240,7 @@ fn any_target() -> impl Strategy<Value = AnyTarget> {
             let (scheme, (fingerprints, sends_password)) = ("mysql", trust);
             let tls = if fingerprints.is_empty() { tls } else { TlsMode::Required };
             ServerTarget {
+                product: None,
                 scheme,
                 hosts,
                 user,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 pub use perbuck_core::run_record::Observed;
 
 use crate::error::{DriverError, ErrorClass};
+use crate::preflight::HostFacts;
 use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
@@ -88,6 +89,14 @@ pub trait Driver: Send + Sync + 'static {
 
     /// Version and settings: provenance for the record.
     fn facts(&self) -> impl Future<Output = Result<TargetFacts, DriverError>>;
+
+    /// What the host at this position of the list says before a study starts, on a session that is opened for it.
+    fn preflight(&self, host: u32) -> impl Future<Output = Result<HostFacts, DriverError>> {
+        async move {
+            self.connect_at(SessionId(0), host).await?.close().await;
+            Ok(HostFacts { version: self.facts().await?.version, ..HostFacts::default() })
+        }
+    }
 
     /// How many statements could not be prepared, so that they run as text: another protocol, which a record must name.
     fn text_fallbacks(&self) -> u64 {

@@ -79,6 +79,7 @@ pub mod limit;
 pub mod loader;
 pub mod observer;
 mod pacer;
+pub mod preflight;
 pub mod query;
 pub mod recorder;
 pub mod records;

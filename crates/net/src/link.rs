@@ -217,7 +217,9 @@ impl Link {
     pub fn malformed(&self, why: Malformed) -> DriverError {
         let message =
             format!("{} does not speak the {} protocol: {}; check the port", self.peer.address, self.peer.protocol, why.0);
-        DriverError::client(ErrorClass::Fatal, "protocol", message)
+        // Before the login another server may listen there.
+        let class = if self.inbox.is_logged_in() { ErrorClass::Fatal } else { ErrorClass::Refused };
+        DriverError::client(class, "protocol", message)
     }
 
     #[cold]

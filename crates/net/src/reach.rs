@@ -1,6 +1,7 @@
 //! Which of a target's hosts a connection goes to, how long opening it may take, and the settings and facts of every session.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,12 +114,34 @@ pub fn noted(target: &ServerTarget, mut facts: TargetFacts) -> TargetFacts {
     facts
 }
 
+/// The first byte that a server answers to some bytes, on a connection of its own; `None` where it says nothing in time.
+pub async fn first_byte((host, port): (&str, u16), ask: &[u8], limit: Duration) -> Option<u8> {
+    let answer = async {
+        let mut link = Link::connect(host, port, limit, "").await.ok()?;
+        link.begin().extend_from_slice(ask);
+        link.ask();
+        poll_fn(|_| link.poll_send()).await.ok()?;
+        poll_fn(|_| link.poll_receive()).await.ok()?;
+        link.inbox.arrived().first().copied()
+    };
+    perbuck_event::timeout_at(perbuck_event::now() + limit, answer).await.ok().flatten()
+}
+
 /// Asks something on a session of its own.
 pub async fn on_a_session<D: Driver, T>(
     driver: &D,
     ask: impl AsyncFnOnce(&mut D::Session) -> Result<T, DriverError>,
 ) -> Result<T, DriverError> {
-    let mut session = driver.connect(SessionId(0)).await?;
+    on_host(driver, 0, ask).await
+}
+
+/// The same on the host at this position.
+pub async fn on_host<D: Driver, T>(
+    driver: &D,
+    host: u32,
+    ask: impl AsyncFnOnce(&mut D::Session) -> Result<T, DriverError>,
+) -> Result<T, DriverError> {
+    let mut session = driver.connect_at(SessionId(0), host).await?;
     let answer = ask(&mut session).await;
     session.close().await;
     answer

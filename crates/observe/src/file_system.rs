@@ -1,7 +1,31 @@
 //! What a folder lies on: data in memory are as fast as no disk is.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+use nix::sys::statvfs::statvfs;
+
+/// File systems that may store less than is written to them.
+const COMPRESSING: [&str; 4] = ["bcachefs", "btrfs", "f2fs", "zfs"];
+
+/// Room on a file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// The number of its device: two folders with the same one share it.
+    pub device: u64,
+    /// What a user other than root may still write, in bytes.
+    pub free_bytes: u64,
+    /// Whether it may store less than is written, because it compresses.
+    pub compresses: bool,
+}
+
+/// The room on the file system that holds a path; `None` where the system does not tell.
+pub fn room(path: &Path) -> Option<Room> {
+    let (found, device) = (statvfs(path).ok()?, fs::metadata(path).ok()?.dev());
+    let compresses = file_system(path).is_none_or(|kind| COMPRESSING.contains(&kind.as_str()));
+    Some(Room { device, free_bytes: found.blocks_available().saturating_mul(found.fragment_size()), compresses })
+}
 
 /// The type of the file system that holds a path (`ext4`, `tmpfs`); `None` where the system does not tell.
 pub fn file_system(path: &Path) -> Option<String> {
@@ -39,6 +63,8 @@ mod tests {
     #[test]
     fn this_machine_has_one() {
         assert!(file_system(Path::new("/")).is_some());
+        assert!(room(Path::new("/proc/self")).is_some_and(|room| room.free_bytes == 0 && !room.compresses));
+        assert_eq!(room(Path::new("/no/such/folder")), None);
         assert_eq!(file_system(Path::new("/no/such/folder")), None);
     }
 }

@@ -26,7 +26,7 @@ mod withheld;
 
 pub use boot::since_boot;
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
-pub use file_system::file_system;
+pub use file_system::{Room, file_system, room};
 pub use host::{host, machine};
 pub use processors::{Processors, Share, processors};
 pub use withheld::{Withheld, withheld};

@@ -17,6 +17,17 @@ use perbuck_load::workload::{Dataset, Workload};
 
 use crate::params::{ParamProblem, Reader};
 
+/// About how much data a benchmark loads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DataSize {
+    /// Rows of all tables.
+    pub rows: u64,
+    /// Bytes of their values as text; a database stores them with keys, indexes and a log beside them.
+    pub bytes: u64,
+    /// Whether a run changes how much there is.
+    pub grows: bool,
+}
+
 /// The options of a benchmark, and what it makes of them.
 pub trait Benchmark: Any + Debug + Send + Sync {
     /// The rows.
@@ -66,6 +77,11 @@ pub trait Benchmark: Any + Debug + Send + Sync {
 
     /// What a database of that dialect does not have: what is wrong, and the way out.
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)>;
+
+    /// About how much data it loads; nothing where that is not known.
+    fn size(&self) -> DataSize {
+        DataSize::default()
+    }
 
     /// The parameter that makes its terminals wait for themselves, so that transactions cannot be due by a schedule.
     fn paced_by(&self) -> Option<&'static str> {

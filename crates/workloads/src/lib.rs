@@ -9,7 +9,7 @@ pub(crate) mod testing;
 pub mod tpcc;
 pub mod ycsb;
 
-pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, Plan};
+pub use benchmark::{Benchmark, BenchmarkAction, Benchmarks, DataSize, Plan};
 
 /// The benchmarks of perbuck. A new one is added here, and nowhere else.
 pub type Workloads = (sysbench::Options, (tpcc::Options, (ycsb::Options, ())));

@@ -1,9 +1,15 @@
 //! `perbuck check STUDY`
 
-use perbuck_console::{print, print_json};
+use perbuck_console::{Display, TRIAL_STOPS, print, print_json, stop_on_signal};
+use perbuck_core::study::Study;
 use perbuck_core::units::duration_text;
+use perbuck_lab::estimate::Estimate;
+use perbuck_lab::inputs::Inputs;
+use perbuck_lab::preflight::Preflight;
+use perbuck_lab::progress::clock_text;
 use perbuck_lab::registry::Registry;
-use perbuck_lab::{LabError, inputs};
+use perbuck_lab::run::RunOptions;
+use perbuck_lab::{Lab, LabError, LabOptions, inputs};
 
 use crate::args::CheckArguments;
 
@@ -18,31 +24,40 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         }
         Err(problems) => return Err(LabError::problems(&problems)),
     };
-    if arguments.json {
-        return print_json(&Vec::<()>::new());
-    }
-    let study = &inputs.study;
-    if let Some(published) = &study.published {
-        let (rows, numbers, claims) = (published.rows.len(), study.audit.numbers.len(), study.audit.claims.len());
-        return print(&format!(
-            "{}: no problem found\n{rows} published points, {numbers} printed numbers and {claims} claims; `perbuck audit` checks \
-             the formulas\n",
-            path.display()
-        ));
-    }
-    let trials = study.trials_planned();
-    let times = [study.sweep.cooldown_ns, study.sweep.warmup_ns, study.sweep.duration_ns];
-    let each = times.into_iter().fold(0, u64::saturating_add);
     let mut out = format!("{}: no problem found\n", path.display());
-    out += &format!(
-        "{} contenders × {} workloads × {} points × {}{} trials = {trials} trials of {}, {} in all\n",
+    out += &if inputs.study.published.is_some() { published(&inputs.study) } else { trials(&inputs) };
+    if arguments.connect {
+        let run = RunOptions { ask_password: arguments.password.asked(), ..LabOptions::default().run };
+        let lab = Lab::of(inputs, LabOptions { run, ..LabOptions::default() })?;
+        let found = lab.preflight(&mut Display::default(), &stop_on_signal(TRIAL_STOPS)?)?;
+        if arguments.json {
+            print_json(&found.problems())?;
+            return found.passed();
+        }
+        found.passed()?;
+        out += &connected(&found);
+    }
+    if arguments.json { print_json(&Vec::<()>::new()) } else { print(&out) }
+}
+
+fn published(study: &Study) -> String {
+    let rows = study.published.as_ref().map_or(0, |published| published.rows.len());
+    let (numbers, claims) = (study.audit.numbers.len(), study.audit.claims.len());
+    format!("{rows} published points, {numbers} printed numbers and {claims} claims; `perbuck audit` checks the formulas\n")
+}
+
+fn trials(inputs: &Inputs) -> String {
+    let (study, estimate) = (&inputs.study, Estimate::of(inputs));
+    let mut out = format!(
+        "{} contenders × {} workloads × {} points × {}{} trials = {} trials of {}, about {} with loads and checks\n",
         study.contenders.len(),
         study.workloads.len(),
         study.sweep.points().len(),
         if study.sweep.deployments > 1 { format!("{} deployments × ", study.sweep.deployments) } else { String::new() },
         study.sweep.trials,
-        duration_text(each),
-        duration_text(each.saturating_mul(trials)),
+        estimate.trials,
+        duration_text(estimate.trial.as_nanos() as u64),
+        clock_text(estimate.total()),
     );
     for contender in &study.contenders {
         // As the study writes it; a target with a password was refused.
@@ -53,5 +68,13 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         };
         out += &format!("  {}: {target}\n", contender.name);
     }
-    print(&out)
+    out
+}
+
+/// What answered.
+fn connected(found: &Preflight) -> String {
+    let hosts = found.hosts.iter().map(|host| format!("  {}: {} is {}\n", host.contender, host.host, host.version));
+    let notes = found.notes.iter().map(|note| format!("{note}\n"));
+    let lines: String = hosts.chain(notes).collect();
+    format!("every target answers, and the study can run there\n{lines}")
 }

@@ -4,6 +4,7 @@
 //! judge (a workload's parameters, a target's address, an instance's price) keeps its line, so that the caller can
 //! report it with the same precision.
 
+mod changes;
 mod costs;
 mod published;
 mod read;

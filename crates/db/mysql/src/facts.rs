@@ -104,7 +104,7 @@ fn lists(words: &str, name: &str) -> bool {
 
 /// The process of a server that shares this machine: what its pid file says, where that can be read and the process is
 /// seen to exist. In a container of its own the file is out of sight, and there is no answer.
-fn local_pid(variables: &BTreeMap<String, String>) -> Option<u32> {
+pub(crate) fn local_pid(variables: &BTreeMap<String, String>) -> Option<u32> {
     let file = variables.get("pid_file").filter(|name| !name.is_empty())?;
     // A relative name is relative to the data.
     let path = Path::new(variables.get("datadir").map_or("", String::as_str)).join(file);

@@ -12,12 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
+use perbuck_load::preflight::HostFacts;
 
 use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::reach::{Access, noted, on_a_session, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up};
 
 mod blockers;
 mod bulk;
@@ -26,6 +27,7 @@ mod errors;
 mod facts;
 mod infile;
 mod literals;
+mod preflight;
 mod session;
 mod settings;
 mod wire;
@@ -63,7 +65,13 @@ impl Database for Mysql {
             "tidb" => 4000,
             _ => return None,
         };
-        Some(ServerTarget::parse("mysql", rest, port).map(|server| SqlTarget { dialect: &MysqlDialect, server }))
+        let product = match scheme {
+            "mariadb" => Some("MariaDB"),
+            "tidb" => Some("TiDB"),
+            _ => None,
+        };
+        let target = |server| SqlTarget { dialect: &MysqlDialect, server: ServerTarget { product, ..server } };
+        Some(ServerTarget::parse("mysql", rest, port).map(target))
     }
 
     fn dialect() -> &'static dyn Dialect {
@@ -119,7 +127,16 @@ impl Driver for MysqlDriver {
     }
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<MysqlSession, DriverError> {
-        self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
+        let open = async |host: &str, port| match id {
+            // Outside of trials, and at the start of each.
+            SessionId(0) => preflight::unless_another((host, port), self.open(host, port)).await,
+            _ => self.open(host, port).await,
+        };
+        self.access.in_time((id, offset), open).await
+    }
+
+    async fn preflight(&self, host: u32) -> Result<HostFacts, DriverError> {
+        on_host(self, host, async |session| preflight::preflight(session, self.access.target.product).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

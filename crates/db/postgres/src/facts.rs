@@ -175,7 +175,7 @@ async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -
 
 /// The server's first process, the parent of the one that serves us, where both are seen to be what they should. In a
 /// container of its own the server has other numbers for its processes, and there is no answer.
-fn postmaster_of(backend: u32) -> Option<u32> {
+pub(crate) fn postmaster_of(backend: u32) -> Option<u32> {
     let (name, parent) = name_and_parent(backend)?;
     let (first, _) = name_and_parent(parent)?;
     (name == first && name.contains("postgres")).then_some(parent)

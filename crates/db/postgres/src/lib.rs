@@ -11,18 +11,20 @@ use std::collections::BTreeMap;
 
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
+use perbuck_load::preflight::HostFacts;
 
 use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::reach::{Access, noted, on_a_session, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up};
 
 mod bulk;
 mod dialect;
 mod errors;
 mod facts;
 mod family;
+mod preflight;
 mod session;
 mod wire;
 
@@ -122,6 +124,10 @@ impl Driver for PostgresDriver {
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<PostgresSession, DriverError> {
         self.access.in_time((id, offset), async |host, port| self.open(host, port).await).await
+    }
+
+    async fn preflight(&self, host: u32) -> Result<HostFacts, DriverError> {
+        on_host(self, host, async |session| preflight::preflight(session, self.family).await).await
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

@@ -11,6 +11,7 @@
 
 mod dialect;
 mod errors;
+mod preflight;
 mod session;
 mod settings;
 mod target;
@@ -26,6 +27,7 @@ use perbuck_database::secret::Secret;
 use perbuck_database::{Database, Dialect, Wishes};
 use perbuck_load::driver::{Driver, SessionId, TargetFacts};
 use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::preflight::HostFacts;
 use rusqlite::Connection;
 
 pub use dialect::SqliteDialect;
@@ -102,6 +104,10 @@ impl Driver for SqliteDriver {
 
     async fn connect(&self, _id: SessionId) -> Result<SqliteSession, DriverError> {
         Ok(SqliteSession::new(self.open()?, Arc::clone(&self.path)))
+    }
+
+    async fn preflight(&self, _host: u32) -> Result<HostFacts, DriverError> {
+        preflight::preflight(self)
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

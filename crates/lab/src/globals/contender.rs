@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::ToSocketAddrs;
 
 use perbuck_core::study::Located;
-use perbuck_load::error::{Cause, DriverError};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 
 use super::journal::Change;
 use super::variable;
@@ -59,6 +59,17 @@ impl<'a> ContenderSettings<'a> {
     pub(super) fn read(&self, endpoint: &str, name: &str) -> Result<Option<String>, LabError> {
         let host = self.host(endpoint).unwrap_or(0);
         variable::read(self.stage, host, name).map_err(|e| self.refused(endpoint, name, &e))
+    }
+
+    /// Why a variable cannot be set to the value that it has. A server that does not answer is told elsewhere.
+    pub(super) fn refused_as_it_is(&self, endpoint: &str, name: &str) -> Option<LabError> {
+        let host = self.host(endpoint)?;
+        let value = match variable::read(self.stage, host, name) {
+            Ok(value) => value.filter(|value| variable::is_plain(value))?,
+            Err(error) if error.class == ErrorClass::Lost => return None,
+            Err(error) => return Some(self.refused(endpoint, name, &error)),
+        };
+        variable::set(self.stage, host, name, Some(&value)).err().map(|error| self.refused(endpoint, name, &error))
     }
 
     /// Why a setting cannot be read or set, and the way out.

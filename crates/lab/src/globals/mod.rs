@@ -8,10 +8,10 @@ mod contender;
 mod journal;
 mod variable;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use perbuck_core::study::{Contender, Study};
+use perbuck_core::study::{Contender, Located, Study};
 use perbuck_load::error::ErrorClass;
 use perbuck_load::stop::StopToken;
 use perbuck_load::watch::Finishing;
@@ -40,6 +40,13 @@ pub(crate) struct Globals<'a> {
 /// Whether a run that did not come to its end has left settings on servers.
 pub(crate) fn left_behind(root: &Path) -> bool {
     Journal::of(root).path().exists()
+}
+
+/// Why settings of a contender cannot be set on its servers: each is read, and set to the value that it has.
+pub(crate) fn refused(name: &str, settings: &BTreeMap<String, Located<String>>, stage: &Stage) -> Vec<LabError> {
+    let contender = ContenderSettings::new(name, settings, stage);
+    let all = contender.endpoints.iter().flat_map(|endpoint| settings.keys().map(move |name| (endpoint, name)));
+    all.filter_map(|(endpoint, name)| contender.refused_as_it_is(endpoint, name)).collect()
 }
 
 impl<'a> Globals<'a> {

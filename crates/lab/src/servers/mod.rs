@@ -7,12 +7,13 @@
 mod find;
 mod folder;
 mod guard;
+mod installed;
 mod instance;
 mod program;
 pub(crate) mod ready;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use perbuck_core::study::{Contender, ServerSpec, Study};
 use perbuck_database::registry::AnyTarget;
@@ -27,6 +28,7 @@ use crate::registry::Registry;
 use instance::Instance;
 
 pub use guard::guard_if_asked;
+pub(crate) use installed::installed;
 
 /// Connections beyond those of the sweep: for loading, checking and looking.
 const SPARE_CONNECTIONS: u32 = 100;
@@ -74,7 +76,7 @@ pub(crate) fn clean(study: &Study, progress: &mut dyn Progress) {
 }
 
 /// Where a server has its folder.
-fn parent(spec: &ServerSpec) -> PathBuf {
+pub(crate) fn parent(spec: &ServerSpec) -> PathBuf {
     spec.folder.as_ref().map_or_else(std::env::temp_dir, |f| PathBuf::from(&f.value))
 }
 
@@ -108,18 +110,18 @@ fn start(
     let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
     let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
     let version = number(&said);
-    if let Some(wanted) = spec.version.as_ref().filter(|v| !version.starts_with(&v.value)) {
-        let message = format!(
-            "{who}: line {}: the study wants version {}, and {} is {version}",
-            wanted.line,
-            wanted.value,
-            programs[0].display()
-        );
-        return Err(LabError::refused(message, "install that version, or name its program with `program` in `server`"));
+    if !installed::wanted(spec, version) {
+        return Err(other_version(&who, spec, &programs[0], version));
     }
     let on = perbuck_observe::file_system(instance.folder()).map(|f| format!(" ({f})")).unwrap_or_default();
     progress.line(&format!("{who}: {kind} {version} runs at {target}, its data in {}{on}", instance.folder().display()));
     Ok(Running { target, password, _instance: instance })
+}
+
+fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) -> LabError {
+    let (line, wanted) = spec.version.as_ref().map_or((0, ""), |v| (v.line, v.value.as_str()));
+    let message = format!("{who}: line {line}: the study wants version {wanted}, and {} is {version}", program.display());
+    LabError::refused(message, "install that version, or name its program with `program` in `server`")
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use perbuck_core::study::Contender;
+use perbuck_core::study::{Contender, WorkloadSpec};
+use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_load::stop::StopToken;
+use perbuck_workloads::Plan;
 
 use super::{AskPassword, Stage};
 use crate::error::{LabError, upper};
@@ -12,31 +14,43 @@ use crate::inputs::{Inputs, read_text};
 use crate::servers::Servers;
 
 /// Builds every stage of a study: contenders in the order of the study, workloads within.
-pub(crate) fn build(
-    inputs: &Inputs,
-    servers: &Servers,
-    ask_password: Option<AskPassword>,
-    stop: &StopToken,
-) -> Result<Vec<Stage>, LabError> {
+pub(crate) fn build(inputs: &Inputs, servers: &Servers, passwords: &[Secret], stop: &StopToken) -> Result<Vec<Stage>, LabError> {
     let mut stages = Vec::new();
-    for (i, (contender, target)) in inputs.study.contenders.iter().zip(&inputs.targets).enumerate() {
-        let private = servers.of(i);
-        let Some(target) = private.map(|(target, _)| target).or(target.as_ref()) else {
-            let message = format!("contender `{}` has no target to drive", contender.name);
-            return Err(LabError::usage(message, "add `target = \"…\"` to it; without one it can only be priced"));
-        };
-        let password = match (private, target) {
-            (Some((_, password)), _) => password.clone(),
-            // No user, no password.
-            (None, target) if target.server().is_none() => Secret::default(),
-            (None, _) => password(contender, ask_password)?,
-        };
-        for (spec, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
-            let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
-            stages.push(inputs.registry.stage(&inputs.study, contender, spec, plan, (&target, &password), stop)?);
-        }
+    for (i, contender) in inputs.study.contenders.iter().enumerate() {
+        let own = || Some((inputs.targets.get(i)?.as_ref()?, passwords.get(i)?));
+        let Some(reached) = servers.of(i).or_else(own) else { return Err(no_target(contender)) };
+        stages.extend(stages_of(inputs, contender, reached, stop)?);
     }
     Ok(stages)
+}
+
+/// That a contender has no target to drive.
+pub(crate) fn no_target(contender: &Contender) -> LabError {
+    let message = format!("contender `{}` has no target to drive", contender.name);
+    LabError::usage(message, "add `target = \"…\"` to it; without one it can only be priced")
+}
+
+/// Builds the stages of a contender.
+pub(crate) fn stages_of(
+    inputs: &Inputs,
+    contender: &Contender,
+    (target, password): (&AnyTarget, &Secret),
+    stop: &StopToken,
+) -> Result<Vec<Stage>, LabError> {
+    let stage = |(spec, plan): (&WorkloadSpec, &Plan)| {
+        let target = spec.database.as_ref().map_or_else(|| target.clone(), |name| target.with_database(name));
+        inputs.registry.stage(&inputs.study, contender, spec, plan, (&target, password), stop)
+    };
+    inputs.study.workloads.iter().zip(&inputs.plans).map(stage).collect()
+}
+
+/// The passwords of all contenders. Those of private servers, and of targets without a user, are empty.
+pub(crate) fn passwords(inputs: &Inputs, ask: Option<AskPassword>) -> Result<Vec<Secret>, LabError> {
+    let of = |(contender, target): (&Contender, &Option<AnyTarget>)| match target {
+        Some(target) if target.server().is_some() => password(contender, ask),
+        _ => Ok(Secret::default()),
+    };
+    inputs.study.contenders.iter().zip(&inputs.targets).map(of).collect()
 }
 
 /// The password of a contender: environment, then file, then prompt; none is the empty password.

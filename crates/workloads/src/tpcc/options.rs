@@ -8,8 +8,8 @@ use perbuck_database::dialect::{Dialect, Feature};
 
 use super::compat::drives;
 use super::registration::{KIND, PARAMETERS};
-use super::{Tpcc, TpccData};
-use crate::benchmark::{Benchmark, speaks_sql};
+use super::{ITEMS, Tpcc, TpccData};
+use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, put, word_for};
 
 /// The isolation level of the sessions.
@@ -75,6 +75,12 @@ impl Default for Options {
         Self::read(&mut Reader::new(&BTreeMap::new(), &PARAMETERS))
     }
 }
+
+/// Rows of a warehouse at its start, an order having ten lines on average (4.3.3.1).
+const WAREHOUSE_ROWS: u64 = 499_011;
+/// Their bytes and those of ITEM, by the typical lengths of rows in 4.2.2, rounded down.
+const WAREHOUSE_BYTES: u64 = 68_000_000;
+const ITEM_BYTES: u64 = 8_000_000;
 
 const ISOLATIONS: [(&str, Option<Isolation>); 4] = [
     ("read-uncommitted", Some(Isolation::ReadUncommitted)),
@@ -226,6 +232,12 @@ impl Benchmark for Options {
 
     fn conflict(&self, _other: &dyn Benchmark) -> Option<String> {
         None
+    }
+
+    fn size(&self) -> DataSize {
+        let warehouses = u64::from(self.warehouses);
+        let (rows, bytes) = (ITEMS as u64 + warehouses * WAREHOUSE_ROWS, ITEM_BYTES + warehouses * WAREHOUSE_BYTES);
+        DataSize { rows, bytes, grows: true }
     }
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {

@@ -10,6 +10,7 @@ use rustls::ClientConfig;
 
 use crate::errors::class_of;
 use crate::family::{Family, Said};
+use crate::preflight::unless_mysql;
 use crate::wire::messages::{Message, kind, put_message, put_sized, put_text, ready_status};
 use crate::wire::{Wire, is_aside};
 use perbuck_database::server::TlsMode;
@@ -49,6 +50,7 @@ pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &
         out.push(0);
     });
     wire.send().await?;
+    heard(wire).await?;
     let said = Said::default();
     let dialogue = Dialogue { access, scram: Scram::Unasked, authenticated: false, said };
     let (status, said) = dialogue.run(wire).await?;
@@ -57,11 +59,17 @@ pub(crate) async fn login(wire: &mut Wire, host: &str, family: Family, access: &
     Ok(status)
 }
 
+/// Waits for the first bytes of an answer, which may be those of another protocol.
+async fn heard(wire: &mut Wire) -> Result<(), DriverError> {
+    poll_fn(|_| wire.poll_receive()).await?;
+    unless_mysql(wire)
+}
+
 /// Asks for TLS; the answer is a single byte.
 async fn negotiate_tls(wire: &mut Wire, host: &str, mode: TlsMode, config: &Arc<ClientConfig>) -> Result<(), DriverError> {
     put_sized(wire.reply(), |out| out.extend_from_slice(&TLS_REQUEST.to_be_bytes()));
     wire.send().await?;
-    poll_fn(|_| wire.poll_receive()).await?;
+    heard(wire).await?;
     match wire.inbox.arrived().first() {
         Some(b'S') => {
             wire.inbox.take(0, 1);

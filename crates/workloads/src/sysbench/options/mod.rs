@@ -12,7 +12,7 @@ use perbuck_core::units::Seed;
 use perbuck_core::workload_kind::WorkloadKind;
 use perbuck_database::Dialect;
 
-use crate::benchmark::{Benchmark, speaks_sql};
+use crate::benchmark::{Benchmark, DataSize, speaks_sql};
 use crate::params::{Reader, put, word_for};
 
 use super::compat::{COMPATS, Compat};
@@ -32,6 +32,9 @@ const MAX_REPEATS: i64 = 100_000;
 const MAX_VALUES: i64 = 10_000;
 /// Tables of bulk_insert; as many connections as one client can well have.
 const MAX_THREADS: i64 = 100_000;
+
+/// Bytes of the values of a row: `c` has 119, `pad` 59.
+const ROW_BYTES: u64 = 190;
 
 /// How ids are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -353,6 +356,11 @@ impl Benchmark for Options {
 
     fn refusal(&self, dialect: &dyn Dialect) -> Option<(String, String)> {
         speaks_sql(dialect)
+    }
+
+    fn size(&self) -> DataSize {
+        let rows = u64::from(self.rows_per_table()) * u64::from(self.table_count());
+        DataSize { rows, bytes: rows * ROW_BYTES, grows: self.script.changes_row_counts() }
     }
 
     fn connections_max(&self) -> Option<(u32, &'static str)> {

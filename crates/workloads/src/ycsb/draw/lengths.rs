@@ -21,6 +21,19 @@ pub(crate) enum Lengths {
 }
 
 impl Lengths {
+    /// About the mean; of a Zipfian law, which the shortest dominate, the shortest.
+    pub(crate) fn about(&self) -> u32 {
+        match self {
+            Self::Constant(length) | Self::Zipfian(length, _) => *length,
+            Self::Uniform(shortest, longest) => shortest.midpoint(*longest),
+            Self::Histogram { block, weights } => {
+                let all: u64 = weights.iter().sum();
+                let blocks: u64 = weights.iter().zip(1..).map(|(weight, length): (&u64, u64)| weight * length).sum();
+                block * (blocks / all.max(1)) as u32
+            }
+        }
+    }
+
     pub(crate) fn longest(&self) -> u32 {
         match self {
             Self::Constant(length) | Self::Uniform(_, length) | Self::Zipfian(_, length) => *length,

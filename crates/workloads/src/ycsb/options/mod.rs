@@ -15,7 +15,7 @@ use perbuck_database::Dialect;
 use super::draw::{Law, Lengths};
 use super::keys::Keys;
 use super::{KIND, Ycsb, YcsbData};
-use crate::benchmark::Benchmark;
+use crate::benchmark::{Benchmark, DataSize};
 use crate::params::{Reader, put, word_for};
 
 pub use list::{PROPERTIES, property_value};
@@ -311,6 +311,12 @@ impl Benchmark for Options {
 
     fn refusal(&self, _dialect: &dyn Dialect) -> Option<(String, String)> {
         None
+    }
+
+    fn size(&self) -> DataSize {
+        let rows = if self.dotransactions { self.insertcount } else { 0 };
+        let row = u64::from(self.fieldcount) * u64::from(self.lengths.about()) + self.keys().longest() as u64;
+        DataSize { rows, bytes: rows.saturating_mul(row), grows: self.grows() }
     }
 
     fn counts_found_rows(&self) -> bool {

@@ -1,0 +1,173 @@
+//! About how long a study takes: its trials, what each needs beside its window, loads and checks.
+
+use std::time::Duration;
+
+use perbuck_core::study::{Contender, Reset, Study};
+use perbuck_workloads::Plan;
+
+use crate::inputs::Inputs;
+
+/// Beside its window a trial connects, reads counters and counts rows: rough, measured on two busy processors.
+const AROUND: Duration = Duration::from_millis(500);
+/// How long a private server takes to be made and to start; likewise.
+const SERVER_START: Duration = Duration::from_secs(5);
+/// The part of a load that checking the data takes, after the load and after the last trial; likewise.
+const CHECK_SHARE: f64 = 0.2;
+/// Bytes of rows that a server takes in a second where its kind is not known yet; likewise.
+const LOAD_BYTES_PER_S: u64 = 4_000_000;
+
+/// An estimate that assumes that nothing is loaded yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Estimate {
+    /// Trials of the study.
+    pub trials: u64,
+    /// Cool-down, warm-up and window of a trial.
+    pub trial: Duration,
+    /// What each trial needs beside that, with the loads of a `reset` after the first one.
+    pub(crate) around: Duration,
+    /// The first load of each contender and workload, with its check: contenders in the order of the study, workloads within.
+    pub(crate) loads: Vec<Duration>,
+    /// The checks after the last trial.
+    pub(crate) checks: Duration,
+    deployments: u32,
+}
+
+impl Estimate {
+    /// That of a study.
+    pub fn of(inputs: &Inputs) -> Self {
+        let study = &inputs.study;
+        let (trials, sweep) = (study.trials_planned(), &study.sweep);
+        let (mut loads, mut checks, mut reloads) = (Vec::new(), Duration::ZERO, Duration::ZERO);
+        for (i, contender) in study.contenders.iter().enumerate() {
+            let known = inputs.targets.get(i).and_then(|target| Some(target.as_ref()?.dialect().load_bytes_per_s()));
+            let rate = known.unwrap_or(LOAD_BYTES_PER_S).max(1);
+            let start = if contender.server.is_some() { SERVER_START } else { Duration::ZERO };
+            for (w, plan) in inputs.plans.iter().enumerate() {
+                let load = Duration::from_secs_f64(plan.size().bytes as f64 / rate as f64);
+                // A control has the data of the contender that it repeats.
+                let first = if contender.control_of.is_some() { Duration::ZERO } else { load.mul_f64(1.0 + CHECK_SHARE) };
+                loads.push(if w == 0 { first + start } else { first });
+                checks += load.mul_f64(CHECK_SHARE);
+                reloads += load.mul_f64((1.0 + CHECK_SHARE) * further_loads(study, contender, (w, plan)) as f64);
+            }
+        }
+        let trial = Duration::from_nanos(sweep.cooldown_ns.saturating_add(sweep.warmup_ns).saturating_add(sweep.duration_ns));
+        let around = AROUND + reloads.div_f64(trials.max(1) as f64);
+        Self { trials, trial, around, loads, checks, deployments: sweep.deployments }
+    }
+
+    /// The whole study.
+    pub fn total(&self) -> Duration {
+        let trials = (self.trial + self.around).as_secs_f64() * self.trials as f64;
+        let loads = (self.loads.iter().sum::<Duration>() + self.checks).as_secs_f64() * f64::from(self.deployments);
+        Duration::try_from_secs_f64(trials + loads).unwrap_or(Duration::MAX)
+    }
+}
+
+/// How often a `reset` loads the data again in all deployments, after the first load of each.
+fn further_loads(study: &Study, contender: &Contender, (w, plan): (usize, &Plan)) -> u64 {
+    let default = if plan.size().grows { Reset::PerBlock } else { Reset::Never };
+    let blocks = u64::from(study.sweep.trials);
+    let loads = match study.workloads.get(w).and_then(|spec| spec.reset).unwrap_or(default) {
+        Reset::Never => 1,
+        Reset::PerBlock if contender.control_of.is_some() => 1,
+        Reset::PerBlock => blocks,
+        Reset::PerTrial => blocks * study.sweep.points().len() as u64,
+    };
+    (loads - 1) * u64::from(study.sweep.deployments)
+}
+
+/// How long a run still takes: estimated first, and revised by what loads and trials really took.
+pub(crate) struct TimeLeft {
+    estimate: Estimate,
+    /// Estimated loads of this deployment that are not done, by stage.
+    loads: Vec<Duration>,
+    /// Deployments after this one.
+    later: u32,
+    /// What the loads that are over were estimated to take, and took.
+    loaded: (Duration, Duration),
+    /// What trials took beside their planned length, and how many are over.
+    extra: (Duration, u32),
+}
+
+impl TimeLeft {
+    pub(crate) fn new(estimate: Estimate) -> Self {
+        let loads = estimate.loads.clone();
+        Self { estimate, loads, later: 0, loaded: Default::default(), extra: Default::default() }
+    }
+
+    /// A deployment starts, after which so many others come.
+    pub(crate) fn start_deployment(&mut self, later: u32) {
+        (self.loads, self.later) = (self.estimate.loads.clone(), later);
+    }
+
+    /// The data of a stage are there; it took so long to load them, or they had been there.
+    pub(crate) fn load_took(&mut self, stage: usize, took: Option<Duration>) {
+        let Some(estimated) = self.loads.get_mut(stage).map(std::mem::take) else { return };
+        if let Some(took) = took.filter(|_| !estimated.is_zero()) {
+            self.loaded = (self.loaded.0 + estimated, self.loaded.1 + took);
+        }
+    }
+
+    /// A trial is over; it took so long with all that belongs to it.
+    pub(crate) fn trial_took(&mut self, took: Duration) {
+        self.extra = (self.extra.0 + took.saturating_sub(self.estimate.trial), self.extra.1 + 1);
+    }
+
+    /// The time for so many trials, the first of which has been running for `since`, and for the loads and checks that are left.
+    pub(crate) fn left(&self, trials: usize, since: Duration) -> Duration {
+        let around = if self.extra.1 > 0 { self.extra.0 / self.extra.1 } else { self.estimate.around };
+        let trials = (self.estimate.trial + around).as_secs_f64() * trials as f64;
+        let whole = self.estimate.loads.iter().sum::<Duration>() + self.estimate.checks;
+        let loads = self.loads.iter().sum::<Duration>() + self.estimate.checks + whole * self.later;
+        let factor = if self.loaded.0.is_zero() { 1.0 } else { self.loaded.1.as_secs_f64() / self.loaded.0.as_secs_f64() };
+        Duration::try_from_secs_f64(trials + loads.as_secs_f64() * factor).unwrap_or(Duration::MAX).saturating_sub(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs;
+    use crate::registry::Registry;
+
+    fn estimate(sweep: &str, workload: &str) -> Estimate {
+        let text = format!(
+            "schema = 1\nname = \"s\"\n[[contender]]\nname = \"a\"\ntarget = \"sqlite:a.db\"\n\
+             [[contender]]\nname = \"b\"\nserver = {{ kind = \"mariadb\" }}\n\
+             [[workload]]\nname = \"w\"\n{workload}\n[sweep]\nconnections = [1, 2]\nwarmup = \"1s\"\nduration = \"3s\"\n{sweep}"
+        );
+        let inputs = inputs::check("s.toml", text, None, Registry::default());
+        Estimate::of(&inputs.unwrap_or_else(|problems| panic!("{problems:?}")))
+    }
+
+    #[test]
+    fn loads_and_checks_are_counted_beside_the_trials() {
+        let small = estimate("trials = 3", "kind = \"sysbench\"\ntable_size = 1");
+        assert_eq!((small.trials, small.trial), (12, Duration::from_secs(4)));
+        let large = estimate("trials = 3", "kind = \"sysbench\"\ntable_size = 4000000");
+        // 760 MB each, at four and at a rate of SQLite's own, loaded once and checked twice.
+        assert!(large.total() > small.total() + Duration::from_secs(350), "{large:?}");
+        assert!(small.total() > Duration::from_secs(48 + 5) && small.total() < Duration::from_secs(62), "{small:?}");
+        let tpcc = |reset: &str| estimate("trials = 3", &format!("kind = \"tpcc\"\nwarehouses = 10\n{reset}")).total();
+        let [never, block, trial] = ["reset = \"never\"", "", "reset = \"per-trial\""].map(tpcc);
+        assert!(never < block && block < trial, "{never:?} {block:?} {trial:?}");
+    }
+
+    #[test]
+    fn what_loads_and_trials_took_revises_the_time_that_is_left() {
+        let s = Duration::from_secs;
+        let (trial, around, loads, checks) = (s(10), s(1), vec![s(20), s(20)], s(4));
+        let mut left = TimeLeft::new(Estimate { trials: 3, trial, around, loads, checks, deployments: 1 });
+        assert_eq!(left.left(3, s(0)), s(3 * 11 + 40 + 4));
+        left.load_took(0, Some(s(40)));
+        assert_eq!(left.left(3, s(0)), s(3 * 11 + (20 + 4) * 2));
+        left.load_took(1, None);
+        assert_eq!(left.left(3, s(4)), s(3 * 11 + 4 * 2 - 4));
+        left.trial_took(s(14));
+        assert_eq!(left.left(2, s(0)), s(2 * 14 + 8));
+        assert_eq!(left.left(1, s(60)), s(0));
+        left.start_deployment(1);
+        assert_eq!(left.left(0, s(0)), s((40 + 4) * 2 * 2));
+    }
+}

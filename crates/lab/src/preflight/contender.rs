@@ -1,0 +1,167 @@
+//! What is looked at for one contender.
+
+use std::path::PathBuf;
+
+use perbuck_core::compare::{declares_machine, other_machine};
+use perbuck_core::run_record::HostRecord;
+use perbuck_core::study::{Contender, Reset};
+use perbuck_load::error::{Cause, DriverError};
+use perbuck_load::preflight::HostFacts;
+
+use super::{Preflight, Purpose, Request, SeenHost};
+use crate::error::{ErrorKind, LabError};
+use crate::globals;
+use crate::inputs::Inputs;
+use crate::servers;
+use crate::stage::{DataNeed, Stage};
+
+pub(super) struct Look<'a> {
+    pub(super) inputs: &'a Inputs,
+    pub(super) contender: &'a Contender,
+    pub(super) request: Request<'a>,
+    /// This machine.
+    pub(super) host: &'a HostRecord,
+    pub(super) found: &'a mut Preflight,
+}
+
+impl Look<'_> {
+    fn problem(&mut self, error: &LabError) {
+        self.found.push(self.inputs, Some(self.contender), error);
+    }
+
+    /// An answer of a server that keeps the study from running, whatever it would mean in a trial.
+    fn refused(&self, doing: &str, error: &DriverError) -> LabError {
+        let answer = LabError::target(&self.contender.name, error);
+        let (message, help) = answer.words();
+        if answer.kind() == ErrorKind::Interrupted {
+            return answer;
+        }
+        let message = if doing.is_empty() { message.to_owned() } else { format!("{message}; {doing}") };
+        LabError::new(ErrorKind::Target, message, help)
+    }
+
+    /// A server that perbuck would start.
+    pub(super) fn private_server(&mut self) -> Result<(), LabError> {
+        self.machine(None);
+        servers::installed(self.contender)
+    }
+
+    /// The servers of a stage; the folder to which a run would load its data, where that is known.
+    pub(super) fn stage(&mut self, stage: &Stage) -> Result<Option<PathBuf>, LabError> {
+        let hosts = stage.server.hosts();
+        let mut seen = Vec::new();
+        for index in 0..hosts.len().max(1) {
+            let name = hosts.get(index).unwrap_or(&stage.address);
+            match stage.server.host_facts(index as u32) {
+                Ok(facts) => {
+                    self.host(stage, (index as u32, name), hosts.len().max(1) as u32, &facts)?;
+                    seen.push((name.as_str(), facts));
+                }
+                Err(error) if error.cause == Some(Cause::Stopped) => return Err(LabError::interrupted()),
+                Err(error) => {
+                    let refused = self.refused("", &error);
+                    self.problem(&refused);
+                }
+            }
+        }
+        self.versions(&seen);
+        // Checks and loads begin on the first host.
+        match seen.first() {
+            Some((name, facts)) if hosts.first().is_none_or(|first| first == name) => self.data(stage, facts),
+            _ => Ok(None),
+        }
+    }
+
+    fn host(&mut self, stage: &Stage, (index, name): (u32, &str), of: u32, facts: &HostFacts) -> Result<(), LabError> {
+        let host = SeenHost { contender: self.contender.name.clone(), host: name.to_owned(), version: facts.version.clone() };
+        if !self.found.hosts.contains(&host) {
+            self.found.hosts.push(host);
+        }
+        for problem in &facts.problems {
+            let message = format!("{}: {name}: {}", self.contender.name, problem.message);
+            self.problem(&LabError::new(ErrorKind::Target, message, &*problem.help));
+        }
+        let needed = self.request.connections.div_ceil(of);
+        let Some(limit) = facts.sessions_max.filter(|limit| *limit < needed) else { return Ok(()) };
+        // A pooler may let in more than its server says.
+        match stage.server.open_sessions(index, needed) {
+            (_, Ok(())) => Ok(()),
+            (_, Err(error)) if error.cause == Some(Cause::Stopped) => Err(LabError::interrupted()),
+            (opened, Err(error)) => {
+                let message = format!(
+                    "{}: {name} let in {opened} connections of the {needed} that a trial needs, and says that its limit is {limit}: \
+                     {error}",
+                    self.contender.name
+                );
+                let help = "raise max_connections of the server, or the limit of the user; or lower `sweep.connections`";
+                self.problem(&LabError::new(ErrorKind::Target, message, help));
+                Ok(())
+            }
+        }
+    }
+
+    /// Hosts of one target that differ are measured as one system.
+    fn versions(&mut self, seen: &[(&str, HostFacts)]) {
+        let Some((_, first)) = seen.first().filter(|(_, first)| seen.iter().any(|(_, f)| f.version != first.version)) else {
+            return;
+        };
+        let all: Vec<String> = seen.iter().map(|(name, facts)| format!("{name} is {}", facts.version)).collect();
+        let note = format!("{}: its hosts have several versions: {}", self.contender.name, all.join(", "));
+        if !first.version.is_empty() && !self.found.notes.contains(&note) {
+            self.found.notes.push(note);
+        }
+    }
+
+    /// What the user may do with the database, where data will be loaded; the folder they go to.
+    fn data(&mut self, stage: &Stage, facts: &HostFacts) -> Result<Option<PathBuf>, LabError> {
+        if self.request.purpose == Purpose::Check {
+            return Ok(None);
+        }
+        let reload = matches!(self.request.purpose, Purpose::Load { reload: true });
+        let need = match facts.is_new {
+            true => DataNeed::Missing,
+            false => stage.server.data_need(&stage.tables, reload || stage.reset != Reset::Never)?,
+        };
+        if need != DataNeed::Kept
+            && !facts.is_new
+            && let Err(error) = stage.server.try_rights()
+        {
+            let refused = self.refused("a load makes, fills and drops tables in that database", &error);
+            if refused.kind() == ErrorKind::Interrupted {
+                return Err(refused);
+            }
+            self.problem(&refused.or_help("give the user the right to create, index, fill and drop tables there"));
+        }
+        Ok(facts.data_folder.clone().filter(|_| need == DataNeed::Missing))
+    }
+
+    /// The machines that the study declares, against what the server and this machine say.
+    pub(super) fn machine(&mut self, stage: Option<&Stage>) {
+        let (study, name) = (&self.inputs.study, &self.contender.name);
+        if self.request.purpose != Purpose::Run || study.notional || !declares_machine(study, name) {
+            return;
+        }
+        let observed = match stage.map(|stage| (stage, stage.server.facts())) {
+            Some((stage, Ok(facts))) => stage.observed(&facts, self.host),
+            // It does not answer, which is a problem of its own.
+            Some((_, Err(_))) => return,
+            // A server that perbuck starts runs on this machine.
+            None => vec![perbuck_observe::machine(self.host)],
+        };
+        if let Some(text) = other_machine(study, name, &observed) {
+            self.problem(&LabError::other_machines(&format!("{name}: {text}"), None));
+        }
+    }
+
+    /// The settings that the study changes on the servers: each is set to the value that it has.
+    pub(super) fn settings(&mut self, stage: Option<&Stage>) -> Result<(), LabError> {
+        let Some(stage) = stage.filter(|_| self.request.purpose == Purpose::Run) else { return Ok(()) };
+        for error in globals::refused(&self.contender.name, &self.contender.server_settings, stage) {
+            if error.kind() == ErrorKind::Interrupted {
+                return Err(error);
+            }
+            self.problem(&error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! Whether the disks that this machine sees have room for what will be written to them.
+
+use std::path::{Path, PathBuf};
+
+use perbuck_observe::{Room, room};
+
+use super::Request;
+use crate::error::{ErrorKind, LabError};
+use crate::inputs::Inputs;
+
+/// Bytes of a record for each second of its trial, at least.
+const RECORD_SECOND: u64 = 200;
+
+/// What will be written, by disk.
+#[derive(Debug, Default)]
+pub(super) struct Disks(Vec<Disk>);
+
+#[derive(Debug)]
+struct Disk {
+    room: Room,
+    folder: PathBuf,
+    who: Vec<String>,
+    bytes: u64,
+}
+
+impl Disks {
+    /// Notes that so many bytes of data will be written to a folder, or where it will be made.
+    pub(super) fn take(&mut self, who: &str, folder: &Path, bytes: u64) {
+        let Some(room) = folder.ancestors().find_map(of_folder) else { return };
+        let who = who.to_owned();
+        match self.0.iter_mut().find(|disk| disk.room.device == room.device) {
+            Some(disk) => {
+                disk.bytes = disk.bytes.saturating_add(bytes);
+                if !disk.who.contains(&who) {
+                    disk.who.push(who);
+                }
+            }
+            None => self.0.push(Disk { room, folder: folder.to_owned(), who: vec![who], bytes }),
+        }
+    }
+
+    /// The disks that are too small. What is counted is less than what a database will need: its indexes and its log are left out.
+    pub(super) fn problems(mut self, inputs: &Inputs, request: Request<'_>) -> Vec<LabError> {
+        if let Some(results) = request.results {
+            let sweep = &inputs.study.sweep;
+            let seconds = sweep.warmup_ns.saturating_add(sweep.duration_ns) / 1_000_000_000;
+            let records = inputs.study.trials_planned().saturating_mul(seconds).saturating_mul(RECORD_SECOND);
+            self.take("records", results, records);
+        }
+        let too_small = |disk: &&Disk| !disk.room.compresses && disk.bytes > disk.room.free_bytes;
+        self.0.iter().filter(too_small).map(Disk::problem).collect()
+    }
+}
+
+/// An empty name is that of the folder in which perbuck runs.
+fn of_folder(folder: &Path) -> Option<Room> {
+    room(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+}
+
+impl Disk {
+    fn problem(&self) -> LabError {
+        let (who, folder) = (self.who.join(", "), std::path::absolute(&self.folder).unwrap_or_else(|_| self.folder.clone()));
+        let message = format!(
+            "{who}: the data need more than {} on the disk of {}, and {} are free there",
+            megabytes(self.bytes),
+            folder.display(),
+            megabytes(self.room.free_bytes)
+        );
+        LabError::new(ErrorKind::Files, message, "free some space on that disk, or lower the size of the data in the workload")
+    }
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", perbuck_core::units::thousands(bytes / 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shares_a_disk_is_added_up_and_a_folder_that_is_missing_is_that_above_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut disks = Disks::default();
+        disks.take("a", folder.path(), 3);
+        disks.take("b", &folder.path().join("not/yet"), 4);
+        disks.take("b", folder.path(), 5);
+        let [disk] = &mut disks.0[..] else { panic!("{disks:?}") };
+        assert_eq!((disk.bytes, disk.who.join(" ")), (12, "a b".to_owned()));
+        (disk.bytes, disk.room.free_bytes) = (5_000_000_000, 2_000_000);
+        let words = disk.problem().to_string();
+        assert!(words.starts_with("a, b: the data need more than 5,000 MB on the disk of "), "{words}");
+        assert!(words.contains(", and 2 MB are free there"), "{words}");
+    }
+}
