@@ -173,8 +173,8 @@ fn the_ceiling_of_the_client_needs_no_database_and_leaves_nothing_behind() {
     let sweep = "connections = [1, 4]\nwarmup = \"100ms\"\nduration = \"300ms\"\ntrials = 1\nworkers = 1";
     desk.write("s.toml", &study("mysql://root@127.0.0.1:1/nothing", POINTS, sweep));
     let run = desk.good(&["run", "s.toml", "--driver", "sim"]);
-    assert_eq!(run.out.lines().count(), 3, "{}", run.out);
-    let operations: u64 = run.out.lines().nth(2).unwrap().split_whitespace().nth(4).unwrap().replace(',', "").parse().unwrap();
+    assert_eq!(run.out.lines().count(), 4, "{}", run.out);
+    let operations: u64 = run.out.lines().nth(3).unwrap().split_whitespace().nth(4).unwrap().replace(',', "").parse().unwrap();
     assert!(operations > 1000, "{}", run.out);
     assert!(!desk.path("results").exists());
     desk.write("t.toml", &study("sqlite:s.db", "kind = \"tpcc\"\nwarehouses = 1", sweep));

@@ -91,7 +91,7 @@ fn draw(bar: &ProgressBar, text: &str, done: Option<Done>) {
     let text = printable(text).replace('\n', " ");
     match done {
         Some(Done { share, left }) => {
-            bar.set_style(style("{bar:24} {wide_msg}").progress_chars("█▉▊▋▌▍▎▏ "));
+            bar.set_style(style("{bar:16} {wide_msg}").progress_chars("█▉▊▋▌▍▎▏ "));
             bar.set_position((share.clamp(0.0, 1.0) * STEPS) as u64);
             let left = left.map(|left| format!("{} left · ", clock_text(left))).unwrap_or_default();
             bar.set_message(left + &text);

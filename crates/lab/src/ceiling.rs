@@ -22,14 +22,16 @@ use crate::progress::Progress;
 use crate::registry::{self, Registry};
 use crate::trial;
 
-/// Runs every point of the study once against the simulated driver; returns a table as text. Nothing is written.
+/// The headings of the table that [`run`] makes; those of numbers start with `#`.
+pub const HEADS: &str =
+    "workload | #offered/s | #connections | #load threads | #operations/s | #operations/s and core | #ns of CPU each";
+
+/// Runs every point of the study once against the simulated driver; returns a table. Nothing is written.
 ///
 /// # Errors
 /// A workload that reads values, which the simulated driver does not have; a failed trial.
-pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Result<String, LabError> {
-    let mut out =
-        "workload             offered/s  connections  load threads  operations/s  operations/s and core  ns of CPU each\n"
-            .to_owned();
+pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Result<Vec<Vec<String>>, LabError> {
+    let mut out = Vec::new();
     for (workload, plan) in inputs.study.workloads.iter().zip(&inputs.plans) {
         for (connections, rate_per_s) in inputs.study.sweep.points() {
             let (contender, workload_name) = ("sim".to_owned(), workload.name.clone());
@@ -44,7 +46,7 @@ pub fn run(inputs: &Inputs, progress: &mut dyn Progress, stop: &StopToken) -> Re
             } else {
                 "all".to_owned()
             };
-            out += &row(&workload.name, &offered, connections, &outcome);
+            out.push(row(&workload.name, offered, connections, &outcome));
         }
     }
     Ok(out)
@@ -93,15 +95,18 @@ fn needs_values(name: &str, registry: Registry) -> LabError {
 }
 
 /// Operations are statements. They are counted over the window, and so is the CPU time of the load threads.
-fn row(name: &str, offered: &str, connections: u32, outcome: &TrialOutcome) -> String {
+fn row(name: &str, offered: String, connections: u32, outcome: &TrialOutcome) -> Vec<String> {
     let seconds = outcome.measured.window_ns as f64 / 1e9;
     let operations = outcome.measured.statements.total() as f64;
     let cpu_ns: u64 = outcome.health.workers.iter().map(|w| w.cpu_ns).sum();
     let each = cpu_ns as f64 / operations.max(1.0);
-    format!(
-        "{name:<19} {offered:>10} {connections:>12} {:>13} {:>13} {:>22} {each:>15.0}\n",
-        outcome.workers,
+    vec![
+        name.to_owned(),
+        offered,
+        connections.to_string(),
+        outcome.workers.to_string(),
         thousands((operations / seconds) as u64),
-        if operations > 0.0 && each > 0.0 { thousands((1e9 / each) as u64) } else { "unknown".to_owned() }
-    )
+        if operations > 0.0 && each > 0.0 { thousands((1e9 / each) as u64) } else { "unknown".to_owned() },
+        format!("{each:.0}"),
+    ]
 }

@@ -72,8 +72,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<(), LabError> {
         Lab::open(&arguments.study.path, LabOptions { prices: arguments.study.prices.clone(), run, ..LabOptions::default() })?;
     let stop = stop_on_signal(TRIAL_STOPS)?;
     if arguments.driver.is_some() {
-        let table = perbuck_lab::ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;
-        return print(&table);
+        let rows = perbuck_lab::ceiling::run(lab.inputs(), &mut Display::default(), &stop)?;
+        return print_styled(&text::table(perbuck_lab::ceiling::HEADS, &rows, screen()));
     }
     let results = lab.run(&mut Display::default(), &stop)?;
     if arguments.json {

@@ -1,26 +1,13 @@
 //! Tables as text and as CSV.
 
-/// Rows under the names of their columns, aligned; a column whose name begins with `>` is aligned to the right.
+use perbuck_report::text::{self, Screen};
+
+/// Rows under the names of their columns, as wide as the terminal; in a file or a pipe as wide as they are. A column whose name begins
+/// with `>` is aligned to the right.
 pub(crate) fn text(columns: &str, rows: &[Vec<String>]) -> String {
-    let header: Vec<&str> = columns.split(',').collect();
-    let names: Vec<&str> = header.iter().map(|h| h.trim_start_matches('>')).collect();
-    let length = |text: &str| text.chars().count();
-    let widths: Vec<usize> =
-        (0..names.len()).map(|c| rows.iter().map(|r| length(&r[c])).chain([length(names[c])]).max().unwrap_or(0)).collect();
-    let line = |cells: &[&str]| {
-        let padded: Vec<String> = cells
-            .iter()
-            .enumerate()
-            .map(|(c, cell)| {
-                let blanks = " ".repeat(widths[c] - length(cell));
-                if header[c].starts_with('>') { format!("{blanks}{cell}") } else { format!("{cell}{blanks}") }
-            })
-            .collect();
-        format!("{}\n", padded.join("  ").trim_end())
-    };
-    let rule = "─".repeat(widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1));
-    let body: String = rows.iter().map(|r| line(&r.iter().map(String::as_str).collect::<Vec<_>>())).collect();
-    format!("{}{rule}\n{body}", line(&names))
+    let heads: Vec<String> = columns.split(',').map(|name| name.replacen('>', "#", 1)).collect();
+    let screen = Screen { columns: perbuck_console::columns().unwrap_or(usize::MAX), colour: false };
+    text::table(&heads.join(" | "), rows, screen)
 }
 
 /// The same as CSV (RFC 4180).
