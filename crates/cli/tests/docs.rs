@@ -31,6 +31,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     ("docs/commands/sysbench.md", "perbuck report results/sysbench", "likewise"),
     ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
+    ("docs/terminal.md", "perbuck run study.toml", "shows a bar on a terminal; terminal.rs does it"),
     ("docs/reliability.md", "dev/faults", "the campaign; dev/test runs a part of it"),
     (
         "docs/exit-codes.md",
