@@ -282,7 +282,7 @@ mod tests {
         let text = |results: &[CheckResult]| Checked::of(results).text();
         let [held, broken, away] = [check(10, true), check(0, true), check(0, false)];
         assert_eq!(text(&[]), None);
-        assert_eq!(text(&[held.clone()]).unwrap(), "1 of 1 condition holds");
+        assert_eq!(text(std::slice::from_ref(&held)).unwrap(), "1 of 1 condition holds");
         assert_eq!(text(&[held.clone(), held.clone(), away.clone()]).unwrap(), "2 of 3 conditions hold, 1 does not apply");
         assert_eq!(text(&[held.clone(), broken.clone()]).unwrap(), "1 of 2 conditions hold");
         let both = Checked::of(&[held.clone(), away.clone()]).and(Checked::of(&[held.clone(), away.clone()]));

@@ -42,7 +42,7 @@ fn faults(b: &Bundled, list: &Snapshot) -> Vec<String> {
             }
             (false, None) => faults.push(format!("{}: `{name}` has no price in {}", b.name, region.name)),
             (true, Some(_)) => {
-                faults.push(format!("{}: `{name}` has a price in {}, and is said to be missing", b.name, region.name))
+                faults.push(format!("{}: `{name}` has a price in {}, and is said to be missing", b.name, region.name));
             }
         };
         for (family, sizes) in families(b) {

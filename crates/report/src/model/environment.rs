@@ -33,7 +33,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     blocks.extend(errors(all));
     let rows = rows(all);
     // `perbuck sysbench` counts none.
-    blocks.extend((!rows.rows.is_empty()).then(|| Block::Data(rows)));
+    blocks.extend((!rows.rows.is_empty()).then_some(Block::Data(rows)));
     blocks.push(Block::Data(trials(all)));
     blocks
 }

@@ -133,7 +133,7 @@ fn throughput(all: &Context<'_>) -> Option<Figure> {
 /// The bars of a workload. Of many levels the first, the last and those between them at equal steps have room.
 fn bars(all: &Context<'_>, w: &WorkloadResult) -> LinePanel {
     let mut panel = line_panel(all, w, clean(&w.metric.title()), Scale::Linear, |_, c| mean_point(c));
-    panel.series.retain(|s| !all.study.contenders.get(s.slot).is_some_and(|c| c.control_of.is_some()));
+    panel.series.retain(|s| all.study.contenders.get(s.slot).is_none_or(|c| c.control_of.is_none()));
     panel.series.truncate(BARS);
     panel.title = format!("{}, {}", panel.title, clean(&w.metric.label));
     let n = panel.levels.len();

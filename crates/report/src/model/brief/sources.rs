@@ -38,13 +38,13 @@ fn prices(all: &Context<'_>) -> Option<String> {
         _ => String::new(),
     };
     let regions: Vec<String> = all.regions().into_iter().filter(|r| all.is_headline(r)).map(clean).collect();
-    let named = named(dated().map(|l| l.source.as_str()).filter(|s| !s.is_empty()).collect());
+    let named = named(&dated().map(|l| l.source.as_str()).filter(|s| !s.is_empty()).collect());
     let from = named.map(|n| format!("; from {n}")).unwrap_or_default();
     Some(format!("{}{dates} for {}{from}", clean(&bill.snapshot), list(&regions)))
 }
 
 /// Some texts, the first ones by name.
-fn named(texts: BTreeSet<&str>) -> Option<String> {
+fn named(texts: &BTreeSet<&str>) -> Option<String> {
     let mut shown: Vec<String> = texts.iter().take(NAMED).map(|t| shorten(&clean(t), LONGEST)).collect();
     if texts.len() > NAMED {
         shown.push(counted(texts.len() - NAMED, "other"));
@@ -62,7 +62,7 @@ fn measured(all: &Context<'_>) -> Option<String> {
         format!("{} ({}, {})", clean(r.host.cpu_model.trim()), counted(r.host.cpus as usize, "processor"), clean(&r.host.arch))
     };
     let hosts: Vec<String> = all.records.iter().map(host).collect();
-    let hosts = named(hosts.iter().map(String::as_str).collect())?;
+    let hosts = named(&hosts.iter().map(String::as_str).collect())?;
     Some(format!("{when}, {} by a client on {hosts}", counted(all.records.len(), "trial")))
 }
 
@@ -77,7 +77,7 @@ fn servers(all: &Context<'_>) -> Option<String> {
         .contenders
         .iter()
         .filter(|c| c.control_of.is_none())
-        .filter_map(|c| Some((all.label(&c.name), named(versions(&c.name))?)))
+        .filter_map(|c| Some((all.label(&c.name), named(&versions(&c.name))?)))
         .collect();
     let (_, first) = each.first()?;
     if each.iter().all(|(_, v)| v == first) {
