@@ -2,6 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+#[path = "pages/panel.rs"]
+mod panel;
+#[path = "pages/whatif.rs"]
+mod whatif;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -66,6 +70,8 @@ fn questions() -> Value {
         "csv": "[...document.querySelectorAll('.part figure')].filter((f) => !f.querySelector('a[download][href^=\"data:text/csv\"]')).length",
         "unnamed": "[...document.querySelectorAll('svg[role=img]')].filter((s) => !s.querySelector('title')?.textContent || !s.querySelector('desc')?.textContent).length",
         "broken_links": "[...document.querySelectorAll('a[href^=\"#\"]')].filter((a) => !document.getElementById(a.getAttribute('href').slice(1))).length",
+        "value": "(() => { const d = document.querySelector('#figure-cost svg'); d?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' })); \
+                  const said = document.querySelector('.tip').textContent; d?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); return said; })()",
         "evidence": "JSON.parse(document.getElementById('embedded').textContent).head.form",
     })
 }
@@ -79,9 +85,12 @@ fn the_eks_replay_is_sound_in_light_dark_phone_and_print() {
     let seen = look(&desk, &page, None, &questions());
     is_sound(&seen, &page);
     let answers = &seen["answers"];
-    for none in ["scripts", "handlers", "bold", "csv", "unnamed", "broken_links"] {
+    for none in ["handlers", "bold", "csv", "unnamed", "broken_links"] {
         assert_eq!(answers[none], 0, "{none}: {answers:#}");
     }
+    assert_eq!(answers["scripts"], 1, "{answers:#}");
+    // The first mark of the figure of bills, by keyboard.
+    assert!(answers["value"].as_str().unwrap().ends_with(": $1,478.69"), "{answers:#}");
     assert!(answers["figures"].as_u64().unwrap() >= 10 && answers["evidence"] == 2, "{answers:#}");
     for picture in ["light.png", "dark.png", "phone.png", "print.pdf"] {
         assert!(desk.path("pictures").join(picture).metadata().unwrap().len() > 10_000, "{picture}");
@@ -249,9 +258,10 @@ fn hostile_names_stay_names_in_every_rendering() {
     let page = file(&desk, "results/small/report.html");
     let seen = look(&desk, &page, None, &questions());
     is_sound(&seen, &page);
-    for none in ["scripts", "handlers", "bold", "csv", "broken_links"] {
+    for none in ["handlers", "bold", "csv", "broken_links"] {
         assert_eq!(seen["answers"][none], 0, "{none}: {seen:#}");
     }
+    assert_eq!(seen["answers"]["scripts"], 1, "{seen:#}");
     assert!(seen["title"].as_str().unwrap().starts_with("<script>"), "the name is shown as it is: {}", seen["title"]);
 }
 
@@ -295,8 +305,10 @@ fn the_local_pages_are_sound_and_follow_a_run() {
     let both = "compare?a=small%3A%3Afull/rw/c00001/001.json&b=small%3A%3Aoff/rw/c00001/001.json";
     for path in ["", "study?study=small", "trial?study=small&trial=full/rw/c00001/001.json", both, "report?study=small"] {
         let page = format!("{address}/{path}");
-        let seen = look(&desk, &page, None, &json!({ "images": "document.querySelectorAll('img').length" }));
+        let made = "document.getElementById('what-if')?.childElementCount ?? 0";
+        let seen = look(&desk, &page, None, &json!({ "images": "document.querySelectorAll('img').length", "made": made }));
         is_sound(&seen, &address);
+        assert_eq!(seen["answers"]["made"].as_u64() > Some(3), path.starts_with("report"), "{path}: the script runs in reports");
         assert!(seen["answers"]["images"] == 0 && seen["title"] != "owned", "{path}: {seen:#}");
     }
     server.kill().unwrap();

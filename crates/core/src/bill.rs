@@ -54,6 +54,33 @@ impl LineGroup {
     }
 }
 
+/// How the amount of a line follows from its price, exactly: with other prices the same rule gives another amount.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Amount {
+    /// The unit price times a whole number of units.
+    Units {
+        /// Units a month.
+        units: i64,
+    },
+    /// A percentage off the billed lines of its group above it, rounded half up to the micro-dollar.
+    Discount {
+        /// The percentage, in decimal digits.
+        percent: String,
+    },
+    /// A percentage of all billed lines that are no support and no later share, rounded half up to the micro-dollar.
+    Share {
+        /// The percentage, in decimal digits.
+        percent: String,
+        /// The least that is charged each time.
+        at_least: MicroUsd,
+        /// How many times it is charged.
+        times: u32,
+        /// Its position among the shares of the bill, from 0: one may be a part of the next one's base.
+        order: usize,
+    },
+}
+
 /// One line of a bill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -72,6 +99,9 @@ pub struct BillLine {
     pub unit: String,
     /// Exact amount of a month.
     pub monthly: MicroUsd,
+    /// How the amount follows from the price; `None` in the bill of an older version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amount: Option<Amount>,
     /// False for lines that are shown and not billed.
     pub priced: bool,
     /// Date of the price.
@@ -176,8 +206,9 @@ pub(crate) mod tests {
     pub(crate) fn line(group: LineGroup, monthly: i64) -> BillLine {
         let [item, sku, unit] = ["db", "m", "month"].map(str::to_owned);
         let [formula, price_date, source] = [const { String::new() }; 3];
-        let (unit_price, monthly, priced, processors) = (MicroUsd(monthly), MicroUsd(monthly), true, None);
-        BillLine { group, item, sku, formula, unit_price, unit, monthly, priced, price_date, source, processors }
+        let (unit_price, amount) = (MicroUsd(monthly), Some(Amount::Units { units: 1 }));
+        let (monthly, priced, processors) = (unit_price, true, None);
+        BillLine { group, item, sku, formula, unit_price, unit, monthly, amount, priced, price_date, source, processors }
     }
 
     pub(crate) fn bill_of(lines: impl IntoIterator<Item = BillLine>, round: Rounding) -> Bill {

@@ -149,6 +149,12 @@ impl Exact {
         ends.map_or_else(|| format!("{}…", self.text(6)), |d| self.text(d))
     }
 
+    /// The value in decimal digits alone, such as `-1234.5`, with at most [`MOST_DECIMALS`] decimals: what [`Self::parse`] reads again.
+    pub fn digits(self) -> String {
+        let text = self.text(MOST_DECIMALS).replace(',', "").replace('−', "-");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    }
+
     /// The value as a whole number, where it is one.
     pub fn to_whole(self) -> Option<i128> {
         self.0.is_integer().then(|| self.0.to_integer())
@@ -222,6 +228,7 @@ mod tests {
         fn texts_round_trip(n in -1_000_000_000_000i64..1_000_000_000_000, d in 0u32..7) {
             let value = Exact::fraction(i128::from(n), power(d)).unwrap();
             prop_assert_eq!(Exact::parse(&value.text(d)), Ok((value, d)));
+            prop_assert_eq!(Exact::parse(&value.digits()).map(|(v, _)| v), Ok(value));
         }
 
         #[test]

@@ -1,6 +1,6 @@
 //! A contender's bill of materials in one region: what is bought, how its amount comes about, where its price is from.
 
-use perbuck_core::bill::{Bill, BillLine, LineGroup, Processors};
+use perbuck_core::bill::{Amount, Bill, BillLine, LineGroup, Processors};
 use perbuck_core::problem::{Problem, did_you_mean, nearest};
 use perbuck_core::study::{Contender, Fee, FeeTerms, Located, Node, Payment, PriceBasis, Scenario, SnapshotRule};
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -143,6 +143,8 @@ impl BillContext<'_> {
             unit_price: draft.unit_price,
             unit: draft.unit,
             monthly: MicroUsd(amount as i64),
+            // Units beyond this range cost more than a billion dollars at any price but zero.
+            amount: Some(Amount::Units { units: i64::try_from(draft.units).unwrap_or(i64::MAX) }),
             priced: draft.priced,
             price_date,
             source,

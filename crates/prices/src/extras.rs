@@ -1,6 +1,6 @@
 //! The lines of a bill that are no machines and volumes: fees, traffic, licences, support, and discounts on what stands above.
 
-use perbuck_core::bill::{BillLine, LineGroup};
+use perbuck_core::bill::{Amount, BillLine, LineGroup};
 use perbuck_core::exact::{Exact, Mode};
 use perbuck_core::study::{Discount, Fee, FeeTerms, Node, Traffic, TrafficAmount};
 use perbuck_core::units::{MicroUsd, unit_price_text};
@@ -106,7 +106,8 @@ impl BillContext<'_> {
         };
         let least = at_least.filter(|least| least.0 > amount);
         let floor = least.map(|least| format!(", at least {}", unit_price_text(least))).unwrap_or_default();
-        self.push(Draft {
+        let order = self.lines.iter().filter(|l| matches!(l.amount, Some(Amount::Share { .. }))).count();
+        let line = self.push(Draft {
             sku: "share of the bill".to_owned(),
             formula: format!("{percent} % of {}{floor}", unit_price_text(MicroUsd(base))),
             unit_price: least.unwrap_or(MicroUsd(amount)),
@@ -114,6 +115,10 @@ impl BillContext<'_> {
             units: i128::from(fee.count),
             ..Draft::new(fee.line, fee.group, &fee.name, self.declared(fee.line))
         });
+        if let Some(line) = line {
+            let at_least = at_least.unwrap_or_default();
+            line.amount = Some(Amount::Share { percent: percent.digits(), at_least, times: fee.count, order });
+        }
     }
 
     /// Bytes between zones, regions, or to the internet.
@@ -165,6 +170,7 @@ impl BillContext<'_> {
                 unit_price: MicroUsd(-off),
                 unit: "month".to_owned(),
                 monthly: MicroUsd(-off),
+                amount: Some(Amount::Discount { percent: discount.percent.digits() }),
                 priced: true,
                 price_date: "as declared".to_owned(),
                 source,

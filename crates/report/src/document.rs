@@ -25,6 +25,9 @@ pub struct ReportModel {
     pub sections: Vec<Section>,
     /// The comparison as JSON on one line.
     pub data: String,
+    /// What the page's script computes with at other prices, as JSON on one line; empty without prices.
+    #[serde(skip)]
+    pub what_if: String,
     /// What the report was made from, as JSON that [`crate::evidence`] reads; empty where it is not embedded.
     #[serde(skip)]
     pub evidence: String,

@@ -1,8 +1,9 @@
-//! The report as one self-contained page: no request leaves it, no script is needed to read it.
+//! The report as one self-contained page: no request leaves it, and its one script ([`script`]) is not needed to read it.
 //!
 //! Markup is made by a library that escapes by type: a text gets into a page as text.
 
 mod brief;
+pub mod script;
 
 use std::collections::HashMap;
 
@@ -15,8 +16,12 @@ use crate::model::regression_blocks;
 use crate::{sheet, svg};
 
 /// The style sheet of a report.
-pub const STYLE: &str =
-    concat!(include_str!("html/colours.css"), include_str!("html/style.css"), include_str!("html/drawing.css"));
+pub const STYLE: &str = concat!(
+    include_str!("html/colours.css"),
+    include_str!("html/style.css"),
+    include_str!("html/drawing.css"),
+    include_str!("html/whatif.css")
+);
 
 /// Characters of a cell that stays on one line.
 const SHORT: usize = 18;
@@ -85,7 +90,7 @@ pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
                 meta name="viewport" content="width=device-width, initial-scale=1"; (NL)
                 meta name="color-scheme" content="light dark"; (NL)
                 meta name="generator" content="perbuck"; (NL)
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"; (NL)
+                meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'; script-src " (PreEscaped(script::source())) }; (NL)
                 title { (title) } (NL)
                 style { (NL) (PreEscaped(STYLE)) } (NL)
             } (NL)
@@ -99,12 +104,19 @@ pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
                         details class="part" { (NL)
                             summary { h2 { (Words(&s.title)) } } (NL)
                             // A link to what is inside of closed details opens them.
-                            div id=(s.id) { (NL) (blocks(&mut anchors, &s.blocks)) } (NL)
+                            div id=(s.id) { (NL)
+                                (blocks(&mut anchors, &s.blocks))
+                                @if s.id == "cost" && !report.what_if.is_empty() { div id="what-if" {} (NL) }
+                            } (NL)
                         } (NL)
                     }
                 } (NL)
                 script type="application/json" id="comparison" { (PreEscaped(&report.data)) } (NL)
                 @if embedded { (PreEscaped(ELEMENT)) (GAP) (PreEscaped("</script>\n")) } @else { (GAP) }
+                @if !report.what_if.is_empty() {
+                    script type="application/json" id="prices" { (PreEscaped(&report.what_if)) } (NL)
+                }
+                script { (PreEscaped(script::SCRIPT)) } (NL)
             } (NL)
         } (NL)
     };

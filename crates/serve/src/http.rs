@@ -4,6 +4,8 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use perbuck_report::html::script;
+
 /// Bytes of a request at most.
 const LARGEST: usize = 16 * 1024;
 
@@ -181,11 +183,12 @@ pub(super) fn write(stream: &TcpStream, answer: &Answer, head_only: bool) -> io:
         "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {length}\r\n{allow}Connection: close\r\nCache-Control: no-store\r\n\
          X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n\
          Cross-Origin-Resource-Policy: same-origin\r\nCross-Origin-Opener-Policy: same-origin\r\n\
-         Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'self'; connect-src 'self'; img-src data:; \
+         Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; script-src 'self' {}; connect-src 'self'; img-src data:; \
          form-action 'self'; base-uri 'none'; frame-ancestors 'none'\r\n\r\n",
         answer.status,
         reason(answer.status),
-        answer.kind
+        answer.kind,
+        script::source()
     );
     let mut timed = Timed { stream, end: Instant::now() + ANSWER };
     timed.write(head.as_bytes())?;

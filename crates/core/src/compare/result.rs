@@ -60,7 +60,8 @@ impl Comparison {
     }
 
     /// A printed comparison and one of today as JSON, so that they can be compared. Where the printed one is of schema 1 its fields get
-    /// their names of today, and both lose the intervals of points, which were symmetric, and the remarks, whose words have changed.
+    /// their names of today, and both lose the intervals of points, which were symmetric, the remarks, whose words have changed, and the
+    /// rules of amounts, which bills did not have.
     pub fn comparable(printed: Value, mut today: Value) -> (Value, Value) {
         if printed.get("schema").is_some() {
             return (printed, today);
@@ -71,6 +72,9 @@ impl Comparison {
             let workloads = side.get_mut("workloads").and_then(Value::as_array_mut).into_iter().flatten();
             let points = workloads.filter_map(|w| w.get_mut("points").and_then(Value::as_array_mut)).flatten();
             points.filter_map(|point| point.get_mut("interval")).for_each(|interval| *interval = Value::Null);
+            let bills = side.get_mut("bills").and_then(Value::as_array_mut).into_iter().flatten();
+            let lines = bills.filter_map(|b| b.get_mut("lines").and_then(Value::as_array_mut)).flatten();
+            lines.filter_map(Value::as_object_mut).for_each(|line| drop(line.remove("amount")));
             side.as_object_mut().map(|fields| fields.remove("remarks"));
         }
         (printed, today)

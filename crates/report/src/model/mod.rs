@@ -28,6 +28,7 @@ mod trace;
 mod tradeoff;
 mod verdicts;
 mod warnings;
+mod whatif;
 
 use std::collections::{HashMap, HashSet};
 
@@ -108,6 +109,7 @@ fn report<const N: usize>(all: &Context<'_>, brief: Brief, parts: [Part<'_>; N])
         brief,
         sections,
         data: serde_json::to_string(all.comparison).map_or_else(|_| "null".to_owned(), |text| json(&text)),
+        what_if: whatif::data(all),
         evidence: String::new(),
     }
 }

@@ -62,7 +62,7 @@ fn undecided(j: &Judgement) -> String {
     }
 }
 
-fn detectable(j: &Judgement) -> String {
+pub(super) fn detectable(j: &Judgement) -> String {
     j.detectable.map(|d| format!("detectable: {}", short_percent(d))).unwrap_or_default()
 }
 

@@ -1,6 +1,8 @@
 //! Rows of bars: with whiskers in headed groups, stacked, or each beginning where the one above it ends.
 
-use super::{COLOURS, PART_COLOURS, Rows, WIDTH, below, in_words, label_width, line, open, rect, row_words, span, text};
+use super::{
+    COLOURS, PART_COLOURS, Rows, WIDTH, below, in_words, label_width, line, named, open, rect, row_words, span, text, valued,
+};
 use crate::document::{BarPanel, FallPanel, Stack, StackPanel};
 
 /// Bars with whiskers, in headed groups.
@@ -25,12 +27,14 @@ pub(super) fn bars(id: &str, panel: &BarPanel) -> String {
             rows.name(&mut out, "name", middle, &bar.name);
             let length = (rows.x(bar.value) - rows.left).max(1.0);
             let (slot, top) = (bar.slot % COLOURS, middle - BAR / 2.0);
-            rect(&mut out, &format!("bar s{slot}"), (rows.left, top), (length, BAR));
             let mut end = rows.x(bar.value);
-            if let Some((low, high)) = bar.interval {
-                span(&mut out, ["whisker-ink"; 2], (rows.x(low), rows.x(high)), middle);
-                end = end.max(rows.x(high));
-            }
+            valued(&mut out, &format!("{}: {}", named(group, &bar.name), bar.label), |out| {
+                rect(out, &format!("bar s{slot}"), (rows.left, top), (length, BAR));
+                if let Some((low, high)) = bar.interval {
+                    span(out, ["whisker-ink"; 2], (rows.x(low), rows.x(high)), middle);
+                    end = end.max(rows.x(high));
+                }
+            });
             text(&mut out, end + 7.0, middle + 4.0, "start", "value", &bar.label);
             y += ROW;
         }
@@ -60,7 +64,9 @@ pub(super) fn stacks(id: &str, panel: &StackPanel, width: f64) -> String {
                 continue;
             }
             let top = middle - BAR / 2.0;
-            rect(&mut out, &format!("part g{}", part % PART_COLOURS), (x, top), (length, BAR));
+            valued(&mut out, &format!("{}: {label}", stack.name), |out| {
+                rect(out, &format!("part g{}", part % PART_COLOURS), (x, top), (length, BAR));
+            });
             if label_width(label) + 8.0 < length {
                 text(&mut out, x + length / 2.0, middle + 4.0, "middle", &format!("on{}", part % PART_COLOURS), label);
             }
@@ -87,7 +93,7 @@ pub(super) fn falls(id: &str, panel: &FallPanel, all: &[FallPanel]) -> String {
         rows.name(&mut out, if r.part.is_some() { "name" } else { "value" }, middle, &r.name);
         let (width, top) = ((rows.x(r.to) - rows.x(r.from)).max(1.0), middle - BAR / 2.0);
         let colour = r.part.map_or_else(|| "sum".to_owned(), |part| format!("part g{}", part % PART_COLOURS));
-        rect(&mut out, &colour, (rows.x(r.from), top), (width, BAR));
+        valued(&mut out, &format!("{}: {}", r.name, r.label), |out| rect(out, &colour, (rows.x(r.from), top), (width, BAR)));
         if r.part.is_some() {
             line(&mut out, "grid", (rows.x(r.to), middle + BAR / 2.0), (rows.x(r.to), middle + ROW - BAR / 2.0));
         }

@@ -1,7 +1,7 @@
 //! Upright bars in groups: one group for each level of load, one bar for each contender.
 
-use super::{COLOURS, label_width, line, open, rect, short_texts, text, ticks, widest};
-use crate::document::{LinePanel, Series};
+use super::{COLOURS, label_width, line, open, rect, short_texts, text, ticks, valued, widest};
+use crate::document::{LinePanel, Point};
 use crate::number::{column_decimals, fixed};
 
 const HEIGHT: f64 = 112.0;
@@ -44,17 +44,18 @@ pub(super) fn draw(id: &str, panel: &LinePanel, many: bool) -> String {
         }
         let first = middle - bar * panel.series.len() as f64 / 2.0;
         for (k, series) in panel.series.iter().enumerate() {
-            column(&mut out, series, *level, (first + k as f64 * bar, bar), &y);
+            let Some(p) = series.points.iter().find(|p| p.level == *level) else { continue };
+            let words = super::lines::words(panel, series, p);
+            valued(&mut out, &words, |out| column(out, series.slot, p, (first + k as f64 * bar, bar), &y));
         }
     }
     out + "</svg>"
 }
 
 /// One bar with its interval, and its value above it where that has room.
-fn column(out: &mut String, series: &Series, level: u32, (x, width): (f64, f64), y: &impl Fn(f64) -> f64) {
-    let Some(p) = series.points.iter().find(|p| p.level == level) else { return };
+fn column(out: &mut String, slot: usize, p: &Point, (x, width): (f64, f64), y: &impl Fn(f64) -> f64) {
     let (top, inner) = (y(p.value), (width - 1.0).max(1.0));
-    rect(out, &format!("bar s{}", series.slot % COLOURS), (x, top), (inner, BOTTOM - top));
+    rect(out, &format!("bar s{}", slot % COLOURS), (x, top), (inner, BOTTOM - top));
     let mut above = top;
     if let Some((low, high)) = p.interval {
         let (middle, half) = (x + inner / 2.0, (inner * 0.25).min(4.0));

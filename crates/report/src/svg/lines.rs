@@ -2,9 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{WIDTH, coloured, end_names, left_axis, line, marker, open, polyline, scale, text, whisker, widest};
-use crate::document::{AxisScale, LinePanel, Scale, Series};
+use perbuck_core::units::duration_text;
+
+use super::{WIDTH, coloured, end_names, left_axis, line, marker, open, polyline, scale, text, valued, whisker, widest};
+use crate::document::{AxisScale, LinePanel, Point, Scale, Series};
 use crate::escape::shorten;
+use crate::number::{column_decimals, fixed};
 
 const HEIGHT: f64 = 310.0;
 const TOP: f64 = 34.0;
@@ -51,7 +54,7 @@ pub(super) fn draw(id: &str, panel: &LinePanel) -> String {
     left_axis(&mut out, &frame.y.ticks, |v| frame.y(v), (left, right), &panel.axis);
     horizontal_axis(&mut out, &frame, if even { &panel.along_even } else { &panel.along }, even);
     for (i, series) in panel.series.iter().enumerate() {
-        coloured(&mut out, series.slot, |out| draw_series(out, &frame, series, i, panel.series.len()));
+        coloured(&mut out, series.slot, |out| draw_series(out, &frame, panel, i));
     }
     let ends = panel.series.iter().zip(&names);
     let ends = ends.filter_map(|(s, name)| Some((frame.y(s.points.last()?.value), s.slot, name)));
@@ -91,8 +94,9 @@ fn horizontal_axis(out: &mut String, frame: &Frame, title: &str, even: bool) {
     text(out, (frame.left + frame.right) / 2.0, BOTTOM + 36.0, "middle", "tick", title);
 }
 
-fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: usize) {
-    let at = |c: u32| frame.x(c, i, of);
+fn draw_series(out: &mut String, frame: &Frame, panel: &LinePanel, i: usize) {
+    let series = &panel.series[i];
+    let at = |c: u32| frame.x(c, i, panel.series.len());
     let _ = writeln!(out, "{}", polyline(series.slot, series.points.iter().map(|p| (at(p.level), frame.y(p.value)))));
     for p in &series.points {
         let x = at(p.level);
@@ -101,24 +105,37 @@ fn draw_series(out: &mut String, frame: &Frame, series: &Series, i: usize, of: u
             let _ = writeln!(out, "<circle class=\"trial\" cx=\"{dots:.1}\" cy=\"{:.1}\" r=\"2\"/>", frame.y(*value));
         }
         let y = frame.y(p.value);
-        marker(out, series.slot, x, y, 4.0);
-        if p.at_least {
-            let _ = writeln!(out, "<path class=\"up\" d=\"M{x:.1} {:.1}v-13m-3.5 4l3.5 -4l3.5 4\"/>", y - 4.0);
-        }
-        if let Some((low, high)) = p.interval {
-            let longer = if frame.apart > 0.0 { 0.0 } else { 2.0 * (i % 4) as f64 };
-            whisker(out, x, [frame.y(low), frame.y(high)], 4.0 + longer);
-        }
+        valued(out, &words(panel, series, p), |out| {
+            marker(out, series.slot, x, y, 4.0);
+            if p.at_least {
+                let _ = writeln!(out, "<path class=\"up\" d=\"M{x:.1} {:.1}v-13m-3.5 4l3.5 -4l3.5 4\"/>", y - 4.0);
+            }
+            if let Some((low, high)) = p.interval {
+                let longer = if frame.apart > 0.0 { 0.0 } else { 2.0 * (i % 4) as f64 };
+                whisker(out, x, [frame.y(low), frame.y(high)], 4.0 + longer);
+            }
+        });
     }
+}
+
+/// A point in words: `Arm, 300 connections: 1,203 (1,190–1,216)`.
+pub(super) fn words(panel: &LinePanel, series: &Series, p: &Point) -> String {
+    let number = |v: f64| match panel.scale {
+        Scale::Linear => fixed(v, column_decimals([p.value])),
+        Scale::LogTime => duration_text(v as u64),
+    };
+    let least = if p.at_least { "≥ " } else { "" };
+    let interval = p.interval.map(|(low, high)| format!(" ({}–{})", number(low), number(high))).unwrap_or_default();
+    format!("{}, {} {}: {least}{}{interval}", series.name, p.level, panel.along, number(p.value))
 }
 
 pub(super) fn description(panel: &LinePanel) -> String {
     let ends = |s: &Series| match (s.points.first(), s.points.last()) {
         (Some(a), Some(b)) => {
-            let decimals = crate::number::column_decimals([a.value, b.value]);
+            let decimals = column_decimals([a.value, b.value]);
             let number = |v| match panel.scale {
-                Scale::Linear => crate::number::fixed(v, decimals),
-                Scale::LogTime => perbuck_core::units::duration_text(v as u64),
+                Scale::Linear => fixed(v, decimals),
+                Scale::LogTime => duration_text(v as u64),
             };
             format!("{}: {} at {} and {} at {} {}.", s.name, number(a.value), a.level, number(b.value), b.level, panel.along)
         }
@@ -130,7 +147,6 @@ pub(super) fn description(panel: &LinePanel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::document::Point;
 
     fn marks(levels: &[u32]) -> Vec<String> {
         let point =

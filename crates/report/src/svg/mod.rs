@@ -124,6 +124,18 @@ fn coloured(out: &mut String, slot: usize, draw: impl FnOnce(&mut String)) {
     out.push_str("</g>\n");
 }
 
+/// A mark with its value: browsers show the title under the pointer, and the page's script to the keyboard.
+fn valued(out: &mut String, words: &str, draw: impl FnOnce(&mut String)) {
+    let _ = writeln!(out, "<g class=\"v\"><title>{}</title>", html(words));
+    draw(out);
+    out.push_str("</g>\n");
+}
+
+/// A row's name with that of its group, where it has one.
+fn named(group: &str, name: &str) -> String {
+    if group.is_empty() { name.to_owned() } else { format!("{group}, {name}") }
+}
+
 fn polyline(slot: usize, points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let path: Vec<String> = points.into_iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     format!("<polyline class=\"mean dash{}\" points=\"{}\"/>", slot % 3, path.join(" "))

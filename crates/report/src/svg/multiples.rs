@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{coloured, line, marker, open, polyline, short_texts, text, ticks, widest};
+use super::{coloured, line, marker, open, polyline, short_texts, text, ticks, valued, widest};
 use crate::document::{LinePanel, Series};
 
 const WIDTH: f64 = 250.0;
@@ -49,8 +49,9 @@ fn draw_series(out: &mut String, panel: &LinePanel, series: &Series, x: &impl Fn
         for run in placed.split(Option::is_none).filter(|run| run.len() > 1) {
             let _ = writeln!(out, "{}", polyline(series.slot, run.iter().flatten().copied()));
         }
-        for (x, y) in placed.iter().flatten() {
-            marker(out, series.slot, *x, *y, 2.6);
+        for (level, (x, y)) in panel.levels.iter().zip(&placed).filter_map(|(level, at)| Some((level, (*at)?))) {
+            let Some(point) = series.points.iter().find(|p| p.level == *level) else { continue };
+            valued(out, &super::lines::words(panel, series, point), |out| marker(out, series.slot, x, y, 2.6));
         }
     });
 }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{BOLD, PART_COLOURS, WIDTH, below, in_words, line, open, rect, span, text, widest};
+use perbuck_core::stats::{Interval, Ratio};
+
+use super::{BOLD, PART_COLOURS, WIDTH, below, in_words, line, named, open, rect, span, text, valued, widest};
 use crate::document::{Mark, RatioPanel, RatioRow};
 use crate::escape::shorten;
-use crate::number::fixed;
+use crate::number::{fixed, ratio_interval};
 
 /// Height of a row, and in a narrow column.
 const ROWS: [f64; 2] = [26.0, 21.0];
@@ -75,7 +77,12 @@ pub(super) fn draw(id: &str, panel: &RatioPanel, width: f64) -> String {
         for r in rows {
             let middle = y + height / 2.0;
             text(&mut out, left - 8.0, middle + 4.0, "end", "name", &name(r));
-            row(&mut out, r, middle, &x, panel.base);
+            let interval = r.interval.map(|(low, high)| Interval { low, high });
+            let range = ratio_interval(&Ratio { value: r.value, interval, log_error: 0.0, freedom: 0.0 });
+            let range = if range.is_empty() { range } else { format!(" ({range})") };
+            valued(&mut out, &format!("{}: {}{range}", named(group, &r.name), r.label), |out| {
+                row(out, r, middle, &x, panel.base);
+            });
             text(&mut out, right + 10.0, middle + 4.0, "start", "value", &r.label);
             y += height;
         }

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::scale::Scale;
-use super::{WIDTH, coloured, end_names, label_width, left_axis, line, marker, open, polyline, spread, text, whisker, widest};
+use super::{
+    WIDTH, coloured, end_names, label_width, left_axis, line, marker, open, polyline, spread, text, valued, whisker, widest,
+};
 use crate::document::{Guide, MarkShape, XyPanel, XyPoint, XySeries};
 use crate::escape::shorten;
 
@@ -122,13 +124,19 @@ fn series(out: &mut String, frame: &Frame, s: &XySeries) {
             let _ = writeln!(out, "{}", polyline(s.slot, placed.iter().copied()));
         }
         for (p, (x, y)) in s.points.iter().zip(&placed) {
+            let interval = p.interval.map(|ends| [ends.0, ends.1].map(|y| (frame.y.text(y), frame.at((p.x, y)).1)));
+            let range = interval.as_ref().map(|[low, high]| format!(" ({}–{})", low.0, high.0)).unwrap_or_default();
             match s.mark {
-                MarkShape::Mark => marker(out, s.slot, *x, *y, 4.5),
+                MarkShape::Mark => {
+                    let words = format!("{}: {}{range} at {}", s.name, frame.y.text(p.y), frame.x.text(p.x));
+                    valued(out, &words, |out| marker(out, s.slot, *x, *y, 4.5));
+                }
+                // Dots are many, and the table of the figure has them.
                 MarkShape::Dot => marker(out, s.slot, *x, *y, 2.6),
                 MarkShape::None => {}
             }
-            if let Some((low, high)) = p.interval {
-                whisker(out, *x, [low, high].map(|y| frame.at((p.x, y)).1), 4.0);
+            if let Some([low, high]) = interval {
+                whisker(out, *x, [low.1, high.1], 4.0);
             }
         }
     });

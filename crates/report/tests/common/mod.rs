@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use perbuck_core::bill::{Bill, BillLine, LineGroup};
+use perbuck_core::bill::{Amount, Bill, BillLine, LineGroup};
 use perbuck_core::compare::{Comparison, compare};
 use perbuck_core::histogram::Histogram;
 use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric, TPS};
@@ -21,6 +21,7 @@ use perbuck_core::study::Study;
 use perbuck_core::units::{MicroUsd, unit_price_text};
 use perbuck_core::workload_kind::{Disclosed, Disclosure, WorkloadKind};
 use perbuck_report::ReportModel;
+use perbuck_report::html::script;
 
 pub const STUDY: &str = r#"
 schema = 1
@@ -115,6 +116,7 @@ fn line(group: LineGroup, item: &str, sku: &str, amount: (i64, i64, i64), unit: 
         unit_price,
         unit: unit.into(),
         monthly: MicroUsd(price * count * units),
+        amount: Some(Amount::Units { units: count * units }),
         priced,
         price_date: "2021-03-10".into(),
         source: if group == LineGroup::Compute { "price tables of the article" } else { "worked back from the article" }.into(),
@@ -288,5 +290,7 @@ pub fn golden(name: &str, made: &str) {
 
 /// The last digits of logarithms differ between processors; everything printed is rounded, the embedded JSON is not.
 pub fn without_data(page: &str, report: &ReportModel) -> String {
-    page.replace(&report.data, "DATA").replace(&report.data.replace('"', "&quot;"), "DATA")
+    let page = page.replace(&report.data, "DATA").replace(&report.data.replace('"', "&quot;"), "DATA");
+    let page = page.replace(script::SCRIPT, "SCRIPT").replace(script::source(), "SOURCE");
+    if report.what_if.is_empty() { page } else { page.replace(&report.what_if, "PRICES") }
 }
