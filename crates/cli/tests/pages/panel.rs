@@ -7,6 +7,7 @@ use crate::{file, is_sound, look};
 
 /// What the page shows after a text was typed into the field that names `MACHINE`, and what its address says.
 const TYPE: &str = r"(async () => {
+  document.querySelectorAll('details').forEach((d) => { d.open = true });
   const field = [...document.querySelectorAll('.what-if-field')].find((f) => f.textContent.includes('MACHINE'));
   const input = field.querySelector('input');
   const said = () => document.querySelector('.what-if-answer').textContent;
