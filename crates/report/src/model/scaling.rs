@@ -6,7 +6,7 @@ use perbuck_core::usl::Fit;
 use super::Context;
 use super::figures::{cut, points};
 use crate::document::{Axis, AxisScale, Figure, Guide, MarkShape, Panels, Table, XyPanel, XyPoint, XySeries};
-use crate::escape::clean;
+use crate::escape::{clean, shorten};
 use crate::number::{column_decimals, fixed, or_absent};
 
 const STEPS: u32 = 60;
@@ -41,7 +41,7 @@ fn panel(all: &Context<'_>, w: &WorkloadResult, table: &mut Table) -> Option<XyP
         let top = |n: f64| Guide {
             from: (n, f64::NEG_INFINITY),
             to: (n, f64::INFINITY),
-            label: format!("{label}: {} connections", fixed(n, 0)),
+            label: format!("{}: {} connections", shorten(&label, 24), fixed(n, 0)),
         };
         guides.extend(fit.connections_max.map(top));
     }

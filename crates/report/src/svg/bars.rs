@@ -4,6 +4,7 @@ use super::{
     COLOURS, PART_COLOURS, Rows, WIDTH, below, in_words, label_width, line, named, open, rect, row_words, span, text, valued,
 };
 use crate::document::{BarPanel, FallPanel, Stack, StackPanel};
+use crate::escape::shorten;
 
 /// Bars with whiskers, in headed groups.
 pub(super) fn bars(id: &str, panel: &BarPanel) -> String {
@@ -20,7 +21,7 @@ pub(super) fn bars(id: &str, panel: &BarPanel) -> String {
     rows.axis(&mut out, (6.0, bottom), &panel.axis);
     let mut y = 0.0;
     for (group, bars) in &panel.groups {
-        text(&mut out, 0.0, y + 16.0, "start", "group", group);
+        text(&mut out, 0.0, y + 16.0, "start", "group", &shorten(group, 48));
         y += HEAD;
         for bar in bars {
             let middle = y + ROW / 2.0;

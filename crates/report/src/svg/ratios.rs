@@ -71,7 +71,7 @@ pub(super) fn draw(id: &str, panel: &RatioPanel, width: f64) -> String {
     let mut y = 0.0;
     for (group, rows) in &panel.groups {
         if !group.is_empty() {
-            text(&mut out, 0.0, y + 17.0, "start", "group", &shorten(group, 60));
+            text(&mut out, 0.0, y + 17.0, "start", "group", &shorten(group, 48));
         }
         y += head(group);
         for r in rows {
