@@ -2,6 +2,8 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
 
+mod form;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -12,6 +14,8 @@ use perbuck_lab::LabError;
 use perbuck_lab::inputs::{self, PublishedTexts};
 use perbuck_lab::results::Basis;
 use perbuck_lab::stage::AskPassword;
+
+pub(crate) use form::FormArguments;
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
@@ -272,6 +276,12 @@ pub(crate) struct CompareArguments {
     /// Print the comparison as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --baseline: also write the verdicts to this file as JUnit XML
+    #[arg(long, value_name = "FILE", requires = "baseline")]
+    pub(crate) junit: Option<PathBuf>,
+    /// With --baseline: also print GitHub annotations, an error for each result that became worse
+    #[arg(long, requires = "baseline", conflicts_with = "json")]
+    pub(crate) github: bool,
 }
 
 /// A share between 0 and 1, bounds not included.
@@ -308,12 +318,11 @@ pub(crate) struct ReportArguments {
     pub(crate) results: PathBuf,
     #[command(flatten)]
     pub(crate) basis: BasisArguments,
-    /// Folder for report.html and report.md; the results folder itself if not given
+    /// Folder for the files; the results folder itself if not given
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// Print the report model as JSON instead of writing files
-    #[arg(long, conflicts_with = "output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: FormArguments,
 }
 
 #[derive(Debug, Args)]
@@ -368,12 +377,11 @@ impl PublishedArguments {
 pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) published: PublishedArguments,
-    /// Folder for report.html and report.md; results/<name of the study> if not given
+    /// Folder for the files; results/<name of the study> if not given
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// Print the report model as JSON instead of writing files
-    #[arg(long, conflicts_with = "output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) form: FormArguments,
 }
 
 #[derive(Debug, Args)]

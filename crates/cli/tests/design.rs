@@ -83,6 +83,7 @@ fn a_regression_ends_with_its_own_code_and_another_workload_is_refused() {
     let worse = desk.perbuck(&["compare", "--baseline", "old/small", "new/small", "--margin", "0.5"]);
     assert_eq!(worse.code, Some(6), "{worse:#?}");
     assert!(worse.out.contains("Regression:") && worse.err.contains("worse than before"), "{worse:#?}");
+    a_pipeline_is_told(&desk);
     let json = desk.perbuck(&["compare", "--baseline", "old/small", "new/small", "--json"]);
     assert_eq!((json.code, serde_json::from_str::<Value>(&json.out).unwrap()["old"].as_str()), (Some(6), Some("small")));
 
@@ -95,4 +96,28 @@ fn a_regression_ends_with_its_own_code_and_another_workload_is_refused() {
     let insisted = ["compare", "--baseline", "old/small", "other/small", "--insist", "workloads", "--margin", "0.99"];
     assert_eq!(desk.perbuck(&insisted).code, Some(0));
     assert_eq!(desk.perbuck(&["compare", "old/small", "--margin", "0.1"]).code, Some(2));
+}
+
+/// The verdicts of the slower results as JUnit and as annotations.
+fn a_pipeline_is_told(desk: &Desk) {
+    let told = ["compare", "--baseline", "old/small", "new/small", "--margin", "0.5", "--junit", "verdicts.xml", "--github"];
+    let told = desk.perbuck(&told);
+    assert_eq!(told.code, Some(6), "{told:#?}");
+    let xml = desk.read("verdicts.xml");
+    let document = roxmltree::Document::parse(&xml).unwrap();
+    let all = |name: &str| document.descendants().filter(|n| n.has_tag_name(name)).collect::<Vec<_>>();
+    let (suite, cases, failures) = (all("testsuite")[0], all("testcase"), all("failure"));
+    let counted = |name: &str| suite.attribute(name).unwrap().parse::<usize>().unwrap();
+    assert_eq!((counted("tests"), counted("failures"), counted("skipped")), (cases.len(), failures.len(), all("skipped").len()));
+    assert!(!failures.is_empty() && failures.iter().all(|f| f.attribute("message").unwrap().starts_with("worse")), "{xml}");
+    assert!(cases.iter().all(|c| c.attribute("classname") == Some("rw") && c.attribute("name").is_some()), "{xml}");
+    let annotated = |kind: &str| told.out.lines().filter(|l| l.starts_with(kind)).count();
+    assert_eq!(
+        (annotated("::error title=perbuck%3A worse"), annotated("::notice title=perbuck::")),
+        (failures.len(), 1),
+        "{}",
+        told.out
+    );
+    let alone = desk.perbuck(&["compare", "new/small", "--junit", "x.xml"]);
+    assert_eq!((alone.code, alone.err.contains("--baseline")), (Some(2), true), "{alone:#?}");
 }

@@ -67,12 +67,24 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     {
         assert!(index.contains(text), "{text}: {index}");
     }
-    assert!(server.get("/study?study=small").1.contains("full/rw/c00001/001.json"));
+    let study = server.get("/study?study=small").1;
+    let answer = study.split("<p class=\"answer ").nth(1).unwrap().split_once('>').unwrap().1.split('<').next().unwrap();
+    assert!(answer.len() > 20 && index.contains(&format!("<strong>{answer}</strong>")), "the answer stands in the list: {index}");
+    trials_are_sorted(&desk, &server);
     let (_, trial) = server.get("/trial?study=small&trial=full/rw/c00001/001.json");
     assert!(
         trial.contains("full · rw · 1 connection · trial 1") && trial.contains("SQLite") | trial.contains("sqlite"),
         "{trial}"
     );
+    for text in [
+        "id=\"trial-throughput-title\"",
+        "id=\"trial-p95-title\"",
+        "id=\"trial-busy-title\"",
+        ">client, mean</text>",
+        "seconds since the measured window opened",
+    ] {
+        assert!(trial.contains(text), "{text}: {trial}");
+    }
     desk.good(&["report", "results/small", "-o", "made"]);
     assert!(
         server.get("/report?study=small").1.ends_with(&desk.read("made/report.html")),
@@ -92,6 +104,28 @@ fn studies_trials_reports_and_comparisons_are_shown() {
     let (_, published) = server.get("/studies?old=small&new=tidb-eks-arm-2021-published");
     assert!(published.contains("One of these studies is not there"), "{published}");
     assert!(server.get("/live.json?study=small").1.contains("\"state\":\"ended\""));
+}
+
+/// The list of trials, by its headings: each column both ways, with the numbers of the records.
+fn trials_are_sorted(desk: &Desk, server: &Server) {
+    let records = desk.records("results/small");
+    let shown = |sort: &str| {
+        let (status, page) = server.get(&format!("/study?study=small&sort={sort}"));
+        assert_eq!(status, 200);
+        let links = page.split("<a href=\"/trial?study=small&amp;trial=").skip(1);
+        (links.map(|rest| rest.split('"').next().unwrap().to_owned()).collect::<Vec<String>>(), page)
+    };
+    let (by_path, page) = shown("");
+    assert_eq!(by_path, records.iter().map(|r| r.key.path()).collect::<Vec<_>>());
+    assert!(page.contains("sort=-throughput") && !page.contains("aria-sort"), "{page}");
+    let mut sorted = records.clone();
+    sorted.sort_by(|a, b| a.latency().unwrap().percentile_ns(95.0).cmp(&b.latency().unwrap().percentile_ns(95.0)));
+    assert_eq!(shown("p95").0, sorted.iter().map(|r| r.key.path()).collect::<Vec<_>>());
+    sorted.sort_by(|a, b| b.metric(b.workload.metric.metric()).total_cmp(&a.metric(a.workload.metric.metric())));
+    let (fastest, page) = shown("-throughput");
+    assert_eq!(fastest, sorted.iter().map(|r| r.key.path()).collect::<Vec<_>>());
+    assert!(page.contains("aria-sort=\"descending\"") && page.contains("sort=throughput"), "{page}");
+    assert_eq!(shown("nonsense").0, by_path);
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl Results {
         &self.records[..self.used]
     }
 
+    /// The report without what it was made from.
+    pub fn model(&self) -> ReportModel {
+        perbuck_report::model(&self.study, &self.comparison, self.used())
+    }
+
     /// The report with what it was made from.
     ///
     /// # Errors
@@ -103,8 +108,7 @@ impl Results {
 
     /// The report, and what is done meanwhile: of thousands of trials each takes about a second, and neither needs the other.
     fn report_beside<T: Send>(&self, pack: impl FnOnce() -> Result<T, LabError> + Send) -> Result<(ReportModel, T), LabError> {
-        let model = || perbuck_report::model(&self.study, &self.comparison, self.used());
-        let (model, packed) = both(model, pack);
+        let (model, packed) = both(|| self.model(), pack);
         Ok((model, packed?))
     }
 }

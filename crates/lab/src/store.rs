@@ -17,11 +17,12 @@ use crate::folder::{self, has_file, sync};
 use crate::globals::SETTINGS_FILE;
 use crate::inputs::{Inputs, Limit};
 use crate::live::LIVE_FILE;
-use crate::report::{MARKDOWN, PAGE};
+use crate::report::Format;
 
 /// The name of the stored study.
 pub const STUDY_FILE: &str = "study.toml";
-pub(crate) const PRICES_FILE: &str = "prices.toml";
+/// The name of the stored price snapshot.
+pub const PRICES_FILE: &str = "prices.toml";
 /// The name of the file that holds the fingerprint of what is measured.
 pub(crate) const FINGERPRINT_FILE: &str = "fingerprint";
 
@@ -32,20 +33,10 @@ pub(crate) const CHECKED_TEXT: &str = "every condition held after the last trial
 const ID_FILE: &str = "id";
 /// The name of the file that the one perbuck holds which writes to the folder.
 const LOCK_FILE: &str = ".lock";
-/// The names in a results folder that are perbuck's own, but for those that start with a dot: a contender has a folder beside them. That of
-/// the searches is shared: its trials lie deeper.
-const OWN_NAMES: [&str; 10] = [
-    STUDY_FILE,
-    PRICES_FILE,
-    FINGERPRINT_FILE,
-    CHECKED_FILE,
-    ID_FILE,
-    LIVE_FILE,
-    SETTINGS_FILE,
-    PAGE,
-    MARKDOWN,
-    markdown::FIGURES,
-];
+/// The names in a results folder that are perbuck's own, but for those that start with a dot and those of a report
+/// ([`Format::ALL`]): a contender has a folder beside them. That of the searches is shared: its trials lie deeper.
+const OWN_NAMES: [&str; 8] =
+    [STUDY_FILE, PRICES_FILE, FINGERPRINT_FILE, CHECKED_FILE, ID_FILE, LIVE_FILE, SETTINGS_FILE, markdown::FIGURES];
 /// The folders beside those of studies that the commands `sysbench`, `tpcc` and `ycsb` fill with studies of their own.
 const OWN_STUDIES: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 /// Keys that a message names, at most.
@@ -74,7 +65,7 @@ impl<'a> From<&'a Inputs> for StudyFiles<'a> {
 /// Whether a contender of that name would have its folder where perbuck has a file or a folder of its own.
 pub fn is_own_name(contender: &str) -> bool {
     let whole = contender.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')).unwrap_or(contender);
-    OWN_NAMES.contains(&whole)
+    OWN_NAMES.contains(&whole) || Format::ALL.iter().any(|(_, _, file)| *file == whole)
 }
 
 /// Whether a study of that name would have its folder where a command collects studies of its own.

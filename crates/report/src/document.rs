@@ -52,7 +52,7 @@ pub enum Tone {
 
 impl Tone {
     /// The class that gives it colour and sign in a page.
-    pub(crate) fn class(self) -> &'static str {
+    pub fn class(self) -> &'static str {
         match self {
             Self::Plain => "plain",
             Self::Better => "better",

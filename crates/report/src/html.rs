@@ -81,22 +81,14 @@ pub fn shown(text: &str) -> String {
 /// The page in two parts. Between them belongs [`ReportModel::evidence`], if it is `embedded`: it may be most of the page, and
 /// need not be in memory to be written.
 pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
-    let (title, mut anchors) = (Words(&report.title), Anchors::default());
+    let mut anchors = Anchors::default();
     let page = html! {
         (DOCTYPE) (NL)
         html lang="en" { (NL)
-            head { (NL)
-                meta charset="utf-8"; (NL)
-                meta name="viewport" content="width=device-width, initial-scale=1"; (NL)
-                meta name="color-scheme" content="light dark"; (NL)
-                meta name="generator" content="perbuck"; (NL)
-                meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'; script-src " (PreEscaped(script::source())) }; (NL)
-                title { (title) } (NL)
-                style { (NL) (PreEscaped(STYLE)) } (NL)
-            } (NL)
+            (head(report))
             body { (NL)
                 main { (NL)
-                    (brief::brief(report))
+                    (brief::brief(report, true))
                     nav aria-label="Contents" { (NL)
                         ul { (NL) @for s in &report.sections { li { a href={ "#" (s.id) } { (Words(&s.title)) } } (NL) } } (NL)
                     } (NL)
@@ -122,6 +114,38 @@ pub fn around_evidence(report: &ReportModel, embedded: bool) -> [String; 2] {
     };
     let (before, after) = page.0.split_once(GAP.0).unwrap_or((&page.0, ""));
     [before.to_owned(), after.to_owned()]
+}
+
+/// The brief alone, as a page.
+pub fn brief_page(report: &ReportModel) -> String {
+    let page = html! {
+        (DOCTYPE) (NL)
+        html lang="en" { (NL)
+            (head(report))
+            body { (NL) main { (NL) (brief::brief(report, false)) } (NL) } (NL)
+        } (NL)
+    };
+    page.into_string()
+}
+
+/// What browsers, and programs that show a link to the page, read.
+fn head(report: &ReportModel) -> Markup {
+    let (title, answer) = (Words(&report.title), Words(&report.brief.answer.text));
+    html! {
+        head { (NL)
+            meta charset="utf-8"; (NL)
+            meta name="viewport" content="width=device-width, initial-scale=1"; (NL)
+            meta name="color-scheme" content="light dark"; (NL)
+            meta name="generator" content="perbuck"; (NL)
+            meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'; script-src " (PreEscaped(script::source())) }; (NL)
+            title { (title) } (NL)
+            meta name="description" content=(answer); (NL)
+            meta property="og:type" content="article"; (NL)
+            meta property="og:title" content=(title); (NL)
+            meta property="og:description" content=(answer); (NL)
+            style { (NL) (PreEscaped(STYLE)) } (NL)
+        } (NL)
+    }
 }
 
 /// The mark beside a heading that is a link to it.
@@ -232,19 +256,10 @@ fn figure(f: &Figure) -> Markup {
 
 /// Contenders by marker, or the parts of a stack by colour.
 fn legend(f: &Figure) -> Markup {
-    let mut entries: Vec<(usize, &String)> = match &f.panels {
-        Panels::Lines(list) | Panels::Multiples(list) | Panels::Columns(list) => {
-            list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect()
-        }
-        Panels::Times(list) => list.iter().flat_map(|p| &p.lines).map(|l| (l.slot, &l.name)).collect(),
-        Panels::Bars(list) => list.iter().flat_map(|p| &p.groups).flat_map(|g| &g.1).map(|b| (b.slot, &b.name)).collect(),
-        Panels::Stacks(_) => f.legend.iter().enumerate().collect(),
-        Panels::Xy(list) => list.iter().flat_map(|p| &p.series).map(|s| (s.slot, &s.name)).collect(),
-        // Their rows carry their names.
-        Panels::Ratios(_) | Panels::Falls(_) | Panels::Heat(_) => return Markup::default(),
-    };
-    entries.sort_by_key(|(slot, _)| *slot);
-    entries.dedup_by_key(|(slot, _)| *slot);
+    let entries = svg::slide::entries(f);
+    if entries.is_empty() {
+        return Markup::default();
+    }
     let key = |slot: usize| match &f.panels {
         Panels::Bars(_) | Panels::Columns(_) => html! { span class={ "swatch s" (slot % 6) } {} },
         Panels::Stacks(_) => html! { span class={ "swatch g" (slot % svg::PART_COLOURS) } {} },

@@ -37,6 +37,7 @@
 //!
 //! Read in this order: [`document`] (what a report is made of), `model` (words and numbers), then a renderer.
 
+pub mod dataset;
 pub mod difference;
 pub mod document;
 mod escape;
@@ -45,10 +46,13 @@ pub mod html;
 pub mod markdown;
 mod model;
 mod number;
+pub mod pipeline;
 mod sheet;
 mod svg;
 pub mod text;
+pub mod trial;
 
 pub use document::ReportModel;
 pub use model::{model, replay};
-pub use svg::files as drawings;
+pub use svg::over_time::{OverTime, over_time};
+pub use svg::slide::{Slide, slides};

@@ -7,7 +7,7 @@ use crate::svg;
 /// The folder beside the Markdown that holds the drawings.
 pub const FIGURES: &str = "figures";
 
-/// Renders a report as Markdown, which shows the [`crate::drawings`] from the folder [`FIGURES`].
+/// Renders a report as Markdown, which shows the [`crate::slides`] from the folder [`FIGURES`].
 pub fn render(report: &ReportModel) -> String {
     let mut out = String::new();
     line(&mut out, &format!("# {}", markdown(&report.title)));
@@ -45,9 +45,9 @@ fn chart(out: &mut String, f: &Figure) {
 }
 
 fn drawings(out: &mut String, f: &Figure, name: &str) {
-    for (i, (title, _)) in svg::panels(f).into_iter().enumerate() {
+    for (title, file) in svg::slide::names(f, &svg::panels(f)) {
         let text = markdown(&format!("{name}: {title}")).replace(['[', ']'], " ");
-        line(out, &format!("![{text}]({FIGURES}/{})", svg::file_name(f, i)));
+        line(out, &format!("![{text}]({FIGURES}/{file}.svg)"));
     }
 }
 

@@ -43,11 +43,13 @@ fn number(text: &str) -> String {
     if is_number { digits + unit } else { harmless(text) }
 }
 
-fn harmless(text: &str) -> String {
+/// A text that no spreadsheet takes for a formula.
+pub(crate) fn harmless(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { format!("'{text}") } else { text.to_owned() }
 }
 
-fn quoted(text: &str) -> String {
+/// A cell in quotes where it needs them.
+pub(crate) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }
 

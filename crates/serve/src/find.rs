@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use perbuck_core::study::Study;
+use perbuck_core::study::{NO_LIMIT_NS, Study};
 
 use perbuck_lab::error::LabError;
 use perbuck_lab::folder::{self, has_file};
@@ -71,5 +71,14 @@ impl Found {
     /// How many trials its study plans; `None` without a study.
     pub(super) fn planned(&self) -> Option<usize> {
         self.study.as_ref().map(|s| s.trials_planned() as usize)
+    }
+
+    /// How long warm-up and measured window of a trial are, in milliseconds; `None` without a study, and where a number of
+    /// transactions ends the window.
+    pub(super) fn times_ms(&self) -> Option<[u64; 2]> {
+        self.study
+            .as_ref()
+            .filter(|s| s.sweep.duration_ns < NO_LIMIT_NS)
+            .map(|s| [s.sweep.warmup_ns, s.sweep.duration_ns].map(|ns| ns / 1_000_000))
     }
 }

@@ -6,8 +6,11 @@
 mod connections;
 mod find;
 mod http;
+mod list;
 mod pages;
+mod recent;
 mod studies;
+mod summary;
 mod trials;
 mod watch;
 
@@ -27,6 +30,7 @@ use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::folder;
 use perbuck_lab::inputs::Limit;
 use perbuck_lab::results::{self, Basis};
+use summary::Summaries;
 
 /// Connections that wait to be taken. Beyond the 128 that the standard library asks for, the system drops a client's first packet,
 /// and the client tries again after a second.
@@ -55,7 +59,7 @@ pub fn serve(root: &Path, port: u16, ready: impl FnOnce(u16) -> Result<(), LabEr
     })?;
     let port = listener.local_addr().map_err(|e| LabError::new(ErrorKind::Failed, format!("cannot listen: {e}"), ""))?.port();
     ready(port)?;
-    let (root, all) = (Arc::new(root.to_owned()), Arc::new(Connections::new()));
+    let (shown, all) = (Arc::new((root.to_owned(), Summaries::default())), Arc::new(Connections::new()));
     for stream in listener.incoming() {
         let stream = match stream {
             Ok(stream) => stream,
@@ -67,8 +71,8 @@ pub fn serve(root: &Path, port: u16, ready: impl FnOnce(u16) -> Result<(), LabEr
             }
         };
         let Some(connection) = all.admit(stream) else { continue };
-        let (root, stream) = (Arc::clone(&root), Arc::clone(&connection.stream));
-        if thread::Builder::new().spawn(move || one(&connection, port, &root)).is_err() {
+        let (shown, stream) = (Arc::clone(&shown), Arc::clone(&connection.stream));
+        if thread::Builder::new().spawn(move || one(&connection, port, &shown.0, &shown.1)).is_err() {
             all.lower();
             // It fits into the buffer of the connection, so nothing waits.
             drop(http::write(&stream, &busy(), false));
@@ -78,8 +82,8 @@ pub fn serve(root: &Path, port: u16, ready: impl FnOnce(u16) -> Result<(), LabEr
     Ok(())
 }
 
-fn one(connection: &Connection, port: u16, root: &Path) {
-    let made = |request: &Request| connection.answer(|| answer(root, request)).unwrap_or_else(busy);
+fn one(connection: &Connection, port: u16, root: &Path, summaries: &Summaries) {
+    let made = |request: &Request| connection.answer(|| answer(root, summaries, request)).unwrap_or_else(busy);
     let answered = http::serve(&connection.stream, port, made);
     // A client that went away before its answer needs none.
     drop(answered);
@@ -89,7 +93,7 @@ fn busy() -> Answer {
     Answer::error(503, "too many requests at the same time")
 }
 
-fn answer(root: &Path, request: &Request) -> Answer {
+fn answer(root: &Path, summaries: &Summaries, request: &Request) -> Answer {
     let found = match find::all(root) {
         Ok(found) => found,
         Err(error) => return Answer::error(500, error.words().0),
@@ -97,15 +101,17 @@ fn answer(root: &Path, request: &Request) -> Answer {
     let study = || found.iter().find(|f| f.name == request.value("study"));
     let missing = || Answer::error(404, "there is no such page");
     match request.path.as_str() {
-        "/" => Answer::page(pages::index(&found)),
+        "/" => Answer::page(pages::index(&found, summaries)),
         "/live.js" => Answer::ok("text/javascript; charset=utf-8", include_str!("live.js").to_owned()),
-        "/study" => study().map_or_else(missing, |f| Answer::page(pages::study(f))),
+        "/study" => study().map_or_else(missing, |f| Answer::page(list::study(f, &summaries.of(f), request.value("sort")))),
         "/report" => study().map_or_else(missing, report),
         "/trial" => study().and_then(|f| trials::one(f, request.value("trial"))).map_or_else(missing, Answer::page),
         "/compare" => Answer::page(trials::two(&found, request.value("a"), request.value("b"))),
         "/studies" => Answer::page(studies::two(&found, request.value("old"), request.value("new"))),
         "/live" => study().map_or_else(missing, |f| Answer::page(pages::live(f))),
-        "/live.json" => study().map_or_else(missing, |f| Answer::ok("application/json", watch::json(&f.folder).to_string())),
+        "/live.json" => {
+            study().map_or_else(missing, |f| Answer::ok("application/json", watch::json(&f.folder, f.times_ms()).to_string()))
+        }
         _ => missing(),
     }
 }

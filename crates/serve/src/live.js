@@ -1,4 +1,4 @@
-// Follows a running study: asks for the end of its live file once a second and shows it. Everything is set as text.
+// Follows a running study: asks for the end of its live file once a second and shows it. Words are set as text.
 "use strict";
 
 const root = document.getElementById("live");
@@ -15,15 +15,10 @@ function clock(seconds) {
   return h > 0 ? `${h}:${two(m)}:${two(s)} h` : `${m}:${two(s)} min`;
 }
 
-function draw(name, seconds) {
-  const values = seconds.map((s) => s[name]);
-  const svg = document.getElementById(name);
-  const most = Math.max(...values, 0) || 1;
-  const step = 480 / Math.max(values.length - 1, 1);
-  const points = values.map((v, i) => `${(i * step).toFixed(1)},${(130 - (v / most) * 110).toFixed(1)}`);
-  svg.querySelector("polyline").setAttribute("points", points.join(" "));
-  svg.querySelector("text").textContent = values.length ? `at most ${number(Math.max(...values))}` : "";
-  put(`${name}-now`, values.length ? number(values[values.length - 1]) : "–");
+// The program draws, and escapes what it draws: this is the only thing that is not set as text.
+function draw(name, drawing) {
+  document.getElementById(name).innerHTML = drawing.svg;
+  put(`${name}-now`, drawing.newest === null ? "–" : number(drawing.newest));
 }
 
 async function refresh() {
@@ -45,7 +40,9 @@ async function refresh() {
     put("trials", `${trial}${now.finished} of ${now.trials} done`);
   }
   put("left", now.state === "running" && now.left_s !== undefined ? clock(now.left_s) : "–");
-  for (const name of ["throughput", "p95_ms", "errors"]) draw(name, now.seconds ?? []);
+  document.getElementById("part").value = now.part ?? 0;
+  put("phase", now.phase ?? "–");
+  for (const [name, drawing] of Object.entries(now.drawings ?? {})) draw(name, drawing);
   const lines = (now.done ?? []).map((d) => {
     const line = document.createElement("li");
     line.textContent = `${d.trial}: ${d.value}`;

@@ -5,10 +5,8 @@ use perbuck_report::html::STYLE;
 
 use super::find::Found;
 use super::http::encoded;
+use super::summary::Summaries;
 use super::watch;
-
-/// Records that a list shows; the rest is a number.
-const LISTED: usize = 500;
 
 /// A page around its content.
 pub(super) fn shell(title: &str, content: &Markup) -> String {
@@ -90,7 +88,7 @@ pub(super) fn choice(action: &str, both: [(&str, &str, &str); 2], values: &[&str
     }
 }
 
-pub(super) fn index(found: &[Found]) -> String {
+pub(super) fn index(found: &[Found], summaries: &Summaries) -> String {
     let row = |f: &Found| {
         let (records, planned) = (f.records().len(), f.planned());
         let trials = match planned {
@@ -106,36 +104,18 @@ pub(super) fn index(found: &[Found]) -> String {
             () => cell("incomplete"),
         };
         let question = f.study.as_ref().map_or("", |s| s.question.as_str());
+        let summary = (records > 0).then(|| summaries.of(f));
+        let said = match summary.as_deref().map(|s| &s.answer) {
+            Some(Ok(answer)) => html! { strong { (answer.text) } },
+            Some(Err(why)) => html! { "No answer yet: " (why) },
+            None => cell("–"),
+        };
+        let asked = html! { @if !question.is_empty() { p { (question) } } (said) };
         let report = if records > 0 || f.page.is_some() { link("report", &f.name, "report") } else { cell("–") };
-        vec![link("study", &f.name, f.title()), cell(question), cell(&trials), state, report]
+        vec![link("study", &f.name, f.title()), asked, cell(&trials), state, report]
     };
     let rows: Vec<Vec<Markup>> = found.iter().map(row).collect();
-    shell("Studies", &table("Studies in this folder", &["Study", "Question", "Trials", "State", "Report"], &rows))
-}
-
-pub(super) fn study(f: &Found) -> String {
-    let records = f.records();
-    let row = |path: &String| {
-        let at = format!("/trial?study={}&trial={}", encoded(&f.name), encoded(path));
-        vec![html! { a href=(at) { (path) } }]
-    };
-    let rows: Vec<Vec<Markup>> = records.iter().take(LISTED).map(row).collect();
-    let content = html! {
-        @if let Some(study) = &f.study {
-            p { (study.question) }
-            p { "Contenders: " (study.contenders.iter().map(|c| c.label.as_str()).collect::<Vec<_>>().join(", ")) }
-        }
-        ul {
-            li { (link("report", &f.name, "Open the report")) }
-            li { (link("live", &f.name, "Follow it while it runs")) }
-            li { a href={ "/studies?new=" (encoded(&f.name)) } { "Compare it with an older study" } }
-        }
-        @if records.len() > LISTED {
-            p { "The first " (LISTED) " of " (records.len()) " trials; the report has all." }
-        }
-        (table(&format!("{} trials on disk", records.len()), &["Record"], &rows))
-    };
-    shell(f.title(), &content)
+    shell("Studies", &table("Studies in this folder", &["Study", "Question and answer", "Trials", "State", "Report"], &rows))
 }
 
 /// A study while it runs; `live.js` fills it.
@@ -144,11 +124,8 @@ pub(super) fn live(f: &Found) -> String {
         html! {
             div.panel {
                 p.panel-title { (title) ": " span id={ (id) "-now" } { "–" } }
-                svg id=(id) class="s0" viewBox="0 0 480 140" role="img" aria-label={ (title) " of the last seconds" } {
-                    line class="axis" x1="0" y1="130" x2="480" y2="130" {}
-                    polyline class="mean" points="" {}
-                    text class="tick" x="0" y="12" {}
-                }
+                // The program draws it, and the script puts it here.
+                div id=(id) {}
             }
         }
     };
@@ -157,6 +134,10 @@ pub(super) fn live(f: &Found) -> String {
             dl.facts {
                 div { dt { "State" } dd { span id="state" role="status" { "loading" } } }
                 div { dt { "Now" } dd id="doing" { "–" } }
+                div {
+                    dt { "This trial" }
+                    dd { progress id="part" max="1" value="0" aria-label="Part of the trial" {} " " span id="phase" { "–" } }
+                }
                 div {
                     dt { "Progress" }
                     dd { progress id="progress" max="1" value="0" aria-label="Trials done" {} " " span id="trials" { "–" } }

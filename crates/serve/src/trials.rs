@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::units::{duration_text, thousands};
 use perbuck_lab::stored::read_record;
+use perbuck_report::trial::drawings;
 
 use super::find::Found;
 use super::http::encoded;
-use super::pages::{cell, choice, note, shell, table};
+use super::pages::{cell, choice, link, note, shell, table};
 
 /// Trials that can be chosen from.
 const CHOICE: usize = 2000;
@@ -19,7 +20,15 @@ pub(super) fn one(f: &Found, name: &str) -> Option<String> {
     let record = record_of(f, name)?;
     let rows: Vec<Vec<Markup>> = facts(&record).into_iter().map(|(what, value)| vec![cell(&what), cell(&value)]).collect();
     let content = html! {
-        p { a href={ "/compare?a=" (encoded(&id(f, name))) } { "Compare it with another trial" } }
+        p {
+            (link("study", &f.name, "All trials of the study")) " · "
+            a href={ "/compare?a=" (encoded(&id(f, name))) } { "Compare it with another trial" }
+        }
+        div.panels {
+            @for (title, drawing) in drawings(&record) {
+                div.panel { p.panel-title { (title) } (PreEscaped(drawing)) }
+            }
+        }
         (table("The trial", &["What", "Value"], &rows))
     };
     Some(shell(&record.key.title(), &content))

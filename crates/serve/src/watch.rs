@@ -6,8 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use perbuck_core::run_record::Interval;
+use perbuck_core::units::duration_text;
 use perbuck_lab::folder;
 use perbuck_lab::live::{Event, LIVE_FILE, Line};
+
+use super::recent::{Second, drawings};
 
 /// Bytes of the file's end that are read: some ten minutes of seconds.
 const END: u64 = 200 * 1024;
@@ -18,14 +22,15 @@ const SECONDS: usize = 300;
 /// Seconds without a line after which a run counts as gone.
 const SILENCE_S: u64 = 30;
 
-pub(super) fn json(folder: &Path) -> Value {
+/// What the page shows; `times_ms` are warm-up and window of a trial.
+pub(super) fn json(folder: &Path, times_ms: Option<[u64; 2]>) -> Value {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now)
+    state(&end(&folder.join(LIVE_FILE)).unwrap_or_default(), now, times_ms)
 }
 
 /// Whether a run writes to the folder now.
 pub(super) fn runs(folder: &Path) -> bool {
-    json(folder)["state"] == "running"
+    json(folder, None)["state"] == "running"
 }
 
 /// The last whole lines of a file.
@@ -39,11 +44,11 @@ fn end(path: &Path) -> Option<String> {
     Some(if length > END { text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default() } else { text })
 }
 
-fn state(text: &str, now_ms: u64) -> Value {
+fn state(text: &str, now_ms: u64, times_ms: Option<[u64; 2]>) -> Value {
     let lines: Vec<Line> = text.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
     let Some(last) = lines.last() else { return json!({ "state": "never ran" }) };
     let age_s = now_ms.saturating_sub(last.at_ms) / 1000;
-    let mut out = json!({ "age_s": age_s, "done": [], "seconds": [] });
+    let mut out = json!({ "age_s": age_s, "done": [] });
     out["state"] = json!(match last.event {
         Event::Ended => "ended",
         _ if age_s > SILENCE_S => "silent",
@@ -64,14 +69,10 @@ fn state(text: &str, now_ms: u64) -> Value {
                 out["position"] = json!(position);
                 out["left_s"] = json!(left_s);
                 (at, finished) = (*position, position.saturating_sub(1));
-                let length_s = second.length_ms.max(1) as f64 / 1000.0;
-                seconds.push(json!({
-                    "throughput": second.transactions as f64 / length_s,
-                    "p95_ms": second.p95_ns as f64 / 1e6,
-                    "errors": second.errors as f64 / length_s,
-                    "warmup": second.start_ms < 0,
-                    "trial": trial.path(),
-                }));
+                if let Some(times) = times_ms.filter(|_| !matches!(last.event, Event::Ended)) {
+                    (out["part"], out["phase"]) = part(second, times);
+                }
+                seconds.push(Second { at_ms: line.at_ms, trial, second });
             }
             Event::Done { trial, value } => {
                 finished = finished.max(at);
@@ -82,8 +83,23 @@ fn state(text: &str, now_ms: u64) -> Value {
     }
     out["finished"] = json!(finished);
     out["done"] = json!(done.split_off(done.len().saturating_sub(20)));
-    out["seconds"] = json!(seconds.split_off(seconds.len().saturating_sub(SECONDS)));
+    let shown = seconds.split_off(seconds.len().saturating_sub(SECONDS));
+    out["drawings"] = drawings(&shown, times_ms.map(|[_, window]| window));
     out
+}
+
+/// How much of a trial is over at the end of a second, and in which of its parts it is.
+fn part(second: &Interval, [warmup_ms, window_ms]: [u64; 2]) -> (Value, Value) {
+    let end_ms = second.start_ms.saturating_add_unsigned(second.length_ms);
+    let over = end_ms.saturating_add_unsigned(warmup_ms) as f64 / (warmup_ms + window_ms).max(1) as f64;
+    let text = |ms: u64| duration_text(ms.saturating_mul(1_000_000));
+    let of = |at_ms: u64, whole_ms: u64| format!("{} of {}", text(at_ms), text(whole_ms));
+    let phase = match second.start_ms {
+        ..0 => format!("warm-up, {}", of(end_ms.saturating_add_unsigned(warmup_ms).max(0).unsigned_abs(), warmup_ms)),
+        start if start.unsigned_abs() >= window_ms => "drain".to_owned(),
+        _ => format!("measured window, {}", of(end_ms.unsigned_abs().min(window_ms), window_ms)),
+    };
+    (json!(over.clamp(0.0, 1.0)), json!(phase))
 }
 
 #[cfg(test)]
@@ -97,14 +113,23 @@ mod tests {
         let second = r#"{"start_ms":0,"length_ms":500,"transactions":50,"statements":0,"errors":1,"p50_ns":0,"p95_ns":2000000,"p99_ns":0,"max_ns":0}"#;
         let line = format!(r#"{{"at_ms":2000,"event":"second","trial":{trial},"position":2,"left_s":60,"second":{second}}}"#);
         let text = format!("{began}\n{line}\n{{\"at_ms\":");
-        let found = state(&text, 3000);
+        let found = state(&text, 3000, None);
         assert_eq!((&found["state"], &found["trials"], &found["left_s"]), (&json!("running"), &json!(4), &json!(60)));
         assert_eq!(found["finished"], 1);
         let over = format!("{began}\n{line}\n{{\"at_ms\":2500,\"event\":\"done\",\"trial\":{trial},\"value\":\"5 TPS\"}}");
-        assert_eq!(state(&over, 3000)["finished"], 2);
-        assert_eq!((&found["seconds"][0]["throughput"], &found["seconds"][0]["p95_ms"]), (&json!(100.0), &json!(2.0)));
-        assert_eq!(state(&text, 60_000)["state"], "silent");
-        assert_eq!(state(&format!("{began}\n{{\"at_ms\":1,\"event\":\"ended\"}}"), 5000)["state"], "ended");
-        assert_eq!(state("", 0)["state"], "never ran");
+        assert_eq!(state(&over, 3000, None)["finished"], 2);
+        let newest = |name: &str| found["drawings"][name]["newest"].clone();
+        assert_eq!((newest("throughput"), newest("p95_ms"), newest("errors")), (json!(100.0), json!(2.0), json!(2.0)));
+        assert_eq!(state(&text, 60_000, None)["state"], "silent");
+        assert_eq!(state(&format!("{began}\n{{\"at_ms\":1,\"event\":\"ended\"}}"), 5000, None)["state"], "ended");
+        assert_eq!(state("", 0, None)["state"], "never ran");
+    }
+
+    #[test]
+    fn a_trial_is_in_its_warm_up_its_window_or_its_drain() {
+        let at = |start_ms| part(&Interval { start_ms, length_ms: 1000, ..Interval::default() }, [5_000, 20_000]);
+        assert_eq!(at(-5_000), (json!(0.04), json!("warm-up, 1 s of 5 s")));
+        assert_eq!(at(4_000), (json!(0.4), json!("measured window, 5 s of 20 s")));
+        assert_eq!(at(20_000), (json!(1.0), json!("drain")));
     }
 }

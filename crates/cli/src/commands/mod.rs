@@ -1,6 +1,7 @@
 //! The commands; every one returns its error instead of exiting. Those of more than a page have a file of their own.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use perbuck_console::{
     Display, TRIAL_STOPS, print, print_either, print_hint, print_json, print_report, print_styled, stop_on_signal,
@@ -15,6 +16,7 @@ use perbuck_lab::run::RunOptions;
 use perbuck_lab::verify::VerifyRequest;
 use perbuck_lab::{ErrorKind, Lab, LabError, LabOptions};
 use perbuck_load::loader::csv::CsvFormat;
+use perbuck_report::pipeline;
 use perbuck_report::text::{self, Screen};
 
 use crate::args::{
@@ -123,7 +125,14 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<(), LabError> {
 /// Whether what was measured has become worse.
 fn regression(old: &Path, arguments: &CompareArguments) -> Result<(), LabError> {
     let found = perbuck_lab::results::against(old, &arguments.results, arguments.margin, &arguments.basis.insist)?;
+    // The file first: whoever reads it gets it even where standard output is gone.
+    if let Some(file) = &arguments.junit {
+        fs::write(file, pipeline::junit(&found)).map_err(|e| LabError::file("write", file, &e))?;
+    }
     print_report(arguments.json, &found, || text::regression(&found, screen()))?;
+    if arguments.github {
+        print(&pipeline::github(&found))?;
+    }
     let worse: Vec<&Compared> = found.worse().collect();
     let Some(first) = worse.first() else { return Ok(()) };
     let more = if worse.len() > 1 { format!(" and {} more", worse.len() - 1) } else { String::new() };
@@ -133,12 +142,17 @@ fn regression(old: &Path, arguments: &CompareArguments) -> Result<(), LabError> 
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<(), LabError> {
     let results = perbuck_lab::results::read(&arguments.results, &arguments.basis.basis())?;
-    if arguments.json {
-        return print_json(&results.report()?);
+    if arguments.form.json {
+        return print_json(&results.model());
     }
     let folder = arguments.output.as_deref().unwrap_or(&arguments.results);
-    let [html, markdown] = perbuck_lab::report::write(&results, folder)?;
-    print(&format!("{}\n{}\n", html.display(), markdown.display()))
+    let files = perbuck_lab::report::write(&results, folder, &arguments.form.formats())?;
+    print(&lines(&files))
+}
+
+/// Paths, one a line.
+fn lines(files: &[PathBuf]) -> String {
+    files.iter().map(|f| format!("{}\n", f.display())).collect()
 }
 
 /// Serves until the user stops it.
@@ -180,13 +194,13 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<(), LabError> {
 pub(crate) fn replay(arguments: &ReplayArguments) -> Result<(), LabError> {
     let texts = arguments.published.texts()?;
     let (inputs, comparison, model) = perbuck_lab::replay::made(&texts)?;
-    if arguments.json {
+    if arguments.form.json {
         return print_json(&model);
     }
     let folder = arguments.output.clone().unwrap_or_else(|| Path::new("results").join(&inputs.study.name));
-    let [html, markdown] = perbuck_lab::report::write_model(&model, &folder)?;
+    let files = perbuck_lab::report::write_model(&model, &comparison, &folder, &arguments.form.formats())?;
     print_styled(&text::verdicts(&inputs.study, &comparison, screen()))?;
-    print(&format!("\n{}\n{}\n", html.display(), markdown.display()))
+    print(&format!("\n{}", lines(&files)))
 }
 
 /// Recomputes what a published study prints, and says which numbers are right.

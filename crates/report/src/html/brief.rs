@@ -6,8 +6,8 @@ use super::{NL, Words, legend};
 use crate::document::{Brief, Figure, Panels, ReportModel};
 use crate::svg;
 
-/// The brief of a report.
-pub(super) fn brief(report: &ReportModel) -> Markup {
+/// The brief of a report; `whole` says that the rest follows, which it may link to.
+pub(super) fn brief(report: &ReportModel, whole: bool) -> Markup {
     let brief = &report.brief;
     html! {
         header class="brief" { (NL)
@@ -17,7 +17,7 @@ pub(super) fn brief(report: &ReportModel) -> Markup {
             @if !brief.remarks.is_empty() { p class="remarks" { (Words(&brief.remarks.join(" "))) } (NL) }
             (charts(&brief.figures))
             div class="notes" { (NL)
-                @if !brief.caveats.is_empty() { (caveats(brief)) }
+                @if !brief.caveats.is_empty() { (caveats(brief, whole)) }
                 @if !brief.sources.is_empty() {
                     dl class="facts" { (NL)
                         @for (label, value) in &brief.sources { div { dt { (Words(label)) } dd { (Words(value)) } } (NL) }
@@ -28,7 +28,7 @@ pub(super) fn brief(report: &ReportModel) -> Markup {
     }
 }
 
-fn caveats(brief: &Brief) -> Markup {
+fn caveats(brief: &Brief, whole: bool) -> Markup {
     html! {
         div class="warnings" role="note" aria-label="Caveats" { (NL)
             ul { (NL)
@@ -36,7 +36,8 @@ fn caveats(brief: &Brief) -> Markup {
                     li {
                         (Words(caveat))
                         @if brief.more_caveats > 0 && i + 1 == brief.caveats.len() {
-                            " " a href="#method" { (brief.more_caveats) " more" }
+                            " "
+                            @if whole { a href="#method" { (brief.more_caveats) " more" } } @else { (brief.more_caveats) " more." }
                         }
                     } (NL)
                 }

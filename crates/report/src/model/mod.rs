@@ -46,10 +46,11 @@ pub(crate) use brief::brief;
 pub(crate) use findings::broken_control;
 use levels::Words;
 pub(crate) use money::bill_blocks;
+pub(crate) use processors::{heat_of, machine_busy};
 pub(crate) use published::nothing_measured;
 pub use published::replay;
 pub(crate) use regression::blocks as regression_blocks;
-pub(crate) use verdicts::verdict_blocks;
+pub(crate) use verdicts::{ratio_cell, verdict_blocks, verdict_cell};
 use warnings::Caveats;
 pub(crate) use warnings::caveats;
 

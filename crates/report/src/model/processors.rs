@@ -37,11 +37,7 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
             let texts = [clean(&w.workload), label.clone(), level.clone(), trial.clone(), times.processors.len().to_string()];
             table.add(texts.into_iter().chain(means(times)));
             let title = format!("{} · {label} · {level}, trial {trial}", clean(&w.workload));
-            panels.push(HeatPanel {
-                title,
-                ends_s: times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect(),
-                groups: groups(times),
-            });
+            panels.push(heat_of(title, times));
         }
     }
     let note = cut(&mut panels, "trials");
@@ -52,6 +48,17 @@ pub(super) fn figure(all: &Context<'_>) -> Option<Figure> {
          busiest. One full row beside empty ones is a limit that no mean shows. Idle time is not drawn.{note}"
     );
     Figure::new("processors", "Was a processor of the client full?", caption, Panels::Heat, panels, table)
+}
+
+/// What each processor did, as the numbers of a drawing.
+pub(crate) fn heat_of(title: String, times: &ProcessorTimes) -> HeatPanel {
+    HeatPanel { title, ends_s: times.steps_ms.iter().map(|ms| f64::from(*ms) / 1000.0).collect(), groups: groups(times) }
+}
+
+/// How many processors were busy in each step, all together.
+pub(crate) fn machine_busy(times: &ProcessorTimes) -> Vec<f64> {
+    let step = |i: usize| times.processors.iter().map(|p| busy(p, i)).sum::<f64>() / 100.0;
+    (0..times.steps_ms.len()).map(step).collect()
 }
 
 fn fullest<'a>(all: &Context<'a>, w: &WorkloadResult, name: &str) -> Option<(&'a RunRecord, &'a ProcessorTimes)> {
@@ -121,6 +128,11 @@ mod tests {
     fn means_weigh_steps_by_their_length() {
         // The first: 100 % of 1 s and 60 % of 3 s. Both: with 8 % of the second. Softirqs: 40 % of 3 s of the first.
         assert_eq!(means(&times()), ["70.0 %", "39.0 %", "30.0 %", "4.0 %"]);
+    }
+
+    #[test]
+    fn busy_processors_are_summed_over_all_parts() {
+        assert_eq!(machine_busy(&times()), [1.08, 0.68]);
     }
 
     #[test]

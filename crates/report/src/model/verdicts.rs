@@ -67,7 +67,7 @@ pub(super) fn detectable(j: &Judgement) -> String {
 }
 
 /// A verdict; where no difference was found, with the one that these trials could have found and, if asked for, the reason.
-pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
+pub(crate) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
     // The brief says once what that means.
     if j.verdict == (Verdict::Undecided { why: Why::SingleValue }) {
         return Cell::new("no interval");
@@ -80,7 +80,7 @@ pub(super) fn verdict_cell(j: &Judgement, reason: bool) -> Cell {
     Cell::noted(j.verdict.word(), note).toned(tone(j.verdict))
 }
 
-pub(super) fn ratio_cell(r: &Ratio) -> Cell {
+pub(crate) fn ratio_cell(r: &Ratio) -> Cell {
     Cell::noted(ratio(r), ratio_interval(r))
 }
 

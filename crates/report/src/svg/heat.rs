@@ -15,7 +15,7 @@ const GAP: f64 = 10.0;
 /// Shades that are told apart; equal neighbours are one rectangle.
 const SHADES: u8 = 20;
 
-pub(super) fn draw(id: &str, panel: &HeatPanel) -> String {
+pub(crate) fn draw(id: &str, panel: &HeatPanel) -> String {
     let height_of = |g: &HeatGroup| (GROUP / g.rows.len().max(1) as f64).clamp(ROW.0, ROW.1);
     let rows = |g: &HeatGroup| g.rows.len() as f64 * height_of(g);
     let bottom: f64 = 6.0 + panel.groups.iter().map(|g| HEAD + rows(g) + GAP).sum::<f64>();

@@ -2,17 +2,19 @@
 
 mod bars;
 mod columns;
-mod heat;
+pub(crate) mod heat;
 mod lines;
 mod multiples;
+pub(crate) mod over_time;
 mod ratios;
 mod scale;
+pub(crate) mod slide;
 mod times;
 mod xy;
 
 use std::fmt::Write as _;
 
-use crate::document::{AxisScale, Block, Figure, Panels, ReportModel};
+use crate::document::{AxisScale, Figure, Panels};
 use crate::escape::{html, shorten, width};
 use crate::number::fixed;
 use scale::Scale;
@@ -54,38 +56,6 @@ pub(crate) fn panels(figure: &Figure) -> Vec<(String, String)> {
         Panels::Falls(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), bars::falls(&id(i), p, list))).collect(),
         Panels::Heat(list) => list.iter().enumerate().map(|(i, p)| (p.title.clone(), heat::draw(&id(i), p))).collect(),
     }
-}
-
-/// Colours and lines, as the page has them.
-const STYLE: &str = concat!(
-    "svg { background: var(--page); font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, sans-serif; }\n",
-    include_str!("../html/colours.css"),
-    include_str!("../html/drawing.css")
-);
-
-/// Every drawing of a report as a file of its own: name and text. [`crate::markdown`] refers to these names.
-pub fn files(report: &ReportModel) -> Vec<(String, String)> {
-    // Folded details hold no figures.
-    let blocks = report.sections.iter().flat_map(|s| &s.blocks);
-    let of_sections = blocks.filter_map(|block| if let Block::Figure(f) = block { Some(f) } else { None });
-    let mut out = Vec::new();
-    for f in report.brief.figures.iter().chain(of_sections) {
-        let drawn = panels(f).into_iter().enumerate();
-        out.extend(drawn.map(|(i, (_, drawing))| (file_name(f, i), standalone(&drawing))));
-    }
-    out
-}
-
-pub(crate) fn file_name(figure: &Figure, panel: usize) -> String {
-    format!("{}-{}.svg", figure.id, panel + 1)
-}
-
-/// A drawing that needs no page around it.
-fn standalone(drawing: &str) -> String {
-    let open = drawing.find('>').map_or(drawing.len(), |at| at + 1);
-    let (head, body) = drawing.split_at(open);
-    let head = head.replacen("<svg ", "<svg xmlns=\"http://www.w3.org/2000/svg\" ", 1);
-    format!("{head}\n<style>\n{STYLE}</style>\n{body}\n")
 }
 
 /// A contender's marker alone, for a legend.
