@@ -1,6 +1,7 @@
 //! What the lists show of a study: a line of each trial, and its answer. Read from the records once, and again when a file has changed.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use perbuck_core::parallel::in_parallel;
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::Flag;
-use perbuck_lab::error::LabError;
 use perbuck_lab::results::{self, Basis};
 use perbuck_lab::store::{PRICES_FILE, STUDY_FILE};
 use perbuck_lab::stored::read_record;
@@ -70,7 +70,7 @@ fn state_of(f: &Found, records: &[String]) -> u64 {
 
 fn made(f: &Found, records: &[String]) -> Summary {
     // A record that cannot be read is named by the answer, which is made from all of them.
-    let trials = in_parallel(records, |path| Ok::<_, LabError>(trial(f, path))).unwrap_or_default();
+    let Ok(trials) = in_parallel(records, |path| Ok::<_, Infallible>(trial(f, path)));
     let answer = match results::read(&f.folder, &Basis::default()) {
         Ok(results) => Ok(results.model().brief.answer),
         Err(error) => Err(error.words().0.to_owned()),
