@@ -91,8 +91,10 @@ fn heading(f: &Found, (name, head, numeric): (&str, &str, bool), (word, falling)
     let at = format!("/study?study={}&sort={}{name}", encoded(&f.name), if next { "-" } else { "" });
     let sorted = chosen.then_some(if falling { "descending" } else { "ascending" });
     let mark = if falling { " ▼" } else { " ▲" };
+    // Flags are counted, but read as text.
+    let right = numeric && name != "flags";
     html! {
-        th scope="col" class=[numeric.then_some("n")] aria-sort=[sorted] {
+        th scope="col" class=[right.then_some("n")] aria-sort=[sorted] {
             a href=(at) { (head) @if chosen { span aria-hidden="true" { (mark) } } }
         }
     }
