@@ -61,9 +61,16 @@ fn a_typed_price_gives_the_answer_of_compare_and_stays_in_the_link() {
     let compared = desk.good(&["compare", "results/small", "--study", "s.toml", "--prices", "other.toml"]).out;
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (sentence, before) = (found["after"].as_str().unwrap(), found["before"].as_str().unwrap());
-    let sentence = flat(sentence.strip_prefix("What if: not the study's prices. ").unwrap());
-    assert!(flat(&compared).contains(&sentence), "{sentence}\n{compared}");
-    assert!(flat(&desk.good(&["compare", "results/small"]).out).contains(before), "{before}");
+    let sentence = sentence.strip_prefix("What if: not the study's prices. ").unwrap();
+    // Ratio and interval in the same words; what the program says of cost stands between them and the verdict.
+    let agree = |page: &str, program: &str| {
+        let (found, verdict) = page.strip_prefix("rw: ").unwrap().split_once("): ").unwrap();
+        let word = verdict.split([':', '.']).next().unwrap();
+        let (_, rest) = program.split_once(&format!("{found})")).unwrap_or_else(|| panic!("{page}\n{program}"));
+        assert!(rest.split('!').next().unwrap().contains(&format!(": {word}")), "{page}\n{program}");
+    };
+    agree(sentence, &flat(&compared));
+    agree(before, &flat(&desk.good(&["compare", "results/small"]).out));
     // The link restores it, and a link with garbage says so.
     let link = format!("{page}{}", found["hash"].as_str().unwrap());
     let restored = look(&desk, &link, None, &json!({ "state": STATE }));
