@@ -20,7 +20,7 @@ pub(crate) use form::FormArguments;
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
 #[derive(Debug, Parser)]
-#[command(name = "perbuck", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "perbuck", version, propagate_version = true, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -36,6 +36,10 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Compare two settings of an embedded database, with no server and no flags, and write a report
     Demo(DemoArguments),
+    /// Write a first study for your databases: asks what it needs, or takes it as flags
+    Init(InitArguments),
+    /// List the studies of a results folder, with their state and answer
+    List(StudiesArguments),
     /// Check a study file: print every problem with its line and how to mend it
     Check(CheckArguments),
     /// Print the bills of a study's contenders
@@ -88,6 +92,63 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     /// Recompute every number that a published study prints, and name the rule that gives its digits
     Audit(AuditArguments),
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Write man pages of all commands
+    Man(ManArguments),
+    /// Show a command's help, or a page of the reference
+    Help(HelpArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// The study file to write; must not exist
+    #[arg(value_name = "STUDY", default_value = "study.toml")]
+    pub(crate) study: PathBuf,
+    /// What to compare: two-versions, two-settings, arm-vs-x86, sizing or tidb-on-kubernetes
+    #[arg(long, value_name = "NAME")]
+    pub(crate) template: Option<String>,
+    /// The address of a database without its password; once for each server of the template
+    #[arg(long, value_name = "URL")]
+    pub(crate) target: Vec<String>,
+    /// The machine that is priced, such as m7i.large; once for each machine of the template
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) instance: Vec<String>,
+    /// The price list: `perbuck prices list`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) snapshot: Option<String>,
+    /// The region of the prices
+    #[arg(long, value_name = "NAME")]
+    pub(crate) region: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StudiesArguments {
+    /// The folder that holds the results of studies
+    #[arg(value_name = "FOLDER", default_value = "results")]
+    pub(crate) results: PathBuf,
+}
+
+/// A shell that completes commands.
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// The folder for the pages, which is made
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HelpArguments {
+    /// A command, or a page of the reference; all of them are listed without one
+    #[arg(value_name = "TOPIC")]
+    pub(crate) topic: Option<String>,
 }
 
 #[derive(Debug, Args)]

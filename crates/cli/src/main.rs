@@ -37,6 +37,11 @@ fn main() -> ExitCode {
     });
     ended(match &arguments.command {
         Command::Demo(a) => commands::demo::run(a),
+        Command::Init(a) => commands::init::run(a),
+        Command::List(a) => commands::list::run(a),
+        Command::Completions(a) => commands::reference::completions(a),
+        Command::Man(a) => commands::reference::man(a),
+        Command::Help(a) => commands::reference::help(a),
         Command::Check(a) => commands::check::run(a),
         Command::Price(a) => commands::price(a),
         Command::Prices(a) => commands::prices::run(a),

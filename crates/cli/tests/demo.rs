@@ -152,3 +152,49 @@ fn what_a_page_would_fetch_is_seen() {
     let quiet = "<svg xmlns=\"http://www.w3.org/2000/svg\"><a href=\"#bill\">x</a><img src=\"data:image/png;base64,AA\"></svg>";
     assert_eq!(outside_resources(quiet), Vec::<&str>::new());
 }
+
+#[test]
+fn a_first_study_from_a_template_to_its_verdict_by_flags_alone() {
+    let desk = Desk::new();
+    let two = ["--target", "sqlite:a.db", "--target", "sqlite:b.db?synchronous=OFF"];
+    // Without a terminal nothing is asked: a missing target is named, and nothing is written.
+    let asked = desk.perbuck(&["init", "first.toml"]);
+    assert_eq!(asked.code, Some(2), "{asked:#?}");
+    assert!(asked.err.contains("takes 2 targets, and 0 are given") && asked.err.contains("--target"), "{asked:#?}");
+    let wrong = desk.perbuck(&[&["init", "first.toml", "--template", "sizng"][..], &two].concat());
+    assert!(wrong.code == Some(2) && wrong.err.contains("did you mean `sizing`?"), "{wrong:#?}");
+    assert!(!desk.path("first.toml").exists());
+
+    let made = desk.good(&[&["init", "first.toml", "--instance", "m7i.48xlarge"][..], &two].concat());
+    assert!(made.out.starts_with("first.toml: written from the template two-versions\n"), "{made:#?}");
+    assert!(made.out.contains("notional, because") && made.out.ends_with("next: perbuck run first.toml\n"), "{made:#?}");
+    let study = desk.read("first.toml");
+    assert!(study.contains("# ") && study.contains("name = \"first\"") && study.contains("notional = true"), "{study}");
+    let kept = desk.perbuck(&[&["init", "first.toml"][..], &two].concat());
+    assert!(kept.code == Some(4) && kept.err.contains("first.toml exists already"), "{kept:#?}");
+    assert_eq!(desk.read("first.toml"), study);
+    desk.good(&["check", "first.toml"]);
+
+    assert!(desk.perbuck(&["list"]).code == Some(5), "there is no folder yet");
+    desk.write("first.toml", &study.replace("\"6s\"", "\"200ms\"").replace("\"2s\"", "\"100ms\"").replace("25_000", "500"));
+    desk.good(&["run", "first.toml"]);
+    let list = desk.good(&["list"]).out;
+    assert!(list.starts_with("results/first: 20 of 20 trials\n  read-write: the new version gives "), "{list}");
+}
+
+#[test]
+fn the_reference_is_there_offline() {
+    let desk = Desk::new();
+    let all = desk.good(&["help"]).out;
+    assert!(all.contains("\n  run ") && all.contains("perbuck help TOPIC: study, contenders"), "{all}");
+    assert!(desk.good(&["help", "study"]).out.starts_with("# "), "a page");
+    assert!(desk.good(&["help", "prices"]).out.contains("perbuck prices"), "a command");
+    let wrong = desk.perbuck(&["help", "glosary"]);
+    assert!(wrong.code == Some(2) && wrong.err.contains("did you mean `glossary`?"), "{wrong:#?}");
+    for (shell, part) in [("bash", "complete -F"), ("zsh", "#compdef perbuck"), ("fish", "complete -c perbuck")] {
+        assert!(desk.good(&["completions", shell]).out.contains(part), "{shell}");
+    }
+    desk.good(&["man", "pages"]);
+    let page = desk.read("pages/perbuck-init.1");
+    assert!(page.contains(".TH") && page.contains("template"), "{page}");
+}

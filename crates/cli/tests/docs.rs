@@ -66,7 +66,7 @@ const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
 
 /// Pages whose commands run here, by what they need.
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
-const PREPARATION: [&str; 3] = ["prepare", "check", "capacity"];
+const PREPARATION: [&str; 4] = ["init", "prepare", "check", "capacity"];
 const PUBLISHED: [&str; 4] = ["price", "prices", "replay", "audit"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 const ALONE: [&str; 5] =

@@ -26,7 +26,10 @@ use crate::args::{
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod init;
+pub(crate) mod list;
 pub(crate) mod prices;
+pub(crate) mod reference;
 
 /// What standard output is shown on.
 pub(crate) fn screen() -> Screen {
