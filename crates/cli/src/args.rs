@@ -120,6 +120,8 @@ pub(crate) struct InitArguments {
     /// The region of the prices
     #[arg(long, value_name = "NAME")]
     pub(crate) region: Option<String>,
+    #[command(flatten)]
+    pub(crate) password: PasswordArguments,
 }
 
 #[derive(Debug, Args)]

@@ -72,7 +72,7 @@ fn trials(inputs: &Inputs) -> String {
 }
 
 /// What answered.
-fn connected(found: &Preflight) -> String {
+pub(crate) fn connected(found: &Preflight) -> String {
     let hosts = found.hosts.iter().map(|host| format!("  {}: {} is {}\n", host.contender, host.host, host.version));
     let notes = found.notes.iter().map(|note| format!("{note}\n"));
     let lines: String = hosts.chain(notes).collect();

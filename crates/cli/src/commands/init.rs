@@ -2,12 +2,14 @@
 
 use std::io::{IsTerminal as _, stdin};
 
-use perbuck_console::{print, say};
-use perbuck_lab::LabError;
+use perbuck_console::{Display, TRIAL_STOPS, print, say, stop_on_signal};
 use perbuck_lab::init::{self, TEMPLATES, Template, Wishes};
+use perbuck_lab::run::RunOptions;
+use perbuck_lab::{Lab, LabError, LabOptions};
 use perbuck_prices::{Snapshot, catalogue};
 
 use crate::args::InitArguments;
+use crate::commands::check::connected;
 
 pub(crate) fn run(arguments: &InitArguments) -> Result<(), LabError> {
     let asks = stdin().is_terminal();
@@ -39,7 +41,15 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<(), LabError> {
     for remark in &made.remarks {
         out += &format!("notional, because {remark}\n");
     }
-    print(&(out + &format!("next: perbuck run {path}\n")))
+    print(&out)?;
+    let run = RunOptions { ask_password: arguments.password.asked(), ..RunOptions::default() };
+    let lab = Lab::open(&arguments.study, LabOptions { run, ..LabOptions::default() })?;
+    let found = lab.preflight(&mut Display::default(), &stop_on_signal(TRIAL_STOPS)?)?;
+    if !found.problems().is_empty() {
+        say(&format!("the study stays; mend what follows, then try it by: perbuck check {path} --connect"));
+    }
+    found.passed()?;
+    print(&format!("{}next: perbuck run {path}\n", connected(&found)))
 }
 
 /// The instance that is proposed, and why.

@@ -49,7 +49,7 @@ fn entry(study: &Path) -> String {
     let of = planned.map(|planned| format!(" of {planned}")).unwrap_or_default();
     let mut out = format!("{}: {trials}{of} trials\n", study.display());
     match results::read(study, &Basis::default()).and_then(|results| results.report()) {
-        Ok(report) => report.answers.iter().for_each(|answer| out += &format!("  {}\n", answer.text)),
+        Ok(report) => out += &format!("  {}\n", report.brief.answer.text),
         Err(error) => out += &format!("  {}\n", error.words().0),
     }
     out
