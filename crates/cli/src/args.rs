@@ -80,6 +80,8 @@ pub(crate) enum Command {
         #[arg(value_name = "WORDS", trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Read logs of sysbench, go-tpc, YCSB, HammerDB, pgbench and BenchBase as trials of a study
+    Import(crate::commands::import::ImportArguments),
     /// Compare the contenders of a results folder
     Compare(CompareArguments),
     /// Write the report of a results folder as HTML and Markdown

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Prepare(a) => commands::prepare(a),
         Command::Run(a) => commands::run(a),
         Command::Capacity(a) => commands::capacity(a),
+        Command::Import(a) => commands::import::run(a),
         Command::Sysbench { .. } | Command::Tpcc { .. } | Command::Ycsb { .. } => Err(not_of_replacements()),
         Command::Compare(a) => commands::compare(a),
         Command::Report(a) => commands::report(a),

@@ -67,7 +67,7 @@ const SUBSTITUTIONS: &[(&str, &str, &str)] = &[
 /// Pages whose commands run here, by what they need.
 const STUDIES: [&str; 4] = ["run", "compare", "report", "verify"];
 const PREPARATION: [&str; 4] = ["init", "prepare", "check", "capacity"];
-const PUBLISHED: [&str; 4] = ["price", "prices", "replay", "audit"];
+const PUBLISHED: [&str; 5] = ["price", "prices", "replay", "audit", "import"];
 const OTHER_TOOLS: [&str; 3] = ["sysbench", "tpcc", "ycsb"];
 const ALONE: [&str; 5] =
     ["README.md", "docs/exit-codes.md", "docs/commands/demo.md", "docs/two-databases.md", "docs/method/intervals.md"];

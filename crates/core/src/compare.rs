@@ -5,6 +5,7 @@
 
 mod clock;
 mod findings;
+mod imported;
 mod judge;
 mod machines;
 mod models;
@@ -65,7 +66,10 @@ pub fn compare(study: &Study, records: &[RunRecord], bills: &[Bill], insist: &[S
     let mut remarks = machines::remarks(study, records);
     remarks.extend(refusals::remarks(records));
     remarks.extend(refusals::incomplete_blocks(study, records, layout.design));
-    let (planned, found) = (study.trials_planned() as usize, records.len());
+    remarks.extend(imported::remarks(study, records));
+    let found = records.len();
+    // Logs have no plan.
+    let planned = if study.imported { found } else { study.trials_planned() as usize };
     Ok(Comparison { planned, found, remarks, ..joined(study, workloads, bills, layout) })
 }
 

@@ -72,6 +72,17 @@ impl Histogram {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Counts so many durations of one length.
+    pub fn record_n(&mut self, ns: u64, count: u64) {
+        let held = &mut self.counts[slot(ns.clamp(LOWEST_NS, HIGHEST_NS))];
+        *held = held.saturating_add(count);
+        self.total = self.total.saturating_add(count);
+        self.sum_ns = self.sum_ns.saturating_add(u128::from(ns) * u128::from(count));
+        if count > 0 {
+            self.max_ns = self.max_ns.max(ns);
+        }
+    }
+
     /// How many durations were counted.
     pub fn count(&self) -> u64 {
         self.total

@@ -1,9 +1,12 @@
 //! Which trials a study needs and in which order: randomised complete blocks, a function of the study alone.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rng::OpRng;
+use crate::run_record::RunRecord;
 use crate::study::{Contender, Study, WorkloadSpec};
 use crate::units::Seed;
 
@@ -96,6 +99,15 @@ impl Study {
         order
     }
 
+    /// Takes the points and the number of trials of an imported study from its trials.
+    pub fn take_points(&mut self, records: &[RunRecord]) {
+        let levels: BTreeSet<u32> = records.iter().map(|r| r.key.connections).collect();
+        if self.sweep.connections.is_empty() {
+            self.sweep.connections = levels.into_iter().collect();
+        }
+        self.sweep.trials = records.iter().map(|r| r.key.trial).max().unwrap_or(1);
+    }
+
     /// The number of trials that are planned, without the plan: a study with problems may ask for billions.
     pub fn trials_planned(&self) -> u64 {
         let s = &self.sweep;
@@ -120,6 +132,10 @@ impl Study {
     }
 
     fn fingerprint_with(&self, contenders: &[Contender]) -> String {
+        // Logs say what was measured; contenders and workloads may be added as logs are.
+        if self.imported {
+            return fingerprint(&format!("imported {}", self.name));
+        }
         // A contender without a server has the fingerprint that it always had.
         let servers: Vec<String> = contenders.iter().filter_map(|c| Some(c.server.as_ref()?.identity())).collect();
         let servers = servers.iter().map(|s| format!(" server {s}")).collect::<String>();

@@ -5,6 +5,7 @@
 
 mod audit;
 mod flag;
+mod imported;
 mod measured;
 mod observed;
 mod processors;
@@ -23,6 +24,7 @@ use crate::plan::TrialKey;
 use crate::units::{Seed, total};
 pub use audit::{AuditValue, Judgement};
 pub use flag::Flag;
+pub use imported::Imported;
 pub use measured::{
     ErrorRecord, Gap, Health, HistogramRecord, Interval, Measured, NetworkRecord, OpenLoop, PhaseRecord, StatementCounts,
     TransactionRecord, WindowEdges, WorkerHealth,
@@ -83,6 +85,9 @@ pub struct RunRecord {
     pub health: Health,
     /// Remarks that a reader of the result must see.
     pub flags: Vec<Flag>,
+    /// The log that it was read from; absent in a trial that perbuck measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     /// That it counts for nothing and was set aside; absent in a trial that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<Void>,
@@ -219,6 +224,11 @@ impl RunRecord {
     /// Says which histogram cannot be decoded.
     pub fn service(&self) -> Result<Histogram, String> {
         self.added(Histogram::new(), |t| &t.service)
+    }
+
+    /// Whether it has the times of its transactions; the log of an imported trial may have none.
+    pub fn has_latency(&self) -> bool {
+        self.measured.transactions.values().any(|t| !t.service.is_empty())
     }
 
     /// A histogram and those of all kinds.

@@ -166,6 +166,7 @@ fn example() -> RunRecord {
         audit: Vec::new(),
         health: example_health(),
         flags: example_flags(),
+        imported: None,
         void: None,
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use perbuck_core::histogram::Histogram;
 use perbuck_core::load_model::LoadModel;
+use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
-use perbuck_core::units::duration_text;
+use perbuck_core::units::{self, duration_text};
 use perbuck_load::trial::TrialSpec;
 
 use crate::error::LabError;
@@ -39,9 +40,7 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     let mut flags = Vec::new();
     let total = |count: fn(&TransactionRecord) -> u64| measured.transactions.values().map(count).sum::<u64>();
     let (completed, failed) = (total(TransactionRecord::completed), total(|t| t.failed));
-    if failed * 100 > completed || completed == 0 {
-        flags.push(Flag::ManyErrors { failed, completed });
-    }
+    flags.extend(many_errors(failed, completed));
     let gap_ms: u64 = health.gaps.iter().map(|g| g.length_ms).sum();
     if gap_ms > 0 {
         flags.push(Flag::Gap { total_ms: gap_ms });
@@ -68,6 +67,17 @@ pub(crate) fn of(spec: &TrialSpec, measured: &Measured, health: &Health) -> Resu
     flags.extend(still_running(measured, health));
     flags.extend(law(spec, health));
     Ok(flags)
+}
+
+/// The flags of an imported trial: what can be told from the counters of a log, and from its seconds where it has them.
+pub(crate) fn of_imported(measured: &Measured, steadiness: Option<&Steadiness>) -> Vec<Flag> {
+    let of = |count: fn(&TransactionRecord) -> u64| units::total(measured.transactions.values().map(count));
+    let unsettled = unsettled(steadiness).map(|why| Flag::Unsettled { why });
+    many_errors(of(|t| t.failed), of(TransactionRecord::completed)).into_iter().chain(unsettled).collect()
+}
+
+fn many_errors(failed: u64, completed: u64) -> Option<Flag> {
+    (failed.saturating_mul(100) > completed || completed == 0).then_some(Flag::ManyErrors { failed, completed })
 }
 
 /// What was wrong with the machine of the client in a window of this length; `civil_s` is its length by the clock that people set.
@@ -141,8 +151,8 @@ fn late_client(measured: &Measured, health: &Health) -> Result<Option<String>, L
 }
 
 /// Judges the whole seconds of warm-up and window; a load in phases is not meant to be steady.
-pub(crate) fn steadiness(spec: &TrialSpec, intervals: &[Interval]) -> Option<Steadiness> {
-    if !spec.phases.is_empty() {
+pub(crate) fn steadiness(phases: &[Phase], intervals: &[Interval]) -> Option<Steadiness> {
+    if !phases.is_empty() {
         return None;
     }
     let whole: Vec<&Interval> = intervals.iter().filter(|i| i.length_ms == 1000).collect();
@@ -297,11 +307,11 @@ mod tests {
         let second = |i: i64| Interval { start_ms: i * 1000, length_ms: 1000, transactions: 100, ..Interval::default() };
         let mut intervals: Vec<Interval> = (-10..40).map(second).collect();
         intervals.push(Interval { length_ms: 200, ..second(40) });
-        assert_eq!(steadiness(&spec(), &intervals).unwrap().verdict, Settled::Settled);
+        assert_eq!(steadiness(&spec().phases, &intervals).unwrap().verdict, Settled::Settled);
         intervals.iter_mut().filter(|i| i.start_ms >= 20_000).for_each(|i| i.transactions = 60);
-        let judged = steadiness(&spec(), &intervals).unwrap();
+        let judged = steadiness(&spec().phases, &intervals).unwrap();
         assert!(unsettled(Some(&judged)).unwrap().contains("over the window"), "{judged:?}");
         let phase = Phase { length_ns: 1, load: PhaseLoad::Connections(1) };
-        assert_eq!(steadiness(&TrialSpec { phases: vec![phase], ..spec() }, &intervals), None);
+        assert_eq!(steadiness(&[phase], &intervals), None);
     }
 }

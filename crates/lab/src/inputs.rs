@@ -53,6 +53,16 @@ pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<I
     read_or_list(study, prices, registry)?.map_err(|problems| LabError::problems(&problems))
 }
 
+/// Checks a study that is not on disk yet, as if it were.
+///
+/// # Errors
+/// Every problem of the study at once.
+pub(crate) fn read_drafted(study: &Path, text: String, prices: Option<&Path>) -> Result<Inputs, LabError> {
+    let (file, lines) = (study.display().to_string(), text.clone());
+    let checked = check_with(&file, text, price_text(prices)?, Registry::default(), |study| own_checks(&file, &lines, study));
+    checked.map_err(|problems| LabError::problems(&problems))
+}
+
 /// The same with the problems as a list.
 ///
 /// # Errors
@@ -137,6 +147,13 @@ pub(crate) fn to_measure(inputs: Inputs) -> Result<Inputs, LabError> {
     if inputs.study.published.is_some() {
         let message = format!("{} holds published results in place of trials", inputs.name);
         let help = "replay it: perbuck replay STUDY; to measure it, remove `[results]` and give it a `[sweep]`";
+        return Err(LabError::usage(message, help));
+    }
+    if inputs.study.imported {
+        let message =
+            format!("{} is a study of imported trials (`imported = true`), and perbuck measures none of them", study.display());
+        let help =
+            "import logs: perbuck import STUDY CONTENDER=LOG; to measure it, remove `imported` and give contenders a `target`";
         return Err(LabError::usage(message, help));
     }
     Ok(inputs)
@@ -283,10 +300,10 @@ fn check_with(
     let targets = study.contenders.iter().map(|c| check.target(c)).collect();
     study.contenders.iter().for_each(|c| check.private_server(c));
     study.contenders.iter().for_each(|c| check.changes(c));
-    // Published results may be of a benchmark that perbuck does not run.
-    let to_run = study.workloads.iter().filter(|_| study.published.is_none());
+    // Published results, and logs, may be of a benchmark that perbuck does not run.
+    let to_run = study.workloads.iter().filter(|_| study.published.is_none() && !study.imported);
     let plans: Vec<Plan> = to_run.filter_map(|spec| check.plan(spec)).collect();
-    if check.problems.is_empty() && study.published.is_none() {
+    if check.problems.is_empty() && study.published.is_none() && !study.imported {
         check.conflicts(&study, &plans);
         check.too_many_connections(&study, &plans);
         check.paced_twice(&study, &plans);

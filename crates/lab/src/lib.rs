@@ -25,6 +25,7 @@ pub mod estimate;
 mod flags;
 pub mod folder;
 mod globals;
+pub mod import;
 pub mod init;
 pub mod inputs;
 mod lab;

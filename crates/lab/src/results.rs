@@ -183,6 +183,10 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
         let message = format!("{} in {results} was measured by another version of the study {study_path}", stranger.path());
         return Err(LabError::refused(message, "only prices, labels, summary and decision may differ from the study that ran"));
     }
+    let mut inputs = inputs;
+    if inputs.study.imported {
+        inputs.study.take_points(&records);
+    }
     let plan: BTreeSet<TrialKey> = inputs.study.plan().into_iter().collect();
     let (used, counting) = in_classes(&plan, &mut records, &mut sums);
     let others = compare::other_machines(&inputs.study, &records[..used]);
@@ -199,7 +203,8 @@ pub(crate) fn compare(material: Material) -> Result<Results, LabError> {
     }
     comparison.remarks.extend(out_of_order(&inputs.study, &records[..used]));
     comparison.remarks.extend(void::remarks(&records[counting..]));
-    if !head.checked {
+    // What the log of an imported trial does not say is told with it.
+    if !head.checked && !inputs.study.imported {
         let text = if inputs.study.sweep.collected {
             "the data were not checked after the last trial; `perbuck sysbench` checks none"
         } else {

@@ -117,7 +117,7 @@ impl<'a> Sampler<'a> {
             client_system_ns: self.own.system_ns,
             processors: self.processors.record(),
             peak_memory_bytes: perbuck_observe::peak_memory_bytes(),
-            steadiness: flags::steadiness(spec, intervals),
+            steadiness: flags::steadiness(&spec.phases, intervals),
             ..of_engine
         }
     }
@@ -260,6 +260,7 @@ pub fn run_watched(
         audit,
         health,
         flags,
+        imported: None,
         void: None,
     };
     Ok((record, details))

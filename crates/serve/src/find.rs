@@ -68,9 +68,9 @@ impl Found {
         paths.iter().filter_map(relative).collect()
     }
 
-    /// How many trials its study plans; `None` without a study.
+    /// How many trials its study plans; `None` without a study, and where it imports logs.
     pub(super) fn planned(&self) -> Option<usize> {
-        self.study.as_ref().map(|s| s.trials_planned() as usize)
+        self.study.as_ref().filter(|s| !s.imported).map(|s| s.trials_planned() as usize)
     }
 
     /// How long warm-up and measured window of a trial are, in milliseconds; `None` without a study, and where a number of

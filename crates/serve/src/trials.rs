@@ -117,6 +117,7 @@ fn facts(r: &RunRecord) -> Vec<(String, String)> {
         }
         out.push(("Maximum".to_owned(), duration_text(latency.max_ns())));
     }
+    out.extend(r.imported.as_ref().map(|imported| ("Log".to_owned(), imported.text())));
     let flags: Vec<String> = r.flags.iter().map(Flag::text).collect();
     out.push(("Remarks".to_owned(), if flags.is_empty() { "none".to_owned() } else { flags.join("; ") }));
     for (name, value) in [

@@ -25,7 +25,11 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), LabError> {
         Err(problems) => return Err(LabError::problems(&problems)),
     };
     let mut out = format!("{}: no problem found\n", path.display());
-    out += &if inputs.study.published.is_some() { published(&inputs.study) } else { trials(&inputs) };
+    out += &match () {
+        () if inputs.study.published.is_some() => published(&inputs.study),
+        () if inputs.study.imported => imported(&inputs.study),
+        () => trials(&inputs),
+    };
     if arguments.connect {
         let run = RunOptions { ask_password: arguments.password.asked(), ..LabOptions::default().run };
         let lab = Lab::of(inputs, LabOptions { run, ..LabOptions::default() })?;
@@ -44,6 +48,11 @@ fn published(study: &Study) -> String {
     let rows = study.published.as_ref().map_or(0, |published| published.rows.len());
     let (numbers, claims) = (study.audit.numbers.len(), study.audit.claims.len());
     format!("{rows} published points, {numbers} printed numbers and {claims} claims; `perbuck audit` checks the formulas\n")
+}
+
+fn imported(study: &Study) -> String {
+    let (contenders, workloads) = (study.contenders.len(), study.workloads.len());
+    format!("{contenders} contenders and {workloads} workloads; `perbuck import` reads their logs\n")
 }
 
 fn trials(inputs: &Inputs) -> String {

@@ -26,6 +26,7 @@ use crate::args::{
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod prices;

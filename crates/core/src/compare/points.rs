@@ -31,9 +31,15 @@ impl PointResult {
 ///
 /// # Errors
 /// Names the trial whose histogram cannot be read.
-pub(super) fn points(study: &Study, records: &[&RunRecord], metric: &Metric, design: Design) -> Result<Vec<PointResult>, String> {
+pub(super) fn points(
+    study: &Study,
+    levels: &[u32],
+    records: &[&RunRecord],
+    metric: &Metric,
+    design: Design,
+) -> Result<Vec<PointResult>, String> {
     let of_level = |level: &u32| study.contenders.iter().map(|c| (*level, c.name.as_str())).collect::<Vec<_>>();
-    let all: Vec<(u32, &str)> = study.sweep.levels().iter().flat_map(of_level).collect();
+    let all: Vec<(u32, &str)> = levels.iter().flat_map(of_level).collect();
     // Decoding the histograms of thousands of trials is most of the work of a comparison.
     let mut points = in_parallel(&all, |(level, contender)| {
         let mut trials: Vec<&RunRecord> =
@@ -62,6 +68,9 @@ fn measured(study: &Study, contender: &str, level: u32, trials: &[&RunRecord], m
         let record = trials.iter().find(|r| position(r) == outlier.position);
         outlier.causes = record.map(|r| r.flags.iter().map(Flag::text).collect()).unwrap_or_default();
     }
+    // Percentiles of some of the trials are not those of the point.
+    let partly = trials.iter().any(|r| r.imported.is_some() && !r.has_latency());
+    let merged = if partly { Merged::default() } else { merged };
     latencies(&mut point, &merged, study.decision.slo.as_ref(), study.decision.confidence);
     // The percentiles of a rate that was not kept are lower bounds, and grow with the length of the window.
     let overloaded = trials.iter().any(|r| r.flags.iter().any(|f| matches!(f, Flag::Overloaded { .. })));

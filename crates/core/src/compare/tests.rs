@@ -80,6 +80,7 @@ pub(super) fn record(contender: &str, connections: u32, trial: u32, committed: u
         audit: Vec::new(),
         health: Default::default(),
         flags: Vec::new(),
+        imported: None,
         void: None,
     }
 }

@@ -44,8 +44,15 @@ pub(super) fn measured(
 ) -> Result<Judged, Refusal> {
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
     let metric = metric_of(spec, mine.first().copied());
-    let points = points::points(study, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
-    Ok(judged(study, spec, metric, points, study.sweep.levels(), bills, design))
+    let levels = levels(study, &mine);
+    let points = points::points(study, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
+    Ok(judged(study, spec, metric, points, &levels, bills, design))
+}
+
+/// The points of a workload: those of the sweep, of imported trials those that its logs hold.
+fn levels(study: &Study, mine: &[&RunRecord]) -> Vec<u32> {
+    let held = |level: &u32| !study.imported || mine.iter().any(|r| r.key.level() == *level);
+    study.sweep.levels().iter().copied().filter(held).collect()
 }
 
 /// The metric that a study names, else that of its records. A record's own declaration goes before the program's.
@@ -70,8 +77,8 @@ pub(super) fn judged(
         Summary::MeanOver(list) => (list.clone(), Summarise::Mean),
         Summary::Peak => (levels.to_vec(), Summarise::best(metric.better)),
     };
-    // A trial that is still missing may be the best one. An article shows what it shows.
-    let gaps = study.published.is_some() && rule == Summary::Peak;
+    // A trial that is still missing may be the best one. An article shows what it shows, and logs hold what they hold.
+    let gaps = (study.published.is_some() || study.imported) && rule == Summary::Peak;
     let trials = |contender: &str| -> Vec<Vec<Trial>> {
         let at = |level: &u32| points.iter().find(|point| point.contender == contender && point.level == *level);
         let all = summed.iter().map(|level| at(level).map(PointResult::trials).unwrap_or_default());

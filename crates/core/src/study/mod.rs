@@ -44,6 +44,8 @@ pub struct Study {
     pub seed: Seed,
     /// Whether its trials may run on other machines than it declares.
     pub notional: bool,
+    /// Whether its trials were read from the logs of other programs. Its sweep is then what the logs hold.
+    pub imported: bool,
     /// How a contender becomes money.
     pub price: PriceBasis,
     /// The systems under test, at least one.
@@ -227,7 +229,8 @@ pub enum Reset {
 /// Which points are measured and how long.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load.
+    /// Connections of each point, ascending, no doubles; one count where `rates_per_s` or `phases` vary the load. Empty where the
+    /// logs of an imported study say them.
     pub connections: Vec<u32>,
     /// Open loop: transactions per second of each point, ascending, no doubles; empty is closed loop.
     pub rates_per_s: Vec<u32>,
@@ -378,6 +381,7 @@ impl Study {
             question: question.to_owned(),
             baseline: 0,
             notional: false,
+            imported: false,
             seed: Seed(read::DEFAULT_SEED as u64),
             price: PriceBasis::default(),
             contenders: contenders.into_iter().map(contender).collect(),

@@ -14,6 +14,7 @@ use super::{
     WorkloadSpec,
 };
 
+mod imported;
 mod sweep;
 
 use sweep::read_sweep;
@@ -60,15 +61,23 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     let price = read_price(root.table("price").as_ref());
     let contenders = members(root, "contender", read_contender);
     let workloads = members(root, "workload", |s| read_workload(s, kinds));
-    let sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
+    let imported = root.boolean("imported").is_some_and(|v| v.value);
+    let mut sweep = root.table("sweep").map_or_else(|| Some(Sweep::default()), |s| read_sweep(&s));
     let published = read_results(root);
     let audit = read_audit(root);
     // Published results have points of their own; a sweep is what perbuck would measure.
-    let measured = sweep.as_ref().filter(|_| published.is_none());
+    let given = !imported || root.table("sweep").is_some_and(|s| s.has("connections"));
+    if let Some(sweep) = sweep.as_mut().filter(|_| imported) {
+        imported::check(root, given, sweep);
+    }
+    let measured = sweep.as_ref().filter(|_| published.is_none() && given);
     let summary = read_summary(root, measured);
     let decision = root.table("decision").map_or_else(Decision::default, |s| read_decision(&s));
     root.finish();
     let mut contenders = contenders?;
+    if imported {
+        imported::check_contenders(root, &contenders, control.as_ref(), published.is_some());
+    }
     if let Some(control) = control {
         contenders.extend(read_control(root, &control, &contenders, published.is_some()));
     }
@@ -88,7 +97,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
     }
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
-    if published.is_none() {
+    if published.is_none() && !imported {
         one_kind_per_database(root, &workloads);
     }
     let baseline = find_baseline(root, baseline_name, &contenders).unwrap_or(0);
@@ -103,6 +112,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         baseline,
         seed,
         notional,
+        imported,
         price,
         contenders,
         workloads,

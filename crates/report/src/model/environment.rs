@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perbuck_core::arrivals::Arrivals;
-use perbuck_core::run_record::RunRecord;
+use perbuck_core::run_record::{Imported, RunRecord};
 use perbuck_core::units::{duration_text, thousands, total};
 
 use super::levels::phases_text;
@@ -43,6 +43,9 @@ fn when(all: &Context<'_>) -> String {
     let (first, last) = (started().min().unwrap_or(0), started().max().unwrap_or(0));
     let versions: BTreeSet<String> = all.records.iter().map(|r| clean(&r.perbuck)).collect();
     let versions = list(&Vec::from_iter(versions));
+    if all.study.imported {
+        return format!("Trials were read from logs of other programs by perbuck {versions}; it measured none of them.");
+    }
     format!("Trials started between {} and {}, measured by perbuck {versions}.", utc(first), utc(last))
 }
 
@@ -73,6 +76,9 @@ fn facts(all: &Context<'_>) -> Facts {
 }
 
 fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
+    if let Some(imported) = &r.imported {
+        return log_facts(r, imported);
+    }
     let (h, t, l, w) = (&r.host, &r.target, &r.load, &r.workload);
     let workload = clean(&r.key.workload);
     let mut facts: Vec<(u8, String, String)> = Vec::new();
@@ -120,6 +126,20 @@ fn record_facts(r: &RunRecord) -> Vec<(u8, String, String)> {
     facts
 }
 
+/// What a log says; what it does not say is no fact.
+fn log_facts(r: &RunRecord, imported: &Imported) -> Vec<(u8, String, String)> {
+    let workload = clean(&r.key.workload);
+    let mut facts = vec![
+        (2, format!("{workload}: measured by"), clean(&imported.program())),
+        (5, format!("{workload}: measured time"), duration_text(r.measured.window_ns)),
+    ];
+    if !r.target.version.is_empty() {
+        facts.push((3, "server: version".to_owned(), clean(&r.target.version)));
+    }
+    facts.extend(r.workload.parameters.iter().map(|(name, value)| (6, format!("{workload}: {}", clean(name)), clean(value))));
+    facts
+}
+
 fn fact_blocks(all: &Context<'_>) -> Vec<Block> {
     let seen = |slot: &usize| {
         let name = &all.study.contenders[*slot].name;
@@ -164,6 +184,9 @@ pub(super) fn records_by_point<'a>(all: &Context<'a>) -> Vec<(&'a str, &'a str, 
 }
 
 fn machine_time(all: &Context<'_>) -> Vec<Block> {
+    if all.study.imported {
+        return Vec::new();
+    }
     let heads = format!(
         "Workload | {} | Contender | #Client CPU per transaction | #Client processors busy | \
         #Server CPU per transaction | #Server processors busy | #Pages that the server had to read",
@@ -207,7 +230,8 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
         }
     }
     if sums.is_empty() {
-        return vec![paragraph("No trial had an error.")];
+        let none = if all.study.imported { "No log counts an error." } else { "No trial had an error." };
+        return vec![paragraph(none)];
     }
     let heads = "Workload | Contender | Code | #Count | Class | First message";
     let mut table = Table::new("Errors of the whole runs, warm-up included", heads);
@@ -257,12 +281,12 @@ fn trials(all: &Context<'_>) -> Table {
         let remarks: Vec<String> = r.flags.iter().map(|f| clean(&f.text())).collect();
         table.add([
             r.position.to_string(),
-            utc(r.started_unix_ms),
+            or_absent((r.started_unix_ms > 0).then(|| utc(r.started_unix_ms))),
             clean(&r.key.workload),
             all.label(&r.key.contender),
             thousands(u64::from(r.key.level())),
             r.key.trial.to_string(),
-            r.trial_seed.0.to_string(),
+            or_absent(r.imported.is_none().then(|| r.trial_seed.0.to_string())),
             measured(value, significant_decimals(value, 4), metric),
             remarks.join("; "),
         ]);

@@ -140,7 +140,9 @@ fn latency_table(all: &Context<'_>, w: &WorkloadResult) -> Table {
             texts.extend(std::iter::repeat_n(ABSENT.to_owned(), 6));
         } else {
             let l = point.latency;
-            texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(|ns| format!("{bound}{}", duration_text(ns))));
+            // Logs may have no histogram, and then there is no percentile of a point.
+            let time = |ns| or_absent((l.max_ns > 0).then(|| format!("{bound}{}", duration_text(ns))));
+            texts.extend([l.p50_ns, l.p95_ns, l.p99_ns, l.max_ns].map(time));
             texts.extend([point.failed, point.retries].map(thousands));
         }
         texts.push(point.values.len().to_string());

@@ -22,6 +22,9 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     let sweep = &all.study.sweep;
     let confidence = percent(all.comparison.decision.confidence);
     let units = if all.comparison.layout.deployments > 1 { "deployments" } else { "trials" };
+    if all.study.imported {
+        return imported(&confidence, interval_of_ratio(all, &confidence));
+    }
     let mut out = vec![
         format!(
             "Each point is measured {} on each contender: {} of warm-up, then a measured window {}.",
@@ -37,6 +40,18 @@ fn measurements(all: &Context<'_>) -> Vec<String> {
     ];
     out.splice(1..1, load(sweep));
     out
+}
+
+/// How the numbers of imported trials are made.
+fn imported(confidence: &str, interval_of_ratio: String) -> Vec<String> {
+    vec![
+        "Every trial was read from the log of another program; perbuck measured none of them.".to_owned(),
+        "Throughput is the counter of the log divided by the time that the log says. A log whose printed rate differs from that by more than 1 % is refused.".to_owned(),
+        "Where a program prints only a rate and a time, the counter is their product (HammerDB). Where it prints a count and a rate, the time is their quotient (pgbench, go-tpc).".to_owned(),
+        "A point has percentiles only where every log has a histogram. sysbench's buckets are 1.8 % wide. Percentiles are never averaged.".to_owned(),
+        format!("The interval of a point's mean is Student's {confidence} interval over its trials."),
+        interval_of_ratio,
+    ]
 }
 
 fn interval_of_ratio(all: &Context<'_>, confidence: &str) -> String {

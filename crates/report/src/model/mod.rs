@@ -9,6 +9,7 @@ mod figures;
 mod findings;
 mod forest;
 mod health;
+mod imported;
 mod levels;
 mod measured;
 mod method;
@@ -61,13 +62,14 @@ const LONGEST_LABEL: usize = 60;
 pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> ReportModel {
     let all = Context::new(study, comparison, records);
     let latency = format!("{} and errors", capital(time_text(study)));
+    let latencies = measured::latency(&all).into_iter().chain(imported::printed(&all)).collect();
     let caveats = caveats(&all);
     let brief = brief(&all, &caveats);
     let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
     let performance = vec![
         ("Throughput", measured::throughput(&all)),
-        (latency.as_str(), measured::latency(&all)),
+        (latency.as_str(), latencies),
         ("Phases", phases::section(&all)),
     ];
     let parts = [
@@ -288,6 +290,7 @@ fn facts(all: &Context<'_>) -> Vec<(String, String)> {
         format!("{percentile} percentile of {} at most {most}", time_text(study))
     });
     let evidence = match &c.published {
+        None if study.imported => format!("{} imported from logs", counted(c.found, "trial")),
         None => format!("{} of {} planned", fixed(c.found as f64, 0), counted(c.planned, "trial")),
         Some(source) => format!("{} published by {}", counted(c.found, "point"), clean(source)),
     };
