@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use perbuck_console::{print, print_json};
+use perbuck_console::{print, print_hint, print_json};
 use perbuck_core::run_record::RunRecord;
 use perbuck_core::units::duration_text;
 use perbuck_lab::LabError;
@@ -78,7 +78,8 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), LabError> {
     for text in missing(&done.records) {
         out += &format!("{text}\n");
     }
-    print(&format!("{out}next: perbuck compare {0}, or perbuck report {0}\n", done.folder.display()))
+    print(&out)?;
+    print_hint(&format!("next: perbuck compare {0}, or perbuck report {0}\n", done.folder.display()))
 }
 
 fn row(record: &RunRecord) -> Vec<String> {
