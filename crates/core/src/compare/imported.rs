@@ -12,7 +12,7 @@ const NEAR: f64 = 1.1;
 pub(super) fn remarks(study: &Study, records: &[RunRecord]) -> Vec<Remark> {
     let mut found: BTreeMap<String, Remark> = BTreeMap::new();
     let mut add = |text: String, record: &RunRecord| {
-        let first = || Remark { text: text.clone(), trials: 0, example: record.key.path() };
+        let first = || Remark { text: text.clone(), flag: None, trials: 0, example: record.key.path() };
         found.entry(text.clone()).or_insert_with(first).trials += 1;
     };
     for record in records {
