@@ -67,11 +67,8 @@ pub fn model(study: &Study, comparison: &Comparison, records: &[RunRecord]) -> R
     let brief = brief(&all, &caveats);
     let runs = [steady::figure(&all), order::figure(&all)].into_iter().flatten().map(Block::Figure).collect();
     let client = health::section(&all).into_iter().chain(processors::figure(&all).map(Block::Figure)).collect();
-    let performance = vec![
-        ("Throughput", measured::throughput(&all)),
-        (latency.as_str(), latencies),
-        ("Phases", phases::section(&all)),
-    ];
+    let performance =
+        vec![("Throughput", measured::throughput(&all)), (latency.as_str(), latencies), ("Phases", phases::section(&all))];
     let parts = [
         (ANSWER, vec![("", verdicts::section(&all))]),
         (COST, vec![("", money::section(&all)), ("Models of cost", models::section(&all))]),

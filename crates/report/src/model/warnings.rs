@@ -120,6 +120,9 @@ fn of_trials(all: &Context<'_>) -> Vec<Caveat> {
     } else if c.found > c.planned {
         out.push(Caveat::new(Rank::Limits, format!("{found} trials were found, and {planned}.")));
     }
+    if all.study.imported {
+        out.push(Caveat::new(Rank::Forbids, "perbuck measured nothing here; the trials are read from logs of other programs."));
+    }
     let refused: Vec<String> =
         all.records.iter().flat_map(|r| &r.flags).filter(|f| f.refused_unless().is_some()).map(Flag::name).collect();
     for remark in &c.remarks {
@@ -132,6 +135,10 @@ fn of_trials(all: &Context<'_>) -> Vec<Caveat> {
         let count = counted(remark.trials, "trial");
         let first = if remark.trials == 1 { "" } else { "the first is " };
         let full = format!("{count}: {text} ({first}{}).", clean(&remark.example));
+        if remark.text.starts_with("imported from") {
+            out.push(Caveat::new(Rank::Missing, full));
+            continue;
+        }
         out.push(Caveat { rank, short: format!("{} ({} of {found}).", super::capital(&text), count), full });
     }
     if all.study.sweep.is_open() {
