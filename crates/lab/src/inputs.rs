@@ -142,7 +142,7 @@ pub fn read_to_measure(study: &Path, prices: Option<&Path>, registry: Registry) 
     to_measure(read(study, prices, registry)?)
 }
 
-/// Refuses a study whose numbers are published ones.
+/// Refuses a study whose numbers are published ones, or read from logs.
 pub(crate) fn to_measure(inputs: Inputs) -> Result<Inputs, LabError> {
     if inputs.study.published.is_some() {
         let message = format!("{} holds published results in place of trials", inputs.name);
@@ -151,7 +151,7 @@ pub(crate) fn to_measure(inputs: Inputs) -> Result<Inputs, LabError> {
     }
     if inputs.study.imported {
         let message =
-            format!("{} is a study of imported trials (`imported = true`), and perbuck measures none of them", study.display());
+            format!("{} is a study of imported trials (`imported = true`), and perbuck measures none of them", inputs.name);
         let help =
             "import logs: perbuck import STUDY CONTENDER=LOG; to measure it, remove `imported` and give contenders a `target`";
         return Err(LabError::usage(message, help));
