@@ -59,7 +59,8 @@ pub fn read(study: &Path, prices: Option<&Path>, registry: Registry) -> Result<I
 /// Every problem of the study at once.
 pub(crate) fn read_drafted(study: &Path, text: String, prices: Option<&Path>) -> Result<Inputs, LabError> {
     let (file, lines) = (study.display().to_string(), text.clone());
-    let checked = check_with(&file, text, price_text(prices)?, Registry::default(), |study| own_checks(&file, &lines, study));
+    let checked =
+        check_with(&file, text, price_text(prices, &lines)?, Registry::default(), |study| own_checks(&file, &lines, study));
     checked.map_err(|problems| LabError::problems(&problems))
 }
 
