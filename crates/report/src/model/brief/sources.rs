@@ -54,6 +54,11 @@ fn named(texts: &BTreeSet<&str>) -> Option<String> {
 
 /// `2026-08-01, 48 trials from EPYC 7763 (16 processors, x86_64)`.
 fn measured(all: &Context<'_>) -> Option<String> {
+    if all.study.imported {
+        let programs: Vec<String> = all.records.iter().filter_map(|r| Some(r.imported.as_ref()?.program())).collect();
+        let programs = named(programs.iter().map(String::as_str).collect())?;
+        return Some(format!("not by perbuck: {} from logs of {programs}", counted(all.records.len(), "trial")));
+    }
     let day = |ms: u64| utc(ms).chars().take(10).collect::<String>();
     let started = || all.records.iter().map(|r| r.started_unix_ms);
     let (first, last) = (day(started().min()?), day(started().max()?));
