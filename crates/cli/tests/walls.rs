@@ -134,8 +134,7 @@ const NEVER: [(&str, &[&str]); 8] = [
 
 /// Words that would give a crate a file, a socket, a clock or a voice.
 const IMPURE: [&str; 7] = ["std::fs", "std::net", "std::env", "std::process", "Instant::now", "SystemTime", "println!"];
-const PURE_CRATES: [&str; 6] = ["core", "workloads", "report", "export", "prices", "deploy"];
-const PURE_CRATES: [&str; 6] = ["core", "workloads", "report", "prices", "deploy", "import"];
+const PURE_CRATES: [&str; 7] = ["core", "workloads", "report", "export", "prices", "deploy", "import"];
 
 /// Names of databases, in lower case.
 const PRODUCTS: [&str; 9] = ["mysql", "mariadb", "tidb", "tiflash", "postgres", "cockroach", "yugabyte", "sqlite", "tikv"];
