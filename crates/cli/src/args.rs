@@ -364,8 +364,8 @@ pub(crate) struct BasisArguments {
     /// Use this price snapshot file instead of the stored one
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Compare in spite of a warning: `emulated`, `client-limited` or `errors`; with --baseline also `workloads` or `environment`
-    #[arg(long, value_name = "WHY", value_parser = ["emulated", "client-limited", "errors", "workloads", "environment"])]
+    /// Compare in spite of a warning: `emulated`, `client-limited`, `foreign-load` or `errors`; with --baseline also `workloads` or `environment`
+    #[arg(long, value_name = "WHY", value_parser = ["emulated", "client-limited", "foreign-load", "errors", "workloads", "environment"])]
     pub(crate) insist: Vec<String>,
 }
 

@@ -10,6 +10,7 @@ mod measured;
 mod observed;
 mod processors;
 mod void;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -33,6 +34,7 @@ pub(crate) use observed::machine_text;
 pub use observed::{Observed, arch};
 pub use processors::{Percents, ProcessorTime, ProcessorTimes};
 pub use void::{Void, VoidReason};
+pub use work::ServerWork;
 
 /// The schema number of the records that this version writes. It reads those of schema 1 too, whose metrics are words.
 pub const RECORD_SCHEMA: u32 = 2;
@@ -168,6 +170,9 @@ pub struct TargetRecord {
     pub variables: BTreeMap<String, String>,
     /// Differences of the server's own counters over the run (for instance `Com_select`); empty where it has none.
     pub server_counters: BTreeMap<String, i64>,
+    /// What its servers executed over the run, for perbuck and for other clients; absent in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<ServerWork>,
     /// CPU time of a server on this machine during the measured window; `None` where it cannot be told.
     pub server_cpu_ns: Option<u64>,
     /// What is known of the machine that it ran on, by source; absent in records of older versions.

@@ -16,7 +16,7 @@ use perbuck_core::metric::{Counted, Metric, Period, RecordedMetric};
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::{
     BootTime, ErrorRecord, Flag, Gap, Health, HistogramRecord, HostRecord, Interval, LoadRecord, Measured, NetworkRecord,
-    Observed, Percents, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, StatementCounts, TargetRecord,
+    Observed, Percents, ProcessorTime, ProcessorTimes, RECORD_SCHEMA, RunRecord, ServerWork, StatementCounts, TargetRecord,
     TransactionRecord, WindowEdges, WorkloadRecord,
 };
 use perbuck_core::units::Seed;
@@ -89,6 +89,7 @@ fn example_target() -> TargetRecord {
         variables: BTreeMap::from([("tidb_txn_mode".into(), "pessimistic".into())]),
         server_counters: BTreeMap::from([("Com_select".into(), 6000)]),
         server_cpu_ns: None,
+        work: Some(ServerWork::Statements { all: 22_690, own: 8_690 }),
         observed: vec![Observed {
             source: "@@version_compile_machine".into(),
             arch: Some("aarch64".into()),

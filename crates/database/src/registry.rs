@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::fmt::{self, Debug};
+use std::path::PathBuf;
 
 use perbuck_load::driver::Driver;
 use perbuck_load::error::DriverError;
@@ -38,6 +39,11 @@ pub trait Target: Any + Debug + Send + Sync {
     /// What it is, for messages: `the X server`.
     fn described(&self) -> String {
         format!("the {} server", self.dialect().name())
+    }
+
+    /// The file beside the database that the perbuck holds which loads it or runs on it; `None` where a row of the database says so.
+    fn lease_file(&self) -> Option<PathBuf> {
+        None
     }
 
     /// The servers, their user and their database, where it is of servers that have both.

@@ -8,17 +8,17 @@ use perbuck_core::run_record::RunRecord;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::process;
 use perbuck_lab::registry::Registry;
 use perbuck_lab::stage::Stage;
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
+use perbuck_lab::{lease, process};
 use perbuck_load::error::{Cause, DriverError};
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::RunError;
 
 use crate::advice::Advice;
-use crate::output::{Streams, heard};
+use crate::output::{Standard, Streams, heard};
 use crate::study::{Member, Series};
 use crate::target::{contender_name, identity, with_timeout};
 use crate::{keep, notes};
@@ -124,9 +124,11 @@ impl Run<'_> {
         )
     }
 
-    /// Finds out whether the server lets us in.
-    pub(crate) fn reach(&self, stage: &Stage) -> Result<(), LabError> {
-        stage.server.reach().map_err(|answer| self.unreachable(&answer))
+    /// Finds out whether the server lets us in, and whether a study uses the database. Like the programs that they replace, several of
+    /// these commands may use one at the same time, so they take no lease themselves.
+    pub(crate) fn reach(&self, stage: &Stage, stop: &StopToken) -> Result<(), LabError> {
+        stage.server.reach().map_err(|answer| self.unreachable(&answer))?;
+        lease::no_study_runs(stage, stop, &mut |line| Standard.say(&format!("perbuck: {line}")))
     }
 
     /// Notes that the data are no longer as `perbuck run` loaded them.

@@ -8,6 +8,7 @@ use perbuck_core::load_model::Phase;
 use perbuck_core::run_record::{Flag, Health, HistogramRecord, Interval, Measured, OpenLoop, TransactionRecord, WorkerHealth};
 use perbuck_core::steady::{self, Settled, Steadiness};
 use perbuck_core::units::{self, duration_text};
+use perbuck_load::driver::ServerWork;
 use perbuck_load::trial::TrialSpec;
 
 use crate::error::LabError;
@@ -22,6 +23,11 @@ const LATE_SHARE: f64 = 0.1;
 const MUCH_OLDER: u64 = 2;
 /// A target that completes less than this share of what is offered does not keep the rate.
 const KEEPS_UP: f64 = 0.99;
+/// Work of other clients, as a share of what the server executed, from which on a trial is flagged.
+const FOREIGN: f64 = 0.01;
+/// Work of other clients that any server has, and that is a large share of a small trial: so much, and so much more each second.
+/// Monitoring asks a few questions every few seconds, and autovacuum has its own transactions.
+const FOREIGN_AT_LEAST: (u64, u64) = (100, 1);
 
 /// Segments sent again, as a share of all, beyond which a network loses packets: a healthy one stays far below. Each costs its
 /// connection 200 ms or more, so few of them take much throughput.
@@ -97,6 +103,15 @@ pub(crate) fn of_machine(length: Duration, civil_s: f64, stolen: f64, throttled:
         flags.push(Flag::ClockTrouble { jump_ms: (jump_s * 1000.0).round() as i64 });
     }
     flags
+}
+
+/// Work of other clients on the servers, during a trial with load of this length.
+pub(crate) fn foreign_load(work: &ServerWork, load_ns: u64) -> Option<Flag> {
+    let (foreign, all, unit) = work.foreign()?;
+    let (once, each_second) = FOREIGN_AT_LEAST;
+    let usual = once + each_second * (load_ns / 1_000_000_000);
+    let much = foreign > usual && foreign as f64 > FOREIGN * all as f64;
+    much.then(|| Flag::ForeignLoad { foreign, all, unit: unit.to_owned() })
 }
 
 /// Transactions in flight when the window closed that were due for no more than a hundredth of it: a longer window would hold their
@@ -222,6 +237,24 @@ mod tests {
         assert_eq!((flag(1_000_000, 1_000), flag(10, 4), packet_loss(&Health::default())), (None, None, None));
         assert!(flag(12_000, 300).unwrap().text().contains("300 of 12000 segments again (2.5 %)"));
         assert!(flag(4_000, 5).is_some());
+    }
+
+    #[test]
+    fn work_of_other_clients_is_flagged_from_one_percent_on_and_not_for_what_every_server_has() {
+        let flag = |all, own| foreign_load(&ServerWork::Statements { all, own }, 20_000_000_000);
+        for (all, own, refused) in
+            [(22_690, 8_690, true), (1_000_000, 950_001, false), (1_000_000, 949_999, true), (10_122, 10_000, false)]
+        {
+            let flag = flag(all, own).unwrap();
+            assert_eq!(flag.refused_unless(), refused.then_some("foreign-load"), "{}", flag.text());
+        }
+        assert_eq!(
+            flag(22_690, 8_690).unwrap().text(),
+            "other clients used the server: 14000 of its 22690 statements were theirs (61.7 %)"
+        );
+        // Below 1 %, and below what monitoring and autovacuum do in such a time.
+        assert_eq!((flag(1_000_000, 990_000), flag(220, 100), flag(100, 130)), (None, None, None));
+        assert_eq!(foreign_load(&ServerWork::unknown("no right"), 1), None);
     }
 
     fn waiting(ns: u64, count: u64) -> HistogramRecord {

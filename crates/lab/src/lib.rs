@@ -29,6 +29,7 @@ pub mod import;
 pub mod init;
 pub mod inputs;
 mod lab;
+pub mod lease;
 pub mod live;
 pub mod preflight;
 pub mod prepare;

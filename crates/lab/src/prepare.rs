@@ -9,6 +9,7 @@ use perbuck_load::stop::StopToken;
 use crate::data::DataState;
 use crate::error::LabError;
 use crate::inputs::Inputs;
+use crate::lease::Leases;
 use crate::preflight::{self, Purpose, Request};
 use crate::progress::{Done, Progress};
 use crate::servers::Servers;
@@ -49,7 +50,11 @@ pub fn study(
     let passwords = stage::passwords(inputs, ask_password)?;
     let request = Request { purpose, connections, threads: Some(connections), results: None };
     preflight::pass(inputs, request, &passwords, progress, stop)?;
-    for stage in &stage::build(inputs, &Servers::default(), &passwords, stop)? {
+    let stages = stage::build(inputs, &Servers::default(), &passwords, stop)?;
+    // A check changes nothing.
+    let loads = preparation != Preparation::CheckOnly;
+    let _leases = loads.then(|| Leases::take(&inputs.study, &stages, stop, progress)).transpose()?;
+    for stage in &stages {
         match preparation {
             Preparation::CheckOnly => {
                 if stage.data.state()? == DataState::Unfinished {

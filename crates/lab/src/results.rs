@@ -29,7 +29,7 @@ pub struct Basis {
     pub prices: Option<PathBuf>,
     /// The benchmarks that there are.
     pub registry: Registry,
-    /// Refusals that are overruled, by their words: `emulated`, `client-limited`, `errors`, `workloads`, `environment`.
+    /// Refusals that are overruled, by their words: `emulated`, `client-limited`, `foreign-load`, `errors`, `workloads`, `environment`.
     pub insist: Vec<String>,
 }
 

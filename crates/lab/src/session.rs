@@ -14,6 +14,7 @@ use crate::data::{DataState, FRESH};
 use crate::error::LabError;
 use crate::globals::Globals;
 use crate::inputs::Inputs;
+use crate::lease::Leases;
 use crate::prepare::{self, Ensured};
 use crate::progress::{Details, Progress};
 use crate::stage::Stage;
@@ -29,6 +30,8 @@ pub(crate) struct Session<'a> {
     pub(crate) stages: &'a [Stage],
     pub(crate) stop: &'a StopToken,
     globals: Globals<'a>,
+    // After the settings, which are restored under them.
+    leases: Leases,
     /// Rows per table as last seen, by stage.
     rows: BTreeMap<usize, BTreeMap<String, u64>>,
 }
@@ -43,8 +46,9 @@ impl<'a> Session<'a> {
         stop: &'a StopToken,
         progress: &mut dyn Progress,
     ) -> Result<Self, LabError> {
+        let leases = Leases::take(&inputs.study, stages, stop, progress)?;
         let globals = Globals::start(&inputs.study, stages, root, stop, progress)?;
-        Ok(Self { inputs, context, stages, stop, globals, rows: BTreeMap::new() })
+        Ok(Self { inputs, context, stages, stop, globals, leases, rows: BTreeMap::new() })
     }
 
     /// Restores the settings, whatever the work came to; its failure counts before one of this.
@@ -76,6 +80,7 @@ impl<'a> Session<'a> {
         'a: 'k,
     {
         let stages = self.stages;
+        self.leases.held()?;
         let data = self.reset(&stages[stage], (&key.contender, block), progress)?;
         let known = self.rows.remove(&stage).filter(|_| data != RELOADED);
         let rows_before = Some(known.map_or_else(|| stages[stage].data.rows(), Ok)?);
@@ -90,6 +95,7 @@ impl<'a> Session<'a> {
     /// Runs a trial, and makes sure that the settings were in force all the time.
     pub(crate) fn run(&mut self, stage: usize, task: Task<'_>, second: &mut dyn FnMut(&Interval)) -> Result<RunRecord, LabError> {
         let record = trial::run(&self.context, task, self.stop, second)?;
+        self.leases.held()?;
         // A server that was restarted has its own settings. Its trial is void, and they are set again before the next.
         if !matches!(record.void_reason(), Some(VoidReason::ServerDied { .. })) {
             self.globals.held(&record.key.contender)?;

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perbuck_core::run_record::{AuditValue, HostRecord, Measured, Observed};
 use perbuck_core::study::{Contender, Reset, Study, WorkloadSpec};
@@ -11,7 +13,7 @@ use perbuck_database::dialect::Dialect;
 use perbuck_database::registry::DriverAction;
 use perbuck_database::secret::Secret;
 use perbuck_database::{Databases, Target, Wishes};
-use perbuck_load::driver::{Driver, TargetFacts};
+use perbuck_load::driver::{Driver, Effect, ServerWork, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::executor::run_trial;
 use perbuck_load::loader::ledger::{Ledger, PartState};
@@ -60,6 +62,10 @@ pub struct Stage {
     pub reset: Reset,
     /// Whether its servers run on this machine for certain: started by perbuck, or within its process.
     pub local: bool,
+    /// Whether perbuck starts its servers, so that no other program knows of them.
+    pub private: bool,
+    /// The file that says who uses its data, where no row of the database does.
+    pub lease_file: Option<PathBuf>,
     /// The names of its tables.
     pub tables: Vec<String>,
     /// TiFlash replicas that each of them is to have.
@@ -82,7 +88,7 @@ impl Stage {
 }
 
 /// The servers of a contender, outside of trials.
-pub trait Server: HostCheck {
+pub trait Server: HostCheck + Send + Sync {
     /// Opens a connection and closes it.
     fn reach(&self) -> Result<(), DriverError>;
     /// The servers that connections are spread over, as `host:port`; empty where there is nothing to choose from.
@@ -91,6 +97,8 @@ pub trait Server: HostCheck {
     fn facts(&self) -> Result<TargetFacts, LabError>;
     /// The server's own counters.
     fn counters(&self) -> Result<BTreeMap<String, i64>, LabError>;
+    /// What the servers have executed so far.
+    fn work(&self) -> Result<ServerWork, LabError>;
     /// Statements that ran as text because the server would prepare no more, since the start.
     fn text_fallbacks(&self) -> u64;
     /// Executes one statement on one of the servers; the first cell of what it returns, if it is not NULL.
@@ -99,6 +107,8 @@ pub trait Server: HostCheck {
     fn execute(&self, doing: &str, sql: &str) -> Result<(), LabError>;
     /// Asks something in the words of the database, however long it takes.
     fn query(&self, doing: &str, query: &Query) -> Result<(), LabError>;
+    /// Asks something, within a limit if there is one; what it did, and the cells of its first row.
+    fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError>;
     /// Removes a table, if it is there.
     fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError>;
     /// The number that a query returns.
@@ -219,6 +229,8 @@ impl<D: Driver> BenchmarkAction for WithBenchmark<'_, D> {
             fingerprint,
             reset: spec.reset.unwrap_or(default),
             local,
+            private: contender.server.is_some(),
+            lease_file: target.lease_file(),
             tables,
             tiflash_replicas: contender.tiflash_replicas.as_ref().map(|n| n.value),
             server: sessions,

@@ -231,7 +231,7 @@ fn lock(root: &Path, timeout: Duration) -> Result<File, LabError> {
 
 /// Whether the file of that path is the one that is open. A folder that was moved away, or put in place of another one, has another
 /// file.
-fn is_locked_file(path: &Path, open: &File) -> bool {
+pub(crate) fn is_locked_file(path: &Path, open: &File) -> bool {
     let identity = |m: fs::Metadata| (m.dev(), m.ino());
     fs::symlink_metadata(path).is_ok_and(|named| open.metadata().is_ok_and(|open| identity(named) == identity(open)))
 }

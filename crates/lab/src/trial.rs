@@ -11,7 +11,7 @@ use perbuck_core::run_record::{
     WorkloadRecord,
 };
 use perbuck_core::study::Study;
-use perbuck_load::driver::TargetFacts;
+use perbuck_load::driver::{ServerWork, TargetFacts};
 use perbuck_load::limit::Tolerance;
 use perbuck_load::observer::{Observer, SecondSeen};
 use perbuck_load::stop::StopToken;
@@ -203,6 +203,7 @@ pub fn run_watched(
     let spec = task.spec;
     let facts = task.stage.server.facts()?;
     let before = task.stage.server.counters()?;
+    let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
     // A clock before 1970 gives 0, which a reader will notice.
     let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
@@ -210,6 +211,8 @@ pub fn run_watched(
     let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
+    let (work, unread) = seen(task.stage.server.work().map(Some))?;
+    let work = work.unwrap_or_else(|| ServerWork::unknown(unread.unwrap_or_default())).since(&work_before);
     let (after, away) = seen(task.stage.server.counters())?;
     let as_text = task.stage.server.text_fallbacks() - text_before;
     let rows_after = task.rows_before.as_ref().filter(|_| away.is_none()).map(|_| task.stage.data.rows()).transpose();
@@ -217,6 +220,7 @@ pub fn run_watched(
     let health = sampler.health(&spec, outcome.health, &outcome.intervals);
     let (server_cpu_ns, of_machine) = (sampler.server_ns, sampler.flags);
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
+    flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
     let details = Details {
         terminals: outcome.terminals,
@@ -249,6 +253,7 @@ pub fn run_watched(
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
         workload,
         target: TargetRecord {
+            work: Some(work),
             observed: task.stage.observed(&facts, context.host),
             ..target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns)
         },
@@ -333,6 +338,7 @@ fn target_record(
         variables: facts.variables.clone(),
         server_counters,
         server_cpu_ns,
+        work: None,
         observed: Vec::new(),
     }
 }

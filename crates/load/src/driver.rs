@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use perbuck_core::run_record::Observed;
+pub use perbuck_core::run_record::{Observed, ServerWork};
 
 use crate::error::{DriverError, ErrorClass};
 use crate::preflight::HostFacts;
@@ -106,6 +106,12 @@ pub trait Driver: Send + Sync + 'static {
     /// The server's own counters (`Com_select` and its like); empty where it has none.
     fn counters(&self) -> impl Future<Output = Result<BTreeMap<String, i64>, DriverError>> {
         std::future::ready(Ok(BTreeMap::new()))
+    }
+
+    /// What the servers of all hosts have executed so far, for all clients and for the sessions of this driver. Sessions of this
+    /// driver that are still open may be left out.
+    fn work(&self) -> impl Future<Output = Result<ServerWork, DriverError>> {
+        std::future::ready(Ok(ServerWork::unknown("it has no counters of its work")))
     }
 }
 

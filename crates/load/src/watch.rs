@@ -95,6 +95,11 @@ pub(crate) async fn until_stopped<T>(stop: &StopToken, future: impl Future<Outpu
     .await
 }
 
+/// The result of a future that ends within so much time; `None` where it does not.
+pub async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
+    timeout_at(now() + limit, future).await.ok()
+}
+
 /// Until it is dropped, waits of this thread go on after a request to stop: what was changed on a server is restored in them.
 #[derive(Debug)]
 pub struct Finishing {

@@ -11,6 +11,7 @@ pub mod certificates;
 pub mod link;
 pub mod reach;
 pub mod reader;
+pub mod sent;
 pub mod statements;
 pub mod stream;
 mod tls;

@@ -147,6 +147,30 @@ pub async fn on_host<D: Driver, T>(
     answer
 }
 
+/// What the servers of all hosts have executed: `ask` reads who a server is and how much that is. Hosts may be names of one server,
+/// which counts once. What a user may not read, and a server that has no such counters, is no failure.
+///
+/// # Errors
+/// `Lost` or `Refused` where a session cannot be opened.
+pub async fn work_of_hosts<D: Driver>(
+    driver: &D,
+    ask: impl AsyncFn(&mut D::Session) -> Result<Result<(String, u64), String>, DriverError>,
+) -> Result<Result<u64, String>, DriverError> {
+    let mut servers = BTreeMap::new();
+    for offset in 0..driver.hosts().len() as u32 {
+        let mut session = driver.connect_at(SessionId(0), offset).await?;
+        let answer = ask(&mut session).await;
+        session.close().await;
+        match answer {
+            Ok(Ok((server, done))) => servers.insert(server, done),
+            Ok(Err(why)) => return Ok(Err(why)),
+            Err(error) if error.class == ErrorClass::Lost => return Err(error),
+            Err(error) => return Ok(Err(format!("its counters cannot be read: {}", error.message))),
+        };
+    }
+    Ok(Ok(servers.values().sum()))
+}
+
 /// A query of names and values.
 ///
 /// # Errors

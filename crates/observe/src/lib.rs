@@ -21,6 +21,7 @@ mod cpu_time;
 mod emulator;
 mod file_system;
 mod host;
+mod process;
 mod processors;
 mod withheld;
 
@@ -28,5 +29,6 @@ pub use boot::since_boot;
 pub use cpu_time::{CpuTime, cpu_of, own_cpu, peak_memory_bytes};
 pub use file_system::{Room, file_system, room};
 pub use host::{host, machine};
+pub use process::{ProcessId, host_name, still_runs, this_process};
 pub use processors::{Processors, Share, processors};
 pub use withheld::{Withheld, withheld};

@@ -54,5 +54,6 @@ pub mod trial;
 
 pub use document::ReportModel;
 pub use model::{model, replay};
+pub use number::utc;
 pub use svg::over_time::{OverTime, over_time};
 pub use svg::slide::{Slide, slides};

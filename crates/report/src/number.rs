@@ -139,7 +139,7 @@ pub(crate) fn bytes(n: u64) -> String {
 }
 
 /// A time in UTC: `2026-08-01 09:30:12 UTC` (days to civil date after Howard Hinnant's algorithm).
-pub(crate) fn utc(unix_ms: u64) -> String {
+pub fn utc(unix_ms: u64) -> String {
     let seconds = unix_ms / 1000;
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
     let shifted = days + 719_468;

@@ -17,6 +17,7 @@ impl Maria {
     /// A fresh database named `name` on the server whose variables start with `prefix`; root's password goes to `desk`
     /// for a contender named `m`.
     pub fn fresh(desk: &mut Desk, prefix: &str, name: &str) -> Self {
+        desk.alone_on(prefix);
         let url = server(prefix);
         let (_, address) = url.split_once('@').unwrap();
         let (host, port) = address.split_once('/').unwrap().0.split_once(':').unwrap();

@@ -1,6 +1,7 @@
 //! What all end-to-end tests share: the binary, a folder of their own, and studies.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "each test binary uses its own part of this")]
 
+mod alone;
 pub mod both;
 pub mod maria;
 pub mod postgres;
@@ -16,6 +17,8 @@ use tempfile::TempDir;
 pub struct Desk {
     folder: TempDir,
     environment: Vec<(String, String)>,
+    /// Servers that no other test uses as long as this lives.
+    servers: Vec<alone::Alone>,
 }
 
 /// How a command ended.
@@ -28,7 +31,12 @@ pub struct Ended {
 
 impl Desk {
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new() }
+        Self { folder: tempfile::tempdir().unwrap(), environment: Vec::new(), servers: Vec::new() }
+    }
+
+    /// Waits until no other test uses the server whose variables start with `prefix`: their load would be foreign to the trials of this.
+    pub fn alone_on(&mut self, prefix: &str) {
+        self.servers.push(alone::Alone::on(prefix));
     }
 
     /// An environment variable of every later command.

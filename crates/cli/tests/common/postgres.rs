@@ -26,6 +26,7 @@ impl Postgres {
 
     /// On the server whose variables start with `prefix`.
     fn on(desk: &mut Desk, prefix: &str, name: &str) -> Self {
+        desk.alone_on(prefix);
         let variable = |word: &str| server(&format!("{prefix}_{word}"));
         let (port, password, admin_password) = (variable("PORT"), variable("PASSWORD"), variable("ADMIN_PASSWORD"));
         desk.set("PERBUCK_M_PASSWORD", &password);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Refusal, Remark, clock};
-use crate::run_record::{Flag, RunRecord};
+use crate::run_record::{Flag, RunRecord, ServerWork};
 use crate::stats::Design;
 use crate::study::Study;
 
@@ -17,7 +17,7 @@ pub(super) fn refusals(records: &[RunRecord]) -> Vec<Refusal> {
         let reason = format!("`{emulated}` ran under {under} and `{native}` natively; emulated times say nothing about hardware");
         found.push(Refusal { reason, insist: Some("emulated") });
     }
-    for word in ["client-limited", "errors"] {
+    for word in ["client-limited", "foreign-load", "errors"] {
         let flagged = |r: &&RunRecord| r.flags.iter().any(|f| f.refused_unless() == Some(word));
         let count = records.iter().filter(flagged).count();
         if let Some(first) = records.iter().find(flagged) {
@@ -35,6 +35,9 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
     for record in records {
         for flag in &record.flags {
             grouped.entry((remark_group(flag), Some(flag.name()))).or_default().push(record);
+        }
+        if let Some(ServerWork::Unknown { why }) = &record.target.work {
+            grouped.entry(format!("other load on the server was not looked for: {why}")).or_default().push(record);
         }
     }
     for record in records {
@@ -111,6 +114,7 @@ fn remark_group(flag: &Flag) -> String {
         Flag::Aborted { .. } => "transactions did not end within the drain limit".to_owned(),
         Flag::Overloaded { .. } => "the target could not keep the rate".to_owned(),
         Flag::ServerAway { .. } => "the server could not be asked for its counters after a trial".to_owned(),
+        Flag::ForeignLoad { .. } => "other clients used the server for more than 1 % of its work".to_owned(),
         Flag::Throttled { .. } => "the client's machine lacked CPU time".to_owned(),
         Flag::ClockTrouble { .. } => "the clock of the client's machine was set, or the machine stood still".to_owned(),
         Flag::PacketLoss { .. } => "the network between client and server lost packets".to_owned(),

@@ -90,6 +90,15 @@ pub enum Flag {
         /// What it answered.
         why: String,
     },
+    /// Other clients than perbuck used the server for more than 1 % of its work.
+    ForeignLoad {
+        /// What they had executed, warm-up and drain included.
+        foreign: u64,
+        /// What the server executed for all its clients.
+        all: u64,
+        /// `statements` or `transactions`.
+        unit: String,
+    },
     /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded values.
@@ -141,6 +150,10 @@ impl Flag {
                 let percent = *retransmitted as f64 * 100.0 / (*sent).max(1) as f64;
                 format!("packet loss: the client sent {retransmitted} of {sent} segments again ({percent:.1} %)")
             }
+            Self::ForeignLoad { foreign, all, unit } => {
+                let percent = *foreign as f64 * 100.0 / (*all).max(1) as f64;
+                format!("other clients used the server: {foreign} of its {all} {unit} were theirs ({percent:.1} %)")
+            }
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
@@ -154,6 +167,7 @@ impl Flag {
             Self::Emulated { .. } => Some("emulated"),
             Self::ClientLimited { .. } => Some("client-limited"),
             Self::ManyErrors { .. } | Self::WrongRows { .. } => Some("errors"),
+            Self::ForeignLoad { foreign, all, .. } => (foreign * 20 > *all).then_some("foreign-load"),
             Self::Gap { .. }
             | Self::TextStatements { .. }
             | Self::Aborted { .. }

@@ -45,6 +45,17 @@ const COUNTERS: &str = "\
     Innodb_rows_read Innodb_rows_updated Prepared_stmt_count Queries Questions Rows_read Rows_sent Slow_queries \
     Threads_connected Threads_running Uptime";
 
+/// The counters of statements that read or change rows, and of those that begin and end transactions, which are all that a replica
+/// counts of what it repeats. A statement counts whether it is prepared or text, and whether it fails or not.
+const WORK: &str = "\
+    Com_begin Com_call_procedure Com_commit Com_delete Com_delete_multi Com_insert Com_insert_select Com_replace \
+    Com_replace_select Com_rollback Com_select Com_update Com_update_multi";
+/// The first words of such statements, as perbuck writes them.
+const WORK_WORDS: [&[u8]; 10] =
+    [b"BEGIN", b"CALL", b"COMMIT", b"DELETE", b"INSERT", b"REPLACE", b"ROLLBACK", b"SELECT", b"UPDATE", b"WITH"];
+/// What tells a server from another one.
+const IDENTITY: &str = "datadir hostname port server_id socket";
+
 pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT VERSION()", &mut rows).await?;
@@ -98,6 +109,25 @@ pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<Stri
     Ok(wanted.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
 }
 
+/// Who the server is, and how many statements it has executed; why not, where it does not count them.
+pub(crate) async fn work(session: &mut MysqlSession) -> Result<Result<(String, u64), String>, DriverError> {
+    let status = pairs(session, "SHOW GLOBAL STATUS").await?;
+    if !status.contains_key("Com_select") {
+        return Ok(Err("it has no counters of its work".to_owned()));
+    }
+    let work = status.iter().filter(|(name, _)| lists(WORK, name));
+    let done = work.filter_map(|(_, count)| count.parse::<u64>().ok()).sum();
+    let variables = pairs(session, "SHOW GLOBAL VARIABLES").await?;
+    let identity: Vec<&str> = IDENTITY.split(' ').filter_map(|name| variables.get(name)).map(String::as_str).collect();
+    Ok(Ok((identity.join(" "), done)))
+}
+
+/// Whether [`WORK`] counts a statement.
+#[inline]
+pub(crate) fn is_work(sql: &[u8]) -> bool {
+    WORK_WORDS.iter().any(|word| sql.starts_with(word))
+}
+
 fn lists(words: &str, name: &str) -> bool {
     words.split(' ').any(|word| word == name)
 }
@@ -118,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted_and_hold_nothing_twice() {
-        for list in [VARIABLES, COUNTERS] {
+        for list in [VARIABLES, COUNTERS, WORK, IDENTITY] {
             assert!(list.split(' ').is_sorted_by(|a, b| a < b));
         }
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, ServerWork, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
 
@@ -18,7 +18,8 @@ use perbuck_database::address::TargetProblem;
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up, work_of_hosts};
+use perbuck_net::sent::Sent;
 
 mod blockers;
 mod bulk;
@@ -89,6 +90,8 @@ pub struct MysqlDriver {
     access: Access,
     wishes: Wishes,
     fallbacks: Arc<AtomicU64>,
+    /// Statements that its sessions sent, of those that [`facts::WORK`] counts.
+    sent: Sent,
 }
 
 impl MysqlDriver {
@@ -97,13 +100,18 @@ impl MysqlDriver {
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
     pub fn new(target: ServerTarget, password: Secret) -> Result<Self, DriverError> {
-        Ok(Self { access: Access::new(target, password)?, wishes: Wishes::default(), fallbacks: Arc::default() })
+        Ok(Self {
+            access: Access::new(target, password)?,
+            wishes: Wishes::default(),
+            fallbacks: Arc::default(),
+            sent: Sent::default(),
+        })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
         let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
-        let mut session = MysqlSession::new(wire, reader, Arc::clone(&self.fallbacks)).await?;
+        let mut session = MysqlSession::new(wire, reader, (Arc::clone(&self.fallbacks), self.sent.session())).await?;
         session.as_text = self.access.target.as_text;
         set_up(&mut session, &self.access.target, "SET SESSION").await?;
         Ok(session)
@@ -146,5 +154,11 @@ impl Driver for MysqlDriver {
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
         on_a_session(self, facts::counters).await
+    }
+
+    async fn work(&self) -> Result<ServerWork, DriverError> {
+        let own = self.sent.ended();
+        let counted = work_of_hosts(self, async |session| facts::work(session).await).await?;
+        Ok(counted.map_or_else(ServerWork::unknown, |all| ServerWork::Statements { all, own }))
     }
 }

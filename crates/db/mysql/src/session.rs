@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use crate::bulk::Limits;
 use crate::errors::{asks_for_text, is_stale};
+use crate::facts::is_work;
 use crate::infile::load_data;
 use crate::literals::{placeholders, put_statement};
 use crate::wire::Wire;
@@ -25,6 +26,7 @@ use crate::wire::execute::{Prepared, put_execute};
 use crate::wire::packets::PrepareOk;
 use crate::wire::protocol::{command, status};
 use perbuck_database::bulk::{affected, insert_head, row_width};
+use perbuck_net::sent::SessionSent;
 use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
@@ -46,6 +48,8 @@ pub struct MysqlSession {
     /// The first few within the session itself, and not one line of memory further away.
     slots: SmallVec<[Slot; 4]>,
     fallbacks: Arc<AtomicU64>,
+    /// Statements of [`is_work`] that it sent.
+    sent: SessionSent,
     /// Whether nothing is prepared.
     pub(crate) as_text: bool,
     /// `max_allowed_packet` of the server, once it was needed.
@@ -55,9 +59,13 @@ pub struct MysqlSession {
 }
 
 impl MysqlSession {
-    pub(crate) async fn new(wire: Wire, reader: ResultReader, fallbacks: Arc<AtomicU64>) -> Result<Self, DriverError> {
-        let (catalogue, slots) = (Arc::default(), SmallVec::new());
-        let mut session = Self { wire, reader, catalogue, slots, fallbacks, as_text: false, max_packet: None, takes_files: true };
+    pub(crate) async fn new(
+        wire: Wire,
+        reader: ResultReader,
+        (fallbacks, sent): (Arc<AtomicU64>, SessionSent),
+    ) -> Result<Self, DriverError> {
+        let (catalogue, slots, as_text) = (Arc::default(), SmallVec::new(), false);
+        let mut session = Self { wire, reader, catalogue, slots, fallbacks, sent, as_text, max_packet: None, takes_files: true };
         if session.reader.status & status::AUTOCOMMIT == 0 {
             // A server may be configured so; single statements would then never be durable.
             session.run(b"SET autocommit = 1").await?;
@@ -84,6 +92,7 @@ impl MysqlSession {
         let out = self.wire.command()?;
         out.push(command::QUERY);
         out.extend_from_slice(sql);
+        self.sent.add(u64::from(is_work(sql)));
         Ok(())
     }
 
@@ -158,6 +167,7 @@ impl MysqlSession {
         if put_statement(out, sql, positions, params.iter(), no_backslash).is_none() {
             return Err(wrong_count(positions.len(), params.len()));
         }
+        self.sent.add(1);
         self.ask(Form::Text, rows).await
     }
 
@@ -268,6 +278,7 @@ impl Session for MysqlSession {
                 return Err(wrong_count(prepared.params(), params.len()));
             }
             put_execute(self.wire.command()?, prepared, params);
+            self.sent.add(1);
             let result = self.ask(Form::Binary, rows).await;
             if let Err(error) = &result {
                 self.after_error(id, error);

@@ -58,6 +58,10 @@ const COUNTERS: &str = "\
 /// How often processes of the server are counted, and how long they may take to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const END_TIMEOUT: Duration = Duration::from_millis(500);
+/// The first version that keeps its counters in shared memory. Before it, a process collected them, and answered with those of half a
+/// second ago.
+const SHARED_COUNTERS: i64 = 150_000;
+const COLLECTOR_DELAY: Duration = Duration::from_millis(600);
 
 pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
@@ -139,7 +143,7 @@ async fn encryption(session: &mut PostgresSession, family: Family) -> Result<Str
 
 pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<String, i64>, DriverError> {
     let mut rows = Rows::default();
-    until_others_are_gone(session, &mut rows).await?;
+    others_are_gone(session, &mut rows).await?;
     let columns = COUNTERS.replace(' ', "::bigint, ");
     let sql = format!("SELECT {columns}::bigint FROM pg_stat_database WHERE datname = current_database()");
     session.query(&sql, &mut rows).await?;
@@ -152,9 +156,28 @@ pub(crate) async fn counters(session: &mut PostgresSession) -> Result<BTreeMap<S
     Ok(counters)
 }
 
+/// Who the server is, and how many transactions it has executed in all its databases; why not, where that cannot be told. Statements
+/// are not among its counters, and rows are not known before.
+pub(crate) async fn work(session: &mut PostgresSession) -> Result<Result<(String, u64), String>, DriverError> {
+    let mut rows = Rows::default();
+    if !others_are_gone(session, &mut rows).await? {
+        return Ok(Err(
+            "its processes that served perbuck stay, as those of a pooler do, and have not reported all they did".to_owned()
+        ));
+    }
+    session.query("SELECT current_setting('server_version_num')::int", &mut rows).await?;
+    if rows.int(0, 0)? < SHARED_COUNTERS {
+        perbuck_event::sleep(COLLECTOR_DELAY).await;
+    }
+    let sql = "SELECT pg_postmaster_start_time()::text, SUM(xact_commit + xact_rollback)::bigint FROM pg_stat_database WHERE datid <> 0";
+    session.query(sql, &mut rows).await?;
+    Ok(Ok((rows.display(0, 0)?, rows.int(0, 1)?.max(0) as u64)))
+}
+
 /// A process of the server reports what it counted when it ends, which is some time after its client took leave: waits for
-/// those that served us, as long as they become fewer. Others, such as those that a pooler keeps, are waited for once.
-async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -> Result<(), DriverError> {
+/// those that served us, as long as they become fewer. Others, such as those that a pooler keeps, are waited for once. Whether all
+/// are gone.
+async fn others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -> Result<bool, DriverError> {
     let sql = format!(
         "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND usename = current_user \
          AND application_name = '{APPLICATION}' AND pid <> pg_backend_pid()"
@@ -164,13 +187,13 @@ async fn until_others_are_gone(session: &mut PostgresSession, rows: &mut Rows) -
         session.query(&sql, rows).await?;
         let now = rows.int(0, 0)?;
         if now == 0 {
-            break;
+            return Ok(true);
         }
         waited = if now < left { Duration::ZERO } else { waited + POLL_INTERVAL };
         left = now;
         perbuck_event::sleep(POLL_INTERVAL).await;
     }
-    Ok(())
+    Ok(false)
 }
 
 /// The server's first process, the parent of the one that serves us, where both are seen to be what they should. In a

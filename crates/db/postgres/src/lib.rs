@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use perbuck_load::driver::{Driver, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, ServerWork, SessionId, TargetFacts};
 use perbuck_load::error::DriverError;
 use perbuck_load::preflight::HostFacts;
 
@@ -17,7 +17,8 @@ use perbuck_database::address::{TargetProblem, problem};
 use perbuck_database::secret::Secret;
 use perbuck_database::server::{ServerTarget, SqlTarget};
 use perbuck_database::{Database, Dialect, Wishes};
-use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up};
+use perbuck_net::reach::{Access, noted, on_a_session, on_host, set_up, work_of_hosts};
+use perbuck_net::sent::Sent;
 
 mod bulk;
 mod dialect;
@@ -84,6 +85,8 @@ impl Database for Postgres {
 pub struct PostgresDriver {
     family: Family,
     access: Access,
+    /// Transactions that its sessions ended.
+    sent: Sent,
 }
 
 impl PostgresDriver {
@@ -92,13 +95,13 @@ impl PostgresDriver {
     /// # Errors
     /// `Refused` where the file of certificate authorities cannot be used; the message names it.
     pub fn new(PostgresTarget { dialect, server }: PostgresTarget, password: Secret) -> Result<Self, DriverError> {
-        Ok(Self { family: *dialect, access: Access::new(server, password)? })
+        Ok(Self { family: *dialect, access: Access::new(server, password)?, sent: Sent::default() })
     }
 
     async fn open(&self, host: &str, port: u16) -> Result<PostgresSession, DriverError> {
         let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
         let status = login(&mut wire, host, self.family, &self.access).await?;
-        let mut session = PostgresSession::new(wire, status);
+        let mut session = PostgresSession::new(wire, status, self.sent.session());
         session.before_copy = (self.family == Family::Yugabyte).then_some(bulk::WHOLE_COPIES);
         set_up(&mut session, &self.access.target, "SET").await?;
         Ok(session)
@@ -141,5 +144,15 @@ impl Driver for PostgresDriver {
             Family::Cockroach | Family::Yugabyte => Ok(BTreeMap::new()),
             _ => on_a_session(self, facts::counters).await,
         }
+    }
+
+    async fn work(&self) -> Result<ServerWork, DriverError> {
+        if self.family != Family::Postgres {
+            return Ok(ServerWork::unknown("it has no counters of the work of all its nodes"));
+        }
+        // Before the sessions that read: the server counts what they did after they have read, in this reading as in the next.
+        let own = self.sent.ended();
+        let counted = work_of_hosts(self, async |session| facts::work(session).await).await?;
+        Ok(counted.map_or_else(ServerWork::unknown, |all| ServerWork::Transactions { all, own }))
     }
 }

@@ -20,6 +20,7 @@ use crate::wire::messages::{column_types, kind, parameter_types, put_message, pu
 use crate::wire::placeholders::numbered;
 use perbuck_database::bulk::{affected, row_width};
 use perbuck_net::Malformed;
+use perbuck_net::sent::SessionSent;
 use perbuck_net::statements::{poll_answer, unknown_statement, wrong_count};
 use perbuck_net::watchdog::{LONG_READ_TIMEOUT, Watchdog};
 
@@ -37,8 +38,8 @@ pub struct PostgresSession {
 }
 
 impl PostgresSession {
-    pub(crate) fn new(wire: Wire, status: u8) -> Self {
-        let reader = ResultReader::new(status);
+    pub(crate) fn new(wire: Wire, status: u8, sent: SessionSent) -> Self {
+        let reader = ResultReader::new(status, sent);
         Self { wire, reader, catalogue: Arc::default(), slots: Vec::new(), before_copy: None, asks_to_look: false }
     }
 
@@ -99,7 +100,7 @@ impl PostgresSession {
             match message.kind {
                 kind::READY => {
                     let ready = crate::wire::messages::ready_status(body);
-                    self.reader.status = ready.map_err(|why| self.wire.malformed(why))?;
+                    self.reader.ready(ready.map_err(|why| self.wire.malformed(why))?);
                     self.wire.answered();
                     return failed.map_or(Ok(()), Err);
                 }

@@ -69,6 +69,10 @@ impl Target for SqliteTarget {
         &SqliteDialect
     }
 
+    fn lease_file(&self) -> Option<PathBuf> {
+        Some(self.path.with_added_extension("perbuck-lease"))
+    }
+
     fn scheme(&self) -> &'static str {
         "sqlite"
     }

@@ -159,7 +159,7 @@ fn work(run: &Run<'_>, order: Order, settings: &Settings, options: &Options, log
     if runs {
         log.notice(&text::banner(settings), out)?;
     }
-    run.reach(&stage)?;
+    run.reach(&stage, &stop)?;
     // The seed of the rows plays no part in what tables there are.
     let specs = || SysbenchData::new(options.clone(), dialect, Seed(0)).tables();
     let tables = || Tables { stage: &stage, options, dialect, specs: specs(), log };

@@ -102,8 +102,12 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
     match order {
         Order::Run => work.run(),
         Order::Prepare => work.prepare(),
-        Order::Check => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.check(settings.check_all)?),
-        Order::Cleanup => Ok(work.tables(&work.stage(None, &stop_on_signal("stopping")?)?)?.cleanup()?),
+        Order::Check | Order::Cleanup => {
+            let stop = stop_on_signal("stopping")?;
+            let stage = work.stage(None, &stop)?;
+            let tables = work.tables(&stage, &stop)?;
+            Ok(if order == Order::Check { tables.check(settings.check_all)? } else { tables.cleanup()? })
+        }
     }
 }
 
@@ -166,8 +170,8 @@ impl Work<'_> {
         })
     }
 
-    fn tables<'b>(&'b self, stage: &'b Stage) -> Result<Tables<'b>, LabError> {
-        self.run.reach(stage)?;
+    fn tables<'b>(&'b self, stage: &'b Stage, stop: &StopToken) -> Result<Tables<'b>, LabError> {
+        self.run.reach(stage, stop)?;
         Ok(Tables { stage, options: self.options, dialect: self.run.target.dialect() })
     }
 
@@ -183,13 +187,13 @@ impl Work<'_> {
                 self.run.stage_on(&elsewhere, &stop)?.server.execute("creating the database", &sql)?;
             }
         }
-        Ok(self.tables(&stage)?.prepare(self.settings)?)
+        Ok(self.tables(&stage, &stop)?.prepare(self.settings)?)
     }
 
     fn run(&self) -> Result<(), End> {
         let stop = stop_by_signal(StopToken::keeping(), "ending the run")?;
         let stage = self.stage(self.run.series.load.longest_s(), &stop)?;
-        self.tables(&stage)?.has_warehouses()?;
+        self.tables(&stage, &stop)?.has_warehouses()?;
         self.run.note_use(&stage)?;
         let mut lines = Lines::new(self.settings, self.options);
         let ended = self.run.drive(&stage, &mut lines, &mut Standard, &stop)?;

@@ -87,7 +87,7 @@ fn ordered(given: &Given) -> Result<(), End> {
     let stop = stop_on_signal(if order == Order::Run { "stopping; this run is thrown away" } else { "stopping the load" })?;
     let stage = run.stage(series.load.longest_s(), &stop)?;
     header(&settings, &properties, &mut Standard)?;
-    run.reach(&stage)?;
+    run.reach(&stage, &stop)?;
     let table = Table {
         settings: &settings,
         stage: &stage,

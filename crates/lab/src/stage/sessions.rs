@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use perbuck_database::Dialect;
 use perbuck_database::dialect::Feature;
-use perbuck_load::driver::{Driver, Session, SessionId, TargetFacts};
+use perbuck_load::driver::{Driver, Effect, ServerWork, Session, SessionId, TargetFacts};
 use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::loader::ledger::{Ledger, PartState};
 use perbuck_load::loader::{self, CheckResult, LoadError};
 use perbuck_load::query::Query;
 use perbuck_load::values::Rows;
-use perbuck_load::watch::Waiting;
+use perbuck_load::watch::{self, Waiting};
 use perbuck_load::workload::{Check, TableSpec};
 
 use super::Server;
@@ -152,6 +153,10 @@ impl<D: Driver> Server for Sessions<D> {
         self.ask("reading its counters", self.driver.counters())
     }
 
+    fn work(&self) -> Result<ServerWork, LabError> {
+        self.ask("reading the counters of its work", self.driver.work())
+    }
+
     fn text_fallbacks(&self) -> u64 {
         self.driver.text_fallbacks()
     }
@@ -170,6 +175,24 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn query(&self, doing: &str, query: &Query) -> Result<(), LabError> {
         self.with_session(doing, async |s| data::query(s, doing, query.clone()).await.map(drop))
+    }
+
+    fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
+        answer(&self.waiting, doing, async {
+            let asked = async {
+                let mut session = self.driver.connect(SessionId(0)).await?;
+                session.lift_timeout();
+                let mut rows = Rows::default();
+                let effect = query.ask(&mut session, &mut rows).await?;
+                let first = if rows.is_empty() { 0 } else { rows.width() };
+                let cells = (0..first).map(|column| rows.display(0, column)).collect::<Result<_, _>>()?;
+                session.close().await;
+                Ok((effect, cells))
+            };
+            let Some(limit) = limit else { return asked.await };
+            let late = || DriverError::client(ErrorClass::Lost, "timeout", format!("no answer came within {limit:?}"));
+            watch::within(limit, asked).await.unwrap_or_else(|| Err(late()))
+        })
     }
 
     fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {

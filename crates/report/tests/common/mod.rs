@@ -236,6 +236,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             ]),
             server_counters: BTreeMap::new(),
             server_cpu_ns: None,
+            work: None,
             observed: Vec::new(),
         },
         host: HostRecord {

@@ -10,6 +10,7 @@ use crate::wire::{PROTOCOL, Wire};
 pub use perbuck_net::canned::Answers;
 use perbuck_net::canned::{Asked, Canned};
 use perbuck_net::link::Link;
+use perbuck_net::sent::Sent;
 
 fn read(packet: &[u8]) -> Asked {
     match packet.get(4) {
@@ -26,6 +27,11 @@ impl MysqlSession {
     /// As those of a real one.
     pub async fn canned(answers: Answers) -> Result<Self, DriverError> {
         let wire = Wire { link: Link::canned(Canned::new(answers, read), PROTOCOL), cutter: Cutter::default() };
-        Self::new(wire, ResultReader::new(capability::DEPRECATE_EOF, status::AUTOCOMMIT), Default::default()).await
+        Self::new(
+            wire,
+            ResultReader::new(capability::DEPRECATE_EOF, status::AUTOCOMMIT),
+            (Default::default(), Sent::default().session()),
+        )
+        .await
     }
 }

@@ -5,9 +5,10 @@ use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
 use crate::wire::cells::{Columns, Type, keep_row};
-use crate::wire::messages::{Message, column_types, kind, message_at, ready_status, rows_of};
+use crate::wire::messages::{Message, column_types, kind, message_at, ready_status, rows_of, status};
 use crate::wire::{Wire, is_aside};
 use perbuck_net::Malformed;
+use perbuck_net::sent::SessionSent;
 
 /// Rows that are kept stay in memory until the statement is done; a server must not fill it.
 const MAX_KEPT_BYTES: usize = 1024 * 1024 * 1024;
@@ -38,6 +39,8 @@ enum Next {
 pub(crate) struct ResultReader {
     /// What the server last said of the transaction.
     pub(crate) status: u8,
+    /// Transactions that ended, the one of the login included.
+    sent: SessionSent,
     next: Next,
     /// The effect of the statements before this one; once there were rows, further ones are not wanted.
     effect: Option<Effect>,
@@ -50,8 +53,18 @@ pub(crate) struct ResultReader {
 }
 
 impl ResultReader {
-    pub(crate) fn new(status: u8) -> Self {
-        Self { status, next: Next::Head, effect: None, error: None, kept: 0, columns: Columns::new() }
+    /// Of a session whose login ended with this status.
+    pub(crate) fn new(status: u8, sent: SessionSent) -> Self {
+        let mut reader = Self { status, sent, next: Next::Head, effect: None, error: None, kept: 0, columns: Columns::new() };
+        reader.ready(status);
+        reader
+    }
+
+    /// The server is ready for the next statement. Outside of a transaction it has ended one, be it of a single statement.
+    #[inline]
+    pub(crate) fn ready(&mut self, status: u8) {
+        self.sent.add(u64::from(status == status::IDLE));
+        self.status = status;
     }
 
     /// A new answer is waited for.
@@ -101,7 +114,7 @@ impl ResultReader {
             Asked::Text => scan_end(bytes, 0)?,
             Asked::Copy => return None,
         };
-        self.status = status;
+        self.ready(status);
         wire.inbox.take_all();
         wire.answered();
         Some(effect)
@@ -111,7 +124,7 @@ impl ResultReader {
         while let Some(message) = wire.take()? {
             match message.kind {
                 kind::READY if matches!(self.next, Next::Further | Next::Ready) => {
-                    self.status = ready_status(wire.body(&message)).map_err(|why| wire.malformed(why))?;
+                    self.ready(ready_status(wire.body(&message)).map_err(|why| wire.malformed(why))?);
                     wire.answered();
                     return match self.error.take() {
                         Some(error) => Err(error),

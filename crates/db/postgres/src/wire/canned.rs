@@ -6,6 +6,7 @@ use crate::wire::{PROTOCOL, Wire};
 pub(crate) use perbuck_net::canned::Answers;
 use perbuck_net::canned::{Asked, Canned};
 use perbuck_net::link::Link;
+use perbuck_net::sent::Sent;
 
 /// A session with such a server; within an event loop.
 pub(crate) fn session(answers: Answers) -> PostgresSession {
@@ -16,5 +17,5 @@ pub(crate) fn session(answers: Answers) -> PostgresSession {
         _ => Asked::Text,
     };
     let wire = Wire { link: Link::canned(Canned::new(answers, read), PROTOCOL) };
-    PostgresSession::new(wire, status::IDLE)
+    PostgresSession::new(wire, status::IDLE, Sent::default().session())
 }
