@@ -31,6 +31,8 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ),
     ("docs/commands/sysbench.md", "perbuck report results/sysbench", "likewise"),
     ("docs/commands/verify.md", "sed -n", "needs jq; verify.rs unpacks the records by gunzip"),
+    ("docs/lease.md", "perbuck run second.toml", "a second perbuck at the same time; other_load.rs does it"),
+    ("docs/method/errors.md", "perbuck run study.toml", "another program on the server; other_load.rs does it"),
     ("docs/terminal.md", "perbuck run study.toml", "shows a bar on a terminal; terminal.rs does it"),
     ("docs/reliability.md", "dev/faults", "the campaign; dev/test runs a part of it"),
     (

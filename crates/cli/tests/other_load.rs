@@ -70,28 +70,27 @@ fn a_stranger_on_postgresql_flags_the_trial() {
 /// Twenty trials with deadlocks, rollbacks, text in place of prepared statements, reloads and several hosts, and no foreign work in any.
 fn honest(desk: &Desk, url: &str, more: &[(&str, &str)]) {
     let hot = "kind = \"sysbench\"\ntables = 1\ntable_size = 100";
-    let sweep = "connections = [8]\nwarmup = \"200ms\"\nduration = \"1s\"\ntrials = 4";
+    let sweep = "connections = [8]\nwarmup = \"200ms\"\nduration = \"1s\"\ntrials = 5";
+    let writes = format!("{hot}\nscript = \"oltp_write_only\"");
     let mut cases = vec![
         ("hot", url, hot),
         ("orders", url, "kind = \"tpcc\"\nwarehouses = 1\nreset = \"never\""),
-        ("records", url, "kind = \"ycsb\"\nworkload = \"a\"\nrecordcount = 1000"),
-        ("bulk", url, "kind = \"sysbench\"\nscript = \"bulk_insert\"\nthreads = 8"),
+        ("writes", url, writes.as_str()),
     ];
     cases.extend(more.iter().map(|(name, url)| (*name, *url, hot)));
-    let mut trials = 0;
     for (name, url, workload) in cases {
         desk.write("s.toml", &study(url, workload, sweep).replace("name = \"s\"", &format!("name = \"{name}\"")));
         // So many deadlocks are no fair measurement, which the exit code says; the records are kept.
         let run = desk.perbuck(&["run", "s.toml"]);
         assert!(matches!(run.code, Some(0 | 4)) && !run.err.contains("other clients"), "{name}: {run:#?}");
-        for record in desk.records(&format!("results/{name}")) {
+        let records = desk.records(&format!("results/{name}"));
+        assert_eq!(records.len(), 5, "{name}: {run:#?}");
+        for record in records {
             let (seen, all, _) =
                 record.target.work.as_ref().and_then(ServerWork::foreign).unwrap_or_else(|| panic!("{name}: {run:#?}"));
             assert!(all > 10 && seen < 40 && foreign(&record).is_none(), "{name}: {seen} of {all}: {:?}", record.errors);
-            trials += 1;
         }
     }
-    assert!(trials >= 20, "{trials}");
 }
 
 #[test]
@@ -127,9 +126,12 @@ fn where_nothing_counts_the_work_it_is_said_once() {
     let sweep = "connections = [1]\nwarmup = \"0s\"\nduration = \"200ms\"\ntrials = 1";
     desk.write("s.toml", &two(study("sqlite:x.db", RW, sweep)));
     let run = desk.good(&["run", "s.toml"]);
-    let line = "m: load of other programs is not noticed, since it has no counters of its work";
-    assert_eq!(run.err.matches(line).count(), 1, "{}", run.err);
-    assert_eq!(run.out.matches("other load on the server was not looked for").count(), 1, "{}", run.out);
+    assert_eq!(
+        run.out.matches("other load on the server was not looked for: it has no counters of its work (all 3 trials)").count(),
+        1,
+        "{}",
+        run.out
+    );
 }
 
 /// A second perbuck is told who uses the database; it goes on at once when that one has ended, however it ended.

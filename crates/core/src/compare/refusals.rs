@@ -37,7 +37,8 @@ pub(super) fn remarks(records: &[RunRecord]) -> Vec<Remark> {
             grouped.entry((remark_group(flag), Some(flag.name()))).or_default().push(record);
         }
         if let Some(ServerWork::Unknown { why }) = &record.target.work {
-            grouped.entry(format!("other load on the server was not looked for: {why}")).or_default().push(record);
+            let text = format!("other load on the server was not looked for: {why}");
+            grouped.entry((text, None)).or_default().push(record);
         }
     }
     for record in records {

@@ -83,7 +83,7 @@ impl Leases {
                 Err(Found::Held(Some(holder))) if holder.is(&own) => {}
                 Err(Found::Held(holder)) => return Err(held(stage, holder.as_ref())),
                 Err(Found::Unusable(why)) => {
-                    progress.line(&format!("{}: no lease keeps a second perbuck away: {why}", stage.title));
+                    progress.alert(&format!("{}: no lease keeps a second perbuck away: {why}", stage.title));
                 }
                 Ok(()) => {}
             }
@@ -177,7 +177,7 @@ fn take_row(
             return Ok(Ok(None));
         }
         if let Some(row) = &row {
-            match alive(&table, row, stop, &mut |line| progress.line(line))? {
+            match alive(&table, row, stop, &mut |line| progress.alert(line))? {
                 Life::Runs => return Ok(Err(Found::Held(holder))),
                 Life::Moved => continue,
                 Life::Gone => {}
@@ -185,7 +185,7 @@ fn take_row(
         }
         if table.claim(row.as_ref(), own)? {
             if let Some(holder) = holder {
-                progress.line(&format!("{}: {} was killed; its lease is taken over", table.title, holder.words()));
+                progress.alert(&format!("{}: {} was killed; its lease is taken over", table.title, holder.words()));
             }
             return Ok(Ok(Some(table)));
         }
