@@ -55,5 +55,5 @@ pub mod trial;
 pub use document::ReportModel;
 pub use model::{model, replay};
 pub use number::utc;
-pub use svg::over_time::{OverTime, over_time};
+pub use svg::over_time::{OverTime, RunOfPoints, over_time};
 pub use svg::slide::{Slide, slides};

@@ -45,7 +45,8 @@ pub(crate) fn help(arguments: &HelpArguments) -> Result<(), LabError> {
     if let Some(found) = command.find_subcommand_mut(topic) {
         return print(&found.render_long_help().to_string());
     }
-    let topics: Vec<&str> = PAGES.iter().map(|(name, _)| *name).chain(command.get_subcommands().map(|c| c.get_name())).collect();
+    let topics: Vec<&str> =
+        PAGES.iter().map(|(name, _)| *name).chain(command.get_subcommands().map(clap::Command::get_name)).collect();
     let near = nearest(topic, topics.iter().copied()).map(|n| format!("did you mean `{n}`? ")).unwrap_or_default();
     Err(LabError::usage(format!("there is no page `{topic}`"), format!("{near}there are: {}", topics.join(", "))))
 }

@@ -106,7 +106,8 @@ fn ordered(words: &[OsString]) -> Result<(), End> {
             let stop = stop_on_signal("stopping")?;
             let stage = work.stage(None, &stop)?;
             let tables = work.tables(&stage, &stop)?;
-            Ok(if order == Order::Check { tables.check(settings.check_all)? } else { tables.cleanup()? })
+            let done = if order == Order::Check { tables.check(settings.check_all) } else { tables.cleanup() };
+            done.map_err(Into::into)
         }
     }
 }

@@ -27,8 +27,11 @@ pub struct OverTime {
     /// Where trials start, and their names.
     pub borders: Vec<(f64, String)>,
     /// Lines by name: their runs of neighbouring points (time, value). A break between two trials is a new run.
-    pub lines: Vec<(String, Vec<Vec<(f64, f64)>>)>,
+    pub lines: Vec<(String, Vec<RunOfPoints>)>,
 }
+
+/// Neighbouring points: time and value.
+pub type RunOfPoints = Vec<(f64, f64)>;
 
 /// Draws it; `id` is unique in its page.
 pub fn over_time(id: &str, panel: &OverTime) -> String {

@@ -56,7 +56,7 @@ fn named(texts: &BTreeSet<&str>) -> Option<String> {
 fn measured(all: &Context<'_>) -> Option<String> {
     if all.study.imported {
         let programs: Vec<String> = all.records.iter().filter_map(|r| Some(r.imported.as_ref()?.program())).collect();
-        let programs = named(programs.iter().map(String::as_str).collect())?;
+        let programs = named(&programs.iter().map(String::as_str).collect())?;
         return Some(format!("not by perbuck: {} from logs of {programs}", counted(all.records.len(), "trial")));
     }
     let day = |ms: u64| utc(ms).chars().take(10).collect::<String>();
