@@ -119,7 +119,7 @@ fn trials_are_sorted(desk: &Desk, server: &Server) {
     assert_eq!(by_path, records.iter().map(|r| r.key.path()).collect::<Vec<_>>());
     assert!(page.contains("sort=-throughput") && !page.contains("aria-sort"), "{page}");
     let mut sorted = records.clone();
-    sorted.sort_by(|a, b| a.latency().unwrap().percentile_ns(95.0).cmp(&b.latency().unwrap().percentile_ns(95.0)));
+    sorted.sort_by_key(|a| a.latency().unwrap().percentile_ns(95.0));
     assert_eq!(shown("p95").0, sorted.iter().map(|r| r.key.path()).collect::<Vec<_>>());
     sorted.sort_by(|a, b| b.metric(b.workload.metric.metric()).total_cmp(&a.metric(a.workload.metric.metric())));
     let (fastest, page) = shown("-throughput");

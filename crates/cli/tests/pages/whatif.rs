@@ -314,7 +314,7 @@ fn same(found: &Value, study: &Study, bills: &[Bill], comparison: &Comparison, c
     let mut regions: Vec<&str> = Vec::new();
     bills.iter().for_each(|b| {
         if !regions.contains(&b.region.as_str()) {
-            regions.push(&b.region)
+            regions.push(&b.region);
         }
     });
     let sections = serde_json::to_value(model(study, comparison, &[]).sections).unwrap();
