@@ -126,6 +126,10 @@ fn pages() -> Vec<String> {
 /// Remarks of a trial, which it has or has not.
 const REMARKS: [&str; 4] = [" (limited by the client", " (client-limited)", " (a transaction had run", " (still-running)"];
 
+/// Flags that a busy machine gives its trials, and a quiet one does not.
+const OF_THE_MACHINE: [&str; 5] =
+    ["! throttled: ", "! client-limited: ", "! still-running: ", "! unsettled: ", "! littles-law: "];
+
 /// A line without what differs from run to run: numbers, units of time, widths, remarks, and all from a verdict on. Lines that continue the
 /// cells of a table have no shape.
 fn shape(line: &str) -> String {
@@ -153,10 +157,17 @@ fn shapes<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut whole: Vec<String> = Vec::new();
     for line in lines {
         match whole.last_mut() {
-            Some(last) if last.starts_with('•') && line.starts_with("  ") => last.push_str(line),
+            Some(last) if last.starts_with(['•', '!']) && line.starts_with("  ") => last.push_str(line),
+            // The answer is one sentence.
+            Some(last) if last.contains(" gives ") && last.contains('×') && !last.ends_with('.') && !matches!(line, "" | "…") =>
+            {
+                last.push(' ');
+                last.push_str(line);
+            }
             _ => whole.push(line.to_owned()),
         }
     }
+    whole.retain(|line| OF_THE_MACHINE.iter().all(|flag| !line.starts_with(flag)));
     whole.iter().map(|line| shape(line)).filter(|line| !line.is_empty()).collect()
 }
 
