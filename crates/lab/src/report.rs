@@ -90,10 +90,10 @@ pub fn write(results: &Results, folder: &Path, formats: &[Format]) -> Result<Vec
     })
 }
 
-/// Writes the report of a published study in these formats; returns the paths as [`write`] does.
+/// Writes the report of a published study in these formats; returns the paths as [`write()`] does.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_model(
     model: &ReportModel,
     comparison: &Comparison,
