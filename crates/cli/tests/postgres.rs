@@ -53,6 +53,15 @@ fn we_run_on_tables_that_real_sysbench_made() {
 }
 
 #[test]
+fn ycsb_is_loaded_and_run_though_its_names_are_in_capitals() {
+    let mut desk = Desk::new();
+    let postgres = Postgres::fresh(&mut desk, "ycsb_study");
+    desk.write("s.toml", &study(&postgres.url(), "kind = \"ycsb\"\nworkload = \"a\"\nrecordcount = 500", SHORT));
+    desk.good(&["run", "s.toml"]);
+    assert_eq!(postgres.sql("SELECT COUNT(ycsb_key) FROM usertable").trim(), "500");
+}
+
+#[test]
 fn tpcc_is_loaded_run_and_consistent() {
     let mut desk = Desk::new();
     let postgres = Postgres::fresh(&mut desk, "tpcc");

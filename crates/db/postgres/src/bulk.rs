@@ -4,7 +4,7 @@ use perbuck_load::driver::BulkTable;
 use perbuck_load::values::Params;
 
 use crate::wire::messages::set_length;
-use perbuck_database::bulk::{insert_head, needs_escapes, put_escaped, put_line, put_literal, put_table};
+use perbuck_database::bulk::{needs_escapes, put_escaped, put_line, put_literal, put_table};
 
 /// A message of data ends with the row in which it exceeds this.
 const DATA_BYTES: usize = 64 * 1024;
@@ -18,15 +18,25 @@ pub(crate) const WHOLE_COPIES: &str =
 /// `COPY "t" ("a", "b") FROM STDIN`.
 pub(crate) fn copy(table: &BulkTable) -> Vec<u8> {
     let mut sql = b"COPY ".to_vec();
-    put_table(&mut sql, table, b'"');
+    put_folded(&mut sql, table);
     sql.extend_from_slice(b" FROM STDIN");
     sql
+}
+
+/// Appends `"t" ("a", "b")`. Statements that make and use the tables have their names without quotes, which PostgreSQL folds to small
+/// letters ("Identifiers and Key Words"); names in quotes must be those.
+fn put_folded(sql: &mut Vec<u8>, table: &BulkTable) {
+    let at = sql.len();
+    put_table(sql, table, b'"');
+    sql[at..].make_ascii_lowercase();
 }
 
 /// One INSERT of all rows, `VALUES (1,'a'),(2,'b')`. It may be as long as any: the server's limit is a gigabyte. Backslashes are
 /// letters like any other, see the settings of the login.
 pub(crate) fn insert(table: &BulkTable, cells: &Params, width: usize) -> Vec<u8> {
-    let mut sql = insert_head(table, b'"');
+    let mut sql = b"INSERT INTO ".to_vec();
+    put_folded(&mut sql, table);
+    sql.extend_from_slice(b" VALUES ");
     for (i, value) in cells.iter().enumerate() {
         let separator: &[u8] = match (i, i % width) {
             (0, _) => b"(",
@@ -89,7 +99,7 @@ mod tests {
         let mut p = Params::default();
         p.int(-7).decimal(-1230, 2).null().text("ä\t\\N\n\r.".as_bytes()).int(1).null().text(b"\\.").text(b"");
         assert_eq!(rows(&p, 4), ["-7\t-12.30\t\\N\tä\\t\\\\N\\n\\r.\n1\t\\N\t\\\\.\t\n".as_bytes()]);
-        let table = BulkTable { name: "a\"b".to_owned(), columns: ["id", "order"].map(str::to_owned).to_vec() };
+        let table = BulkTable { name: "a\"b".to_owned(), columns: ["ID", "order"].map(str::to_owned).to_vec() };
         assert_eq!(copy(&table), b"COPY \"a\"\"b\" (\"id\", \"order\") FROM STDIN");
     }
 
