@@ -2,8 +2,8 @@
 
 #![allow(rustdoc::invalid_html_tags, reason = "doc comments are the help, which is plain text")]
 
+mod evaluation;
 mod form;
-mod results;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,8 +13,10 @@ use perbuck_core::load_model::HIGHEST_PER_S;
 use perbuck_core::units::parse_duration_ns;
 use perbuck_lab::stage::AskPassword;
 
+pub(crate) use evaluation::{
+    AuditArguments, CompareArguments, ReplayArguments, ReportArguments, ServeArguments, VerifyArguments,
+};
 pub(crate) use form::FormArguments;
-pub(crate) use results::{AuditArguments, CompareArguments, ReplayArguments, ReportArguments, ServeArguments, VerifyArguments};
 
 /// The database price-performance lab: drives databases with standard workloads, prices the systems under test, compares
 /// them with stated uncertainty, and writes the report.
