@@ -124,7 +124,14 @@ fn pages() -> Vec<String> {
 }
 
 /// Remarks of a trial, which it has or has not.
-const REMARKS: [&str; 4] = [" (limited by the client", " (client-limited)", " (a transaction had run", " (still-running)"];
+const REMARKS: [&str; 6] = [
+    " (limited by the client",
+    " (client-limited)",
+    " (a transaction had run",
+    " (still-running)",
+    " (the client's machine lacked CPU time",
+    " (throttled)",
+];
 
 /// Flags that a busy machine gives its trials, and a quiet one does not.
 const OF_THE_MACHINE: [&str; 5] =

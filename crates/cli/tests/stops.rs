@@ -240,12 +240,13 @@ fn a_reader_that_takes_no_messages_does_not_hold_the_second_signal() {
     desk.write("s.toml", &study(&maria.url(), SYSBENCH, SHORT));
     desk.good(&["prepare", "s.toml"]);
     let _lock = Holder::on_mysql(&maria, "LOCK TABLES sbtest1 WRITE");
-    // A pipe that is full and that is not read.
     let (reader, mut writer) = std::io::pipe().unwrap();
-    let full = writer.try_clone().unwrap();
-    thread::spawn(move || while writer.write_all(&[b'x'; 4096]).is_ok() {});
-    let mut child = desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(full).spawn().unwrap();
+    let messages = writer.try_clone().unwrap();
+    let mut child = desk.command(&["run", "s.toml"]).stdout(Stdio::null()).stderr(messages).spawn().unwrap();
     wait_until("perbuck waits", || locked_out(&maria));
+    // From now on the pipe is full, and it is not read.
+    thread::spawn(move || while writer.write_all(&[b'x'; 4096]).is_ok() {});
+    thread::sleep(Duration::from_millis(300));
     let began = Instant::now();
     for name in ["INT", "TERM"] {
         signal(&child, name);
