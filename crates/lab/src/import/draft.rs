@@ -86,7 +86,7 @@ mod tests {
         let run = |kind| Run { kind, ..Run::default() };
         let runs = [(&arm, &run("sysbench")), (&x86, &run("tpcc")), (&x86, &run("tpcc"))];
         let new = NewStudy {
-            machines: vec![("arm".into(), "m6g.2xlarge".into())],
+            machines: vec![("arm".into(), "c6g.2xlarge".into())],
             prices: Some(("aws-2021-03".into(), "us-west-2".into())),
         };
         let text = new.text(Path::new("some/where/old-logs.toml"), &runs).unwrap();
