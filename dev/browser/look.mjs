@@ -5,7 +5,7 @@
 //
 // ORDER: { "page": address, "out": folder or null, "axe": path of axe.min.js or null,
 //          "views": [{ "name", "width", "height", "scheme": "light" | "dark", "print": bool, "ask": { name: expression } }],
-//          "wait": expression that becomes true, or null, "ask": { name: expression } }
+//          "wait": expression that becomes true, or null, "ask": { name: expression }, "keyboard": bool }
 //
 // Chromium is spoken to through a pipe (DevTools protocol), so that no port is open and no library is needed.
 import { spawn } from "node:child_process";
@@ -99,6 +99,37 @@ async function look(view) {
   return seen;
 }
 
+const REACHABLE = 'a[href], button, input, select, textarea, summary, [tabindex]:not([tabindex="-1"])';
+
+async function press(key, code) {
+  const stroke = { key, code: key, windowsVirtualKeyCode: code };
+  await ask("Input.dispatchKeyEvent", { type: "keyDown", ...stroke, ...(key === "Enter" ? { text: "\r" } : {}) });
+  await ask("Input.dispatchKeyEvent", { type: "keyUp", ...stroke });
+}
+
+// Goes through the page by Tab alone, opens what is folded by Enter, and tells what was never reached, and where no ring shows
+// the place. One button of a group of radio buttons is enough: arrows lead to the others.
+async function walk() {
+  await value("document.activeElement.blur(), window.walked = new Set(), window.ringless = [], true");
+  let stops = 0;
+  for (; stops < 20000; stops++) {
+    await press("Tab", 9);
+    const at = await value(`(() => {
+      const e = document.activeElement;
+      if (!e || e === document.body || walked.has(e)) return "end";
+      walked.add(e);
+      const { outlineStyle, boxShadow } = getComputedStyle(e);
+      if (outlineStyle === "none" && boxShadow === "none") ringless.push(e.outerHTML.slice(0, 120));
+      return e.tagName === "SUMMARY" && !e.parentElement.open ? "shut" : "on";
+    })()`);
+    if (at === "end") break;
+    if (at === "shut") await press("Enter", 13);
+  }
+  const missed = await value(`[...document.querySelectorAll('${REACHABLE}')].filter((e) => e.checkVisibility() && !e.disabled && !walked.has(e))
+    .filter((e) => e.type !== "radio" || ![...walked].some((w) => w.type === "radio" && w.name === e.name)).map((e) => e.outerHTML.slice(0, 120))`);
+  return { stops, missed, ringless: await value("ringless") };
+}
+
 async function main() {
   const { targetInfos } = await ask("Target.getTargets");
   const target = targetInfos.find((t) => t.type === "page").targetId;
@@ -115,6 +146,8 @@ async function main() {
   // A frame after the load: what the page costs to lay out.
   await value("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(true))))");
   const drawn_ms = Date.now() - began;
+  // First, because a link that is followed moves the place from which Tab goes on.
+  const keyboard = order.keyboard ? await walk() : null;
   const answers = {};
   for (const [name, expression] of Object.entries(order.ask ?? {})) answers[name] = await value(expression);
   const of = (method) => heard.filter((m) => m.method === method).map((m) => m.params);
@@ -126,7 +159,7 @@ async function main() {
   if (order.axe) await ask("Runtime.evaluate", { expression: readFileSync(order.axe, "utf8") });
   const views = [];
   for (const view of order.views ?? []) views.push(await look(view));
-  console.log(JSON.stringify({ title: await value("document.title"), load_ms, drawn_ms, requests, errors, answers, views }));
+  console.log(JSON.stringify({ title: await value("document.title"), load_ms, drawn_ms, requests, errors, answers, keyboard, views }));
 }
 
 let status = 0;

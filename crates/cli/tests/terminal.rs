@@ -78,8 +78,9 @@ const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/publ
 /// What a terminal of so many columns gets from a command: both streams, as they come. `script` of util-linux makes the terminal.
 fn on_terminal(desk: &Desk, columns: usize, variables: &str, command: &str) -> String {
     let perbuck = env!("CARGO_BIN_EXE_perbuck");
-    let line =
-        format!("stty cols {columns} rows 40; env -u NO_COLOR -u CLICOLOR_FORCE -u CLICOLOR {variables} '{perbuck}' {command}");
+    let line = format!(
+        "stty cols {columns} rows 40; env -u CI -u NO_COLOR -u CLICOLOR_FORCE -u CLICOLOR {variables} '{perbuck}' {command}"
+    );
     let mut script = Command::new("script");
     script.args(["-qec", &line, "typescript"]).current_dir(desk.path(".")).stdin(Stdio::null());
     let ended = ended(script.output().expect("this test needs `script` of util-linux"));

@@ -146,7 +146,7 @@ const OPTION_NAMES: &str = "mysql_storage_engine | mysql_table_options | mysql.f
     --csv-format mysql | --csv-format postgres | is for TiDB | only TiDB has TiFlash | TiFlash servers | \
     TiFlash replica | TiFlash does not | log of TiFlash | from TiFlash | TIDB_INLJ | tell MySQL to use | \
     TiDB is told to | new tables (MySQL) | information_schema.tiflash_replica | of the MySQL protocol | mod tiflash | \
-    crate::tiflash | tiflash:: | ACCOUNTS: [&str; 2] = [\"postgres\"";
+    tidb-on-kubernetes | two TiDB clusters on Arm | crate::tiflash | tiflash:: | ACCOUNTS: [&str; 2] = [\"postgres\"";
 
 /// Words of SQL; `load` carries statements and writes none.
 const SQL: [&str; 9] = ["SELECT", "INSERT", "UPDATE", "DELETE", "DROP", "CREATE", "ALTER", "COUNT", "WHERE"];

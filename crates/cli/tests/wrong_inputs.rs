@@ -134,7 +134,7 @@ fn paths_that_are_not_what_they_should_be_are_named() {
         (&["compare", "nothing"], 5, &["cannot read the results folder nothing", "help: check the path"]),
         (&["compare", "folder"], 5, &["folder is not the results folder of a study", "help: name the folder of one study"]),
         (&["report", "study.toml"], 5, &["study.toml is not the results folder", "help:"]),
-        (&["compare", "folder", "--insist", "please"], 2, &["'please'", "emulated, client-limited, errors"]),
+        (&["compare", "folder", "--insist", "please"], 2, &["'please'", "emulated, client-limited, foreign-load, errors"]),
     ];
     for (arguments, code, says) in cases {
         fails(&desk.perbuck(arguments), code, says);

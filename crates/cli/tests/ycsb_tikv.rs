@@ -220,7 +220,7 @@ fn a_study_drives_tikv_and_checks_its_data() {
     );
     desk.write("s.toml", &text);
     desk.good(&["run", "s.toml"]);
-    // The rows, and what perbuck notes of them.
+    // The rows, and what perbuck notes of them; the lease is given back.
     assert_eq!(cluster.keys(), (12_346, 0));
     let records = desk.records("results/s");
     let read = &records[0].measured.transactions["READ"];

@@ -12,7 +12,7 @@ const WRITING: &str = "writing perbuck's notes on the data";
 /// Removes what `perbuck run` noted of the data of workload `kind`, if it did: they are gone or changed.
 pub(crate) fn forget(stage: &Stage, kind: &str) -> Result<(), LabError> {
     // On TiKV no other kind of workload has any notes.
-    let on_tikv = || stage.server.drop_table(WRITING, data::TABLE);
+    let on_tikv = || stage.server.drop_table(WRITING, data::TABLE, None);
     noted(stage, on_tikv, &format!("DELETE FROM {} WHERE workload = '{kind}'", data::TABLE))?;
     // Who works without notes gets no table of them either.
     if stage.server.has_table(data::TABLE)?

@@ -32,6 +32,10 @@ pub(crate) fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
             draft.command = command.to_owned();
             continue;
         }
+        if let Some(version) = text.strip_prefix("YCSB Client ").filter(|_| draft.line == 0) {
+            draft.version = version.to_owned();
+            continue;
+        }
         let mut columns = text.split(',').map(str::trim);
         let (Some(name), Some(key), Some(value)) = (columns.next(), columns.next(), columns.next()) else { continue };
         let Some(name) = name.strip_prefix('[').and_then(|n| n.strip_suffix(']')) else { continue };
@@ -55,6 +59,7 @@ pub(crate) fn read(text: &str) -> Result<Vec<Run>, Unreadable> {
 struct Draft {
     line: usize,
     command: String,
+    version: String,
     /// Line number, operation, key and value of each line.
     columns: Vec<(usize, String, String, String)>,
 }
@@ -76,7 +81,7 @@ impl Draft {
         }
         let help = "give the whole output of `ycsb run`";
         let lacks = |what: &str| Unreadable::new(self.line, format!("the output of YCSB has no {what}"), help);
-        let mut run = Run { line: self.line, tool: "YCSB", kind: "ycsb", ..Run::default() };
+        let mut run = Run { line: self.line, tool: "YCSB", version: self.version.clone(), kind: "ycsb", ..Run::default() };
         run.lasts(self.overall("RunTime(ms)").ok_or_else(|| lacks("`RunTime(ms)`"))? / 1e3)?;
         let rate = self.overall("Throughput(ops/sec)").ok_or_else(|| lacks("`Throughput(ops/sec)`"))?;
         run.connections = self.option("-threads").and_then(whole).and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);

@@ -136,6 +136,34 @@ pub(crate) fn walk(root: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(found)
 }
 
+/// How deep below a folder of results a study may lie: `results/sysbench/<study>` is the deepest that perbuck makes.
+const DEEPEST: usize = 3;
+
+/// The folders from here on that hold one of these files, by name. Below such a folder none is looked for, hidden ones are left out, and
+/// links are not followed: they may lead out of it.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn those_with(root: &Path, files: &[&str]) -> Result<Vec<PathBuf>, LabError> {
+    let (mut found, mut next) = (Vec::new(), vec![(root.to_owned(), 0)]);
+    while let Some((folder, depth)) = next.pop() {
+        if files.iter().any(|file| has_file(&folder.join(file))) {
+            found.push(folder);
+            continue;
+        }
+        if depth == DEEPEST {
+            continue;
+        }
+        let unreadable = LabError::of_file("read the folder", &folder);
+        let entries: Vec<fs::DirEntry> = fs::read_dir(&folder).and_then(Iterator::collect).map_err(unreadable)?;
+        let open = |e: &fs::DirEntry| !e.file_name().as_encoded_bytes().starts_with(b".");
+        let folders = entries.iter().filter(|e| open(e) && e.file_type().is_ok_and(|t| t.is_dir()));
+        next.extend(folders.map(|e| (e.path(), depth + 1)));
+    }
+    found.sort();
+    Ok(found)
+}
+
 fn refuse_link(path: &Path, metadata: &Metadata) -> Result<(), LabError> {
     if !metadata.is_symlink() {
         return Ok(());

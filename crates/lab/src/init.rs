@@ -169,7 +169,8 @@ fn toml_text(text: &str) -> String {
 
 /// Whether the database of a target runs on this machine, as far as its address tells.
 pub fn is_here(target: &str) -> bool {
-    let Some((_, rest)) = target.split_once("://") else { return target.starts_with("sqlite:") };
+    // A target without a host is a file.
+    let Some((_, rest)) = target.split_once("://") else { return true };
     let hosts = rest.split(['/', '?']).next().unwrap_or_default();
     let hosts = hosts.rsplit('@').next().unwrap_or_default();
     let local = |host: &str| host.starts_with("127.") || host.starts_with("localhost") || host.starts_with("[::1]");

@@ -109,8 +109,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn query(&self, doing: &str, query: &Query) -> Result<(), LabError>;
     /// Asks something, within a limit if there is one; what it did, and the cells of its first row.
     fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError>;
-    /// Removes a table, if it is there.
-    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError>;
+    /// Removes a table, if it is there, within a limit if there is one.
+    fn drop_table(&self, doing: &str, name: &str, limit: Option<Duration>) -> Result<(), LabError>;
     /// The number that a query returns.
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
     /// Whether a table of that name is there.

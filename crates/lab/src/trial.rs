@@ -205,9 +205,7 @@ pub fn run_watched(
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
     let text_before = task.stage.server.text_fallbacks();
-    // A clock before 1970 gives 0, which a reader will notice.
-    let started_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
-    let started_boot = perbuck_observe::since_boot().map(|(boot, ms)| BootTime { boot, ms });
+    let (started_unix_ms, started_boot) = now();
     let mut sampler = Sampler::new(facts.local_pid, observer);
     let outcome = task.stage.trials.run(&spec, stop, &mut sampler).map_err(Failure::Run)?;
     // A server that is away by now takes nothing from what was measured before.
@@ -229,15 +227,6 @@ pub fn run_watched(
         pauses: outcome.pauses,
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
-    let workload = WorkloadRecord {
-        kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
-        parameters: task.parameters,
-        data_fingerprint: task.stage.fingerprint.clone(),
-        data: task.data.to_owned(),
-        rows_before: task.rows_before.unwrap_or_default(),
-        rows_after,
-        metric: RecordedMetric::Declared(task.metric),
-    };
     let load_ns = spec.warmup_ns + spec.duration_ns;
     let record = RunRecord {
         schema: RECORD_SCHEMA,
@@ -251,7 +240,15 @@ pub fn run_watched(
         started_unix_ms,
         started_boot,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
-        workload,
+        workload: WorkloadRecord {
+            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+            parameters: task.parameters,
+            data_fingerprint: task.stage.fingerprint.clone(),
+            data: task.data.to_owned(),
+            rows_before: task.rows_before.unwrap_or_default(),
+            rows_after,
+            metric: RecordedMetric::Declared(task.metric),
+        },
         target: TargetRecord {
             work: Some(work),
             observed: task.stage.observed(&facts, context.host),
@@ -269,6 +266,12 @@ pub fn run_watched(
         void: None,
     };
     Ok((record, details))
+}
+
+/// Milliseconds since 1970, and the machine's own time. A clock before 1970 gives 0, which a reader will notice.
+fn now() -> (u64, Option<BootTime>) {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis() as u64);
+    (since_1970, perbuck_observe::since_boot().map(|(boot, ms)| BootTime { boot, ms }))
 }
 
 /// Remarks on what the engine does not see: statements sent as text, the machine, a server that is away, an emulated client.

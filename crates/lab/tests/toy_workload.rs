@@ -51,10 +51,14 @@ fn its_metric_is_in_records_comparison_and_report() {
         assert_eq!(record.metric(record.workload.metric.metric()), expected);
         assert_eq!(record.workload.parameters["good_share"], "0.25");
     }
-    let page = html::render(&results.report().unwrap());
-    for said in ["good reads per minute (good/min)", "reads is a toy.", "60 × good"] {
+    let report = results.report().unwrap();
+    let page = html::render(&report);
+    for said in ["good reads per minute (good/min)", "reads is a toy."] {
         assert!(page.contains(said), "{said}");
     }
+    // What a value is made of is in a file behind a link.
+    let model = serde_json::to_string(&report).unwrap();
+    assert!(model.contains("\"60 × "), "{model}");
     assert!(text::verdicts(&results.study, &results.comparison, Screen::default()).contains("good/min"));
 }
 

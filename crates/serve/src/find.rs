@@ -1,6 +1,5 @@
 //! What a folder holds: studies with their trials, and reports of published ones.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use perbuck_core::study::{NO_LIMIT_NS, Study};
@@ -10,9 +9,6 @@ use perbuck_lab::folder::{self, has_file};
 use perbuck_lab::inputs::Limit;
 use perbuck_lab::report::PAGE;
 use perbuck_lab::{store, stored};
-
-/// How deep below the given folder a study may lie: `results/sysbench/<study>` is the deepest that perbuck makes.
-const DEEPEST: usize = 3;
 
 pub(super) struct Found {
     /// Its folder's name below the given one; `.` for that itself. Addresses carry it, and it is only ever looked up.
@@ -24,36 +20,21 @@ pub(super) struct Found {
     pub(super) page: Option<PathBuf>,
 }
 
-/// Everything that a folder holds, by name. Links are not followed: they may lead out of it.
+/// Everything that a folder holds, by name.
 pub(super) fn all(root: &Path) -> Result<Vec<Found>, LabError> {
-    let mut out = Vec::new();
-    below(root, root, 0, &mut out)?;
+    let folders = folder::those_with(root, &[store::STUDY_FILE, PAGE])?;
+    let mut out: Vec<Found> = folders.into_iter().map(|folder| found(root, folder)).collect();
     out.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(out)
 }
 
-fn below(root: &Path, at: &Path, depth: usize, out: &mut Vec<Found>) -> Result<(), LabError> {
-    let study = at.join(store::STUDY_FILE);
-    let page = at.join(PAGE);
-    if has_file(&study) || has_file(&page) {
-        let relative = at.strip_prefix(root).unwrap_or(at).to_string_lossy().into_owned();
-        let name = if relative.is_empty() { ".".to_owned() } else { relative };
-        let read = folder::read_text("the study", &study, Limit::TEXT).ok().and_then(|text| stored::read_study(&text).ok());
-        let page = (!has_file(&study)).then_some(page);
-        out.push(Found { name, folder: at.to_owned(), study: read, page });
-        return Ok(());
-    }
-    if depth == DEEPEST {
-        return Ok(());
-    }
-    for entry in fs::read_dir(at).map_err(|e| LabError::file("read the folder", at, &e))? {
-        let entry = entry.map_err(|e| LabError::file("read the folder", at, &e))?;
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if !hidden && entry.file_type().is_ok_and(|t| t.is_dir()) {
-            below(root, &entry.path(), depth + 1, out)?;
-        }
-    }
-    Ok(())
+fn found(root: &Path, folder: PathBuf) -> Found {
+    let relative = folder.strip_prefix(root).unwrap_or(&folder).to_string_lossy().into_owned();
+    let name = if relative.is_empty() { ".".to_owned() } else { relative };
+    let study = folder.join(store::STUDY_FILE);
+    let read = folder::read_text("the study", &study, Limit::TEXT).ok().and_then(|text| stored::read_study(&text).ok());
+    let page = (!has_file(&study)).then(|| folder.join(PAGE));
+    Found { name, folder, study: read, page }
 }
 
 impl Found {

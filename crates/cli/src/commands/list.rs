@@ -1,7 +1,6 @@
 //! `perbuck list`: the studies of a results folder.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use perbuck_console::print;
 use perbuck_lab::results::{self, Basis};
@@ -9,36 +8,14 @@ use perbuck_lab::{LabError, folder, store, stored};
 
 use crate::args::StudiesArguments;
 
-/// How deep below the given folder a study may lie: `results/sysbench/<study>`.
-const DEEPEST: usize = 3;
-
 /// Of each study: its trials, and the answer, or why there is none yet.
 pub(crate) fn run(arguments: &StudiesArguments) -> Result<(), LabError> {
-    let mut found = Vec::new();
-    below(&arguments.results, 0, &mut found)?;
-    found.sort();
+    let found = folder::those_with(&arguments.results, &[store::STUDY_FILE])?;
     if found.is_empty() {
         return print(&format!("{} holds no study\n", arguments.results.display()));
     }
     let all: Vec<String> = found.iter().map(|study| entry(study)).collect();
     print(&all.join("\n"))
-}
-
-/// The folders of studies. Links are not followed: they may lead out of the folder.
-fn below(at: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), LabError> {
-    if folder::has_file(&at.join(store::STUDY_FILE)) {
-        found.push(at.to_owned());
-        return Ok(());
-    }
-    if depth == DEEPEST {
-        return Ok(());
-    }
-    let unreadable = LabError::of_file("read the folder", at);
-    let entries: Vec<fs::DirEntry> = fs::read_dir(at).and_then(Iterator::collect).map_err(unreadable)?;
-    for entry in entries.iter().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
-        below(&entry.path(), depth + 1, found)?;
-    }
-    Ok(())
 }
 
 /// A study that cannot be read or compared says why, and hides no other.

@@ -89,12 +89,7 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         let names: Vec<&str> = contenders.iter().map(|c| c.name.as_str()).collect();
         check_results(root, published, &names, &workloads, summary);
     }
-    if let Some(metric) = root.table("summary").and_then(|s| read_metric(&s, kinds, None)) {
-        for w in workloads.iter_mut().filter(|w| w.metric.is_none()) {
-            let own = w.known.and_then(|kind| kind.metrics.iter().find(|m| m.name == metric.name));
-            w.metric = Some(own.map_or_else(|| metric.clone(), |own| (*own).clone()));
-        }
-    }
+    give_metric(root, kinds, &mut workloads);
     unique(root, "contender", contenders.iter().map(|c| (c.name.as_str(), c.line)));
     unique(root, "workload", workloads.iter().map(|w| (w.name.as_str(), w.line)));
     if published.is_none() && !imported {
@@ -129,6 +124,15 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         return None;
     }
     Some(study)
+}
+
+/// The metric of `[summary]` goes to every workload that names none of its own.
+fn give_metric(root: &Section<'_>, kinds: &Kinds, workloads: &mut [WorkloadSpec]) {
+    let Some(metric) = root.table("summary").and_then(|s| read_metric(&s, kinds, None)) else { return };
+    for w in workloads.iter_mut().filter(|w| w.metric.is_none()) {
+        let own = w.known.and_then(|kind| kind.metrics.iter().find(|m| m.name == metric.name));
+        w.metric = Some(own.map_or_else(|| metric.clone(), |own| (*own).clone()));
+    }
 }
 
 fn members<T>(root: &Section<'_>, key: &str, read: impl Fn(&Section<'_>) -> Option<T>) -> Option<Vec<T>> {

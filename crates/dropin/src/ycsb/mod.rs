@@ -142,7 +142,7 @@ impl Table<'_> {
             return Err(LabError::new(ErrorKind::Refused, message, help));
         }
         if self.settings.drop_data && there {
-            server.drop_table(&format!("dropping table {name}"), name)?;
+            server.drop_table(&format!("dropping table {name}"), name, None)?;
         }
         notes::forget(self.stage, COMMAND.word)?;
         self.specs.iter().flat_map(|t| &t.create).try_for_each(|sql| server.execute(&format!("creating table {name}"), sql))

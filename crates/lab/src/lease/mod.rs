@@ -120,7 +120,7 @@ impl Drop for Leases {
         }
         let _finishing = Finishing::start();
         // What a server does not take back now ends with this process, or by the want of its signs.
-        self.shared.tables.iter().for_each(|table| drop(table.release(&self.shared.own)));
+        self.shared.tables.iter().for_each(|table| table.release(&self.shared.own));
     }
 }
 

@@ -18,8 +18,7 @@ use crate::stage::{Server, Stage};
 /// The table, of one row.
 const TABLE: &str = "perbuck_lease";
 const NAME: &str = "run";
-/// The holder in a row that is free, where no table can be dropped alone.
-const FREE: &str = "-";
+const DOING: &str = "asking for the lease of its database";
 /// How long a renewal and a release may take: neither may hold a run.
 const RENEWAL_LIMIT: Duration = Duration::from_secs(5);
 const RELEASE_LIMIT: Duration = Duration::from_secs(1);
@@ -65,7 +64,7 @@ impl Table {
     }
 
     fn ask(&self, query: impl Into<Query>, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
-        self.server.row("asking for the lease of its database", &query.into(), limit)
+        self.server.row(DOING, &query.into(), limit)
     }
 
     /// Whether there is a table for it.
@@ -94,10 +93,7 @@ impl Table {
             Err(error) if error.cause == Some(Cause::NoTable) => return Ok(None),
             Err(error) => return Err(error),
         };
-        Ok(match <[String; 2]>::try_from(cells) {
-            Ok([beat, text]) if text != FREE => Some(Row { beat, text }),
-            _ => None,
-        })
+        Ok(<[String; 2]>::try_from(cells).ok().map(|[beat, text]| Row { beat, text }))
     }
 
     /// Puts `own` into the row if it still is as it was read. Whether it did.
@@ -145,15 +141,12 @@ impl Table {
         }
     }
 
-    /// Gives the lease back, if it is still that of `own`.
-    pub(super) fn release(&self, own: &Holder) -> Result<(), DriverError> {
+    /// Gives the lease back, if it is still that of `own`. Where that fails, the lease ends with its heartbeat.
+    pub(super) fn release(&self, own: &Holder) {
         let limit = Some(RELEASE_LIMIT);
-        if self.read(limit)?.is_some_and(|row| row.text == own.text()) {
+        if matches!(self.read(limit), Ok(Some(row)) if row.text == own.text()) {
             // While the row is there no one else has the lease, so the table can go with it.
-            let drop: Query = format!("DROP TABLE {TABLE}").into();
-            let free = || self.dialect.upsert(TABLE, ["name", "beat", "holder"], [NAME, "0", FREE]);
-            self.ask(if self.has_sql() { drop } else { free() }, limit)?;
+            drop(self.server.drop_table(DOING, TABLE, limit));
         }
-        Ok(())
     }
 }

@@ -50,6 +50,26 @@ impl<D: Driver> Sessions<D> {
         result.map_err(|e| self.failed(&e))
     }
 
+    fn within<R>(
+        &self,
+        doing: &str,
+        limit: Option<Duration>,
+        work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
+    ) -> Result<R, DriverError> {
+        answer(&self.waiting, doing, async {
+            let asked = async {
+                let mut session = self.driver.connect(SessionId(0)).await?;
+                session.lift_timeout();
+                let done = work(&mut session).await?;
+                session.close().await;
+                Ok(done)
+            };
+            let Some(limit) = limit else { return asked.await };
+            let late = || DriverError::client(ErrorClass::Lost, "timeout", format!("no answer came within {limit:?}"));
+            watch::within(limit, asked).await.unwrap_or_else(|| Err(late()))
+        })
+    }
+
     pub(super) fn with_host<R>(
         &self,
         (host, doing): (u32, &str),
@@ -178,25 +198,17 @@ impl<D: Driver> Server for Sessions<D> {
     }
 
     fn row(&self, doing: &str, query: &Query, limit: Option<Duration>) -> Result<(Effect, Vec<String>), DriverError> {
-        answer(&self.waiting, doing, async {
-            let asked = async {
-                let mut session = self.driver.connect(SessionId(0)).await?;
-                session.lift_timeout();
-                let mut rows = Rows::default();
-                let effect = query.ask(&mut session, &mut rows).await?;
-                let first = if rows.is_empty() { 0 } else { rows.width() };
-                let cells = (0..first).map(|column| rows.display(0, column)).collect::<Result<_, _>>()?;
-                session.close().await;
-                Ok((effect, cells))
-            };
-            let Some(limit) = limit else { return asked.await };
-            let late = || DriverError::client(ErrorClass::Lost, "timeout", format!("no answer came within {limit:?}"));
-            watch::within(limit, asked).await.unwrap_or_else(|| Err(late()))
+        self.within(doing, limit, async |session| {
+            let mut rows = Rows::default();
+            let effect = query.ask(session, &mut rows).await?;
+            let first = if rows.is_empty() { 0 } else { rows.width() };
+            Ok((effect, (0..first).map(|column| rows.display(0, column)).collect::<Result<_, _>>()?))
         })
     }
 
-    fn drop_table(&self, doing: &str, name: &str) -> Result<(), LabError> {
-        self.with_session(doing, async |s| s.drop_table(name).await.map_err(server(doing)))
+    fn drop_table(&self, doing: &str, name: &str, limit: Option<Duration>) -> Result<(), LabError> {
+        let dropped = self.within(doing, limit, async |session| session.drop_table(name).await);
+        dropped.map_err(|e| self.failed(&server(doing)(e)))
     }
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {

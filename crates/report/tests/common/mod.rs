@@ -194,6 +194,18 @@ fn load(study: &Study, key: &TrialKey) -> LoadRecord {
     LoadRecord { model, connections: key.connections, workers: 8, warmup_ns, duration_ns, max_attempts: 10, ..Default::default() }
 }
 
+fn host() -> HostRecord {
+    HostRecord {
+        arch: "x86_64".into(),
+        emulator: None,
+        os: "Linux 6.12".into(),
+        cpu_model: "Intel Xeon Platinum 8124M".into(),
+        cpus: 16,
+        memory_bytes: 32 << 30,
+        shared_with_server: false,
+    }
+}
+
 pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
     let seed = trial_seed(study.seed, key);
     // The noise differs by contender, as it does on machines; the operations do not.
@@ -239,15 +251,7 @@ pub fn record(study: &Study, key: &TrialKey, position: u32) -> RunRecord {
             work: None,
             observed: Vec::new(),
         },
-        host: HostRecord {
-            arch: "x86_64".into(),
-            emulator: None,
-            os: "Linux 6.12".into(),
-            cpu_model: "Intel Xeon Platinum 8124M".into(),
-            cpus: 16,
-            memory_bytes: 32 << 30,
-            shared_with_server: false,
-        },
+        host: host(),
         measured: Measured {
             window_ns: 600_000_000_000,
             transactions,

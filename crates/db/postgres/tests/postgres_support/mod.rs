@@ -48,7 +48,7 @@ impl Server for Postgres {
     const UPDATES: &'static [(i64, u64)] = &[(3, 1), (3, 1), (99, 0)];
     const LARGE: (&'static str, &'static [usize]) = ("bytea", &[0, 32_768, 65_536, 20_000_000]);
     /// The last column has a name that must stay in quotes.
-    const BULK: (&'static str, [&'static str; 3]) = ("d numeric(12,2), t varchar(200), \"Order\" text", ["d", "t", "Order"]);
+    const BULK: (&'static str, [&'static str; 3]) = ("d numeric(12,2), t varchar(200), \"order\" text", ["d", "t", "order"]);
     const NO_TABLE: ErrorCode = state(b"42P01");
     const DUPLICATE: ErrorCode = state(b"23505");
 
