@@ -6,7 +6,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use calamine::{Data, Reader, Xlsx};
-use common::{Desk, LONG_ENOUGH, edited};
+use common::{Desk, edited};
+use perbuck_core::run_record::RunRecord;
 use serde_json::{Value, json};
 
 /// A cell as a program reads it.
@@ -104,7 +105,11 @@ fn hold(tables: &BTreeMap<String, Vec<Row>>, mut comparison: Value) -> usize {
                 holds(rows("trials"), &key, &json!({ "value": value }));
                 trials += 1;
             }
-            taken(&mut point, "outliers");
+            for outlier in taken(&mut point, "outliers") {
+                let mut key = key.clone();
+                key.as_object_mut().unwrap().extend(outlier["position"].as_object().unwrap().clone());
+                holds(rows("trials"), &key, &json!({ "outlier": outlier }));
+            }
             holds(rows("points"), &key, &point);
         }
         for mut contender in taken(w, "contenders") {
@@ -123,7 +128,8 @@ fn hold(tables: &BTreeMap<String, Vec<Row>>, mut comparison: Value) -> usize {
         for price in taken(&mut overall, "price") {
             holds(rows("prices"), &json!({ "workload": "all workloads", "contender": who, "region": price["region"] }), &price);
         }
-        taken(&mut overall, "weights");
+        let weights = taken(&mut overall, "weights").into_iter().map(|w| (w[0].as_str().unwrap().to_owned(), w[1].clone()));
+        overall["weights"] = Value::Object(weights.collect());
         holds(rows("verdicts"), &key, &overall);
     }
     for mut bill in taken(&mut comparison, "bills") {
@@ -146,8 +152,13 @@ fn hold(tables: &BTreeMap<String, Vec<Row>>, mut comparison: Value) -> usize {
 #[test]
 fn csv_and_workbook_hold_every_number_of_the_comparison() {
     let desk = Desk::new();
-    desk.write("s.toml", &edited(&[LONG_ENOUGH]));
+    desk.write("s.toml", &edited(&[("[1, 2]", "[1]"), ("trials = 2", "trials = 6")]));
     desk.good(&["run", "s.toml"]);
+    // A trial that took ten times as long as it says is an outlier for certain.
+    let slow = desk.path("results/small/off/rw/c00001/003.json");
+    let mut record = RunRecord::from_json(&std::fs::read_to_string(&slow).unwrap()).unwrap();
+    record.measured.window_ns *= 10;
+    std::fs::write(&slow, record.to_json().unwrap()).unwrap();
     let comparison: Value = serde_json::from_str(&desk.good(&["compare", "results/small", "--json"]).out).unwrap();
     let said = desk.good(&["report", "results/small", "-o", "out", "--format", "csv,xlsx"]).out;
     assert_eq!(said, "out/report.csv\nout/report.xlsx\n");
@@ -157,7 +168,7 @@ fn csv_and_workbook_hold_every_number_of_the_comparison() {
         ["bills", "notes", "points", "prices", "trials", "verdicts"].iter().collect::<Vec<_>>()
     );
     for tables in [&csv, &xlsx] {
-        assert_eq!(hold(tables, comparison.clone()), 8);
+        assert_eq!(hold(tables, comparison.clone()), 12);
         // What a record says beside the comparison.
         for record in desk.records("results/small") {
             let latency = record.latency().unwrap();
@@ -166,6 +177,7 @@ fn csv_and_workbook_hold_every_number_of_the_comparison() {
             holds(&tables["trials"], &json!({ "record": record.key.path() }), &known);
         }
     }
+    assert!(comparison.to_string().contains("\"modified_z\""), "there is an outlier: {comparison:#}");
     let mut changed = comparison;
     changed["workloads"][0]["points"][0]["latency"]["p95_ns"] = json!(1);
     assert!(std::panic::catch_unwind(|| hold(&csv, changed)).is_err(), "a wrong number is seen");

@@ -1,4 +1,4 @@
-//! `perbuck demo`: the whole pipeline on an embedded database, in about half a minute.
+//! `perbuck demo`: the whole pipeline on an embedded database, in half a minute or less.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<(), LabError> {
     let stop = stop_on_signal(TRIAL_STOPS)?;
     let mut display = Display::default();
     display.line(
-        "SQLite with full and with relaxed durability, sysbench and TPC-C: about half a minute, and less than 500 MB on disk",
+        "SQLite with full and with relaxed durability, sysbench and TPC-C: half a minute or less, and about 0.7 GB on disk",
     );
     let options = RunOptions { results: folder.clone(), ..RunOptions::default() };
     let done = run::study(&inputs, &options, &mut display, &stop);
