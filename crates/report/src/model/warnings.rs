@@ -43,19 +43,22 @@ impl Caveat {
 pub(crate) struct Caveats(Vec<Caveat>);
 
 impl Caveats {
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// As the brief says them.
-    pub(crate) fn short(&self) -> impl Iterator<Item = String> + '_ {
-        self.0.iter().map(|c| c.short.clone())
+    /// As the brief says them: what holds of several contenders, once.
+    pub(crate) fn short(&self) -> Vec<&str> {
+        let mut distinct: Vec<&str> = Vec::new();
+        for caveat in &self.0 {
+            if !distinct.contains(&caveat.short.as_str()) {
+                distinct.push(&caveat.short);
+            }
+        }
+        distinct
     }
 
     /// In full, those left out that the first lines of a page say in full.
     pub(crate) fn beyond(&self, shown: usize) -> Vec<String> {
-        let told = |(i, c): &(usize, &Caveat)| *i < shown && c.short == c.full;
-        self.0.iter().enumerate().filter(|c| !told(c)).map(|(_, c)| c.full.clone()).collect()
+        let short = self.short();
+        let told = |c: &&Caveat| short.iter().take(shown).any(|said| *said == c.full);
+        self.0.iter().filter(|c| !told(c)).map(|c| c.full.clone()).collect()
     }
 }
 
@@ -139,7 +142,11 @@ fn of_trials(all: &Context<'_>) -> Vec<Caveat> {
             out.push(Caveat::new(Rank::Missing, full));
             continue;
         }
-        out.push(Caveat { rank, short: format!("{} ({} of {found}).", super::capital(&text), count), full });
+        let short = match rank {
+            Rank::Notional => "Notional: the trials ran on other machines than those that are priced.".to_owned(),
+            _ => format!("{} ({} of {found}).", super::capital(&text), count),
+        };
+        out.push(Caveat { rank, short, full });
     }
     if all.study.sweep.is_open() {
         let text = "The load is an open loop: throughputs differ only where a target did not keep the rate.";

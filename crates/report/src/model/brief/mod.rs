@@ -13,13 +13,14 @@ const CAVEATS: usize = 3;
 /// The brief of a report with these caveats.
 pub(crate) fn brief(all: &Context<'_>, caveats: &Caveats) -> Brief {
     let parts = answer::parts(all);
+    let short = caveats.short();
     Brief {
         answer: answer::answer(all, &parts),
         remarks: answer::remarks(all),
         parts,
         figures: charts::figures(all),
-        caveats: caveats.short().take(CAVEATS).collect(),
-        more_caveats: caveats.len().saturating_sub(CAVEATS),
+        more_caveats: short.len().saturating_sub(CAVEATS),
+        caveats: short.into_iter().take(CAVEATS).map(str::to_owned).collect(),
         sources: sources::sources(all),
     }
 }

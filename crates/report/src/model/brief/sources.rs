@@ -73,16 +73,18 @@ fn measured(all: &Context<'_>) -> Option<String> {
 
 /// Versions of the servers, by contender where they differ.
 fn servers(all: &Context<'_>) -> Option<String> {
+    // What a server was built for and by is in the part on environments.
+    let version = |r: &'_ RunRecord| r.target.version.split(" on ").next().unwrap_or_default().to_owned();
     let versions = |name: &str| {
         let mine = all.records.iter().filter(|r| r.key.contender == name);
-        mine.map(|r| r.target.version.as_str()).filter(|v| !v.is_empty()).collect::<BTreeSet<_>>()
+        mine.map(version).filter(|v| !v.is_empty()).collect::<BTreeSet<_>>()
     };
     let each: Vec<(String, String)> = all
         .study
         .contenders
         .iter()
         .filter(|c| c.control_of.is_none())
-        .filter_map(|c| Some((all.label(&c.name), named(&versions(&c.name))?)))
+        .filter_map(|c| Some((all.label(&c.name), named(&versions(&c.name).iter().map(String::as_str).collect())?)))
         .collect();
     let (_, first) = each.first()?;
     if each.iter().all(|(_, v)| v == first) {
