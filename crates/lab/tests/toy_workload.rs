@@ -56,7 +56,7 @@ fn its_metric_is_in_records_comparison_and_report() {
     for said in ["good reads per minute (good/min)", "reads is a toy."] {
         assert!(page.contains(said), "{said}");
     }
-    // What a value is made of is in a file behind a link.
+    // A file that the page links to tells what a value is made of.
     let model = serde_json::to_string(&report).unwrap();
     assert!(model.contains("\"60 × "), "{model}");
     assert!(text::verdicts(&results.study, &results.comparison, Screen::default()).contains("good/min"));
