@@ -48,10 +48,7 @@ fn a_private_server_inherits_no_password() {
     });
     signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert!(seen.len() > 2, "there was something to look at");
-    for environment in seen {
-        assert!(!environment.contains(SECRET), "{environment:?}");
-        // What a user sets to change a server still reaches it.
-        assert!(environment.contains("PERBUCK_TEST_KEPT=kept"), "{environment:?}");
-    }
+    assert!(seen.iter().all(|environment| !environment.contains(SECRET)), "{seen:?}");
+    // What a user sets to change a server still reaches it. PostgreSQL writes the titles of its processes over what the system shows of it.
+    assert!(seen.iter().filter(|environment| environment.contains("PERBUCK_TEST_KEPT=kept")).count() > 2, "{seen:?}");
 }
