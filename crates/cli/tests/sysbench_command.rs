@@ -153,6 +153,7 @@ fn lines_are_the_same(sides: &[Side; 2], skip: &[&str]) {
         // sysbench makes these tables on one thread, and says of its threads what it does not do.
         let [theirs, ours] = sides.each_ref().map(|side| side.run(&words));
         assert_eq!((ours.code, theirs.code), (Some(0), Some(0)), "{words:?}: {ours:#?} {theirs:#?}");
+        assert_eq!(ours.err.contains("rows in this time"), line.ends_with("run"), "{words:?}: {ours:#?}");
     }
 }
 

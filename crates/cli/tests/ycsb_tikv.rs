@@ -79,6 +79,17 @@ fn every_workload_is_right_in_every_way_to_commit() {
 }
 
 #[test]
+fn a_cluster_of_raw_keys_says_so_to_a_client_of_transactions() {
+    let ((_cluster, pd), desk) = (cluster(false), Desk::new());
+    let ended = desk.perbuck(&words("load", &pd, &["tikv.type=txn"], &["-P", "workloadc"]));
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended.err.contains("the cluster holds keys without transactions") && ended.err.contains("leave out `type=txn`"),
+        "{ended:?}"
+    );
+}
+
+#[test]
 fn version_2_of_the_interface_keeps_keyspaces_apart() {
     let ((cluster, pd), desk) = (cluster(true), Desk::new());
     for (keyspace, records) in [("tikv.keyspace=0", "recordcount=100"), ("tikv.keyspace=7", "recordcount=200")] {
@@ -235,6 +246,23 @@ fn a_study_drives_tikv_and_checks_its_data() {
     let sql = desk.write("sql.toml", &text);
     let refused = desk.perbuck(&["run", sql.to_str().unwrap()]);
     assert!(refused.code == Some(2) && refused.err.contains("TiKV has no SQL"), "{refused:?}");
+}
+
+#[test]
+fn a_load_by_inserts_is_compared_with_what_the_cluster_holds() {
+    let ((cluster, pd), desk) = (cluster(false), Desk::new());
+    let load = |more: &[&str]| desk.perbuck(&words("load", &pd, &["tikv.type=raw"], &[&["-P", "workloadc"], more].concat()));
+    // It is answered as missing, whatever is written.
+    cluster.freeze(FIRST.as_bytes());
+    let lost = load(&[]);
+    assert!(lost.code == Some(1) && lost.err.contains("usertable keys BROKEN"), "{lost:?}");
+    let ((cluster, pd), small) = (self::cluster(false), ["-p", "fieldlength=10"]);
+    let load = |more: &[&str]| desk.perbuck(&words("load", &pd, &["tikv.type=raw"], &[&["-P", "workloadc"], more].concat()));
+    assert_eq!(load(&small).code, Some(0));
+    cluster.freeze(FIRST.as_bytes());
+    let old = load(&[]);
+    assert!(old.code == Some(1) && old.err.contains("usertable values BROKEN"), "{old:?}");
+    assert!(!old.err.contains("usertable keys"), "{old:?}");
 }
 
 #[test]

@@ -43,6 +43,8 @@ pub enum Counted {
     Kinds(Cow<'static, [Cow<'static, str>]>),
     /// Statements.
     Statements,
+    /// What the workload counts of its transactions under these names.
+    Facts(Cow<'static, [Cow<'static, str>]>),
     /// None: the number was published, in a unit that only its ratios share.
     Published,
 }

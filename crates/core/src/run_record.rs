@@ -212,12 +212,16 @@ impl RunRecord {
 
     /// How many a metric counts in the measured window.
     pub fn counted(&self, metric: &Metric) -> u64 {
-        let transactions = self.measured.transactions.iter();
-        let of = |counts: &dyn Fn(&str) -> bool| total(transactions.filter(|t| counts(t.0)).map(|t| t.1.completed()));
+        let transactions = || self.measured.transactions.iter();
+        let of = |counts: &dyn Fn(&str) -> bool| total(transactions().filter(|t| counts(t.0)).map(|t| t.1.completed()));
         match &metric.of {
             Counted::Transactions => of(&|_| true),
             Counted::Kinds(kinds) => of(&|kind| kinds.iter().any(|k| k == kind)),
             Counted::Statements => self.measured.statements.total(),
+            Counted::Facts(names) => {
+                let counted = |name: &String| names.iter().any(|n| *n == name.as_str());
+                total(transactions().flat_map(|t| &t.1.facts).filter(|fact| counted(fact.0)).map(|fact| *fact.1))
+            }
             // Only published studies have it, and they have no records.
             Counted::Published => 0,
         }

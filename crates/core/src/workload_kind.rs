@@ -20,8 +20,8 @@ pub struct WorkloadKind {
     pub help: &'static str,
     /// The metrics that only it has.
     pub metrics: &'static [&'static Metric],
-    /// The metric that it is compared by unless a study says otherwise.
-    pub metric: &'static Metric,
+    /// The metric that it is compared by unless a study says otherwise, with these parameters.
+    pub metric: fn(&BTreeMap<String, String>) -> &'static Metric,
     /// Its parameters.
     pub parameters: &'static [Parameter],
     /// Statements of one transaction, BEGIN and COMMIT included; `None` where the parameters do not fix it.
@@ -112,7 +112,7 @@ impl WorkloadKind {
             name,
             help,
             metrics: &[],
-            metric: &TPS,
+            metric: |_| &TPS,
             parameters: &[],
             statements_per_transaction: |_| None,
             without_values: None,
@@ -165,7 +165,7 @@ pub(crate) mod tests {
 
     static SHOP: WorkloadKind = WorkloadKind {
         metrics: &[&ORDERS],
-        metric: &ORDERS,
+        metric: |_| &ORDERS,
         parameters: &[Parameter::new("mix", ParameterKind::Text, "", Decides::Choice, "what is done")],
         statements_per_transaction: |given| (!given.contains_key("lines")).then_some(20.0),
         ..WorkloadKind::plain("shop", "a shop")

@@ -178,13 +178,11 @@ pub trait Dialect: Debug + Send + Sync {
         true
     }
 
-    /// Brings the statistics of a new table up to date, where a measurement would come too early for them.
+    /// Brings the statistics of a table up to date after a load: a server that does so by itself may do it in the middle of a trial, or
+    /// plan without them until then. `None` where there is nothing to do.
     fn statistics(&self, _table: &str) -> Option<String> {
         None
     }
-
-    /// Whether statistics follow the rows soon after a load.
-    fn statistics_follow(&self) -> bool;
 
     /// The first statements that warm a table up, before its rows are read.
     fn warm_up(&self, table: &str) -> Vec<String>;

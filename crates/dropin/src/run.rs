@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use perbuck_core::plan::TrialKey;
 use perbuck_core::run_record::RunRecord;
+use perbuck_core::units::Seed;
 use perbuck_database::registry::AnyTarget;
 use perbuck_database::secret::Secret;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::registry::Registry;
-use perbuck_lab::stage::Stage;
+use perbuck_lab::stage::{Stage, data_seed};
 use perbuck_lab::trial::{Context, Details, Failure, Task, run_watched};
 use perbuck_lab::{lease, process};
 use perbuck_load::error::{Cause, DriverError};
@@ -124,6 +125,12 @@ impl Run<'_> {
         )
     }
 
+    /// The seed of the data that the workload makes.
+    pub(crate) fn data_seed(&self) -> Seed {
+        let study = self.series.study(&[self.member()], 1);
+        data_seed(&study, &study.workloads[0])
+    }
+
     /// Finds out whether the server lets us in, and whether a study uses the database. Like the programs that they replace, several of
     /// these commands may use one at the same time, so they take no lease themselves.
     pub(crate) fn reach(&self, stage: &Stage, stop: &StopToken) -> Result<(), LabError> {
@@ -161,7 +168,7 @@ impl Run<'_> {
             position: 0,
             stage,
             parameters: plan.parameters(),
-            metric: plan.kind.metric.clone(),
+            metric: (plan.kind.metric)(&plan.parameters()).clone(),
             data: "foreign",
             // Counting the rows of a large table takes minutes, which the other programs do not ask for.
             rows_before: None,

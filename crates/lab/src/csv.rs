@@ -225,7 +225,8 @@ fn scripts(csv: CsvWords, tables: &[TableSpec], written: &[CsvTable]) -> [String
         names.map(|file| (csv.take_in)(&file.to_string_lossy().replace('\'', "''"), &table.bulk.name, &columns)).collect()
     };
     let loads = chosen().zip(written).map(load).collect();
-    [lines(chosen().flat_map(|t| &t.create).collect()), loads, lines(chosen().flat_map(|t| &t.after_load).collect())]
+    let after = chosen().flat_map(|t| &t.after_load).chain(chosen().filter_map(|t| t.statistics.as_ref()));
+    [lines(chosen().flat_map(|t| &t.create).collect()), loads, lines(after.collect())]
 }
 
 fn interrupted() -> LabError {

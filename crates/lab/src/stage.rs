@@ -23,7 +23,7 @@ use perbuck_load::query::Query;
 use perbuck_load::stop::StopToken;
 use perbuck_load::trial::{RunError, TrialOutcome, TrialSpec};
 use perbuck_load::watch::{self, Waiting};
-use perbuck_load::workload::{Dataset, TableSpec, Workload};
+use perbuck_load::workload::{Check, Dataset, TableSpec, Workload};
 use perbuck_workloads::{Benchmark, BenchmarkAction, Benchmarks, Plan};
 
 use crate::data::{self, DataState, Notes};
@@ -115,6 +115,8 @@ pub trait Server: HostCheck + Send + Sync {
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError>;
     /// Whether a table of that name is there.
     fn has_table(&self, name: &str) -> Result<bool, LabError>;
+    /// Runs checks of what the tables hold.
+    fn checks(&self, checks: Vec<Check>) -> Result<Vec<CheckResult>, LabError>;
 }
 
 /// The data of a workload on the servers of a contender.
@@ -308,7 +310,7 @@ impl<D: Driver, W: Workload, T: Dataset> Data for Joined<D, W, T> {
 
     fn checks(&self, wanted: &dyn Fn(&str) -> bool, show: &mut dyn FnMut(&CheckResult)) -> Result<Vec<CheckResult>, LabError> {
         let checks = self.dataset.checks().into_iter().filter(|c| wanted(&c.name)).collect();
-        self.sessions.checks(self.dataset.room_for_checks(), checks, show)
+        self.sessions.run_checks(self.dataset.room_for_checks(), checks, show)
     }
 }
 

@@ -111,11 +111,11 @@ impl<S: Session> Connection<S> {
             Verb::Delete => self.counts.delete += 1,
         }
         let sent_ns = self.clock_ns();
-        let executed = self.session.execute(id, &self.params, &mut self.rows).await;
+        // As of BEGIN and COMMIT, the time of one that failed is none of its kind.
+        let effect = self.session.execute(id, &self.params, &mut self.rows).await?;
         if let Some(times) = &self.times {
             times.ended(brief.label, sent_ns);
         }
-        let effect = executed?;
         // sysbench's classes: a result set is a read, a changed row a write, anything else "other".
         match effect {
             Effect::ResultSet => self.counts.read += 1,

@@ -12,9 +12,23 @@ use crate::records::Records;
 use crate::statement::{Catalogue, StatementId};
 use crate::values::{Params, Rows};
 
-/// Number of a connection within a trial, from 0.
+/// Whom a connection serves, and its number, which decides the host that it goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SessionId(pub u32);
+pub enum SessionId {
+    /// A terminal of a trial, numbered from 0.
+    Terminal(u32),
+    /// perbuck itself: loads, checks, facts and counters.
+    Own(u32),
+}
+
+impl SessionId {
+    /// The number, from 0.
+    pub fn index(self) -> u32 {
+        match self {
+            Self::Terminal(index) | Self::Own(index) => index,
+        }
+    }
+}
 
 /// What a statement did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +107,7 @@ pub trait Driver: Send + Sync + 'static {
     /// What the host at this position of the list says before a study starts, on a session that is opened for it.
     fn preflight(&self, host: u32) -> impl Future<Output = Result<HostFacts, DriverError>> {
         async move {
-            self.connect_at(SessionId(0), host).await?.close().await;
+            self.connect_at(SessionId::Own(0), host).await?.close().await;
             Ok(HostFacts { version: self.facts().await?.version, ..HostFacts::default() })
         }
     }

@@ -99,7 +99,7 @@ pub(crate) async fn open<D: Driver, W: Workload>(
     terminal: u32,
     offset: u32,
 ) -> Result<Connection<D::Session>, DriverError> {
-    let session = driver.connect_at(SessionId(terminal), offset).await?;
+    let session = driver.connect_at(SessionId::Terminal(terminal), offset).await?;
     Connection::open(session, workload.catalogue()).await
 }
 

@@ -73,16 +73,16 @@ impl<D: Driver, T: Dataset> Load<'_, D, T> {
         };
         let mut show = || progress(shared.progress(parts, count));
         in_parallel(fillers, &failed, &mut show, &|i| {
-            self.waiting.on_loop("loading", fill(self.driver, &filling, SessionId(i)))
+            self.waiting.on_loop("loading", fill(self.driver, &filling, SessionId::Own(i)))
         })?;
-        let finish = |i| self.waiting.on_loop("finishing the load", finish(self.driver, &filling, SessionId(i)));
+        let finish = |i| self.waiting.on_loop("finishing the load", finish(self.driver, &filling, SessionId::Own(i)));
         in_parallel(finishers.clamp(1, (2 * count).max(1)), &failed, &mut show, &finish)
     }
 
     /// Makes the tables again, then the ledger: a ledger means that the tables exist.
     async fn create(&self) -> Result<(), LoadError> {
         let (tables, noting) = (self.dataset.tables(), || server("writing the ledger of the load"));
-        let mut session = self.driver.connect(SessionId(0)).await.map_err(server("connecting to load data"))?;
+        let mut session = self.driver.connect(SessionId::Own(0)).await.map_err(server("connecting to load data"))?;
         session.lift_timeout();
         if let Some(ledger) = self.ledger {
             execute(&mut session, &ledger.drop()).await.map_err(noting())?;

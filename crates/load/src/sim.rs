@@ -103,10 +103,10 @@ impl Driver for SimDriver {
     }
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<SimSession, DriverError> {
-        if id.0 >= self.max_connections {
+        if id.index() >= self.max_connections {
             return Err(Self::error(ErrorClass::Refused, 1040));
         }
-        let host = self.hosts.as_ref().map_or(0, |hosts| (id.0 + offset) % hosts.count);
+        let host = self.hosts.as_ref().map_or(0, |hosts| (id.index() + offset) % hosts.count);
         if let Some(hosts) = &self.hosts {
             hosts.check(host)?;
             let at = hosts.since_the_first();

@@ -249,7 +249,7 @@ pub fn blockers<D: Driver>(driver: Arc<D>, queries: &'static [&'static str]) -> 
 }
 
 async fn first_answer<D: Driver>(driver: &D, queries: &[&str]) -> Result<Option<String>, DriverError> {
-    let mut session = driver.connect(SessionId(0)).await?;
+    let mut session = driver.connect(SessionId::Own(0)).await?;
     let (mut rows, mut found) = (Rows::default(), None);
     for sql in queries {
         // A server without such a view, or without the right to read it, may answer the next query.

@@ -159,6 +159,8 @@ pub struct TableSpec {
     pub create: Vec<String>,
     /// Statements after its rows are in (secondary indexes).
     pub after_load: Vec<String>,
+    /// Brings the server's statistics of its rows up to date, last of all; `None` where nothing has to.
+    pub statistics: Option<String>,
     /// Rows after the load; `None` where the number is random by the specification.
     pub rows: Option<u64>,
     /// Whether that number comes from the seed, so that another program loads another one for the same size.

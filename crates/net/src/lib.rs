@@ -2,13 +2,15 @@
 //! other side falls silent. Nothing here knows what the bytes say.
 //!
 //! From the bottom: `stream` is the socket (the only input and output) with `tls`, `certificates` and `watchdog`, `buffer`
-//! holds what came in, `reader` reads it, `link` is a connection, `reach` opens it in time, `statements` is for its sessions.
+//! holds what came in, `reader` reads it, `link` is a connection, `reach` opens it in time, `statements` is for its sessions,
+//! `web` and `metrics` read what status ports answer.
 
 pub mod buffer;
 #[cfg(feature = "canned")]
 pub mod canned;
 pub mod certificates;
 pub mod link;
+pub mod metrics;
 pub mod reach;
 pub mod reader;
 pub mod sent;
@@ -16,6 +18,7 @@ pub mod statements;
 pub mod stream;
 mod tls;
 pub mod watchdog;
+pub mod web;
 
 pub use link::{tls_failure, unreachable};
 

@@ -78,7 +78,7 @@ impl Access {
         open: impl AsyncFnOnce(&str, u16) -> Result<S, DriverError>,
     ) -> Result<S, DriverError> {
         // Round robin: with a list of hosts connection i goes to the same one in every trial.
-        let Some((host, port)) = self.target.host(id.0, away) else {
+        let Some((host, port)) = self.target.host(id.index(), away) else {
             return Err(DriverError::client(ErrorClass::Refused, "target", "the target names no host"));
         };
         watch::asks(host_text(host, *port), "opening a session");
@@ -93,9 +93,13 @@ impl Access {
     }
 }
 
-/// Sets the target's `set.NAME=VALUE` options on a session; `set` is the server's statement for it.
-pub async fn set_up<S: Session>(session: &mut S, target: &ServerTarget, set: &str) -> Result<(), DriverError> {
-    for (name, value) in &target.settings {
+/// Sets `set.NAME=VALUE` options of the target on a session; `set` is the server's statement for it.
+pub async fn set_up<S: Session>(
+    session: &mut S,
+    settings: impl IntoIterator<Item = &(String, String)>,
+    set: &str,
+) -> Result<(), DriverError> {
+    for (name, value) in settings {
         // A number is written without quotes. No text holds a quote or a backslash.
         let quote = if value.parse::<i64>().is_ok() { "" } else { "'" };
         session.query(&format!("{set} {name} = {quote}{value}{quote}"), &mut Rows::default()).await.map_err(
@@ -141,7 +145,7 @@ pub async fn on_host<D: Driver, T>(
     host: u32,
     ask: impl AsyncFnOnce(&mut D::Session) -> Result<T, DriverError>,
 ) -> Result<T, DriverError> {
-    let mut session = driver.connect_at(SessionId(0), host).await?;
+    let mut session = driver.connect_at(SessionId::Own(0), host).await?;
     let answer = ask(&mut session).await;
     session.close().await;
     answer
@@ -158,7 +162,7 @@ pub async fn work_of_hosts<D: Driver>(
 ) -> Result<Result<u64, String>, DriverError> {
     let mut servers = BTreeMap::new();
     for offset in 0..driver.hosts().len() as u32 {
-        let mut session = driver.connect_at(SessionId(0), offset).await?;
+        let mut session = driver.connect_at(SessionId::Own(0), offset).await?;
         let answer = ask(&mut session).await;
         session.close().await;
         match answer {

@@ -90,7 +90,7 @@ impl Database {
                 block_on(session.insert_rows(&tables[table].bulk, &cells)).unwrap();
             }
         }
-        tables.iter().flat_map(|table| &table.after_load).for_each(run);
+        tables.iter().flat_map(|table| table.after_load.iter().chain(&table.statistics)).for_each(run);
         run(&"COMMIT".to_owned());
         database.log.take();
         database

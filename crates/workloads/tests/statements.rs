@@ -102,6 +102,7 @@ fn of(dataset: &impl Dataset, workload: &impl Workload) -> Vec<String> {
             table.bulk.name, table.bulk.columns, table.rows, table.rows_by_seed, table.numbered
         ));
         all.extend([table.create, table.after_load].concat());
+        all.extend(table.statistics);
     }
     let catalogue = workload.catalogue();
     all.push(catalogue.labels().join(", "));

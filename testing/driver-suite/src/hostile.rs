@@ -98,7 +98,7 @@ fn catalogue() -> (Arc<Catalogue>, StatementId, StatementId) {
 /// returns 42 and NULL.
 async fn converse(driver: impl Driver) -> Result<(), DriverError> {
     let (catalogue, kept, counted) = catalogue();
-    let mut session = driver.connect(SessionId(0)).await?;
+    let mut session = driver.connect(SessionId::Own(0)).await?;
     session.prepare(&catalogue).await?;
     let (mut params, mut rows) = (Params::default(), Rows::default());
     params.int(1);
@@ -178,7 +178,7 @@ pub fn an_answer_that_was_given_up_is_not_taken_for_another<P: Protocol>() {
     block_on(async {
         let login = P::STEPS - 5;
         let driver = driver::<P>(P::SCHEME, server::<P>(login, P::honest, true));
-        let mut session = driver.connect(SessionId(0)).await.unwrap();
+        let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
         session.prepare(&catalogue().0).await.unwrap();
         let mut rows = Rows::default();
         let abandoned = timeout_at(now() + Duration::from_millis(5), session.query("SELECT 1", &mut rows)).await;

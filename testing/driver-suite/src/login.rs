@@ -15,7 +15,7 @@ use crate::servers::{SharedServer, assert_error, on_each, select, variable};
 /// # Errors
 /// The driver's.
 pub async fn try_login<S: SharedServer>(driver: &S::Driver) -> Result<String, DriverError> {
-    let mut session = driver.connect(SessionId(0)).await?;
+    let mut session = driver.connect(SessionId::Own(0)).await?;
     let user = select(&mut session, S::USER).await[0][0].clone();
     session.close().await;
     Ok(user)
@@ -196,9 +196,9 @@ pub fn what_cannot_be_reached_is_named_and_hosts_are_used_in_order<S: SharedServ
             hosts.extend([("127.0.0.1".to_owned(), 1), ("no-such-host.invalid".to_owned(), 3306)]);
         });
         for round in 0..2 {
-            driver.connect(SessionId(3 * round)).await.unwrap().close().await;
+            driver.connect(SessionId::Own(3 * round)).await.unwrap().close().await;
             for (i, host) in [(1, "127.0.0.1:1"), (2, "no-such-host.invalid:3306")] {
-                let error = driver.connect(SessionId(3 * round + i)).await.err().unwrap();
+                let error = driver.connect(SessionId::Own(3 * round + i)).await.err().unwrap();
                 assert_error(&error, ErrorClass::Lost, ErrorCode::Word("client", "unreachable"));
                 assert!(error.message.contains(host), "{error}");
             }
@@ -216,7 +216,7 @@ pub fn an_unknown_database_and_an_unknown_user_are_refused<S: SharedServer>() {
         let unknown = [S::WRONG_PASSWORD[0], &[drawn]].concat();
         for (target, codes) in [(elsewhere, vec![S::NO_DATABASE]), (server.target("no_such_user", ""), unknown)] {
             let driver = S::driver_of(&target, &server.password()).unwrap();
-            let error = driver.connect(SessionId(0)).await.err().unwrap();
+            let error = driver.connect(SessionId::Own(0)).await.err().unwrap();
             assert!(error.class == ErrorClass::Refused && codes.contains(&error.code), "{server:?}: {error:?}");
         }
     });
@@ -237,7 +237,7 @@ pub fn facts_and_counters<S: SharedServer>() {
         let pid = std::fs::read_to_string(variable(&format!("{}_PIDFILE", server.variable()))).unwrap();
         assert_eq!(facts.local_pid.map(|pid| pid.to_string()).as_deref(), Some(pid.trim()));
         let before = driver.counters().await.unwrap();
-        let mut session = driver.connect(SessionId(0)).await.unwrap();
+        let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
         for _ in 0..10 {
             select(&mut session, "SELECT 1").await;
         }
@@ -257,7 +257,7 @@ pub fn a_port_where_no_server_answers_is_doubted<S: SharedServer>() {
     let scheme = S::Database::SCHEMES[0].trim_end_matches("://");
     let target = S::Database::parse(scheme, &format!("//root@127.0.0.1:{port}/test?read_timeout=200ms")).unwrap().unwrap();
     let silent = S::driver_of(&target, "").unwrap();
-    let error = block_on(silent.connect(SessionId(0))).unwrap().err().unwrap();
+    let error = block_on(silent.connect(SessionId::Own(0))).unwrap().err().unwrap();
     assert_error(&error, ErrorClass::Lost, ErrorCode::Word("client", "timeout"));
     assert!(error.cause == Some(Cause::Timeout) && error.message.ends_with("check the port"), "{error}");
 }

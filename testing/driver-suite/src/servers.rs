@@ -54,7 +54,7 @@ pub trait Server: Sized + Debug {
 
     /// A session.
     fn session(&self, options: &str) -> impl Future<Output = <Self::Driver as Driver>::Session> {
-        async { self.driver(options).connect(SessionId(0)).await.unwrap() }
+        async { self.driver(options).connect(SessionId::Own(0)).await.unwrap() }
     }
 }
 

@@ -100,7 +100,7 @@ impl Both<PostgresDriver> {
 fn ask<D: Driver>(driver: &D, sql: &str) -> Result<String, DriverError> {
     let asked = on_loop(async {
         let doing = |error| LoadError::Server { doing: sql.to_owned(), error };
-        let mut session = driver.connect(SessionId(0)).await.map_err(doing)?;
+        let mut session = driver.connect(SessionId::Own(0)).await.map_err(doing)?;
         let mut rows = Rows::default();
         session.query(sql, &mut rows).await.map_err(doing)?;
         session.close().await;
@@ -207,7 +207,7 @@ impl<D: Driver> Both<D> {
         let dataset = SysbenchData::new(options.clone(), self.dialect, Seed(5));
         let run = async {
             let doing = |error| LoadError::Server { doing: "connecting".to_owned(), error };
-            let mut session = self.driver.connect(SessionId(0)).await.map_err(doing)?;
+            let mut session = self.driver.connect(SessionId::Own(0)).await.map_err(doing)?;
             let mut results = Vec::new();
             for check in dataset.checks() {
                 results.push(run_check(&mut session, &check).await?);

@@ -134,8 +134,7 @@ impl Study {
     /// The metric of a workload, where the study or its kind says so.
     pub fn metric_of(&self, workload: &str) -> &Metric {
         let spec = self.workload(workload);
-        let usual = || spec.and_then(|w| w.known).map_or(&TPS, |kind| kind.metric);
-        spec.and_then(|w| w.metric.as_ref()).unwrap_or_else(usual)
+        spec.map_or(&TPS, |w| w.metric.as_ref().unwrap_or_else(|| w.usual_metric()))
     }
 }
 

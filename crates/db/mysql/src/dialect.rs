@@ -104,10 +104,6 @@ impl Dialect for MysqlDialect {
         Some(format!("ANALYZE TABLE {table}"))
     }
 
-    fn statistics_follow(&self) -> bool {
-        true
-    }
-
     fn warm_up(&self, table: &str) -> Vec<String> {
         vec![format!("ANALYZE TABLE {table}")]
     }

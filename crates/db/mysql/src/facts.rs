@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use perbuck_load::driver::{Observed, Session, TargetFacts};
-use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::error::DriverError;
 use perbuck_load::values::Rows;
 
 use crate::session::MysqlSession;
+use crate::tidb;
 use perbuck_net::reach::pairs;
 
 /// Variables that bear on performance, of MySQL, MariaDB and TiDB. A list of the allowed ones, since others hold names
@@ -56,7 +57,8 @@ const WORK_WORDS: [&[u8]; 10] =
 /// What tells a server from another one.
 const IDENTITY: &str = "datadir hostname port server_id socket";
 
-pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Result<TargetFacts, DriverError> {
+/// What the server on `host` says of itself; `noted` are settings that the study names.
+pub(crate) async fn facts(session: &mut MysqlSession, host: &str, noted: &[String]) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT VERSION()", &mut rows).await?;
     let version = rows.display(0, 0)?;
@@ -70,7 +72,7 @@ pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Resul
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
     if version.contains("TiDB") {
-        variables.extend(topology(session).await?);
+        tidb::facts(session, host, noted, &mut variables).await?;
     }
     let observed = compiled_for(&version, &variables).into_iter().collect();
     Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
@@ -82,31 +84,16 @@ fn compiled_for(version: &str, variables: &BTreeMap<String, String>) -> Option<O
     if version.contains("TiDB") && word == "x86_64" { None } else { Observed::of_arch("@@version_compile_machine", word) }
 }
 
-/// The components of a TiDB cluster, by kind: how many of which version. No addresses, which are their owner's business.
-async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>, DriverError> {
-    let sql = "SELECT type, version, COUNT(*) FROM information_schema.cluster_info GROUP BY type, version ORDER BY type, version";
-    let mut rows = Rows::default();
-    match session.query(sql, &mut rows).await {
-        Ok(_) => {}
-        // It takes the privilege PROCESS, which a benchmark's user need not have.
-        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => {
-            return Ok(BTreeMap::from([("cluster".to_owned(), format!("not told: {}", error.message))]));
-        }
-        Err(error) => return Err(error),
-    }
-    let mut found: BTreeMap<String, String> = BTreeMap::new();
-    for row in 0..usize::try_from(rows.len()).unwrap_or_default() {
-        let line = format!("{} × {}", rows.display(row, 2)?, rows.display(row, 1)?);
-        let kind = found.entry(format!("cluster {}", rows.display(row, 0)?)).or_default();
-        *kind = if kind.is_empty() { line } else { format!("{kind}, {line}") };
-    }
-    Ok(found)
-}
-
-pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<String, i64>, DriverError> {
+pub(crate) async fn counters(session: &mut MysqlSession, host: &str) -> Result<BTreeMap<String, i64>, DriverError> {
     let all = pairs(session, "SHOW GLOBAL STATUS").await?;
-    let wanted = all.into_iter().filter(|(name, _)| lists(COUNTERS, name));
-    Ok(wanted.filter_map(|(name, value)| Some((name, value.parse().ok()?))).collect())
+    let wanted = all.iter().filter(|(name, _)| lists(COUNTERS, name));
+    let mut counted: BTreeMap<String, i64> =
+        wanted.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
+    if all.contains_key(tidb::ITS_OWN) {
+        // Where they cannot be read, the facts say why.
+        counted.extend(tidb::metrics(session, host).await?.unwrap_or_default());
+    }
+    Ok(counted)
 }
 
 /// Who the server is, and how many statements it has executed; why not, where it does not count them.

@@ -31,6 +31,7 @@ mod literals;
 mod preflight;
 mod session;
 mod settings;
+mod tidb;
 mod wire;
 
 #[cfg(test)]
@@ -108,12 +109,17 @@ impl MysqlDriver {
         })
     }
 
-    async fn open(&self, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
+    /// The one that is asked for facts and counters.
+    fn first_host(&self) -> &str {
+        self.access.target.host(0, 0).map_or("", |(host, _)| host)
+    }
+
+    async fn open(&self, id: SessionId, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
         let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
         let mut session = MysqlSession::new(wire, reader, (Arc::clone(&self.fallbacks), self.sent.session())).await?;
         session.as_text = self.access.target.as_text;
-        set_up(&mut session, &self.access.target, "SET SESSION").await?;
+        set_up(&mut session, settings::of_session(&self.access.target.settings, id), "SET SESSION").await?;
         Ok(session)
     }
 }
@@ -135,10 +141,10 @@ impl Driver for MysqlDriver {
     }
 
     async fn connect_at(&self, id: SessionId, offset: u32) -> Result<MysqlSession, DriverError> {
-        let open = async |host: &str, port| match id {
+        let open = async |host: &str, port| match id.index() {
             // Outside of trials, and at the start of each.
-            SessionId(0) => preflight::unless_another((host, port), self.open(host, port)).await,
-            _ => self.open(host, port).await,
+            0 => preflight::unless_another((host, port), self.open(id, host, port)).await,
+            _ => self.open(id, host, port).await,
         };
         self.access.in_time((id, offset), open).await
     }
@@ -148,12 +154,13 @@ impl Driver for MysqlDriver {
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        let facts = on_a_session(self, async |session| facts::facts(session, &self.wishes.noted_settings).await).await?;
+        let (host, wanted) = (self.first_host(), &self.wishes.noted_settings);
+        let facts = on_a_session(self, async |session| facts::facts(session, host, wanted).await).await?;
         Ok(noted(&self.access.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        on_a_session(self, facts::counters).await
+        on_a_session(self, async |session| facts::counters(session, self.first_host()).await).await
     }
 
     async fn work(&self) -> Result<ServerWork, DriverError> {

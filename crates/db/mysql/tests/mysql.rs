@@ -39,12 +39,12 @@ fn values_beyond_16_mib_go_both_ways() {
 fn where_no_more_can_be_prepared_statements_are_sent_as_text() {
     block_on(async {
         let driver = Mysql("PERBUCK_TEST_MARIADB_KILL").owner("");
-        let mut admin = driver.connect(SessionId(0)).await.unwrap();
+        let mut admin = driver.connect(SessionId::Own(0)).await.unwrap();
         let name = table::<Mysql>(&mut admin, "fallback", "id int PRIMARY KEY, d decimal(12,2), t varchar(40)").await;
         run(&mut admin, "SET GLOBAL max_prepared_stmt_count = 0").await;
         let mut outcome = Vec::new();
         for mode in ["", "NO_BACKSLASH_ESCAPES"] {
-            let mut session = driver.connect(SessionId(1)).await.unwrap();
+            let mut session = driver.connect(SessionId::Own(1)).await.unwrap();
             run(&mut session, &format!("SET sql_mode = '{mode}'")).await;
             run(&mut session, &format!("DELETE FROM {name}")).await;
             let mut catalogue = Catalogue::default();

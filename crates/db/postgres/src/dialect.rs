@@ -131,11 +131,6 @@ impl Dialect for Family {
         Some(format!("ANALYZE {table}"))
     }
 
-    /// PostgreSQL learns of a new table's contents when its autovacuum comes round.
-    fn statistics_follow(&self) -> bool {
-        false
-    }
-
     fn warm_up(&self, table: &str) -> Vec<String> {
         match self {
             // It also writes down which rows all can see, which else the first readers do. A scan of a large table uses a small ring

@@ -103,7 +103,7 @@ impl PostgresDriver {
         let status = login(&mut wire, host, self.family, &self.access).await?;
         let mut session = PostgresSession::new(wire, status, self.sent.session());
         session.before_copy = (self.family == Family::Yugabyte).then_some(bulk::WHOLE_COPIES);
-        set_up(&mut session, &self.access.target, "SET").await?;
+        set_up(&mut session, &self.access.target.settings, "SET").await?;
         Ok(session)
     }
 }

@@ -79,7 +79,7 @@ fn too_many_connections_are_refused_with_a_way_out() {
         let mut admin = SERVER.admin().await;
         run(&mut admin, "ALTER ROLE trust_user CONNECTION LIMIT 0").await;
         let driver = Postgres::driver_of(&SERVER.target("trust_user", "tls=disabled"), "").unwrap();
-        let error = driver.connect(SessionId(0)).await.err();
+        let error = driver.connect(SessionId::Own(0)).await.err();
         run(&mut admin, "ALTER ROLE trust_user CONNECTION LIMIT -1").await;
         let error = error.unwrap();
         assert_error(&error, ErrorClass::Refused, state(b"53300"));

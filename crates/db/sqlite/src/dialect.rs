@@ -51,10 +51,6 @@ impl Dialect for SqliteDialect {
         if short_rows { " WITHOUT ROWID" } else { "" }
     }
 
-    fn statistics_follow(&self) -> bool {
-        true
-    }
-
     fn warm_up(&self, table: &str) -> Vec<String> {
         vec![format!("ANALYZE {table}")]
     }

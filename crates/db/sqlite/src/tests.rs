@@ -109,7 +109,7 @@ fn now<F: Future>(future: F) -> F::Output {
 }
 
 fn connect(driver: &SqliteDriver) -> SqliteSession {
-    now(driver.connect(SessionId(0))).unwrap()
+    now(driver.connect(SessionId::Own(0))).unwrap()
 }
 
 fn query(session: &mut SqliteSession, sql: &str) -> Result<Rows, DriverError> {
@@ -211,7 +211,7 @@ fn unknown_settings_and_private_databases_are_refused() {
 fn refusal(path: &Path) -> DriverError {
     let folder = Folder::new();
     let driver = SqliteDriver::new(SqliteTarget { path: path.to_path_buf(), ..folder.target() }).unwrap();
-    let error = now(driver.connect(SessionId(0))).unwrap_err();
+    let error = now(driver.connect(SessionId::Own(0))).unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.contains(&path.display().to_string()), "{error}");
     error
@@ -257,6 +257,6 @@ fn a_switch_of_journal_that_others_prevent_is_no_retry() {
     query(&mut session, "CREATE TABLE t (a TEXT)").unwrap();
     let target = SqliteTarget { journal_mode: "DELETE".to_owned(), busy_timeout_ms: 10, ..folder.target() };
     let driver = SqliteDriver::new(target).unwrap();
-    let error = now(driver.connect(SessionId(0))).unwrap_err();
+    let error = now(driver.connect(SessionId::Own(0))).unwrap_err();
     assert_error(&error, ErrorClass::Lost, code(ffi::SQLITE_BUSY));
 }

@@ -41,10 +41,6 @@ impl Dialect for TikvDialect {
         ""
     }
 
-    fn statistics_follow(&self) -> bool {
-        true
-    }
-
     fn warm_up(&self, _table: &str) -> Vec<String> {
         Vec::new()
     }

@@ -72,6 +72,13 @@ impl Drop for Held<'_> {
 }
 
 fn malformed(address: &str, why: Malformed) -> DriverError {
+    if why == keys::RAW_BORDER {
+        let message = format!(
+            "{address}: the cluster holds keys without transactions, since a region ends at one. TiKV needs a cluster of its own for each: \
+             leave out `type=txn` (`tikv.type=txn` of go-ycsb), or name a cluster without raw data"
+        );
+        return crate::refused(ErrorClass::Refused, message);
+    }
     malformed_by(address, "PD or TiKV", why)
 }
 

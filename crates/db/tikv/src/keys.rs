@@ -5,6 +5,9 @@ use perbuck_grpc::{Malformed, Parsed};
 const GROUP: usize = 8;
 const MARKER: u8 = 0xff;
 
+/// A border of a region is no key in that form. It is one of raw data, which PD has as they are.
+pub(crate) const RAW_BORDER: Malformed = Malformed("the border of a region is not a key of transactions");
+
 /// Appends a key in the form that keeps its order whatever follows it: groups of eight bytes, each with a byte after it that
 /// says how many zeros were added (TiKV's `codec::bytes`).
 pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
@@ -23,10 +26,10 @@ pub(crate) fn encode(out: &mut Vec<u8>, key: &[u8]) {
 pub(crate) fn decode(encoded: &[u8]) -> Parsed<Vec<u8>> {
     let mut key = Vec::with_capacity(encoded.len());
     for group in encoded.chunks(GROUP + 1) {
-        let (bytes, marker) = group.split_first_chunk::<GROUP>().ok_or(Malformed("the border of a region is cut off"))?;
-        let zeros = usize::from(MARKER - marker.first().ok_or(Malformed("the border of a region is cut off"))?);
+        let (bytes, marker) = group.split_first_chunk::<GROUP>().ok_or(RAW_BORDER)?;
+        let zeros = usize::from(MARKER - marker.first().ok_or(RAW_BORDER)?);
         if zeros > GROUP {
-            return Err(Malformed("the border of a region is not a key"));
+            return Err(RAW_BORDER);
         }
         key.extend_from_slice(&bytes[..GROUP - zeros]);
         if zeros > 0 {

@@ -112,7 +112,7 @@ impl Driver for TikvDriver {
     async fn connect(&self, id: SessionId) -> Result<TikvSession, DriverError> {
         let hub = Hub::of(&self.settings);
         hub.pd().await?;
-        Ok(TikvSession::new(hub, id.0))
+        Ok(TikvSession::new(hub, id.index()))
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {

@@ -208,7 +208,7 @@ impl TikvSession {
     async fn matches(&mut self, table: &[u8], key: &[u8], expected: impl Fn(Option<&[u8]>) -> bool) -> Result<bool, DriverError> {
         self.set_key(table, key);
         self.read().await?;
-        self.requests.answer(|answer| answers::read_value(answer).map(expected))
+        self.requests.answer(|answer| answers::read_value(answer, self.transactional()).map(expected))
     }
 
     /// Deletes every row of a table, region by region; of a transaction's with all their versions.

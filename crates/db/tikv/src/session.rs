@@ -51,8 +51,9 @@ impl TikvSession {
             Action::Get(wanted) => {
                 self.set_key(table, text(params.iter().next())?);
                 self.read().await?;
+                let transactional = self.transactional();
                 let found = self.requests.answer(|answer| {
-                    let value = answers::read_value(answer)?;
+                    let value = answers::read_value(answer, transactional)?;
                     if let (Some(value), true) = (value, rows.keeps()) {
                         push_fields(rows, value, wanted);
                     }
@@ -108,8 +109,9 @@ impl TikvSession {
             return Err(wrong_shape());
         }
         self.set_key(table, text(values.clone().last())?);
-        let (mut begun, locks) = (None, self.transactional() && self.pessimistic());
-        if self.transactional() {
+        let transactional = self.transactional();
+        let (mut begun, locks) = (None, transactional && self.pessimistic());
+        if transactional {
             let mut txn = txn::begin(&mut self.requests, &mut self.later).await?;
             if locks {
                 txn::lock(&mut self.requests, &mut txn, &self.key).await?;
@@ -123,7 +125,7 @@ impl TikvSession {
         let new = &mut self.row;
         new.clear();
         let found: Parsed<bool> = self.requests.call.with(|answer| {
-            let value = if locks { answers::locked_value(answer)? } else { answers::read_value(answer)? };
+            let value = if locks { answers::locked_value(answer)? } else { answers::read_value(answer, transactional)? };
             let Some(old) = value else { return Ok(false) };
             for field in Row::new(old) {
                 let (number, value) = field?;

@@ -16,7 +16,7 @@ use perbuck_tikv_server::Cluster;
 async fn operations(address: &str, count: u32) {
     let target = TikvTarget::parse(address.split_once(':').unwrap().1).unwrap();
     let driver = TikvDriver::new(target).unwrap();
-    let mut session = driver.connect(SessionId(0)).await.unwrap();
+    let mut session = driver.connect(SessionId::Own(0)).await.unwrap();
     let mut catalogue = Catalogue::default();
     let mut add = |verb, keep_rows, action| catalogue.add_records("", verb, keep_rows, Records::new("t", action));
     let read = add(Verb::Select, true, Action::Get(0..2));

@@ -2,11 +2,12 @@
 
 use perbuck_core::run_record::{Flag, RunRecord, TransactionRecord};
 use perbuck_core::study::NO_LIMIT_NS;
+use perbuck_core::units::thousands;
 use perbuck_database::Dialect;
 use perbuck_lab::error::LabError;
 use perbuck_lab::trial::Details;
 use perbuck_load::observer::SecondSeen;
-use perbuck_workloads::sysbench;
+use perbuck_workloads::sysbench::{self, Script};
 
 use super::log::Log;
 use super::machine::{self, IntervalJson, RunJson, SummaryJson};
@@ -176,6 +177,14 @@ impl Printer for Lines<'_> {
         let whole = Tally::of(run, self.trouble(run, early)).map_err(defect)?;
         let summary = self.summary(run, &ended.details, &whole)?;
         let notes = sysbench::compat_notes(self.options, self.dialect);
+        if self.options.script == Script::BulkInsert {
+            let rows = run.counted(&sysbench::ROWS_PER_SECOND);
+            let (rate, events) = (run.metric(&sysbench::ROWS_PER_SECOND), thousands(whole.transactions));
+            out.say(&format!(
+                "perbuck: {events} events appended a row to a buffer; the server acknowledged {} rows in this time, {rate:.0} a second",
+                thousands(rows)
+            ));
+        }
         match s.output {
             Output::Text => self.end_text(&summary, ended, &notes, out),
             Output::Csv => {

@@ -16,7 +16,7 @@ use crate::notes;
 use perbuck_console::{Display, print, say};
 use perbuck_lab::data::LoadLedger;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::prepare::{condition_text, show_load};
+use perbuck_lab::prepare::{self, condition_text, show_load};
 use perbuck_lab::stage::GOES_ON;
 use perbuck_lab::stage::Stage;
 
@@ -67,7 +67,8 @@ impl Tables<'_> {
         loaded.map_err(|e| way_on(e, settings.drop_data))?;
         drop(progress);
         notes::forget(self.stage, COMMAND.word)?;
-        print(&format!("loaded {} rows of {} warehouses\n", thousands(last.rows), self.options.warehouses))?;
+        let statistics = prepare::statistics(&last);
+        print(&format!("loaded {} rows of {} warehouses{statistics}\n", thousands(last.rows), self.options.warehouses))?;
         if settings.check {
             self.conditions(true)?;
         }

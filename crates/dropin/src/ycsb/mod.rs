@@ -19,8 +19,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use perbuck_console::{Display, print, say, stop_on_signal};
-use perbuck_core::units::Seed;
+use perbuck_core::run_record::TransactionRecord;
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::prepare::condition_text;
 use perbuck_lab::stage::Stage;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::ycsb::YcsbData;
@@ -88,12 +89,9 @@ fn ordered(given: &Given) -> Result<(), End> {
     let stage = run.stage(series.load.longest_s(), &stop)?;
     header(&settings, &properties, &mut Standard)?;
     run.reach(&stage, &stop)?;
-    let table = Table {
-        settings: &settings,
-        stage: &stage,
-        specs: YcsbData::new(settings.options.clone(), target.dialect(), Seed(0)).tables(),
-        folds: target.dialect().family() == "postgres",
-    };
+    let data = YcsbData::new(settings.options.clone(), target.dialect(), run.data_seed());
+    let table =
+        Table { settings: &settings, stage: &stage, specs: data.tables(), folds: target.dialect().family() == "postgres" };
     if order == Order::Load {
         table.make()?;
         if settings.bulk {
@@ -108,7 +106,10 @@ fn ordered(given: &Given) -> Result<(), End> {
         table.finish()?;
     }
     run.finish(&ended, true, &lines, &mut Standard)?;
-    Ok(verdict(&settings, &ended, &mut Standard)?)
+    verdict(&settings, &ended, &mut Standard)?;
+    let inserted: u64 = ended.record.measured.transactions.values().map(TransactionRecord::completed).sum();
+    // A load that was cut off by its time has not made all that the checks look for.
+    Ok(if order == Order::Load && inserted == settings.options.insertcount { table.check(&data) } else { Ok(()) }?)
 }
 
 /// The properties, as go-ycsb shows them; YCSB's shape has its numbers alone on standard output.
@@ -164,7 +165,24 @@ impl Table<'_> {
 
     /// What comes after the records are in.
     fn finish(&self) -> Result<(), LabError> {
-        let after = self.specs.iter().flat_map(|t| &t.after_load);
-        after.into_iter().try_for_each(|sql| self.stage.server.execute("gathering statistics of the table", sql))
+        self.specs
+            .iter()
+            .filter_map(|t| t.statistics.as_ref())
+            .try_for_each(|sql| self.stage.server.execute("gathering statistics of the table", sql))
+    }
+
+    /// Compares the table with what was inserted.
+    fn check(&self, data: &YcsbData) -> Result<(), LabError> {
+        let results = self.stage.server.checks(data.checks_of_inserts())?;
+        let broken = results.iter().filter(|r| !r.holds()).map(condition_text).collect::<Vec<_>>();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let message = format!("the table does not hold what was inserted: {}", broken.join("; "));
+        Err(LabError::new(
+            ErrorKind::Failed,
+            message,
+            "does another program write to it? -p dropdata=true drops the table before the load",
+        ))
     }
 }

@@ -41,6 +41,7 @@ impl Dataset for Pairs {
             bulk: BulkTable { name: name.to_owned(), columns: ["n", "x"].map(str::to_owned).to_vec() },
             create: vec![format!("CREATE TABLE {name} (n INT, x TEXT)")],
             after_load: vec![format!("CREATE INDEX i ON {name} (n)")],
+            statistics: Some(format!("ANALYZE TABLE {name}")),
             rows: self.rows,
             rows_by_seed: false,
             numbered: false,

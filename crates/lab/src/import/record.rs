@@ -79,7 +79,7 @@ pub(super) fn record(
 }
 
 fn metric<'m>(spec: &'m WorkloadSpec, run: &'m Run) -> &'m Metric {
-    run.metric.or(spec.known.map(|kind| kind.metric)).unwrap_or(&perbuck_core::metric::TPS)
+    run.metric.unwrap_or_else(|| spec.usual_metric())
 }
 
 fn measured(run: &Run) -> Measured {
@@ -114,8 +114,7 @@ fn interval(second: &Second, position: i64) -> Interval {
 
 /// What the study declares of the workload, and what the log says of it.
 fn parameters(spec: &WorkloadSpec, found: &Found<'_>) -> Result<BTreeMap<String, String>, LabError> {
-    let declared = spec.parameters.iter().map(|(name, value)| (name.clone(), value.value.to_string()));
-    let mut all: BTreeMap<String, String> = declared.collect();
+    let mut all = spec.declared();
     for (name, value) in &found.run.parameters {
         let kept = all.entry((*name).to_owned()).or_insert_with(|| value.clone());
         if kept != value {

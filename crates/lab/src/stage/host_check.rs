@@ -43,7 +43,7 @@ impl<D: Driver> HostCheck for Sessions<D> {
         let opened = answer(&self.waiting, "opening the connections of a trial", async {
             let (mut open, mut refused) = (Vec::new(), None);
             while count < wanted && refused.is_none() {
-                match self.driver.connect_at(SessionId(0), host).await {
+                match self.driver.connect_at(SessionId::Own(0), host).await {
                     Ok(session) => open.push(session),
                     Err(error) => refused = Some(error),
                 }

@@ -41,7 +41,7 @@ impl<D: Driver> Sessions<D> {
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, LoadError>,
     ) -> Result<R, LabError> {
         let result = self.waiting.on_loop(doing, async {
-            let mut session = self.driver.connect(SessionId(0)).await.map_err(server(doing))?;
+            let mut session = self.driver.connect(SessionId::Own(0)).await.map_err(server(doing))?;
             session.lift_timeout();
             let result = work(&mut session).await?;
             session.close().await;
@@ -58,7 +58,7 @@ impl<D: Driver> Sessions<D> {
     ) -> Result<R, DriverError> {
         answer(&self.waiting, doing, async {
             let asked = async {
-                let mut session = self.driver.connect(SessionId(0)).await?;
+                let mut session = self.driver.connect(SessionId::Own(0)).await?;
                 session.lift_timeout();
                 let done = work(&mut session).await?;
                 session.close().await;
@@ -76,7 +76,7 @@ impl<D: Driver> Sessions<D> {
         work: impl AsyncFnOnce(&mut D::Session) -> Result<R, DriverError>,
     ) -> Result<R, DriverError> {
         answer(&self.waiting, doing, async {
-            let mut session = self.driver.connect_at(SessionId(0), host).await?;
+            let mut session = self.driver.connect_at(SessionId::Own(0), host).await?;
             let done = work(&mut session).await?;
             session.close().await;
             Ok(done)
@@ -137,7 +137,7 @@ impl<D: Driver> Sessions<D> {
         })
     }
 
-    pub(super) fn checks(
+    pub(super) fn run_checks(
         &self,
         room: &[&str],
         checks: Vec<Check>,
@@ -213,6 +213,10 @@ impl<D: Driver> Server for Sessions<D> {
 
     fn number(&self, doing: &str, sql: &str) -> Result<i64, LabError> {
         self.with_session(doing, async |s| data::number(s, doing, sql).await)
+    }
+
+    fn checks(&self, checks: Vec<Check>) -> Result<Vec<CheckResult>, LabError> {
+        self.run_checks(&[], checks, &mut |_| {})
     }
 
     fn has_table(&self, name: &str) -> Result<bool, LabError> {

@@ -32,7 +32,7 @@ static KIND: WorkloadKind = WorkloadKind {
         Parameter::new("good_share", ParameterKind::Number(0.0, 1.0), "0.5", Decides::Run, "share of the reads that are good"),
     ],
     metrics: &[&GOOD_PER_MINUTE],
-    metric: &GOOD_PER_MINUTE,
+    metric: |_| &GOOD_PER_MINUTE,
     disclosure: |shown| Some(Disclosure { text: format!("{} is a toy.", shown.workload), ceiling: None }),
     ..WorkloadKind::plain("toy", "reads of one row, some of them good")
 };
@@ -89,6 +89,7 @@ impl Dataset for Toy {
             bulk: BulkTable { name: "toy".to_owned(), columns: ["id", "v"].map(str::to_owned).to_vec() },
             create: vec!["CREATE TABLE toy (id INTEGER PRIMARY KEY, v INTEGER NOT NULL)".to_owned()],
             after_load: Vec::new(),
+            statistics: None,
             rows: Some(self.rows.into()),
             rows_by_seed: false,
             numbered: false,

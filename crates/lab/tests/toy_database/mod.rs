@@ -111,10 +111,6 @@ impl Dialect for ToyDialect {
         Some(format!("ANALYZE {table}"))
     }
 
-    fn statistics_follow(&self) -> bool {
-        false
-    }
-
     fn warm_up(&self, table: &str) -> Vec<String> {
         vec![format!("ANALYZE {table}")]
     }

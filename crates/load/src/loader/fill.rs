@@ -1,6 +1,7 @@
 //! The work of one loading session: parts, a transaction of some megabytes at a time, then indexes and counts.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use super::failure::{ATTEMPTS, LoadError, execute, retry, roll_back, server};
 use super::ledger::{self, Ledger, PartState};
@@ -211,6 +212,7 @@ pub(super) async fn finish<D: Driver, T: Dataset>(driver: &D, filling: &Filling<
             // A resumed load may find an index that the earlier load made.
             let resumed = filling.ledger.filter(|_| !filling.states.is_empty());
             index(&mut session, table, resumed).await?;
+            analyse(&mut session, table, shared).await?;
             shared.indexed.fetch_add(1, Ordering::Relaxed);
         } else if let Some(table) = tables.get(job - tables.len()) {
             verify(&mut session, table).await?;
@@ -230,6 +232,14 @@ async fn index<S: Session>(session: &mut S, table: &TableSpec, resumed: Option<&
             done => done.map_err(server(format!("indexing table {}", table.bulk.name)))?,
         }
     }
+    Ok(())
+}
+
+async fn analyse<S: Session>(session: &mut S, table: &TableSpec, shared: &Shared) -> Result<(), LoadError> {
+    let Some(sql) = &table.statistics else { return Ok(()) };
+    let began = Instant::now();
+    execute(session, sql).await.map_err(server(format!("gathering the statistics of {}", table.bulk.name)))?;
+    shared.statistics_ms.fetch_add(began.elapsed().as_millis() as u64, Ordering::Relaxed);
     Ok(())
 }
 

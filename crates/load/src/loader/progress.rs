@@ -17,6 +17,8 @@ pub struct LoadProgress {
     pub tables_finished: u32,
     /// Tables in all.
     pub tables: u32,
+    /// How long the server took for statistics of the tables, all sessions together.
+    pub statistics_ms: u64,
     /// Rows that an earlier load had committed; this one continues after them.
     pub rows_before: u64,
     /// Parts that the earlier load had finished.
@@ -32,6 +34,7 @@ pub(super) struct Shared {
     pub(super) next_job: AtomicU32,
     pub(super) indexed: AtomicU32,
     pub(super) verified: AtomicU32,
+    pub(super) statistics_ms: AtomicU64,
     rows_before: u64,
     parts_before: u32,
 }
@@ -49,6 +52,7 @@ impl Shared {
         let (parts, tables_finished) = (now(&self.done), now(&self.indexed).min(now(&self.verified)));
         let &Self { rows_before, parts_before, .. } = self;
         let rows = rows_before + self.rows.load(Ordering::Relaxed);
-        LoadProgress { rows, parts, of, tables_finished, tables, rows_before, parts_before }
+        let statistics_ms = self.statistics_ms.load(Ordering::Relaxed);
+        LoadProgress { rows, parts, of, tables_finished, tables, statistics_ms, rows_before, parts_before }
     }
 }

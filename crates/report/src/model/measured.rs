@@ -90,8 +90,7 @@ fn delta_row(all: &Context<'_>, w: &WorkloadResult, name: &str, points: &[u32]) 
 fn disclosure(all: &Context<'_>, w: &WorkloadResult) -> Option<Block> {
     let spec = all.study.workload(&w.workload)?;
     let record = all.records.iter().find(|r| r.key.workload == w.workload);
-    let declared = || spec.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect();
-    let parameters = record.map_or_else(declared, |r| r.workload.parameters.clone());
+    let parameters = record.map_or_else(|| spec.declared(), |r| r.workload.parameters.clone());
     let workload = clean(&w.workload);
     let disclosed = Disclosed { workload: &workload, metric: &w.metric, parameters: &parameters };
     let Disclosure { mut text, ceiling } = (spec.known?.disclosure)(&disclosed)?;

@@ -95,6 +95,10 @@ impl Dataset for SysbenchData {
             },
             create: schema::create(&self.options, self.dialect, n),
             after_load: schema::after_load(&self.options, self.dialect, n),
+            statistics: match self.options.rows_per_table() {
+                0 => None,
+                _ => self.dialect.statistics(&format!("sbtest{n}")),
+            },
             rows: Some(u64::from(self.options.rows_per_table())),
             rows_by_seed: false,
             numbered: self.options.auto_inc,

@@ -20,7 +20,7 @@ pub use data::{SysbenchData, SysbenchPart};
 pub use options::{OPTIONS, Options, RandType, option_help, option_value};
 pub use random::Ids;
 pub(crate) use random::Zipfian;
-pub use registration::KIND;
+pub use registration::{KIND, ROWS_ACKNOWLEDGED, ROWS_PER_SECOND};
 pub use schema::{cleanup, prewarm};
 pub use script::{SCRIPTS, Script};
 pub use terminal::{Sysbench, SysbenchTerminal};

@@ -1,17 +1,48 @@
 //! What sysbench declares.
 
-use perbuck_core::workload_kind::{Parameters, WorkloadKind};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use perbuck_core::metric::{Counted, Metric, Period, TPS};
+use perbuck_core::workload_kind::{Disclosed, Disclosure, Parameters, WorkloadKind};
 
 use super::{OPTIONS, Options, Script};
 use crate::benchmark::Benchmark;
 
+/// The name by which a record counts the rows of `bulk_insert` that the server acknowledged in the measured time.
+pub const ROWS_ACKNOWLEDGED: &str = "rows_acknowledged";
+
+/// What `bulk_insert` is compared by: its events append rows to a buffer, and thousands may end before a statement is sent.
+pub static ROWS_PER_SECOND: Metric = Metric::rate(
+    "rows",
+    "rows/s",
+    ["rows that the server acknowledged", "rows"],
+    Counted::Facts(Cow::Borrowed(&[Cow::Borrowed(ROWS_ACKNOWLEDGED)])),
+    Period::Second,
+);
+
 /// sysbench among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &OPTIONS,
+    metric: |parameters| if is_bulk(parameters) { &ROWS_PER_SECOND } else { &TPS },
+    disclosure,
     statements_per_transaction,
     without_values: Some(""),
     ..WorkloadKind::plain("sysbench", "the OLTP scripts of sysbench")
 };
+
+fn is_bulk(parameters: &BTreeMap<String, String>) -> bool {
+    parameters.get("script").is_some_and(|script| Script::named(script) == Some(Script::BulkInsert))
+}
+
+fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
+    let text = format!(
+        "An event of {} appends a row to a buffer, which is sent as one INSERT when it is full. The metric rows counts what the server \
+         acknowledged in the measured time; transactions and their latencies are those of appending.",
+        shown.workload
+    );
+    is_bulk(shown.parameters).then_some(Disclosure { text, ceiling: None })
+}
 
 /// Statements of one transaction of a script with its default options; `None` where an option changes their number.
 fn statements_per_transaction(parameters: &Parameters) -> Option<f64> {

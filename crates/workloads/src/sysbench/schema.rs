@@ -51,13 +51,8 @@ pub(super) fn after_load(options: &Options, dialect: &dyn Dialect, n: u32) -> Ve
         all.extend(dialect.valid_indexes(&table));
     }
     let rows = options.rows_per_table();
-    if rows > 0 {
-        if options.auto_inc {
-            all.extend(dialect.number_after(&table, "id", rows.into()));
-        }
-        if !dialect.statistics_follow() {
-            all.extend(dialect.statistics(&table));
-        }
+    if rows > 0 && options.auto_inc {
+        all.extend(dialect.number_after(&table, "id", rows.into()));
     }
     all
 }

@@ -13,6 +13,7 @@ pub(super) fn tables(dialect: &'static dyn Dialect, options: &Options, rows: [u6
         bulk: BulkTable { name: table.name.to_owned(), columns: table.columns().map(|(name, _)| name.to_owned()).collect() },
         create: create(table, dialect, options),
         after_load: after_load(table, dialect, options),
+        statistics: dialect.statistics(table.name),
         rows: Some(rows),
         // The number of lines of an order is random (4.3.3.1).
         rows_by_seed: table.name == "order_line",

@@ -37,7 +37,7 @@ pub(super) static PARAMETERS: [Parameter; 11] = [
 pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &PARAMETERS,
     metrics: &[&TPMC],
-    metric: &TPMC,
+    metric: |_| &TPMC,
     disclosure,
     ..WorkloadKind::plain("tpcc", "TPC-C: orders, payments and deliveries of a wholesaler")
 };

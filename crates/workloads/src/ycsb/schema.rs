@@ -40,11 +40,6 @@ fn field_type(options: &Options, dialect: &dyn Dialect) -> String {
     dialect.type_words(if options.compat == Compat::GoYcsb && fits { Type::Varchar(longest.max(1)) } else { Type::Text(longest) })
 }
 
-/// The statements after the rows are in. A new table has no statistics before the server comes round to it.
-pub(super) fn after_load(options: &Options, dialect: &dyn Dialect) -> Vec<String> {
-    dialect.statistics(&options.table).into_iter().collect()
-}
-
 /// The statements of the operations. Of those of one field the first is named, and the others follow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Statements {

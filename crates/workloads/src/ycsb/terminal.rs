@@ -7,7 +7,7 @@ use perbuck_core::units::Seed;
 use perbuck_database::dialect::{Dialect, Feature};
 use perbuck_load::connection::Connection;
 use perbuck_load::driver::{Effect, Session};
-use perbuck_load::error::{Cause, ErrorClass};
+use perbuck_load::error::{Cause, DriverError, ErrorClass};
 use perbuck_load::query::Query;
 use perbuck_load::records::Action;
 use perbuck_load::statement::{Catalogue, StatementId};
@@ -29,6 +29,8 @@ pub const KINDS: [&str; 5] = ["READ", "UPDATE", "INSERT", "SCAN", "READ_MODIFY_W
 /// another value than it must have, or came out of order; `duplicate`, where the row of a load was there already; rows of scans.
 const FACTS: [&[&str]; 5] =
     [&["missing", "wrong"], &["missing"], &["duplicate"], &["missing", "wrong", "rows"], &["missing", "wrong"]];
+/// Records beyond those of the load among which the first that is missing is sought: of 10 bytes each they would be 10 TB.
+const SOUGHT: u64 = 1 << 40;
 const MISSING: usize = 0;
 const WRONG: usize = 1;
 const ROWS: usize = 2;
@@ -288,11 +290,22 @@ impl YcsbTerminal {
     }
 
     /// The number of the first record from `first` on that is not there, if those that are lie without a gap.
+    ///
+    /// # Errors
+    /// `Fatal` where none of [`SOUGHT`] records is missing.
     async fn end_of_records<S: Session>(&mut self, connection: &mut Connection<S>, first: u64) -> Result<u64> {
         let mut step = 1;
         // Below `low` all are there; `high` is not.
         let (mut low, mut high) = (first, first);
         while self.is_there(connection, high).await? {
+            if step > SOUGHT {
+                let table = &self.shared.options.table;
+                let message = format!(
+                    "records {first} to {high} of {table} all count as there, as far as they were looked up, so a new one has no number; \
+                     does the server answer for keys that it does not have?"
+                );
+                return Err(DriverError::client(ErrorClass::Fatal, "records", message));
+            }
             (low, high) = (high + 1, high + step);
             step *= 2;
         }

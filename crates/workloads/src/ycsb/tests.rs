@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use perbuck_core::units::Seed;
+use perbuck_load::error::ErrorClass;
 use perbuck_load::values::{Params, Value};
 use perbuck_load::workload::{Dataset, Part, TerminalId};
 
@@ -171,4 +172,21 @@ fn golden_rows() {
     let go = row("go-ycsb");
     assert_eq!(go[0], "user6284782960179005422");
     assert!(go[1].starts_with("user6284782960179005422:field0:") && go[1] != ycsb[1]);
+}
+
+#[test]
+fn a_server_that_has_every_record_ends_the_search_for_the_end() {
+    let mut table = loaded(&[("recordcount", "100"), ("workload", "d")]);
+    let sqlite = &table.client.database.sqlite;
+    // To this order all keys are equal.
+    sqlite.create_collation("any", |_, _| std::cmp::Ordering::Equal).unwrap();
+    let all_alike = "ALTER TABLE usertable RENAME TO kept; CREATE TABLE usertable (YCSB_KEY TEXT COLLATE any);
+                     INSERT INTO usertable VALUES ('one')";
+    sqlite.execute_batch(all_alike).unwrap();
+    let error = table.client.start().unwrap_err();
+    assert_eq!(error.class, ErrorClass::Fatal);
+    assert!(error.message.starts_with("records 100 to 2199023255651 of usertable all count as there"), "{}", error.message);
+    let one_is_missing = "DROP TABLE usertable; ALTER TABLE kept RENAME TO usertable";
+    table.client.database.sqlite.execute_batch(one_is_missing).unwrap();
+    table.client.start().unwrap();
 }

@@ -130,6 +130,6 @@ impl SharedServer for Postgres {
     /// The superuser.
     async fn admin(&self) -> PostgresSession {
         let password = variable("PERBUCK_TEST_POSTGRES_ADMIN_PASSWORD");
-        Self::driver_of(&self.target("postgres", ""), &password).unwrap().connect(SessionId(0)).await.unwrap()
+        Self::driver_of(&self.target("postgres", ""), &password).unwrap().connect(SessionId::Own(0)).await.unwrap()
     }
 }

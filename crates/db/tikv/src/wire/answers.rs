@@ -88,9 +88,11 @@ pub(crate) fn value(answer: &[u8]) -> Parsed<Result<Option<&[u8]>, &[u8]>> {
     Ok(Ok(if absent { None } else { found.or(Some(&[])) }))
 }
 
-/// The value of `RawGetResponse` or `GetResponse`, if there is one.
-pub(crate) fn read_value(answer: &[u8]) -> Parsed<Option<&[u8]>> {
-    value(answer).map(Result::unwrap_or_default)
+/// The value of `RawGetResponse` or `GetResponse`, if there is one. In transactions an empty value is none, as in client-go,
+/// whether or not the answer says that it found nothing.
+pub(crate) fn read_value(answer: &[u8], transactional: bool) -> Parsed<Option<&[u8]>> {
+    let value = value(answer).map(Result::unwrap_or_default)?;
+    Ok(value.filter(|bytes| !(transactional && bytes.is_empty())))
 }
 
 /// The text of the error of a raw command, if it is one.
@@ -152,7 +154,7 @@ pub(crate) fn locked_value(answer: &[u8]) -> Parsed<Option<&[u8]>> {
             _ => {}
         }
     }
-    Ok(if absent { None } else { found })
+    Ok(found.filter(|bytes| !absent && !bytes.is_empty()))
 }
 
 /// `CheckTxnStatusResponse`.
@@ -183,6 +185,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn an_empty_value_is_one_without_transactions_alone() {
+        let (mut empty, mut absent, mut locked) = (Vec::new(), Vec::new(), Vec::new());
+        perbuck_grpc::proto::put_element(&mut empty, get_response::VALUE, b"");
+        perbuck_grpc::proto::put_uint(&mut absent, get_response::NOT_FOUND, 1);
+        perbuck_grpc::proto::put_element(&mut locked, pessimistic_lock_response::VALUES, b"");
+        for answer in [&b""[..], &empty] {
+            assert_eq!((read_value(answer, false), read_value(answer, true)), (Ok(Some(&b""[..])), Ok(None)));
+        }
+        assert_eq!((read_value(&absent, false), read_value(&absent, true)), (Ok(None), Ok(None)));
+        assert_eq!(locked_value(&locked), Ok(None));
+    }
 
     /// Bytes that often are fields: a number and a type, a length, and what may be a field again.
     fn fields_or_bytes() -> impl Strategy<Value = Vec<u8>> {

@@ -62,6 +62,10 @@ fn statements_are_timed_where_the_trial_asks_for_it() {
     assert_eq!((outcome.statement_latency.len(), select.max_ns), (1, 1_000_000));
     assert!(select.count.abs_diff(30_000) <= 6, "{}", select.count);
     assert_eq!(select.sum_ns, select.count * 1_000_000);
+    // The second statement of each transaction fails, and what failed is not timed: of each two one.
+    let outcome = simulate(&TrialSpec { time_statements: true, ..spec(3) }, failing(2, ErrorClass::Failed, 1062)).unwrap();
+    let (select, sent) = (&outcome.statement_latency["select"], outcome.measured.statements.total());
+    assert!(select.count > 10_000 && sent.abs_diff(2 * select.count) <= 6, "{} of {sent}", select.count);
 }
 
 #[test]

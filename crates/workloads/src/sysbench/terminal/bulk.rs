@@ -52,8 +52,8 @@ impl Bulk {
         Ok(())
     }
 
-    /// Appends a row; sends those before it where it would not fit.
-    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+    /// Appends a row; sends those before it where it would not fit. How many rows the server acknowledged.
+    pub(super) async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<u16> {
         let id = self.last_id + 1;
         if id > i64::from(i32::MAX) {
             return Err(no_more_ids(self.last_id));
@@ -61,9 +61,10 @@ impl Bulk {
         // Both columns are the id, between brackets, after a comma.
         let row_bytes = 2 * (id.ilog10() as usize + 1) + "(,)".len() + usize::from(!self.cells.is_empty());
         let head_bytes = "INSERT INTO  VALUES".len() + self.table.name.len();
+        let mut sent = 0;
         if head_bytes + self.text_bytes + row_bytes + 1 > STATEMENT_BYTES {
             // In a box: within, it would make the terminal of every script a third larger, and that is waits for memory.
-            Box::pin(self.send(connection)).await?;
+            sent = Box::pin(self.send(connection)).await?;
             // The comma goes with the rows that are sent.
             self.text_bytes = row_bytes - 1;
         } else {
@@ -71,14 +72,15 @@ impl Bulk {
         }
         self.cells.int(id).int(id);
         self.last_id = id;
-        Ok(())
+        // Half a MiB has fewer rows than 2¹⁶.
+        Ok(u16::try_from(sent).unwrap_or(u16::MAX))
     }
 
-    /// Sends what is there. On an error the rows stay, to be sent again; but where the database refuses them they would be
+    /// Sends what is there, and says how many rows that was. On an error the rows stay, to be sent again; but where the database refuses them they would be
     /// refused at every retry, so that ends the run.
-    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
+    pub(super) async fn send<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<u64> {
         if self.cells.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let sent = (self.cells.len() / self.table.columns.len()) as u64;
         match connection.insert_rows(&self.table, &self.cells).await {
@@ -92,6 +94,6 @@ impl Bulk {
         }
         self.cells.clear();
         self.text_bytes = 0;
-        Ok(())
+        Ok(sent)
     }
 }

@@ -24,6 +24,9 @@ use insert::Insert;
 use oltp::Oltp;
 use random::Random;
 
+/// Rows that the server acknowledged, of `bulk_insert` alone.
+const ROWS: usize = 0;
+
 /// One of the scripts with its options.
 #[derive(Debug)]
 pub struct Sysbench {
@@ -55,6 +58,10 @@ impl Workload for Sysbench {
 
     fn kinds(&self) -> &'static [&'static str] {
         self.options.script.kinds()
+    }
+
+    fn fact_names(&self) -> &'static [&'static [&'static str]] {
+        if matches!(self.events, Events::Bulk(_)) { &[&[super::ROWS_ACKNOWLEDGED]] } else { &[] }
     }
 
     fn terminal(&self, id: TerminalId) -> Self::Terminal {
@@ -97,7 +104,7 @@ impl Terminal for SysbenchTerminal {
     }
 
     async fn finish<S: Session>(&mut self, connection: &mut Connection<S>) -> Result<()> {
-        if let Events::Bulk(bulk) = &mut self.events { bulk.send(connection).await } else { Ok(()) }
+        if let Events::Bulk(bulk) = &mut self.events { bulk.send(connection).await.map(drop) } else { Ok(()) }
     }
 
     fn kind(&mut self, _operation: &Operation) -> u8 {
@@ -105,13 +112,14 @@ impl Terminal for SysbenchTerminal {
     }
 
     async fn transaction<S: Session>(&mut self, connection: &mut Connection<S>, operation: &mut Operation) -> Result<Done> {
+        let mut done = Done::committed(0);
         match &mut self.events {
             Events::Oltp(oltp) => oltp.transaction(connection, &mut operation.rng).await?,
             Events::Insert(insert) => insert.transaction(connection, operation).await?,
             Events::Random(random) => random.transaction(connection, &mut operation.rng).await?,
-            Events::Bulk(bulk) => bulk.transaction(connection).await?,
+            Events::Bulk(bulk) => done.facts[ROWS] = bulk.transaction(connection).await?,
         }
-        Ok(Done::committed(0))
+        Ok(done)
     }
 
     /// As in sysbench, whose event draws all its ids again.

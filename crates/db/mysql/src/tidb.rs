@@ -1,0 +1,143 @@
+//! What TiDB alone tells: the components of its cluster, settings that it only keeps, and what happens within it that no client sees.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use perbuck_load::driver::Session;
+use perbuck_load::error::{DriverError, ErrorClass};
+use perbuck_load::values::Rows;
+use perbuck_net::metrics::samples;
+use perbuck_net::web;
+
+use crate::session::MysqlSession;
+
+/// A status variable that no other server has.
+pub(crate) const ITS_OWN: &str = "ddl_schema_version";
+/// How long a status port may take.
+const LIMIT: Duration = Duration::from_secs(3);
+/// Metrics of a TiDB server that tell what it does again by itself, the label that divides each, and the name in a record.
+const INTERNAL: [(&str, &str, &str); 6] = [
+    ("tidb_session_retry_num_sum", "", "tidb_transaction_retries"),
+    ("tidb_session_retry_error_total", "type", "tidb_retry_errors"),
+    ("tidb_session_statement_pessimistic_retry_count_sum", "", "tidb_pessimistic_retries"),
+    ("tidb_tikvclient_backoff_seconds_count", "type", "tidb_backoffs"),
+    ("tidb_tikvclient_region_err_total", "type", "tidb_region_errors"),
+    ("tidb_server_execute_error_total", "type", "tidb_errors"),
+];
+
+/// Takes settings without effect out of `variables`, and adds what only TiDB tells.
+pub(crate) async fn facts(
+    session: &mut MysqlSession,
+    host: &str,
+    noted: &[String],
+    variables: &mut BTreeMap<String, String>,
+) -> Result<(), DriverError> {
+    let idle = without_effect(session).await?;
+    variables.retain(|name, _| !idle(name) || noted.contains(name));
+    let asked: Vec<&str> = noted.iter().filter(|name| idle(name)).map(String::as_str).collect();
+    if !asked.is_empty() {
+        variables.insert("settings without effect on TiDB".to_owned(), asked.join(", "));
+    }
+    variables.extend(topology(session).await?);
+    if let Err(why) = metrics(session, host).await? {
+        variables.insert("retries within TiDB".to_owned(), format!("not told: {why}"));
+    }
+    Ok(())
+}
+
+/// Tells the variables that TiDB keeps for programs that ask for them, and does nothing with.
+async fn without_effect(session: &mut MysqlSession) -> Result<impl Fn(&String) -> bool + use<>, DriverError> {
+    let mut rows = Rows::default();
+    let asked = session.query("SELECT variable_name FROM information_schema.variables_info WHERE is_noop = 'YES'", &mut rows);
+    let names: Option<Vec<String>> = match asked.await {
+        Ok(_) => Some((0..rows.len() as usize).map(|row| rows.display(row, 0)).collect::<Result<_, _>>()?),
+        // Before version 6.0 it does not tell them.
+        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => None,
+        Err(error) => return Err(error),
+    };
+    Ok(move |name: &String| names.as_ref().map_or(name.starts_with("innodb_"), |names| names.contains(name)))
+}
+
+/// The components of a TiDB cluster, by kind: how many of which version. No addresses, which are their owner's business.
+async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>, DriverError> {
+    let sql = "SELECT type, version, COUNT(*) FROM information_schema.cluster_info GROUP BY type, version ORDER BY type, version";
+    let mut rows = Rows::default();
+    match session.query(sql, &mut rows).await {
+        Ok(_) => {}
+        // It takes the privilege PROCESS, which a benchmark's user need not have.
+        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => {
+            return Ok(BTreeMap::from([("cluster".to_owned(), format!("not told: {}", error.message))]));
+        }
+        Err(error) => return Err(error),
+    }
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for row in 0..usize::try_from(rows.len()).unwrap_or_default() {
+        // The embedded store has none.
+        let version =
+            Some(rows.display(row, 1)?).filter(|v| !v.is_empty()).unwrap_or_else(|| "of no version that it tells".to_owned());
+        let line = format!("{} × {version}", rows.display(row, 2)?);
+        let kind = found.entry(format!("cluster {}", rows.display(row, 0)?)).or_default();
+        *kind = if kind.is_empty() { line } else { format!("{kind}, {line}") };
+    }
+    Ok(found)
+}
+
+/// What the TiDB servers did again by themselves since they started, all together; why it is not known. `host` is the one that is
+/// connected to.
+pub(crate) async fn metrics(
+    session: &mut MysqlSession,
+    host: &str,
+) -> Result<Result<BTreeMap<String, i64>, String>, DriverError> {
+    let mut rows = Rows::default();
+    match session.query("SELECT ip, status_port FROM information_schema.tidb_servers_info", &mut rows).await {
+        Ok(_) => {}
+        // It takes a privilege that a benchmark's user need not have.
+        Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => {
+            return Ok(Err(error.message.clone()));
+        }
+        Err(error) => return Err(error),
+    }
+    let mut sums = BTreeMap::new();
+    for row in 0..rows.len() as usize {
+        let (told, port) = (rows.display(row, 0)?, rows.display(row, 1)?.parse().unwrap_or(0));
+        let at = if is_reached_at(&told) { told.as_str() } else { host };
+        match web::get((at, port), "/metrics", LIMIT).await {
+            Ok(text) => add(&text, &mut sums),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    Ok(Ok(sums.into_iter().map(|(name, sum): (String, f64)| (name, sum.round() as i64)).collect()))
+}
+
+/// Whether an address that a server tells of itself is one by which others reach it.
+fn is_reached_at(address: &str) -> bool {
+    let of_any = |ip: IpAddr| ip.is_unspecified() || ip.is_loopback();
+    !address.is_empty() && !address.parse().is_ok_and(of_any)
+}
+
+fn add(text: &str, sums: &mut BTreeMap<String, f64>) {
+    for sample in samples(text) {
+        let Some((_, label, name)) = INTERNAL.iter().find(|(metric, ..)| *metric == sample.name) else { continue };
+        let name = sample.label(label).map_or_else(|| (*name).to_owned(), |value| format!("{name} {value}"));
+        *sums.entry(name).or_default() += sample.value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_again_is_summed_by_its_reason_over_all_servers() {
+        let one = "tidb_session_retry_num_sum 3\ntidb_session_retry_num_count 9\n\
+                   tidb_tikvclient_backoff_seconds_count{scope=\"user\",type=\"txnLock\"} 4\n\
+                   tidb_tikvclient_backoff_seconds_count{scope=\"internal\",type=\"txnLock\"} 1\n";
+        let other = "tidb_session_retry_num_sum 2\ntidb_server_execute_error_total{type=\"kv:9007\"} 7\n";
+        let mut sums = BTreeMap::new();
+        [one, other].iter().for_each(|text| add(text, &mut sums));
+        let expected = [("tidb_transaction_retries", 5.0), ("tidb_backoffs txnLock", 5.0), ("tidb_errors kv:9007", 7.0)];
+        assert_eq!(sums, expected.map(|(name, sum)| (name.to_owned(), sum)).into());
+        assert!(is_reached_at("10.0.0.7") && is_reached_at("tidb-1") && !is_reached_at("127.0.0.1") && !is_reached_at("::"));
+    }
+}
