@@ -65,6 +65,7 @@ fn example_flags() -> Vec<Flag> {
         Flag::TextStatements { count: 40 },
         Flag::Aborted { count: 1 },
         Flag::WrongRows { missing: 1, wrong: 2 },
+        Flag::FunctionalServer { why: "its store is for tests".into() },
     ]
 }
 

@@ -10,7 +10,7 @@
 //! let (config, databases) = (BTreeMap::from([("work_mem".to_owned(), "64MB".to_owned())]), ["perbuck".to_owned()]);
 //! assert!(config.iter().all(|(key, value)| Kind::Postgres.check(key, value).is_ok()));
 //! let wanted =
-//!     Wanted { folder: Path::new("/tmp/pg"), port: 5433, config: &config, databases: &databases, connections: 90, as_root: false };
+//!     Wanted { folder: Path::new("/tmp/pg"), ports: &[5433], config: &config, databases: &databases, connections: 90, as_root: false };
 //! let programs: Vec<PathBuf> = Kind::Postgres.programs().iter().map(|program| PathBuf::from(program.names[0])).collect();
 //! let recipe = Kind::Postgres.recipe(&wanted, &programs, "s3cret").unwrap_or_else(|refused| panic!("{}", refused.message));
 //! assert!(recipe.target.contains("127.0.0.1:5433") && !recipe.target.contains("s3cret"));

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 mod mysql;
 mod postgres;
+mod tidb;
 
 /// The user who may log in, and the database where the study names no other.
 pub const NAME: &str = "perbuck";
@@ -23,17 +24,21 @@ pub enum Kind {
     Mysql,
     /// PostgreSQL.
     Postgres,
+    /// TiDB without a cluster, its data in the store that it has for tests.
+    Tidb,
 }
 
 /// All kinds with their names in a study.
-pub const KINDS: [(&str, Kind); 3] = [("mariadb", Kind::Mariadb), ("mysql", Kind::Mysql), ("postgres", Kind::Postgres)];
+pub const KINDS: [(&str, Kind); 4] =
+    [("mariadb", Kind::Mariadb), ("mysql", Kind::Mysql), ("postgres", Kind::Postgres), ("tidb", Kind::Tidb)];
 
 /// A program that a kind needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
     /// Its names, the one to prefer first.
     pub names: &'static [&'static str],
-    /// Folders outside PATH where packages put it; `*` stands for one folder name, of which the highest version counts.
+    /// Folders outside PATH where packages put it; `*` stands for one folder name, of which the highest version counts, and `~` for the
+    /// user's own folder.
     pub folders: &'static [&'static str],
 }
 
@@ -42,8 +47,8 @@ pub struct Program {
 pub struct Wanted<'a> {
     /// The folder of this server; it is there and empty.
     pub folder: &'a Path,
-    /// TCP port on 127.0.0.1.
-    pub port: u16,
+    /// TCP ports on 127.0.0.1, as many as [`Kind::ports`] says.
+    pub ports: &'a [u16],
     /// Settings in the server's own words.
     pub config: &'a BTreeMap<String, String>,
     /// Databases to make.
@@ -76,6 +81,8 @@ pub struct Recipe {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// What it reads from standard input, which may hold the password.
+    pub input: String,
     /// Whether SIGQUIT ends it, rather than a kill: PostgreSQL then removes its shared memory. The data go with the server, so it need
     /// not write them.
     pub quits: bool,
@@ -98,6 +105,7 @@ impl fmt::Display for Kind {
             Self::Mariadb => "MariaDB",
             Self::Mysql => "MySQL",
             Self::Postgres => "PostgreSQL",
+            Self::Tidb => "TiDB",
         })
     }
 }
@@ -114,6 +122,7 @@ impl Kind {
             Self::Mariadb => mysql::MARIADB,
             Self::Mysql => mysql::MYSQL,
             Self::Postgres => postgres::PROGRAMS,
+            Self::Tidb => tidb::PROGRAMS,
         }
     }
 
@@ -123,7 +132,20 @@ impl Kind {
             Self::Mariadb => "Debian's package mariadb-server brings it",
             Self::Mysql => "the packages of MySQL Community Server bring it",
             Self::Postgres => "Debian's package postgresql brings it",
+            Self::Tidb => "`tiup install tidb` brings it",
         }
+    }
+
+    /// How many ports it needs.
+    pub fn ports(self) -> usize {
+        // That of its status beside that of SQL.
+        if self == Self::Tidb { 2 } else { 1 }
+    }
+
+    /// The number in what a server says of its version: `15.18` of `PostgreSQL 15.18 (Debian …)`, `8.5.6` of `8.0.11-TiDB-v8.5.6`.
+    pub fn version(self, said: &str) -> &str {
+        let own = if self == Self::Tidb { said.split("-TiDB-v").last().unwrap_or(said) } else { said };
+        own.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(said)
     }
 
     /// Whether it refuses to run as root, so that another user must run it.
@@ -147,6 +169,7 @@ impl Kind {
         let owned = match self {
             Self::Mariadb | Self::Mysql => mysql::OWNED,
             Self::Postgres => postgres::OWNED,
+            Self::Tidb => tidb::OWNED,
         };
         let spelled = key.to_ascii_lowercase().replace('-', "_");
         if owned.contains(&spelled.as_str()) {
@@ -168,8 +191,12 @@ impl Kind {
             Self::Mariadb => mysql::mariadb(wanted, programs, password),
             Self::Mysql => mysql::mysql(wanted, programs, password),
             Self::Postgres => postgres::recipe(wanted, programs, password),
+            Self::Tidb => tidb::recipe(wanted, programs, password),
         };
-        made.ok_or_else(|| Refused { message: format!("{self} needs {} programs", self.programs().len()), help: String::new() })
+        made.ok_or_else(|| Refused {
+            message: format!("{self} needs {} programs and {} ports", self.programs().len(), self.ports()),
+            help: String::new(),
+        })
     }
 }
 

@@ -220,6 +220,7 @@ pub fn run_watched(
     let mut flags = flags::of(&spec, &outcome.measured, &health)?;
     flags.extend(flags::foreign_load(&work, spec.warmup_ns + spec.duration_ns));
     flags.extend(beside_the_engine(as_text, of_machine, away.or(uncounted), context.host.emulator.clone()));
+    flags.extend(facts.functional.clone().map(|why| Flag::FunctionalServer { why }));
     let details = Details {
         terminals: outcome.terminals,
         statement_latency: outcome.statement_latency,
@@ -348,12 +349,16 @@ fn target_record(
 
 /// What the server's counters rose by; nothing where the server was started again in between, for then it forgot.
 fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, load_ns: u64) -> BTreeMap<String, i64> {
-    let change = |(name, value): (&String, &i64)| before.get(name).map(|b| (name.clone(), value - b));
-    let changes: BTreeMap<String, i64> = after.iter().filter_map(change).collect();
+    if before.is_empty() {
+        return BTreeMap::new();
+    }
+    // A counter that was not there before has counted since: TiDB has one for each reason that it met.
+    let change = |(name, value): (&String, &i64)| (name.clone(), value - before.get(name).copied().unwrap_or(0));
+    let changes: BTreeMap<String, i64> = after.iter().map(change).collect();
     // Uptime counts whole seconds; two of them are its rounding at both ends.
     let forgot = |(name, change): (&String, &i64)| match name.as_str() {
         "Uptime" => *change < (load_ns / 1_000_000_000) as i64 - 2,
-        name => name.starts_with("Com_") && *change < 0,
+        name => (name.starts_with("Com_") || name.starts_with("server_")) && *change < 0,
     };
     if changes.iter().any(forgot) { BTreeMap::new() } else { changes }
 }

@@ -61,6 +61,8 @@ pub struct TargetFacts {
     pub on_this_machine: bool,
     /// What the server says of the machine that it runs on.
     pub observed: Vec<Observed>,
+    /// What makes it a server for functional tests alone, if it is one.
+    pub functional: Option<String>,
 }
 
 /// A way to reach one kind of database. Connecting happens on the worker that owns the session. What asks the server fails as

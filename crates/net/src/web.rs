@@ -12,7 +12,7 @@ use crate::printable;
 /// The body of the answer of `host:port` to a GET of `path`.
 ///
 /// # Errors
-/// Why there is none: nobody listens, another status than 200, an answer that is cut off or that takes longer than `limit`.
+/// Why there is none: no server listens, another status than 200, an answer that is cut off or that takes longer than `limit`.
 pub async fn get((host, port): (&str, u16), path: &str, limit: Duration) -> Result<String, String> {
     let address = host_text(host, port);
     let answer = timeout_at(now() + limit, ask((host, port), path, limit)).await;
@@ -22,7 +22,7 @@ pub async fn get((host, port): (&str, u16), path: &str, limit: Duration) -> Resu
 
 async fn ask((host, port): (&str, u16), path: &str, limit: Duration) -> Result<Vec<u8>, String> {
     let mut link = Link::connect(host, port, limit, "HTTP").await.map_err(|e| e.message.clone())?;
-    // Nobody logs in, and the answer is long.
+    // There is no login, and the answer is long.
     link.logged_in();
     let head = format!("GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n", host_text(host, port));
     link.begin().extend_from_slice(head.as_bytes());

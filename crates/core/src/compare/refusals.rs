@@ -106,7 +106,7 @@ fn differences(a: &RunRecord, b: &RunRecord) -> Vec<&'static str> {
 /// Flags of one sort are one remark, whatever their values.
 fn remark_group(flag: &Flag) -> String {
     match flag {
-        Flag::Emulated { .. } => flag.text(),
+        Flag::Emulated { .. } | Flag::FunctionalServer { .. } => flag.text(),
         Flag::ClientLimited { .. } => "the client was the limit".to_owned(),
         Flag::ManyErrors { .. } => "more than one transaction in a hundred failed".to_owned(),
         Flag::WrongRows { .. } => "operations did not find a row that must be there, or found wrong rows".to_owned(),

@@ -99,6 +99,11 @@ pub enum Flag {
         /// `statements` or `transactions`.
         unit: String,
     },
+    /// The server is made for functional tests: its times say nothing about the product.
+    FunctionalServer {
+        /// What makes it one.
+        why: String,
+    },
     /// Little's law does not hold for the recorded values: something was not counted.
     LittlesLaw {
         /// Busy connections by the recorded values.
@@ -155,6 +160,9 @@ impl Flag {
                 format!("other clients used the server: {foreign} of its {all} {unit} were theirs ({percent:.1} %)")
             }
             Self::Unsettled { why } => format!("not in a steady state: {why}"),
+            Self::FunctionalServer { why } => {
+                format!("for functional use alone: {why}, so its numbers say nothing about the product")
+            }
             Self::LittlesLaw { busy, connections } => {
                 format!("Little's law fails: the numbers account for {busy:.1} busy connections of {connections}")
             }
@@ -178,6 +186,7 @@ impl Flag {
             | Self::PacketLoss { .. }
             | Self::Unsettled { .. }
             | Self::ServerAway { .. }
+            | Self::FunctionalServer { .. }
             | Self::LittlesLaw { .. } => None,
         }
     }

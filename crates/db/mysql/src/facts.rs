@@ -71,11 +71,12 @@ pub(crate) async fn facts(session: &mut MysqlSession, host: &str, noted: &[Strin
     let cipher = pairs(session, "SHOW SESSION STATUS LIKE 'Ssl_cipher'").await?;
     let cipher = cipher.into_values().next().filter(|c| !c.is_empty()).unwrap_or_else(|| "none".to_owned());
     variables.insert("connection encryption".to_owned(), cipher);
+    let mut functional = None;
     if version.contains("TiDB") {
-        tidb::facts(session, host, noted, &mut variables).await?;
+        functional = tidb::facts(session, host, noted, &mut variables).await?;
     }
     let observed = compiled_for(&version, &variables).into_iter().collect();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
 }
 
 /// The architecture that the server was compiled for. Old versions of TiDB say `x86_64` on any machine, newer ones Go's word for their own.

@@ -14,36 +14,40 @@ use crate::session::MysqlSession;
 
 /// A status variable that no other server has.
 pub(crate) const ITS_OWN: &str = "ddl_schema_version";
+/// The store in TiDB's own process (unistore), which alone tells no version.
+const EMBEDDED: &str = "embedded, of no version";
 /// How long a status port may take.
 const LIMIT: Duration = Duration::from_secs(3);
 /// Metrics of a TiDB server that tell what it does again by itself, the label that divides each, and the name in a record.
 const INTERNAL: [(&str, &str, &str); 6] = [
-    ("tidb_session_retry_num_sum", "", "tidb_transaction_retries"),
-    ("tidb_session_retry_error_total", "type", "tidb_retry_errors"),
-    ("tidb_session_statement_pessimistic_retry_count_sum", "", "tidb_pessimistic_retries"),
-    ("tidb_tikvclient_backoff_seconds_count", "type", "tidb_backoffs"),
-    ("tidb_tikvclient_region_err_total", "type", "tidb_region_errors"),
-    ("tidb_server_execute_error_total", "type", "tidb_errors"),
+    ("tidb_session_retry_num_sum", "", "server_retries_transaction"),
+    ("tidb_session_retry_error_total", "type", "server_retries_error"),
+    ("tidb_session_statement_pessimistic_retry_count_sum", "", "server_retries_pessimistic_lock"),
+    ("tidb_tikvclient_backoff_seconds_count", "type", "server_retries_backoff"),
+    ("tidb_tikvclient_region_err_total", "type", "server_retries_region"),
+    ("tidb_server_execute_error_total", "type", "server_errors"),
 ];
 
-/// Takes settings without effect out of `variables`, and adds what only TiDB tells.
+/// Takes settings without effect out of `variables`, and adds what only TiDB tells; what makes it one for functional tests alone.
 pub(crate) async fn facts(
     session: &mut MysqlSession,
     host: &str,
     noted: &[String],
     variables: &mut BTreeMap<String, String>,
-) -> Result<(), DriverError> {
+) -> Result<Option<String>, DriverError> {
     let idle = without_effect(session).await?;
     variables.retain(|name, _| !idle(name) || noted.contains(name));
     let asked: Vec<&str> = noted.iter().filter(|name| idle(name)).map(String::as_str).collect();
     if !asked.is_empty() {
         variables.insert("settings without effect on TiDB".to_owned(), asked.join(", "));
     }
-    variables.extend(topology(session).await?);
+    let cluster = topology(session).await?;
+    let embedded = cluster.values().any(|components| components.contains(EMBEDDED));
+    variables.extend(cluster);
     if let Err(why) = metrics(session, host).await? {
         variables.insert("retries within TiDB".to_owned(), format!("not told: {why}"));
     }
-    Ok(())
+    Ok(embedded.then(|| "TiDB keeps its data in the store that is embedded for tests".to_owned()))
 }
 
 /// Tells the variables that TiDB keeps for programs that ask for them, and does nothing with.
@@ -73,9 +77,7 @@ async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>
     }
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     for row in 0..usize::try_from(rows.len()).unwrap_or_default() {
-        // The embedded store has none.
-        let version =
-            Some(rows.display(row, 1)?).filter(|v| !v.is_empty()).unwrap_or_else(|| "of no version that it tells".to_owned());
+        let version = Some(rows.display(row, 1)?).filter(|v| !v.is_empty()).unwrap_or_else(|| EMBEDDED.to_owned());
         let line = format!("{} × {version}", rows.display(row, 2)?);
         let kind = found.entry(format!("cluster {}", rows.display(row, 0)?)).or_default();
         *kind = if kind.is_empty() { line } else { format!("{kind}, {line}") };
@@ -117,9 +119,11 @@ fn is_reached_at(address: &str) -> bool {
 }
 
 fn add(text: &str, sums: &mut BTreeMap<String, f64>) {
-    for sample in samples(text) {
+    // One that never counted is as good as one that is not there.
+    for sample in samples(text).filter(|sample| sample.value > 0.0) {
         let Some((_, label, name)) = INTERNAL.iter().find(|(metric, ..)| *metric == sample.name) else { continue };
-        let name = sample.label(label).map_or_else(|| (*name).to_owned(), |value| format!("{name} {value}"));
+        let reason = sample.label(label).filter(|reason| !reason.is_empty());
+        let name = reason.map_or_else(|| (*name).to_owned(), |reason| format!("{name}_{reason}"));
         *sums.entry(name).or_default() += sample.value;
     }
 }
@@ -129,14 +133,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_done_again_is_summed_by_its_reason_over_all_servers() {
+    fn retries_are_summed_by_their_reason_over_all_servers() {
         let one = "tidb_session_retry_num_sum 3\ntidb_session_retry_num_count 9\n\
                    tidb_tikvclient_backoff_seconds_count{scope=\"user\",type=\"txnLock\"} 4\n\
                    tidb_tikvclient_backoff_seconds_count{scope=\"internal\",type=\"txnLock\"} 1\n";
         let other = "tidb_session_retry_num_sum 2\ntidb_server_execute_error_total{type=\"kv:9007\"} 7\n";
         let mut sums = BTreeMap::new();
         [one, other].iter().for_each(|text| add(text, &mut sums));
-        let expected = [("tidb_transaction_retries", 5.0), ("tidb_backoffs txnLock", 5.0), ("tidb_errors kv:9007", 7.0)];
+        let expected =
+            [("server_retries_transaction", 5.0), ("server_retries_backoff_txnLock", 5.0), ("server_errors_kv:9007", 7.0)];
         assert_eq!(sums, expected.map(|(name, sum)| (name.to_owned(), sum)).into());
         assert!(is_reached_at("10.0.0.7") && is_reached_at("tidb-1") && !is_reached_at("127.0.0.1") && !is_reached_at("::"));
     }

@@ -87,7 +87,7 @@ pub(crate) async fn facts(session: &mut PostgresSession, family: Family) -> Resu
         _ => None,
     };
     let observed = Observed::of_version("SELECT version()", &version).into_iter().collect();
-    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed })
+    Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional: None })
 }
 
 /// Names as a list of SQL texts.

@@ -56,22 +56,22 @@ fn first_statements(wanted: &Wanted<'_>, password: &str) -> String {
     format!("{}CREATE USER '{NAME}'@'%' IDENTIFIED BY '{password}';\nGRANT ALL ON *.* TO '{NAME}'@'%';\n", databases.concat())
 }
 
-fn serve(wanted: &Wanted<'_>, server: &Path, steps: Vec<Step>, own: &[&str]) -> Recipe {
+fn serve((wanted, port): (&Wanted<'_>, u16), server: &Path, steps: Vec<Step>, own: &[&str]) -> Recipe {
     let mut arguments = common(wanted);
     arguments.push(option("socket", wanted.folder.join("socket")));
     arguments.push(option("pid-file", wanted.folder.join("server.pid")));
-    arguments.push(option("port", wanted.port.to_string()));
+    arguments.push(option("port", port.to_string()));
     arguments.push(option("bind-address", "127.0.0.1"));
     arguments.push(option("max-connections", wanted.connections.to_string()));
     arguments.extend(own.iter().map(OsString::from));
     // The last one counts, so that the caller's settings win over those above.
     arguments.extend(wanted.config.iter().map(|(key, value)| option(key, value)));
-    let target = format!("mysql://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port);
-    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, quits: false, target }
+    let target = format!("mysql://{NAME}@127.0.0.1:{port}/{NAME}?tls=disabled");
+    Recipe { steps, files: Vec::new(), program: server.to_owned(), arguments, input: String::new(), quits: false, target }
 }
 
 pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let [server, install] = programs else { return None };
+    let ([server, install], [port]) = (programs, wanted.ports) else { return None };
     let mut arguments = common(wanted);
     arguments.extend(["--auth-root-authentication-method=normal", "--skip-test-db"].map(OsString::from));
     let install = Step { program: install.clone(), arguments, input: String::new() };
@@ -84,17 +84,17 @@ pub(super) fn mariadb(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str)
         first_statements(wanted, password)
     );
     let bootstrap = Step { program: server.clone(), arguments, input };
-    Some(serve(wanted, server, vec![install, bootstrap], &[]))
+    Some(serve((wanted, *port), server, vec![install, bootstrap], &[]))
 }
 
 const NO_FILES: &str = "--secure-file-priv=NULL";
 
 pub(super) fn mysql(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let [server] = programs else { return None };
+    let ([server], [port]) = (programs, wanted.ports) else { return None };
     let mut arguments = common(wanted);
     // The folder that packages compile in for files is there only where their server is set up; it is not needed here.
     arguments.extend(["--initialize-insecure", "--init-file=/dev/stdin", NO_FILES].map(OsString::from));
     let input = format!("{}ALTER USER 'root'@'localhost' ACCOUNT LOCK;\n", first_statements(wanted, password));
     let initialize = Step { program: server.clone(), arguments, input };
-    Some(serve(wanted, server, vec![initialize], &["--mysqlx=OFF", NO_FILES]))
+    Some(serve((wanted, *port), server, vec![initialize], &["--mysqlx=OFF", NO_FILES]))
 }

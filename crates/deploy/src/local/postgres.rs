@@ -16,7 +16,7 @@ pub(super) const OWNED: &[&str] =
     &["config_file", "data_directory", "external_pid_file", "hba_file", "listen_addresses", "port", "unix_socket_directories"];
 
 pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) -> Option<Recipe> {
-    let [server, initdb] = programs else { return None };
+    let ([server, initdb], [port]) = (programs, wanted.ports) else { return None };
     let data = wanted.folder.join("data");
     let fixed = ["--username=postgres", "--encoding=UTF8", "--locale=C", "--auth=trust", "--no-instructions", "--no-sync"];
     let arguments = std::iter::once(option("pgdata", &data)).chain(fixed.map(OsString::from)).collect();
@@ -34,7 +34,7 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     let first = Step { program: server.clone(), arguments, input };
     let mut arguments = in_data(&[]);
     let mut set = |key: &str, value: &str| arguments.extend(["-c".into(), format!("{key}={value}").into()]);
-    set("port", &wanted.port.to_string());
+    set("port", &port.to_string());
     set("listen_addresses", "127.0.0.1");
     set("unix_socket_directories", "");
     set("max_connections", &wanted.connections.to_string());
@@ -45,7 +45,8 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
         files: vec![("data/pg_hba.conf", "host all all 127.0.0.1/32 scram-sha-256\n".to_owned())],
         program: server.clone(),
         arguments,
+        input: String::new(),
         quits: true,
-        target: format!("postgres://{NAME}@127.0.0.1:{}/{NAME}?tls=disabled", wanted.port),
+        target: format!("postgres://{NAME}@127.0.0.1:{port}/{NAME}?tls=disabled"),
     })
 }

@@ -6,7 +6,8 @@ fn made(kind: Kind, config: &[(&str, &str)], as_root: bool) -> Recipe {
     let config = config.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     let databases = ["perbuck".to_owned(), "other".to_owned()];
     let folder = Path::new("folder");
-    let wanted = Wanted { folder, port: 4711, config: &config, databases: &databases, connections: 90, as_root };
+    let ports = &[4711, 4712][..kind.ports()];
+    let wanted = Wanted { folder, ports, config: &config, databases: &databases, connections: 90, as_root };
     let programs: Vec<PathBuf> = kind.programs().iter().map(|p| PathBuf::from(p.names[0])).collect();
     kind.recipe(&wanted, &programs, PASSWORD).unwrap_or_else(|r| panic!("{}", r.message))
 }
@@ -28,7 +29,8 @@ fn the_password_is_in_no_argument_and_no_file_and_no_address() {
         assert!(!arguments.into_iter().any(|a| a.to_string_lossy().contains(PASSWORD)), "{kind}");
         assert!(!recipe.files.iter().any(|(_, text)| text.contains(PASSWORD)));
         assert!(!recipe.target.contains(PASSWORD));
-        assert_eq!(recipe.steps.iter().filter(|s| s.input.contains(PASSWORD)).count(), 1);
+        let inputs = recipe.steps.iter().map(|s| &s.input).chain([&recipe.input]);
+        assert_eq!(inputs.filter(|input| input.contains(PASSWORD)).count(), 1);
     }
 }
 
@@ -49,7 +51,8 @@ fn every_server_listens_on_the_loopback_only_and_makes_all_databases() {
     for kind in all_kinds() {
         let recipe = made(kind, &[], true);
         assert!(words(&recipe.arguments).iter().any(|a| a.ends_with("=127.0.0.1")), "{kind}");
-        let input = &recipe.steps.iter().find(|s| !s.input.is_empty()).unwrap_or_else(|| panic!("{kind}")).input;
+        let mut inputs = recipe.steps.iter().map(|s| &s.input).chain([&recipe.input]);
+        let input = inputs.find(|input| !input.is_empty()).unwrap_or_else(|| panic!("{kind}"));
         assert!(["perbuck", "other"].iter().all(|d| input.contains(&format!("CREATE DATABASE {}", quoted(kind, d)))));
         assert!(recipe.target.contains("@127.0.0.1:4711/perbuck"));
     }
@@ -61,7 +64,12 @@ fn quoted(kind: Kind, name: &str) -> String {
 
 #[test]
 fn settings_that_would_move_the_server_are_refused() {
-    for (key, kind) in [("datadir", Kind::Mariadb), ("Bind-Address", Kind::Mysql), ("listen_addresses", Kind::Postgres)] {
+    for (key, kind) in [
+        ("datadir", Kind::Mariadb),
+        ("Bind-Address", Kind::Mysql),
+        ("listen_addresses", Kind::Postgres),
+        ("status.status-port", Kind::Tidb),
+    ] {
         let refused = kind.check(key, "x").unwrap_err();
         assert!(refused.message.contains(key) && refused.help.contains("target"), "{}", refused.message);
     }
@@ -73,9 +81,32 @@ fn settings_that_would_move_the_server_are_refused() {
 }
 
 #[test]
+fn the_configuration_of_tidb_is_toml() {
+    let config = [("performance.max-procs", "2"), ("instance.tidb_enable_slow_log", "OFF"), ("log.level", "say \"no\"")];
+    let recipe = made(Kind::Tidb, &config, true);
+    let [(name, text)] = &recipe.files[..] else { panic!("{}", recipe.files.len()) };
+    let expected = "tmp-storage-path = \"folder/temp\"\ninstance.tidb_enable_slow_log = false\nlog.level = \"say \\\"no\\\"\"\n\
+                    performance.max-procs = 2\n";
+    assert_eq!((*name, text.as_str()), ("tidb.toml", expected));
+    assert!(words(&recipe.arguments).contains(&"--config=folder/tidb.toml"));
+}
+
+#[test]
+fn the_number_of_a_version_is_found() {
+    for (kind, said, number) in [
+        (Kind::Mariadb, "10.11.19-MariaDB-0+deb12u1", "10.11.19-MariaDB-0+deb12u1"),
+        (Kind::Postgres, "PostgreSQL 15.18 (Debian 15.18-0) on x86_64", "15.18"),
+        (Kind::Tidb, "8.0.11-TiDB-v8.5.6", "8.5.6"),
+        (Kind::Mysql, "of no number", "of no number"),
+    ] {
+        assert_eq!(kind.version(said), number);
+    }
+}
+
+#[test]
 fn too_few_programs_make_no_recipe() {
     let config = BTreeMap::new();
-    let wanted = Wanted { folder: Path::new("f"), port: 1, config: &config, databases: &[], connections: 1, as_root: false };
+    let wanted = Wanted { folder: Path::new("f"), ports: &[1], config: &config, databases: &[], connections: 1, as_root: false };
     assert!(all_kinds().all(|kind| kind.recipe(&wanted, &[], PASSWORD).is_err()));
 }
 

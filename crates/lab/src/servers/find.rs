@@ -53,6 +53,8 @@ fn is_program(path: &Path) -> bool {
 
 /// The folders that a pattern stands for, the highest version first.
 fn matching(pattern: &str) -> Vec<PathBuf> {
+    let own = env::var("HOME").unwrap_or_default();
+    let pattern = pattern.strip_prefix('~').map_or_else(|| pattern.to_owned(), |rest| own + rest);
     let Some((before, after)) = pattern.split_once('*') else { return vec![PathBuf::from(pattern)] };
     let (parent, prefix) = before.rsplit_once('/').unwrap_or(("", before));
     let names = fs::read_dir(parent).into_iter().flatten().flatten().filter_map(|e| e.file_name().into_string().ok());

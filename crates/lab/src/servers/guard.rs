@@ -41,6 +41,8 @@ pub(super) struct Charge {
     pub(super) files: Vec<(String, String)>,
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,
+    /// What the server reads from standard input.
+    pub(super) input: String,
     /// Taken out of everything that is told.
     pub(super) password: String,
 }
@@ -152,7 +154,9 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), Lab
     for (name, text) in &charge.files {
         fs::write(path.join(name), text).map_err(LabError::of_file("write", &path.join(name)))?;
     }
-    let mut server = start(path, charge, (&charge.program, &charge.arguments), (LOG, Stdio::null()))?;
+    let input = if charge.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let mut server = start(path, charge, (&charge.program, &charge.arguments), (LOG, input))?;
+    say(&mut server, &charge.input);
     tell(&Told::Started);
     if let Some(status) = ended(&mut server, gone).map_err(LabError::of_file("wait for the server in", path))? {
         tell(&Told::Ended(status.to_string()));
@@ -164,11 +168,16 @@ fn hold(folder: &Folder, charge: &Charge, gone: &Receiver<()>) -> Result<(), Lab
 /// Runs one program to its end, or until perbuck has gone.
 fn run_step(folder: &Path, charge: &Charge, step: &Step, gone: &Receiver<()>) -> Result<Option<ExitStatus>, LabError> {
     let mut child = start(folder, charge, (&step.program, &step.arguments), (MAKE_LOG, Stdio::piped()))?;
-    if let Some(mut input) = child.stdin.take() {
-        // A program that ends early reads no more; its status says why.
-        let _ = input.write_all(step.input.as_bytes());
-    }
+    say(&mut child, &step.input);
     ended(&mut child, gone).map_err(LabError::of_file("wait for a program in", folder))
+}
+
+/// Writes to the standard input of a program, and closes it.
+fn say(child: &mut Child, input: &str) {
+    if let Some(mut pipe) = child.stdin.take() {
+        // A program that ends early reads no more; its status says why.
+        let _ = pipe.write_all(input.as_bytes());
+    }
 }
 
 fn step_failed(folder: &Path, charge: &Charge, step: &Step, status: ExitStatus) -> LabError {

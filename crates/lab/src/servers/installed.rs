@@ -6,7 +6,7 @@ use perbuck_core::study::{Contender, ServerSpec};
 use perbuck_deploy::local::Kind;
 
 use super::instance::without_passwords;
-use super::{find, guard, number, other_version};
+use super::{find, guard, other_version};
 use crate::error::LabError;
 
 /// Looks for the programs of the private server of a contender, and asks for the version.
@@ -23,7 +23,7 @@ pub(crate) fn installed(contender: &Contender) -> Result<(), LabError> {
     // What does not tell its version is asked when it runs.
     let said = without_passwords(Command::new(program).arg("--version")).output();
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let version = number(said.trim());
+    let version = kind.version(said.trim());
     let tells = version.starts_with(|c: char| c.is_ascii_digit());
     if tells && !wanted(spec, version) { Err(other_version(&who, spec, program, version)) } else { Ok(()) }
 }

@@ -134,6 +134,7 @@ fn charge(order: &Order<'_>, recipe: Recipe, (folder, user, password): (&Path, O
         files: recipe.files.into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
         program: recipe.program,
         arguments: texts(recipe.arguments)?,
+        input: recipe.input,
         password: password.to_owned(),
     })
 }
@@ -169,11 +170,12 @@ fn user(order: &Order<'_>) -> Result<Option<(u32, u32)>, LabError> {
 
 fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, LabError> {
     debug_assert!(is_plain(password));
-    let port = free_port().map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
+    let ports: io::Result<Vec<u16>> = (0..order.kind.ports()).map(|_| free_port()).collect();
+    let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
     let config: BTreeMap<String, String> = order.spec.config.iter().map(|(k, v)| (k.clone(), v.value.clone())).collect();
     let wanted = Wanted {
         folder,
-        port,
+        ports: &ports,
         config: &config,
         databases: &order.databases,
         connections: order.connections,

@@ -85,11 +85,6 @@ fn databases(study: &Study) -> Vec<String> {
     std::iter::once(NAME).chain(own).filter(|name| seen.insert(*name)).map(str::to_owned).collect()
 }
 
-/// The number in what a server calls its version: `15.18` of `PostgreSQL 15.18 (Debian …)`.
-fn number(version: &str) -> &str {
-    version.split(' ').find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(version)
-}
-
 fn start(
     study: &Study,
     contender: &Contender,
@@ -109,7 +104,7 @@ fn start(
     let (instance, target, password) = Instance::start(&order)?;
     let target = registry.target(&target).map_err(|p| LabError::failed(p.message, p.help))?;
     let said = ready::wait(&who, &instance, (&*target, &password), registry, stop)?;
-    let version = number(&said);
+    let version = kind.version(&said);
     if !installed::wanted(spec, version) {
         return Err(other_version(&who, spec, &programs[0], version));
     }
@@ -122,15 +117,4 @@ fn other_version(who: &str, spec: &ServerSpec, program: &Path, version: &str) ->
     let (line, wanted) = spec.version.as_ref().map_or((0, ""), |v| (v.line, v.value.as_str()));
     let message = format!("{who}: line {line}: the study wants version {wanted}, and {} is {version}", program.display());
     LabError::refused(message, "install that version, or name its program with `program` in `server`")
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_number_of_a_version_is_found() {
-        let number = super::number;
-        assert_eq!(number("10.11.19-MariaDB-0+deb12u1"), "10.11.19-MariaDB-0+deb12u1");
-        assert_eq!(number("PostgreSQL 15.18 (Debian 15.18-0) on x86_64"), "15.18");
-        assert_eq!(number("of no number"), "of no number");
-    }
 }

@@ -31,6 +31,7 @@ pub(super) fn section(all: &Context<'_>) -> Vec<Block> {
     blocks.extend(fact_blocks(all));
     blocks.extend(machine_time(all));
     blocks.extend(errors(all));
+    blocks.extend(retries(all));
     let rows = rows(all);
     // `perbuck sysbench` counts none.
     blocks.extend((!rows.rows.is_empty()).then_some(Block::Data(rows)));
@@ -241,6 +242,28 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
         table.add([clean(workload), all.label(contender), clean(code), thousands(count), classes, example]);
     }
     vec![Block::Table(table)]
+}
+
+/// What servers and clients of databases did again without an error that a transaction saw; nothing where none is counted.
+fn retries(all: &Context<'_>) -> Option<Block> {
+    const COUNTED: [(&str, &str); 2] = [("server_retries_", "the server"), ("client_retries_", "perbuck")];
+    let mut sums: BTreeMap<(Subject<'_>, &str), i64> = BTreeMap::new();
+    for r in all.records {
+        for (name, count) in &r.target.server_counters {
+            if let Some((reason, by)) = COUNTED.iter().find_map(|(start, by)| Some((name.strip_prefix(start)?, *by))) {
+                let sum = sums.entry(((&r.key.workload, &r.key.contender, reason), by)).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+        }
+    }
+    let heads = "Workload | Contender | Reason | #Retries | By";
+    let mut table = Table::new("Retries that no transaction saw, from before the warm-up to after the end of each trial", heads);
+    for (((workload, contender, reason), by), count) in sums {
+        if let Some(count) = u64::try_from(count).ok().filter(|count| *count > 0) {
+            table.add([clean(workload), all.label(contender), clean(reason), thousands(count), by.to_owned()]);
+        }
+    }
+    (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
 fn rows(all: &Context<'_>) -> Table {

@@ -126,13 +126,13 @@ fn of_trials(all: &Context<'_>) -> Vec<Caveat> {
     if all.study.imported {
         out.push(Caveat::new(Rank::Forbids, "perbuck measured nothing here; the trials are read from logs of other programs."));
     }
-    let refused: Vec<String> =
-        all.records.iter().flat_map(|r| &r.flags).filter(|f| f.refused_unless().is_some()).map(Flag::name).collect();
+    let forbids = |flag: &&Flag| flag.refused_unless().is_some() || matches!(flag, Flag::FunctionalServer { .. });
+    let forbidding: Vec<String> = all.records.iter().flat_map(|r| &r.flags).filter(forbids).map(Flag::name).collect();
     for remark in &c.remarks {
         let text = clean(&remark.text);
         let rank = match () {
             () if remark.text.starts_with("notional") => Rank::Notional,
-            () if remark.flag.as_ref().is_some_and(|flag| refused.contains(flag)) => Rank::Forbids,
+            () if remark.flag.as_ref().is_some_and(|flag| forbidding.contains(flag)) => Rank::Forbids,
             () => Rank::Limits,
         };
         let count = counted(remark.trials, "trial");

@@ -180,9 +180,9 @@ fn a_server_that_has_every_record_ends_the_search_for_the_end() {
     let sqlite = &table.client.database.sqlite;
     // To this order all keys are equal.
     sqlite.create_collation("any", |_, _| std::cmp::Ordering::Equal).unwrap();
-    let all_alike = "ALTER TABLE usertable RENAME TO kept; CREATE TABLE usertable (YCSB_KEY TEXT COLLATE any);
+    let one_key = "ALTER TABLE usertable RENAME TO kept; CREATE TABLE usertable (YCSB_KEY TEXT COLLATE any);
                      INSERT INTO usertable VALUES ('one')";
-    sqlite.execute_batch(all_alike).unwrap();
+    sqlite.execute_batch(one_key).unwrap();
     let error = table.client.start().unwrap_err();
     assert_eq!(error.class, ErrorClass::Fatal);
     assert!(error.message.starts_with("records 100 to 2199023255651 of usertable all count as there"), "{}", error.message);
