@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use common::{Desk, Ended, processes_of, server, wait_until};
-use perbuck_core::run_record::{Flag, RunRecord};
+use perbuck_core::run_record::{Flag, RunRecord, ServerWork};
 use perbuck_workloads::sysbench::SCRIPTS;
 
 /// A TiDB of a test, in a folder of its own.
@@ -176,6 +176,9 @@ fn conflicts_are_counted_as_tidb_counts_them() {
     assert_eq!(conflicts as f64, tidb.metric(name, with) - before);
     assert_eq!(record.target.server_counters["server_errors_kv:9007"], conflicts as i64);
     assert_eq!(record.target.variables["session tidb_txn_mode"], "optimistic");
+    // Every statement that TiDB executed was perbuck's own.
+    let Some(ServerWork::Statements { all, own }) = record.target.work else { panic!("{:?}", record.target.work) };
+    assert!(all == own && all > 1_000, "{all} statements, {own} of them perbuck's");
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn retries_within_tidb_are_in_the_record_and_on_the_page() {
     assert_eq!(retries as f64, tidb.metric(name, "") - before);
     tidb.desk.good(&["report", "results/s"]);
     let page = tidb.desk.read("results/s/report.md");
-    assert!(page.contains("Retries that no transaction saw") && page.contains("pessimistic_lock"), "{page}");
+    assert!(page.contains("Retries within servers") && page.contains("pessimistic_lock"), "{page}");
 }
 
 #[test]

@@ -210,6 +210,12 @@ impl RunRecord {
         self.counted(metric) as f64 * metric.per.seconds() / seconds
     }
 
+    /// Whether it holds what a metric counts; a record of an older version may not.
+    pub fn counts(&self, metric: &Metric) -> bool {
+        let Counted::Facts(names) = &metric.of else { return true };
+        names.iter().all(|name| self.measured.transactions.values().any(|t| t.facts.contains_key(name.as_ref())))
+    }
+
     /// How many a metric counts in the measured window.
     pub fn counted(&self, metric: &Metric) -> u64 {
         let transactions = || self.measured.transactions.iter();

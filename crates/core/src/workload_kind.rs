@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::metric::{Metric, QPS, RELATIVE, TPS};
+use crate::metric::{Counted, Metric, QPS, RELATIVE, TPS};
 use crate::study::{Located, Scalar};
 
 /// The kinds of workload that a program has.
@@ -130,9 +130,11 @@ impl WorkloadKind {
         self.parameters.iter().any(|p| p.name == parameter && p.decides == Decides::Choice)
     }
 
-    /// Whether it has a metric, its own or one that all have.
-    pub fn has(&self, metric: &Metric) -> bool {
-        [&TPS, &QPS].into_iter().chain(self.metrics.iter().copied()).any(|m| m == metric)
+    /// Whether it has a metric with these parameters, its own or one that all have. What it counts of some transactions alone it has
+    /// where it is compared by that.
+    pub fn has(&self, metric: &Metric, parameters: &BTreeMap<String, String>) -> bool {
+        let counted = !matches!(metric.of, Counted::Facts(_)) || (self.metric)(parameters) == metric;
+        counted && [&TPS, &QPS].into_iter().chain(self.metrics.iter().copied()).any(|m| m == metric)
     }
 }
 
@@ -153,7 +155,7 @@ pub(crate) mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::metric::{Counted, Period};
+    use crate::metric::Period;
 
     pub(crate) static ORDERS: Metric = Metric::rate(
         "orders",
@@ -177,7 +179,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_kind_has_its_own_metrics_and_those_of_all() {
-        assert!(SHOP.has(&ORDERS) && SHOP.has(&TPS) && !PLAIN.has(&ORDERS) && !SHOP.has(&RELATIVE));
+        let has = |kind: &WorkloadKind, metric: &Metric| kind.has(metric, &BTreeMap::new());
+        assert!(has(&SHOP, &ORDERS) && has(&SHOP, &TPS) && !has(&PLAIN, &ORDERS) && !has(&SHOP, &RELATIVE));
         let names = |first| metrics(&KINDS, first).iter().map(|m| m.name.as_ref()).collect::<Vec<_>>();
         assert_eq!(names(None), ["tps", "qps", "orders", "relative"]);
         assert_eq!(names(Some(&SHOP)), ["tps", "qps", "orders", "relative"]);

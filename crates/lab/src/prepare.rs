@@ -161,7 +161,7 @@ fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, prog
 pub fn statistics(p: &LoadProgress) -> String {
     match p.statistics_ms {
         0 => String::new(),
-        took => format!("; the statistics of the tables took {:.1} s", took as f64 / 1e3),
+        took => format!("; ANALYZE took {:.1} s, over all sessions", took as f64 / 1e3),
     }
 }
 

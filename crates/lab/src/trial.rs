@@ -349,12 +349,11 @@ fn target_record(
 
 /// What the server's counters rose by; nothing where the server was started again in between, for then it forgot.
 fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, load_ns: u64) -> BTreeMap<String, i64> {
-    if before.is_empty() {
-        return BTreeMap::new();
-    }
-    // A counter that was not there before has counted since: TiDB has one for each reason that it met.
-    let change = |(name, value): (&String, &i64)| (name.clone(), value - before.get(name).copied().unwrap_or(0));
-    let changes: BTreeMap<String, i64> = after.iter().map(change).collect();
+    // What the server counts by reason has a counter once the reason was met; that it was asked for them shows in the others.
+    let by_reason = |name: &String| name.starts_with("server_");
+    let was_asked = before.keys().any(by_reason);
+    let old = |name: &String| before.get(name).copied().or_else(|| (was_asked && by_reason(name)).then_some(0));
+    let changes: BTreeMap<String, i64> = after.iter().filter_map(|(name, new)| Some((name.clone(), new - old(name)?))).collect();
     // Uptime counts whole seconds; two of them are its rounding at both ends.
     let forgot = |(name, change): (&String, &i64)| match name.as_str() {
         "Uptime" => *change < (load_ns / 1_000_000_000) as i64 - 2,

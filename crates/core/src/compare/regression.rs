@@ -133,7 +133,7 @@ fn pairs(old: &Study, new: &Study) -> Vec<(String, String)> {
 
 fn compared(study: &Study, rule: &Decision, names: (&str, &str), was: &[RunRecord], is: &[RunRecord]) -> Option<Compared> {
     let (contender, workload) = names;
-    let metric = metric_of(study.workload(workload)?, is.first());
+    let metric = metric_of(study.workload(workload)?, &is.iter().chain(was).collect::<Vec<_>>());
     let summary = study.summary_of(workload).clone();
     let both: BTreeSet<u32> = levels(was).intersection(&levels(is)).copied().collect();
     let (how, points) = match &summary {

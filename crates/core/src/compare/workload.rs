@@ -43,7 +43,7 @@ pub(super) fn measured(
     design: Design,
 ) -> Result<Judged, Refusal> {
     let mine: Vec<&RunRecord> = records.iter().filter(|r| r.key.workload == spec.name).collect();
-    let metric = metric_of(spec, mine.first().copied());
+    let metric = metric_of(spec, &mine);
     let levels = levels(study, &mine);
     let points = points::points(study, &levels, &mine, &metric, design).map_err(|reason| Refusal { reason, insist: None })?;
     Ok(judged(study, spec, metric, points, &levels, bills, design))
@@ -55,11 +55,14 @@ fn levels(study: &Study, mine: &[&RunRecord]) -> Vec<u32> {
     study.sweep.levels().iter().copied().filter(held).collect()
 }
 
-/// The metric that a study names, else that of its records. A record's own declaration goes before the program's.
-pub(super) fn metric_of(spec: &WorkloadSpec, record: Option<&RunRecord>) -> Metric {
-    let recorded = record.map(|r| r.workload.metric.metric());
+/// The metric that a study names, else that of its records, where all of them hold it. A record's own declaration goes before the
+/// program's.
+pub(super) fn metric_of(spec: &WorkloadSpec, records: &[&RunRecord]) -> Metric {
+    let recorded = records.first().map(|r| r.workload.metric.metric());
     let kept = recorded.filter(|r| spec.metric.as_ref().is_none_or(|asked| asked.name == r.name));
-    kept.or(spec.metric.as_ref()).unwrap_or(&TPS).clone()
+    let metric = kept.or(spec.metric.as_ref()).unwrap_or(&TPS);
+    // Records of a version that did not count it, among others: all of them have transactions.
+    if records.iter().all(|r| r.counts(metric)) { metric.clone() } else { TPS.clone() }
 }
 
 /// What the points of a workload say; where they are from does not matter here.

@@ -20,7 +20,7 @@ pub use self::server::{ServerSpec, is_variable_name};
 use crate::arrivals::Arrivals;
 pub use crate::bill::Rounding;
 use crate::load_model::{LoadModel, Phase, PhaseLoad};
-use crate::metric::{Metric, TPS};
+use crate::metric::Metric;
 pub use crate::toml_reader::{Located, Scalar};
 use crate::units::{MicroUsd, Seed, TEN_YEARS_NS};
 use crate::workload_kind::WorkloadKind;
@@ -213,18 +213,6 @@ pub struct WorkloadSpec {
     pub parameters: BTreeMap<String, Located<Scalar>>,
     /// Line of its header.
     pub line: usize,
-}
-
-impl WorkloadSpec {
-    /// Its parameters as they stand in the study.
-    pub fn declared(&self) -> BTreeMap<String, String> {
-        self.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect()
-    }
-
-    /// The metric of its kind with these parameters.
-    pub fn usual_metric(&self) -> &'static Metric {
-        self.known.map_or(&TPS, |kind| (kind.metric)(&self.declared()))
-    }
 }
 
 /// When the data of a workload are loaded again.

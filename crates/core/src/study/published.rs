@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exact::Exact;
 use crate::formula::Formula;
-use crate::metric::{Metric, TPS};
+use crate::metric::{Counted, Metric, TPS};
 use crate::toml_reader::{Digits, Located, Section};
 
 use super::{Study, Summary, WorkloadSpec};
@@ -133,8 +133,26 @@ impl Study {
 
     /// The metric of a workload, where the study or its kind says so.
     pub fn metric_of(&self, workload: &str) -> &Metric {
-        let spec = self.workload(workload);
-        spec.map_or(&TPS, |w| w.metric.as_ref().unwrap_or_else(|| w.usual_metric()))
+        let usual = |w: &WorkloadSpec| if self.published.is_some() { w.told_metric() } else { w.usual_metric() };
+        self.workload(workload).map_or(&TPS, |w| w.metric.as_ref().unwrap_or_else(|| usual(w)))
+    }
+}
+
+impl WorkloadSpec {
+    /// Its parameters as they stand in the study.
+    pub fn declared(&self) -> BTreeMap<String, String> {
+        self.parameters.iter().map(|(name, v)| (name.clone(), v.value.to_string())).collect()
+    }
+
+    /// The metric of its kind with these parameters.
+    pub fn usual_metric(&self) -> &'static Metric {
+        self.known.map_or(&TPS, |kind| (kind.metric)(&self.declared()))
+    }
+
+    /// The same for numbers that others have told, in a log or an article: they know nothing of what only perbuck's workloads count.
+    pub fn told_metric(&self) -> &'static Metric {
+        let usual = self.usual_metric();
+        if matches!(usual.of, Counted::Facts(_)) { &TPS } else { usual }
     }
 }
 

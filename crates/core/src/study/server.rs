@@ -7,7 +7,7 @@ use crate::toml_reader::{Located, Scalar, Section};
 /// A server on this machine, which lives as long as the command that needs it.
 #[derive(Debug, Clone)]
 pub struct ServerSpec {
-    /// mariadb, mysql, postgres.
+    /// mariadb, mysql, postgres, tidb.
     pub kind: Located<String>,
     /// What the version of the server must begin with.
     pub version: Option<Located<String>>,

@@ -57,8 +57,8 @@ const WORK_WORDS: [&[u8]; 10] =
 /// What tells a server from another one.
 const IDENTITY: &str = "datadir hostname port server_id socket";
 
-/// What the server on `host` says of itself; `noted` are settings that the study names.
-pub(crate) async fn facts(session: &mut MysqlSession, host: &str, noted: &[String]) -> Result<TargetFacts, DriverError> {
+/// What the server says of itself; `noted` are settings that the study names.
+pub(crate) async fn facts(session: &mut MysqlSession, noted: &[String]) -> Result<TargetFacts, DriverError> {
     let mut rows = Rows::default();
     session.query("SELECT VERSION()", &mut rows).await?;
     let version = rows.display(0, 0)?;
@@ -73,7 +73,7 @@ pub(crate) async fn facts(session: &mut MysqlSession, host: &str, noted: &[Strin
     variables.insert("connection encryption".to_owned(), cipher);
     let mut functional = None;
     if version.contains("TiDB") {
-        functional = tidb::facts(session, host, noted, &mut variables).await?;
+        functional = tidb::facts(session, noted, &mut variables).await?;
     }
     let observed = compiled_for(&version, &variables).into_iter().collect();
     Ok(TargetFacts { version, variables, local_pid, on_this_machine, observed, functional })
@@ -85,14 +85,14 @@ fn compiled_for(version: &str, variables: &BTreeMap<String, String>) -> Option<O
     if version.contains("TiDB") && word == "x86_64" { None } else { Observed::of_arch("@@version_compile_machine", word) }
 }
 
-pub(crate) async fn counters(session: &mut MysqlSession, host: &str) -> Result<BTreeMap<String, i64>, DriverError> {
+pub(crate) async fn counters(session: &mut MysqlSession) -> Result<BTreeMap<String, i64>, DriverError> {
     let all = pairs(session, "SHOW GLOBAL STATUS").await?;
     let wanted = all.iter().filter(|(name, _)| lists(COUNTERS, name));
     let mut counted: BTreeMap<String, i64> =
         wanted.filter_map(|(name, value)| Some((name.clone(), value.parse().ok()?))).collect();
     if all.contains_key(tidb::ITS_OWN) {
         // Where they cannot be read, the facts say why.
-        counted.extend(tidb::metrics(session, host).await?.unwrap_or_default());
+        counted.extend(tidb::metrics(session).await?.unwrap_or_default());
     }
     Ok(counted)
 }
@@ -100,6 +100,9 @@ pub(crate) async fn counters(session: &mut MysqlSession, host: &str) -> Result<B
 /// Who the server is, and how many statements it has executed; why not, where it does not count them.
 pub(crate) async fn work(session: &mut MysqlSession) -> Result<Result<(String, u64), String>, DriverError> {
     let status = pairs(session, "SHOW GLOBAL STATUS").await?;
+    if let Some(server) = status.get("server_id").filter(|_| status.contains_key(tidb::ITS_OWN)) {
+        return Ok(tidb::work(session, server).await?.map(|done| (server.clone(), done)));
+    }
     if !status.contains_key("Com_select") {
         return Ok(Err("it has no counters of its work".to_owned()));
     }

@@ -109,11 +109,6 @@ impl MysqlDriver {
         })
     }
 
-    /// The one that is asked for facts and counters.
-    fn first_host(&self) -> &str {
-        self.access.target.host(0, 0).map_or("", |(host, _)| host)
-    }
-
     async fn open(&self, id: SessionId, host: &str, port: u16) -> Result<MysqlSession, DriverError> {
         let mut wire = Wire::connect(host, port, self.access.read_timeout()).await?;
         let reader = login(&mut wire, host, &self.access, self.wishes.counts_found_rows).await?;
@@ -154,13 +149,12 @@ impl Driver for MysqlDriver {
     }
 
     async fn facts(&self) -> Result<TargetFacts, DriverError> {
-        let (host, wanted) = (self.first_host(), &self.wishes.noted_settings);
-        let facts = on_a_session(self, async |session| facts::facts(session, host, wanted).await).await?;
+        let facts = on_a_session(self, async |session| facts::facts(session, &self.wishes.noted_settings).await).await?;
         Ok(noted(&self.access.target, facts))
     }
 
     async fn counters(&self) -> Result<BTreeMap<String, i64>, DriverError> {
-        on_a_session(self, async |session| facts::counters(session, self.first_host()).await).await
+        on_a_session(self, facts::counters).await
     }
 
     async fn work(&self) -> Result<ServerWork, DriverError> {

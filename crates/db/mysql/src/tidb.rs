@@ -21,17 +21,21 @@ const LIMIT: Duration = Duration::from_secs(3);
 /// Metrics of a TiDB server that tell what it does again by itself, the label that divides each, and the name in a record.
 const INTERNAL: [(&str, &str, &str); 6] = [
     ("tidb_session_retry_num_sum", "", "server_retries_transaction"),
-    ("tidb_session_retry_error_total", "type", "server_retries_error"),
+    ("tidb_session_retry_error_total", "type", "server_errors_retry"),
     ("tidb_session_statement_pessimistic_retry_count_sum", "", "server_retries_pessimistic_lock"),
     ("tidb_tikvclient_backoff_seconds_count", "type", "server_retries_backoff"),
     ("tidb_tikvclient_region_err_total", "type", "server_retries_region"),
     ("tidb_server_execute_error_total", "type", "server_errors"),
 ];
 
+/// Statements that a TiDB server executed for its clients, by type; its own are not among them.
+const STATEMENTS: &str = "tidb_executor_statement_total";
+/// The types that read or change rows, and those that begin and end transactions, as of MySQL.
+const WORK: [&str; 8] = ["Begin", "Commit", "Delete", "Insert", "Replace", "Rollback", "Select", "Update"];
+
 /// Takes settings without effect out of `variables`, and adds what only TiDB tells; what makes it one for functional tests alone.
 pub(crate) async fn facts(
     session: &mut MysqlSession,
-    host: &str,
     noted: &[String],
     variables: &mut BTreeMap<String, String>,
 ) -> Result<Option<String>, DriverError> {
@@ -42,9 +46,9 @@ pub(crate) async fn facts(
         variables.insert("settings without effect on TiDB".to_owned(), asked.join(", "));
     }
     let cluster = topology(session).await?;
-    let embedded = cluster.values().any(|components| components.contains(EMBEDDED));
+    let embedded = cluster.get("cluster tikv").is_some_and(|stores| stores.contains(EMBEDDED));
     variables.extend(cluster);
-    if let Err(why) = metrics(session, host).await? {
+    if let Err(why) = metrics(session).await? {
         variables.insert("retries within TiDB".to_owned(), format!("not told: {why}"));
     }
     Ok(embedded.then(|| "TiDB keeps its data in the store that is embedded for tests".to_owned()))
@@ -85,14 +89,37 @@ async fn topology(session: &mut MysqlSession) -> Result<BTreeMap<String, String>
     Ok(found)
 }
 
-/// What the TiDB servers did again by themselves since they started, all together; why it is not known. `host` is the one that is
-/// connected to.
-pub(crate) async fn metrics(
+/// What the TiDB servers did again by themselves since they started, all together; why it is not known.
+pub(crate) async fn metrics(session: &mut MysqlSession) -> Result<Result<BTreeMap<String, i64>, String>, DriverError> {
+    let mut sums = BTreeMap::new();
+    let read = texts(session, "", &mut |text| add(text, &mut sums)).await?;
+    Ok(read.map(|()| sums.into_iter().map(|(name, sum): (String, f64)| (name, sum.round() as i64)).collect()))
+}
+
+/// How many statements the server of that number has executed for its clients, of those that [`WORK`] counts; why it is not known.
+pub(crate) async fn work(session: &mut MysqlSession, server: &str) -> Result<Result<u64, String>, DriverError> {
+    let (mut done, mut seen) = (0.0, false);
+    let condition = format!(" WHERE ddl_id = '{server}'");
+    let mut count = |text: &str| {
+        seen = true;
+        let counts = |label: Option<&str>| label.is_some_and(|label| WORK.contains(&label));
+        let ours = samples(text).filter(|sample| sample.name == STATEMENTS && counts(sample.label("type")));
+        done += ours.map(|sample| sample.value).sum::<f64>();
+    };
+    let read = texts(session, &condition, &mut count).await?;
+    let unknown = || "it is not in information_schema.tidb_servers_info".to_owned();
+    Ok(read.and_then(|()| if seen { Ok(done.round() as u64) } else { Err(unknown()) }))
+}
+
+/// Calls `each` with the metrics of every TiDB server that `condition` leaves; why they cannot be read.
+async fn texts(
     session: &mut MysqlSession,
-    host: &str,
-) -> Result<Result<BTreeMap<String, i64>, String>, DriverError> {
+    condition: &str,
+    each: &mut dyn FnMut(&str),
+) -> Result<Result<(), String>, DriverError> {
     let mut rows = Rows::default();
-    match session.query("SELECT ip, status_port FROM information_schema.tidb_servers_info", &mut rows).await {
+    let sql = format!("SELECT ip, status_port FROM information_schema.tidb_servers_info{condition}");
+    match session.query(&sql, &mut rows).await {
         Ok(_) => {}
         // It takes a privilege that a benchmark's user need not have.
         Err(error) if error.class == ErrorClass::Failed || error.class == ErrorClass::Fatal => {
@@ -100,16 +127,17 @@ pub(crate) async fn metrics(
         }
         Err(error) => return Err(error),
     }
-    let mut sums = BTreeMap::new();
+    let connected = session.wire.address().rsplit_once(':').map_or("", |(host, _)| host).trim_matches(['[', ']']).to_owned();
     for row in 0..rows.len() as usize {
         let (told, port) = (rows.display(row, 0)?, rows.display(row, 1)?.parse().unwrap_or(0));
-        let at = if is_reached_at(&told) { told.as_str() } else { host };
+        let at = if is_reached_at(&told) { &told } else { &connected };
         match web::get((at, port), "/metrics", LIMIT).await {
-            Ok(text) => add(&text, &mut sums),
-            Err(why) => return Ok(Err(why)),
+            Ok(text) => each(&text),
+            // Its reason holds an address, which is its owner's business.
+            Err(_) => return Ok(Err("the status port of a TiDB server does not answer".to_owned())),
         }
     }
-    Ok(Ok(sums.into_iter().map(|(name, sum): (String, f64)| (name, sum.round() as i64)).collect()))
+    Ok(Ok(()))
 }
 
 /// Whether an address that a server tells of itself is one by which others reach it.
@@ -119,8 +147,8 @@ fn is_reached_at(address: &str) -> bool {
 }
 
 fn add(text: &str, sums: &mut BTreeMap<String, f64>) {
-    // One that never counted is as good as one that is not there.
-    for sample in samples(text).filter(|sample| sample.value > 0.0) {
+    // A reason that was not met yet is as good as one that is not there; what has no reason shows that the server was asked.
+    for sample in samples(text).filter(|sample| sample.value > 0.0 || sample.label("type").is_none()) {
         let Some((_, label, name)) = INTERNAL.iter().find(|(metric, ..)| *metric == sample.name) else { continue };
         let reason = sample.label(label).filter(|reason| !reason.is_empty());
         let name = reason.map_or_else(|| (*name).to_owned(), |reason| format!("{name}_{reason}"));

@@ -71,11 +71,12 @@ impl Drop for Held<'_> {
     }
 }
 
-fn malformed(address: &str, why: Malformed) -> DriverError {
+/// An answer of PD or of a store that is none; where a region ends at a raw key it is one, of another cluster.
+pub(crate) fn malformed(address: &str, why: Malformed) -> DriverError {
     if why == keys::RAW_BORDER {
         let message = format!(
             "{address}: the cluster holds keys without transactions, since a region ends at one. TiKV needs a cluster of its own for each: \
-             leave out `type=txn` (`tikv.type=txn` of go-ycsb), or name a cluster without raw data"
+             leave out `type=txn` or `api=v2` (`tikv.type`, `tikv.apiversion` of go-ycsb), or name a cluster without such data"
         );
         return crate::refused(ErrorClass::Refused, message);
     }

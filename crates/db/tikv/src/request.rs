@@ -240,7 +240,7 @@ impl Requests {
                 hub.forget(region);
                 let regions: Vec<&[u8]> = error.regions.iter().map(Vec::as_slice).collect();
                 if let Err(why) = hub.told(&regions, store) {
-                    return Miss::Over(malformed_by(channel.address(), "TiKV", why));
+                    return Miss::Over(crate::hub::malformed(channel.address(), why));
                 }
             }
             Some(Why::StoreNotMatch) => {

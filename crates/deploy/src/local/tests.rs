@@ -89,6 +89,9 @@ fn the_configuration_of_tidb_is_toml() {
                     performance.max-procs = 2\n";
     assert_eq!((*name, text.as_str()), ("tidb.toml", expected));
     assert!(words(&recipe.arguments).contains(&"--config=folder/tidb.toml"));
+    for (value, written) in [("0.5", "0.5"), ("-1", "-1"), ("007", "\"007\""), ("infinity", "\"infinity\""), ("1.", "\"1.\"")] {
+        assert!(made(Kind::Tidb, &[("a.b", value)], true).files[0].1.ends_with(&format!("a.b = {written}\n")), "{value}");
+    }
 }
 
 #[test]

@@ -61,13 +61,21 @@ fn config(wanted: &Wanted<'_>) -> String {
         let value = match value.as_str() {
             "ON" => "true".to_owned(),
             "OFF" => "false".to_owned(),
-            number if number.parse::<f64>().is_ok() => number.to_owned(),
+            number if is_number(number) => number.to_owned(),
             text => quoted(text),
         };
         // Writing to a text does not fail.
         let _ = writeln!(text, "{key} = {value}");
     }
     text
+}
+
+/// Whether TOML has it as a number: digits with one dot at most, and no zero before them.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    all(whole) && all(rest) && (whole == "0" || !whole.starts_with('0'))
 }
 
 /// A basic string of TOML.

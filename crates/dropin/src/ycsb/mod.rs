@@ -173,6 +173,7 @@ impl Table<'_> {
 
     /// Compares the table with what was inserted.
     fn check(&self, data: &YcsbData) -> Result<(), LabError> {
+        say("perbuck: comparing the table with what was inserted");
         let results = self.stage.server.checks(data.checks_of_inserts())?;
         let broken = results.iter().filter(|r| !r.holds()).map(condition_text).collect::<Vec<_>>();
         if broken.is_empty() {

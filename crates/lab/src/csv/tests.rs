@@ -115,7 +115,10 @@ fn scripts_name_the_files_of_each_table() {
     let all = contents(folder.path());
     let text = |name: &str| String::from_utf8(all[name].clone()).unwrap();
     assert_eq!(text("d-tables.sql"), "CREATE TABLE one (n INT, x TEXT);\nCREATE TABLE two (n INT, x TEXT);\n");
-    assert_eq!(text("d-indexes.sql"), "CREATE INDEX i ON one (n);\nCREATE INDEX i ON two (n);\n");
+    assert_eq!(
+        text("d-indexes.sql"),
+        "CREATE INDEX i ON one (n);\nCREATE INDEX i ON two (n);\nANALYZE TABLE one;\nANALYZE TABLE two;\n"
+    );
     let load = text("d-load.sql");
     assert!(load.lines().count() == 4 && load.contains("INFILE 'd.one.001.csv' INTO TABLE one "), "{load}");
     assert!(load.contains("'d.two.002.csv' INTO TABLE two CHARACTER SET binary"), "{load}");

@@ -79,7 +79,7 @@ pub(super) fn record(
 }
 
 fn metric<'m>(spec: &'m WorkloadSpec, run: &'m Run) -> &'m Metric {
-    run.metric.unwrap_or_else(|| spec.usual_metric())
+    run.metric.unwrap_or_else(|| spec.told_metric())
 }
 
 fn measured(run: &Run) -> Measured {

@@ -87,7 +87,7 @@ impl Check<'_> {
                 return None;
             }
         };
-        let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind.has(m)) else { return Some(plan) };
+        let Some(metric) = spec.metric.as_ref().filter(|m| !plan.kind.has(m, &plan.parameters())) else { return Some(plan) };
         if *metric == RELATIVE {
             let kinds = self.registry.kinds();
             let measured = [&TPS, &QPS].into_iter().chain(kinds.into_iter().flat_map(|kind| kind.metrics.iter().copied()));

@@ -1,6 +1,6 @@
 //! One private server, as the perbuck sees it that needs it: what it is to be, and its guard.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -106,8 +106,10 @@ impl Instance {
         }
     }
 
-    pub(super) fn last_words(&self) -> String {
-        guard::last_lines(&self.folder.join(guard::LOG))
+    /// The last lines of its log, without its password: a server may quote a statement that it cannot take.
+    pub(super) fn last_words(&self, password: &Secret) -> String {
+        let words = guard::last_lines(&self.folder.join(guard::LOG));
+        words.replace(&*String::from_utf8_lossy(password.bytes()), "…")
     }
 }
 
@@ -170,7 +172,7 @@ fn user(order: &Order<'_>) -> Result<Option<(u32, u32)>, LabError> {
 
 fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, LabError> {
     debug_assert!(is_plain(password));
-    let ports: io::Result<Vec<u16>> = (0..order.kind.ports()).map(|_| free_port()).collect();
+    let ports = free_ports(order.kind.ports());
     let ports = ports.map_err(|e| LabError::new(ErrorKind::Target, format!("{}: no port is free: {e}", order.who), ""))?;
     let config: BTreeMap<String, String> = order.spec.config.iter().map(|(k, v)| (k.clone(), v.value.clone())).collect();
     let wanted = Wanted {
@@ -183,6 +185,15 @@ fn recipe(order: &Order<'_>, folder: &Path, password: &str) -> Result<Recipe, La
     };
     let refused = |r: perbuck_deploy::local::Refused| LabError::failed(format!("{}: {}", order.who, r.message), r.help);
     order.kind.recipe(&wanted, order.programs, password).map_err(refused)
+}
+
+/// So many ports, each another one.
+fn free_ports(count: usize) -> io::Result<Vec<u16>> {
+    let mut ports = BTreeSet::new();
+    while ports.len() < count {
+        ports.insert(free_port()?);
+    }
+    Ok(ports.into_iter().collect())
 }
 
 /// A free port outside the range from which systems take the ports of clients: one of those could be in use by a connection a moment

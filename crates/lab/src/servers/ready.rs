@@ -42,7 +42,7 @@ pub(super) fn wait(
                 return Err(LabError::new(if is_of_files { ErrorKind::Files } else { ErrorKind::Target }, message, help));
             }
             Some(Told::Ended(how)) => {
-                let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words());
+                let message = format!("{who}: the server did not start ({how}); it said:\n{}", instance.last_words(password));
                 return Err(LabError::new(ErrorKind::Target, message, "mend the `config` of its `server`"));
             }
             None => {}
@@ -58,8 +58,10 @@ pub(super) fn wait(
             Err(error) if error.cause == Some(Cause::Stopped) => return Err(LabError::interrupted()),
             Err(error) => {
                 let doing = folder::doing(instance.folder());
-                let message =
-                    format!("{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{}", instance.last_words());
+                let message = format!(
+                    "{who}: the server does not let perbuck in: {error}; {doing}; it said:\n{}",
+                    instance.last_words(password)
+                );
                 return Err(LabError::new(ErrorKind::Target, message, ""));
             }
         }

@@ -244,7 +244,7 @@ fn errors(all: &Context<'_>) -> Vec<Block> {
     vec![Block::Table(table)]
 }
 
-/// What servers and clients of databases did again without an error that a transaction saw; nothing where none is counted.
+/// What servers and clients of databases did again by themselves; nothing where none is counted.
 fn retries(all: &Context<'_>) -> Option<Block> {
     const COUNTED: [(&str, &str); 2] = [("server_retries_", "the server"), ("client_retries_", "perbuck")];
     let mut sums: BTreeMap<(Subject<'_>, &str), i64> = BTreeMap::new();
@@ -257,7 +257,10 @@ fn retries(all: &Context<'_>) -> Option<Block> {
         }
     }
     let heads = "Workload | Contender | Reason | #Retries | By";
-    let mut table = Table::new("Retries that no transaction saw, from before the warm-up to after the end of each trial", heads);
+    let mut table = Table::new(
+        "Retries within servers, for their own work, too, and within perbuck's client, from before the warm-up to after the end of each trial",
+        heads,
+    );
     for (((workload, contender, reason), by), count) in sums {
         if let Some(count) = u64::try_from(count).ok().filter(|count| *count > 0) {
             table.add([clean(workload), all.label(contender), clean(reason), thousands(count), by.to_owned()]);

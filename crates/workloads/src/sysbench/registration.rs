@@ -24,6 +24,7 @@ pub static ROWS_PER_SECOND: Metric = Metric::rate(
 /// sysbench among the kinds of workload.
 pub static KIND: WorkloadKind = WorkloadKind {
     parameters: &OPTIONS,
+    metrics: &[&ROWS_PER_SECOND],
     metric: |parameters| if is_bulk(parameters) { &ROWS_PER_SECOND } else { &TPS },
     disclosure,
     statements_per_transaction,
@@ -36,9 +37,14 @@ fn is_bulk(parameters: &BTreeMap<String, String>) -> bool {
 }
 
 fn disclosure(shown: &Disclosed<'_>) -> Option<Disclosure> {
+    let compared = if *shown.metric == ROWS_PER_SECOND {
+        "Rows per second are those that the server acknowledged in the measured time."
+    } else {
+        "So the numbers here count what was appended, also where no statement was sent."
+    };
     let text = format!(
-        "An event of {} appends a row to a buffer, which is sent as one INSERT when it is full. The metric rows counts what the server \
-         acknowledged in the measured time; transactions and their latencies are those of appending.",
+        "A transaction of {} appends a row to a buffer, which is sent as one INSERT when it is full, and latencies are those of appending. \
+         {compared}",
         shown.workload
     );
     is_bulk(shown.parameters).then_some(Disclosure { text, ceiling: None })
@@ -79,5 +85,20 @@ mod tests {
         ] {
             assert_eq!(statements_per_transaction(&parameters(words)), expected, "{words:?}");
         }
+    }
+
+    #[test]
+    fn rows_per_second_are_those_of_bulk_insert_alone() {
+        let of = |script: &str| BTreeMap::from([("script".to_owned(), script.to_owned())]);
+        for (script, is_bulk) in [("bulk_insert", true), ("oltp_insert", false)] {
+            assert_eq!(KIND.has(&ROWS_PER_SECOND, &of(script)), is_bulk, "{script}");
+            assert_eq!(*(KIND.metric)(&of(script)) == ROWS_PER_SECOND, is_bulk, "{script}");
+            assert!(KIND.has(&TPS, &of(script)));
+        }
+        let said = |metric: &Metric| {
+            disclosure(&Disclosed { workload: "w", metric, parameters: &of("bulk_insert") }).map_or(String::new(), |d| d.text)
+        };
+        assert!(said(&ROWS_PER_SECOND).contains("acknowledged") && said(&TPS).contains("also where no statement was sent"));
+        assert_eq!(disclosure(&Disclosed { workload: "w", metric: &TPS, parameters: &of("oltp_insert") }), None);
     }
 }

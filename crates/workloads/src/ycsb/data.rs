@@ -60,9 +60,13 @@ impl YcsbData {
     /// Values are compared where they are a function of their key, and where they need no quotes.
     pub fn checks_of_inserts(&self) -> Vec<Check> {
         let sample = self.sample(self.options.insertcount);
-        let mut all = vec![self.rows_check(self.options.insertcount, true), self.keys_check(&sample)];
+        let mut all = vec![self.keys_check(&sample)];
         if self.options.dataintegrity || !self.speaks_sql() {
             all.push(self.values_check(&sample));
+        }
+        // A database with SQL has refused what it did not take; to count a large table takes minutes there.
+        if !self.speaks_sql() {
+            all.push(self.rows_check(self.options.insertcount, true));
         }
         all
     }
