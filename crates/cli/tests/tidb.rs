@@ -264,6 +264,10 @@ fn a_private_server_goes_from_nothing_to_a_report() {
     assert!(desk.read("results/s/report.md").contains("say nothing about the product"));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     assert_eq!(processes_of(&folder), Vec::<u32>::new());
+    let unknown = text.replace("performance.max-procs", "performance.max-proc").replace("name = \"s\"", "name = \"unknown\"");
+    desk.write("unknown.toml", &unknown);
+    let refused = desk.perbuck(&["run", "unknown.toml"]);
+    assert!(refused.code != Some(0) && refused.err.contains("performance.max-proc"), "{refused:#?}");
     let other = text.replace("version = \"8\"", "version = \"7.5\"").replace("name = \"s\"", "name = \"other\"");
     desk.write("other.toml", &other);
     let refused = desk.perbuck(&["run", "other.toml"]);

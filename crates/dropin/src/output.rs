@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use perbuck_console::reader_gone;
 use perbuck_core::run_record::ErrorRecord;
 use perbuck_lab::error::{ErrorKind, LabError};
+use perbuck_lab::prepare::statistics;
+use perbuck_load::loader::LoadProgress;
 
 /// Standard output, which programs read, and standard error, which people read.
 pub(crate) trait Streams {
@@ -24,6 +26,13 @@ impl Streams for Standard {
 
     fn say(&mut self, text: &str) {
         perbuck_console::say(text);
+    }
+}
+
+/// Says on standard error how long the statistics of a load took: the programs that these commands replace gather none.
+pub(crate) fn say_statistics(p: &LoadProgress) {
+    if let Some(text) = statistics(p) {
+        perbuck_console::say(&format!("perbuck: {text}"));
     }
 }
 

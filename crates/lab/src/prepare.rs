@@ -142,7 +142,7 @@ pub(crate) fn load(stage: &Stage, sessions: Option<u32>, stop: &StopToken, progr
     // Before anything is dropped: replicas that cannot be had after the load make it pointless.
     tiflash::possible(stage)?;
     let p = shown(stage, progress, |show| stage.data.load(sessions, show))?;
-    progress.line(&format!("{}: loaded {} rows{}", stage.title, thousands(p.rows), statistics(&p)));
+    progress.line(&format!("{}: loaded {} rows{}", stage.title, thousands(p.rows), after_rows(&p)));
     check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
@@ -152,17 +152,18 @@ fn go_on(stage: &Stage, rows: u64, sessions: Option<u32>, stop: &StopToken, prog
     progress.line(&format!("{}: going on with a load that was cut off after {} rows", stage.title, thousands(rows)));
     let p = shown(stage, progress, |show| stage.data.resume(sessions, show))?;
     let (all, now) = (thousands(p.rows), thousands(p.rows - p.rows_before));
-    progress.line(&format!("{}: loaded {all} rows, {now} of them now{}", stage.title, statistics(&p)));
+    progress.line(&format!("{}: loaded {all} rows, {now} of them now{}", stage.title, after_rows(&p)));
     check_and_tell(stage, progress)?;
     tiflash::ready(stage, stop, progress)
 }
 
 /// How long the statistics took; nothing where the database gathers none.
-pub fn statistics(p: &LoadProgress) -> String {
-    match p.statistics_ms {
-        0 => String::new(),
-        took => format!("; ANALYZE took {:.1} s, over all sessions", took as f64 / 1e3),
-    }
+pub fn statistics(p: &LoadProgress) -> Option<String> {
+    (p.statistics_ms > 0).then(|| format!("ANALYZE took {:.1} s, over all sessions", p.statistics_ms as f64 / 1e3))
+}
+
+fn after_rows(p: &LoadProgress) -> String {
+    statistics(p).map_or_else(String::new, |text| format!("; {text}"))
 }
 
 /// Shows how far a load is; returns how far it came.

@@ -200,7 +200,7 @@ pub fn run_watched(
     stop: &StopToken,
     observer: &mut dyn Observer,
 ) -> Result<(RunRecord, Details), Failure> {
-    let spec = task.spec;
+    let spec = task.spec.clone();
     let facts = task.stage.server.facts()?;
     let before = task.stage.server.counters()?;
     let work_before = task.stage.server.work()?;
@@ -228,7 +228,12 @@ pub fn run_watched(
         pauses: outcome.pauses,
     };
     let audit = task.stage.trials.audit(&outcome.measured)?;
-    let load_ns = spec.warmup_ns + spec.duration_ns;
+    let changes = differences(&before, &after, spec.warmup_ns + spec.duration_ns);
+    let target = TargetRecord {
+        work: Some(work),
+        observed: task.stage.observed(&facts, context.host),
+        ..target_record(task.stage, &facts, changes, server_cpu_ns)
+    };
     let record = RunRecord {
         schema: RECORD_SCHEMA,
         perbuck: env!("CARGO_PKG_VERSION").to_owned(),
@@ -241,20 +246,8 @@ pub fn run_watched(
         started_unix_ms,
         started_boot,
         load: load_record(&spec, task.key.rate_per_s, outcome.workers, context.study.sweep.cooldown_ns),
-        workload: WorkloadRecord {
-            kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
-            parameters: task.parameters,
-            data_fingerprint: task.stage.fingerprint.clone(),
-            data: task.data.to_owned(),
-            rows_before: task.rows_before.unwrap_or_default(),
-            rows_after,
-            metric: RecordedMetric::Declared(task.metric),
-        },
-        target: TargetRecord {
-            work: Some(work),
-            observed: task.stage.observed(&facts, context.host),
-            ..target_record(task.stage, &facts, differences(&before, &after, load_ns), server_cpu_ns)
-        },
+        workload: workload_record(context, task, rows_after),
+        target,
         host: HostRecord { shared_with_server: facts.on_this_machine, ..context.host.clone() },
         measured: outcome.measured,
         statements_whole_run: outcome.statements_whole_run,
@@ -329,6 +322,18 @@ fn load_record(spec: &TrialSpec, rate_per_s: Option<u32>, workers: u32, cooldown
     }
 }
 
+fn workload_record(context: &Context<'_>, task: Task<'_>, rows_after: BTreeMap<String, u64>) -> WorkloadRecord {
+    WorkloadRecord {
+        kind: context.study.workload(&task.key.workload).map(|w| w.kind.value.clone()).unwrap_or_default(),
+        parameters: task.parameters,
+        data_fingerprint: task.stage.fingerprint.clone(),
+        data: task.data.to_owned(),
+        rows_before: task.rows_before.unwrap_or_default(),
+        rows_after,
+        metric: RecordedMetric::Declared(task.metric),
+    }
+}
+
 fn target_record(
     stage: &Stage,
     facts: &TargetFacts,
@@ -360,4 +365,21 @@ fn differences(before: &BTreeMap<String, i64>, after: &BTreeMap<String, i64>, lo
         name => (name.starts_with("Com_") || name.starts_with("server_")) && *change < 0,
     };
     if changes.iter().any(forgot) { BTreeMap::new() } else { changes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_by_reason_counts_from_zero_where_its_server_was_asked_before() {
+        let of = |pairs: &[(&str, i64)]| pairs.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect::<BTreeMap<_, _>>();
+        let change = |before: &[(&str, i64)], after: &[(&str, i64)]| differences(&of(before), &of(after), 0);
+        let after = [("Com_select", 9), ("server_retries", 5), ("server_retries_lock", 7)];
+        let asked = change(&[("Com_select", 2), ("server_retries", 5)], &after);
+        assert_eq!(asked, of(&[("Com_select", 7), ("server_retries", 0), ("server_retries_lock", 7)]));
+        // Its status port did not answer before: what it counted since it started is no change.
+        assert_eq!(change(&[("Com_select", 2)], &after), of(&[("Com_select", 7)]));
+        assert_eq!(change(&[("server_retries", 6)], &after), of(&[]), "it was started again");
+    }
 }

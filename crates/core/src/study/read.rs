@@ -117,13 +117,18 @@ fn read_root(root: &Section<'_>, kinds: &Kinds) -> Option<Study> {
         published,
         audit,
     };
+    few_enough(root, &study).then_some(study)
+}
+
+/// Whether a study asks for no more trials than one may have.
+fn few_enough(root: &Section<'_>, study: &Study) -> bool {
     let planned = study.trials_planned();
-    if planned > TRIALS && study.published.is_none() {
+    let few = planned <= TRIALS || study.published.is_some();
+    if !few {
         let message = format!("the study asks for {planned} trials, above {TRIALS}");
         root.report("sweep", message, "lower `trials`, or divide it into several studies");
-        return None;
     }
-    Some(study)
+    few
 }
 
 /// The metric of `[summary]` goes to every workload that names none of its own.

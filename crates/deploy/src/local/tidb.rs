@@ -33,7 +33,8 @@ pub(super) fn recipe(wanted: &Wanted<'_>, programs: &[PathBuf], password: &str) 
     arguments.extend([option("host", "127.0.0.1"), option("P", port.to_string())]);
     arguments.extend([option("status-host", "127.0.0.1"), option("status", status.to_string())]);
     arguments.extend([option("socket", wanted.folder.join("socket")), option("temp-dir", wanted.folder.join("temp"))]);
-    arguments.push(option("config", wanted.folder.join(CONFIG)));
+    // Else it starts with a setting that it does not know, and only logs so.
+    arguments.extend([option("config", wanted.folder.join(CONFIG)), OsString::from("--config-strict")]);
     // It is read once, before the server takes connections: no user can log in before there is a password.
     arguments.push(OsString::from("--initialize-sql-file=/dev/stdin"));
     let databases: String = wanted.databases.iter().map(|name| format!("CREATE DATABASE `{name}`;\n")).collect();

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use perbuck_database::Dialect;
+use perbuck_load::loader::LoadProgress;
 use perbuck_load::workload::TableSpec;
 use perbuck_workloads::sysbench::{self, Options};
 
 use super::log::Log;
 use super::settings::Settings;
 use crate::notes;
-use crate::output::Standard;
+use crate::output::{self, Standard};
 use perbuck_console::{Display, print};
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::prepare::show_load;
@@ -49,12 +50,13 @@ impl Tables<'_> {
         }
         let (mut progress, began) = (Display::default(), Instant::now());
         let (mut inserting, mut indexing) = (self.inserting(), self.indexing());
-        let mut shown = Ok(());
+        let (mut shown, mut last) = (Ok(()), LoadProgress::default());
         // One thread is also the default of a command line that names none.
         let sessions = Some(settings.load.connections).filter(|n| *n > 1);
         self.stage
             .data
             .fill(sessions, &mut |p| {
+                last = p;
                 if shown.is_ok() {
                     shown = told(&mut inserting);
                 }
@@ -69,6 +71,7 @@ impl Tables<'_> {
         // Every line is there even where the load was too quick to be seen on its way.
         told(&mut inserting)?;
         told(&mut indexing)?;
+        output::say_statistics(&last);
         notes::forget(self.stage, super::COMMAND.word)
     }
 

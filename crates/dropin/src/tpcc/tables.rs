@@ -12,11 +12,11 @@ use perbuck_workloads::tpcc::{Options, TpccData};
 
 use super::COMMAND;
 use super::settings::Settings;
-use crate::notes;
+use crate::{notes, output};
 use perbuck_console::{Display, print, say};
 use perbuck_lab::data::LoadLedger;
 use perbuck_lab::error::{ErrorKind, LabError};
-use perbuck_lab::prepare::{self, condition_text, show_load};
+use perbuck_lab::prepare::{condition_text, show_load};
 use perbuck_lab::stage::GOES_ON;
 use perbuck_lab::stage::Stage;
 
@@ -67,8 +67,8 @@ impl Tables<'_> {
         loaded.map_err(|e| way_on(e, settings.drop_data))?;
         drop(progress);
         notes::forget(self.stage, COMMAND.word)?;
-        let statistics = prepare::statistics(&last);
-        print(&format!("loaded {} rows of {} warehouses{statistics}\n", thousands(last.rows), self.options.warehouses))?;
+        print(&format!("loaded {} rows of {} warehouses\n", thousands(last.rows), self.options.warehouses))?;
+        output::say_statistics(&last);
         if settings.check {
             self.conditions(true)?;
         }

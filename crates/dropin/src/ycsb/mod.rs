@@ -23,6 +23,7 @@ use perbuck_core::run_record::TransactionRecord;
 use perbuck_lab::error::{ErrorKind, LabError};
 use perbuck_lab::prepare::condition_text;
 use perbuck_lab::stage::Stage;
+use perbuck_load::loader::LoadProgress;
 use perbuck_load::workload::{Dataset, TableSpec};
 use perbuck_workloads::ycsb::YcsbData;
 
@@ -34,7 +35,7 @@ use words::{Given, Order};
 
 use crate::advice::{Advice, answer_text};
 use crate::notes;
-use crate::output::{Standard, Streams};
+use crate::output::{self, Standard, Streams};
 use crate::refused::End;
 use crate::run::{DropIn, Run};
 use crate::study::Series;
@@ -151,12 +152,14 @@ impl Table<'_> {
 
     /// Loads the records by the fastest way that the database offers.
     fn fill(&self) -> Result<(), LabError> {
-        let (mut progress, began) = (Display::default(), Instant::now());
+        let (mut progress, began, mut last) = (Display::default(), Instant::now(), LoadProgress::default());
         let threads = Some(self.settings.load.connections).filter(|n| *n > 1);
         self.stage.data.fill(threads, &mut |p| {
+            last = p;
             perbuck_lab::prepare::show_load(&mut progress, "", &p, began.elapsed());
         })?;
         drop(progress);
+        output::say_statistics(&last);
         let (took, count) = (began.elapsed(), self.settings.options.insertcount);
         let (seconds, rate) = (took.as_secs_f64(), count as f64 / took.as_secs_f64());
         let values = format!("BULK_LOAD - Takes(s): {seconds:.1}, Count: {count}, OPS: {rate:.1}");
@@ -165,10 +168,12 @@ impl Table<'_> {
 
     /// What comes after the records are in.
     fn finish(&self) -> Result<(), LabError> {
-        self.specs
-            .iter()
-            .filter_map(|t| t.statistics.as_ref())
-            .try_for_each(|sql| self.stage.server.execute("gathering statistics of the table", sql))
+        let began = Instant::now();
+        let all = || self.specs.iter().filter_map(|t| t.statistics.as_ref());
+        all().try_for_each(|sql| self.stage.server.execute("gathering statistics of the table", sql))?;
+        let statistics_ms = if all().count() == 0 { 0 } else { began.elapsed().as_millis() as u64 };
+        output::say_statistics(&LoadProgress { statistics_ms, ..LoadProgress::default() });
+        Ok(())
     }
 
     /// Compares the table with what was inserted.
